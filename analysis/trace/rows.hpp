@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// The rows of a trace: what happened in one run, in the units of format.md (seconds, bytes).
+// Everything in analysis/ reads these; the engines write them through a Sink.
+namespace pipewright::trace {
+
+enum class PassKind : std::uint8_t { forward, input_grad, weight_grad, backward };
+inline constexpr int pass_kinds = 4;
+
+enum class TransferKind : std::uint8_t { activation, gradient };
+
+enum class MemoryCategory : std::uint8_t { weights, gradients, optimizer, activations };
+inline constexpr int memory_categories = 4;
+
+// What the run was: enough to label its outputs and, with `scenario`, to run it again.
+struct RunInfo {
+  std::string schedule;
+  std::string engine;    // "simgrid" or "timing"
+  std::string p2p;       // "eager", "rendezvous" or "blocking"
+  std::string network;   // one line: the cluster's file or the ideal network's latency
+  std::string scenario;  // the effective scenario as YAML
+  std::string cluster;   // the platform file's text, empty on an ideal network
+  std::string versions;  // "pipewright 0.1.0, SimGrid 3.32.0"
+  std::uint32_t devices = 0;
+  std::uint32_t chunks = 1;
+  std::uint32_t microbatches = 0;  // of one iteration
+  std::uint32_t iterations = 1;
+  double samples_per_microbatch = 0;  // 0: unknown
+  double tokens_per_microbatch = 0;   // 0: unknown
+};
+
+struct DeviceRow {
+  std::uint32_t device = 0;
+  std::string host;
+  std::uint64_t memory_capacity = 0;  // bytes, 0: unknown
+};
+
+struct StageRow {
+  std::uint32_t stage = 0;   // virtual stage
+  std::uint32_t chunk = 0;   // its place among the chunks of its device
+  std::uint32_t device = 0;  // a stage that lives on two devices has two rows
+};
+
+// One pass: sent <= ready <= start < end <= released (all but `start < end` may be equal).
+struct PassRow {
+  std::uint32_t device = 0;
+  std::uint32_t stage = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t microbatch = 0;  // counted over all iterations
+  std::uint32_t iteration = 0;
+  PassKind kind = PassKind::forward;
+  double sent = 0;      // its input was handed to the network (0 for the first stage's input)
+  double ready = 0;     // its input had arrived
+  double start = 0;     // the device began to compute
+  double end = 0;       // the device finished computing
+  double released = 0;  // the device could go on: later than `end` only where sends block it
+};
+
+// One boundary tensor on its way between two devices.
+struct TransferRow {
+  std::uint32_t source = 0;       // device
+  std::uint32_t destination = 0;  // device
+  std::uint32_t stage = 0;        // the stage that produced it
+  std::uint32_t microbatch = 0;
+  TransferKind kind = TransferKind::activation;
+  std::uint64_t bytes = 0;
+  double posted = 0;  // the sender was done with it
+  double start = 0;   // its first byte could move: later than `posted` under rendezvous
+  double end = 0;     // its last byte had arrived
+};
+
+// From `time` on, `device` holds `bytes` in `category`.
+struct MemoryRow {
+  std::uint32_t device = 0;
+  MemoryCategory category = MemoryCategory::weights;
+  double time = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A whole trace in memory. Rows of one device are in order of time; those of different devices mix.
+struct Trace {
+  RunInfo run;
+  std::vector<DeviceRow> devices;
+  std::vector<StageRow> stages;
+  std::vector<PassRow> passes;
+  std::vector<TransferRow> transfers;
+  std::vector<MemoryRow> memory;
+};
+
+}  // namespace pipewright::trace
