@@ -1,0 +1,82 @@
+#include "schedules/catalog.hpp"
+
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "schedules/families/families.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+constexpr std::array entries{
+    Entry{.name = "gpipe",
+          .help = "all forwards, then all backwards (Huang et al. 2019)",
+          .make = gpipe},
+    Entry{.name = "1f1b",
+          .help = "one forward, one backward: PipeDream-Flush (Narayanan et al. 2021)",
+          .make = one_f_one_b},
+    Entry{.name = "eager-1f1b",
+          .help = "1F1B with twice the warm-up, which hides forward transfers (Zheng et al. 2022)",
+          .make = eager_one_f_one_b},
+    Entry{.name = "interleaved-1f1b",
+          .help = "1F1B over several chunks a device (Narayanan et al. 2021, Megatron-LM)",
+          .takes_chunks = true,
+          .takes_group_size = true,
+          .make = interleaved_one_f_one_b},
+    Entry{.name = "1f1b-2bw",
+          .help = "1F1B without flush, two weight versions: PipeDream-2BW (Narayanan et al. 2021)",
+          .make = one_f_one_b_2bw},
+    Entry{.name = "eager-2bw",
+          .help = "eager 1F1B without flush, two weight versions",
+          .make = eager_2bw},
+};
+
+void check_sizes(const Entry& entry, const Parameters& parameters) {
+  const auto at_least_one = [&](std::uint32_t value, std::string_view what) {
+    if (value == 0) throw Error(fmt::format("{}: at least 1 {} is needed", entry.name, what));
+  };
+  at_least_one(parameters.devices, "device");
+  at_least_one(parameters.microbatches, "microbatch");
+  at_least_one(parameters.iterations, "iteration");
+  at_least_one(parameters.chunks.value_or(1), "chunk");
+  at_least_one(parameters.group_size.value_or(1), "microbatch a group");
+  if (parameters.chunks.value_or(1) > 1 && !entry.takes_chunks)
+    throw Error(fmt::format("{}: runs 1 chunk a device, not {}; interleaved-1f1b takes chunks",
+                            entry.name, *parameters.chunks));
+  if (parameters.group_size && !entry.takes_group_size)
+    throw Error(fmt::format("{}: has no group size; interleaved-1f1b takes one", entry.name));
+
+  const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
+  constexpr std::uint64_t most_stages = std::numeric_limits<std::uint16_t>::max();
+  if (stages > most_stages)
+    throw Error(fmt::format("{}: {} stages are more than the {} that are supported", entry.name,
+                            stages, most_stages));
+  const double passes = 2.0 * static_cast<double>(stages) * parameters.microbatches *
+                        static_cast<double>(parameters.iterations);
+  constexpr double most_passes = 2147483648.0;
+  if (passes > most_passes)
+    throw Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported",
+                            entry.name, passes, most_passes));
+}
+
+}  // namespace
+
+std::span<const Entry> catalog() { return entries; }
+
+Schedule make_schedule(std::string_view name, const Parameters& parameters) {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries) {
+    if (entry.name == name) {
+      check_sizes(entry, parameters);
+      return entry.make(parameters);
+    }
+    names.push_back(entry.name);
+  }
+  throw Error(
+      fmt::format("no schedule is called '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace pipewright::schedules

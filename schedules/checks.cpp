@@ -1,0 +1,57 @@
+#include "schedules/checks.hpp"
+
+#include <fmt/format.h>
+
+namespace pipewright::schedules {
+namespace {
+
+// How far one microbatch has come on one stage.
+enum class Progress : std::uint8_t { none, forwarded, gradient_sent, done };
+
+bool advance(Progress& progress, PassKind kind) {
+  const auto step = [&](Progress from, Progress to) {
+    if (progress != from) return false;
+    progress = to;
+    return true;
+  };
+  switch (kind) {
+    case PassKind::forward:
+      return step(Progress::none, Progress::forwarded);
+    case PassKind::input_grad:
+      return step(Progress::forwarded, Progress::gradient_sent);
+    case PassKind::weight_grad:
+      return step(Progress::gradient_sent, Progress::done);
+    case PassKind::backward:
+      return step(Progress::forwarded, Progress::done);
+  }
+  return false;
+}
+
+[[noreturn]] void fail(const Schedule& schedule, std::uint32_t device, const Pass& pass,
+                       const char* what) {
+  throw Error(fmt::format("{}: device {}: {} {}", schedule.name, device, describe(pass), what));
+}
+
+}  // namespace
+
+void check_complete(const Schedule& schedule) {
+  const std::size_t microbatches = schedule.total_microbatches();
+  std::vector<Progress> progress(schedule.stages() * microbatches, Progress::none);
+  for (std::uint32_t device = 0; device < schedule.programs.size(); ++device) {
+    for (PassCursor at(schedule.programs[device]); !at.done(); at.next()) {
+      const Pass pass = at.pass();
+      if (pass.stage >= schedule.stages() || pass.microbatch >= microbatches)
+        fail(schedule, device, pass, "is outside the schedule");
+      if (schedule.routes.device(pass.stage, pass.microbatch) != device)
+        fail(schedule, device, pass, "belongs to another device");
+      if (!advance(progress[pass.stage * microbatches + pass.microbatch], pass.kind))
+        fail(schedule, device, pass, "comes twice or before its F or I");
+    }
+  }
+  for (std::size_t i = 0; i < progress.size(); ++i)
+    if (progress[i] != Progress::done)
+      throw Error(fmt::format("{}: microbatch {} is never finished on stage {}", schedule.name,
+                              i % microbatches, i / microbatches));
+}
+
+}  // namespace pipewright::schedules

@@ -1,0 +1,36 @@
+#include "schedules/deadlock.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pipewright::schedules {
+namespace {
+
+std::string what_it_waits_for(const Schedule& schedule, const Pass& at) {
+  Pass source = at;
+  if (at.kind == PassKind::forward) {
+    --source.stage;
+    return fmt::format("the activations of {} (device {})", describe(source),
+                       schedule.routes.device(source.stage, at.microbatch));
+  }
+  ++source.stage;
+  return fmt::format("the gradient of microbatch {} from stage {} (device {})", at.microbatch,
+                     source.stage, schedule.routes.device(source.stage, at.microbatch));
+}
+
+std::string message(const Schedule& schedule, const std::vector<Blocked>& blocked) {
+  std::string text = fmt::format("{}: deadlock: {} of {} devices wait for ever", schedule.name,
+                                 blocked.size(), schedule.devices);
+  for (const Blocked& one : blocked)
+    text += fmt::format("\n  device {} at {} waits for {}", one.device, describe(one.at),
+                        what_it_waits_for(schedule, one.at));
+  return text;
+}
+
+}  // namespace
+
+Deadlock::Deadlock(const Schedule& schedule, std::vector<Blocked> blocked)
+    : Error(message(schedule, blocked)), blocked_(std::move(blocked)) {}
+
+}  // namespace pipewright::schedules

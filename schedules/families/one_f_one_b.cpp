@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedules/families/families.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+// How many forwards run ahead on each device before its first backward, less one.
+enum class Warmup : std::uint8_t { plain, eager };
+
+std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device) {
+  const std::uint32_t behind = devices - 1 - device;
+  return kind == Warmup::eager ? 2 * behind : behind;
+}
+
+// w forwards; then F(w+k), B(k) as long as there are forwards; then the last w backwards.
+Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t microbatches) {
+  const std::uint32_t w = std::min(warmup, microbatches);
+  Program program;
+  program.repeat(w, 1, {{PassKind::forward, stage, 0}});
+  program.repeat(microbatches - w, 1,
+                 {{PassKind::forward, stage, w}, {PassKind::backward, stage, 0}});
+  program.repeat(w, 1, {{PassKind::backward, stage, microbatches - w}});
+  return program;
+}
+
+Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameters) {
+  Schedule schedule{.name = std::move(name),
+                    .devices = parameters.devices,
+                    .microbatches = parameters.microbatches,
+                    .iterations = parameters.iterations,
+                    .routes = Routes::looped(parameters.devices, 1),
+                    .programs = {}};
+  for (std::uint16_t stage = 0; stage < parameters.devices; ++stage) {
+    Program program =
+        one_device(stage, warmup_of(warmup, parameters.devices, stage), parameters.microbatches);
+    program.iterations = parameters.iterations;
+    program.iteration_step = parameters.microbatches;
+    schedule.programs.push_back(std::move(program));
+  }
+  return schedule;
+}
+
+// One endless 1F1B over the microbatches of all iterations. The forwards of a warm-up use weights
+// that are one version newer than the backwards around them, so an iteration must be at least as
+// long as the longest warm-up, or a third version would be needed.
+Schedule without_flush(std::string name, Warmup warmup, const Parameters& parameters) {
+  const std::uint32_t longest = warmup_of(warmup, parameters.devices, 0);
+  if (parameters.microbatches < longest)
+    throw Error(
+        fmt::format("{}: {} devices need at least {} microbatches an iteration for two "
+                    "weight versions to suffice, not {}",
+                    name, parameters.devices, longest, parameters.microbatches));
+  Schedule schedule{.name = std::move(name),
+                    .devices = parameters.devices,
+                    .microbatches = parameters.microbatches,
+                    .iterations = parameters.iterations,
+                    .weight_versions = 2,
+                    .routes = Routes::looped(parameters.devices, 1),
+                    .programs = {}};
+  for (std::uint16_t stage = 0; stage < parameters.devices; ++stage)
+    schedule.programs.push_back(one_device(stage, warmup_of(warmup, parameters.devices, stage),
+                                           schedule.total_microbatches()));
+  return schedule;
+}
+
+}  // namespace
+
+// PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). Bubble (p-1)(F+B);
+// in flight min(p-r, m) on device r.
+Schedule one_f_one_b(const Parameters& parameters) {
+  return with_flush("1f1b", Warmup::plain, parameters);
+}
+
+// Eager 1F1B (Zheng et al. 2022, arXiv 2211.05322): the same bubble, min(2(p-r)-1, m) in flight;
+// a forward transfer has a whole F+B to arrive in.
+Schedule eager_one_f_one_b(const Parameters& parameters) {
+  return with_flush("eager-1f1b", Warmup::eager, parameters);
+}
+
+// PipeDream-2BW (Narayanan et al. 2021, arXiv 2006.09503): T iterations take (T m + p-1)(F+B).
+Schedule one_f_one_b_2bw(const Parameters& parameters) {
+  return without_flush("1f1b-2bw", Warmup::plain, parameters);
+}
+
+Schedule eager_2bw(const Parameters& parameters) {
+  return without_flush("eager-2bw", Warmup::eager, parameters);
+}
+
+}  // namespace pipewright::schedules

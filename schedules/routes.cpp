@@ -1,0 +1,32 @@
+#include "schedules/routes.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace pipewright::schedules {
+
+Routes Routes::looped(std::uint32_t devices, std::uint32_t chunks) {
+  std::vector<std::uint32_t> route(devices * chunks);
+  for (std::uint32_t stage = 0; stage < route.size(); ++stage) route[stage] = stage % devices;
+  return Routes({std::move(route)});
+}
+
+Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
+    : device_of_(std::move(device_of)) {
+  std::map<std::uint32_t, std::set<std::uint32_t>> stages_on;
+  for (const auto& route : device_of_)
+    for (std::uint32_t stage = 0; stage < route.size(); ++stage)
+      stages_on[route[stage]].insert(stage);
+  for (const auto& route : device_of_) {
+    std::vector<std::uint32_t> chunks;
+    chunks.reserve(route.size());
+    for (std::uint32_t stage = 0; stage < route.size(); ++stage) {
+      const auto& held = stages_on[route[stage]];
+      chunks.push_back(static_cast<std::uint32_t>(std::distance(held.begin(), held.find(stage))));
+    }
+    chunk_of_.push_back(std::move(chunks));
+  }
+}
+
+}  // namespace pipewright::schedules

@@ -1,0 +1,29 @@
+#include "schedules/schedule.hpp"
+
+#include <algorithm>
+
+namespace pipewright::schedules {
+
+std::uint64_t Schedule::size() const {
+  std::uint64_t passes = 0;
+  for (const Program& program : programs) passes += program.size();
+  return passes;
+}
+
+std::vector<double> peak_in_flight(const Schedule& schedule) {
+  std::vector<double> peaks;
+  peaks.reserve(schedule.programs.size());
+  for (const Program& program : schedule.programs) {
+    std::int64_t held = 0;
+    std::int64_t peak = 0;
+    for (PassCursor at(program); !at.done(); at.next()) {
+      const PassKind kind = at.pass().kind;
+      if (kind == PassKind::forward) peak = std::max(peak, ++held);
+      if (kind == PassKind::backward || kind == PassKind::weight_grad) --held;
+    }
+    peaks.push_back(static_cast<double>(peak) / schedule.chunks);
+  }
+  return peaks;
+}
+
+}  // namespace pipewright::schedules

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+
+// Everything that differs between SimGrid 3.32 and 4.x stands here.
+namespace pipewright::cluster {
+
+namespace sg4 = simgrid::s4u;
+
+template <class Body>
+sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
+#if SIMGRID_VERSION >= 40100
+  return host->add_actor(name, std::forward<Body>(body));
+#elif SIMGRID_VERSION >= 40000
+  return sg4::Engine::get_instance()->add_actor(name, host, std::forward<Body>(body));
+#else
+  return sg4::Actor::create(name, host, std::forward<Body>(body));
+#endif
+}
+
+// A platform of one host and no links.
+inline void create_single_host(sg4::Engine& engine, const std::string& name) {
+#if SIMGRID_VERSION >= 40000
+  engine.get_netzone_root()->add_host(name, 1e9)->seal();
+  engine.get_netzone_root()->seal();
+#else
+  (void)engine;
+  sg4::NetZone* zone = sg4::create_full_zone("root");
+  zone->create_host(name, 1e9)->seal();
+  zone->seal();
+#endif
+}
+
+// The configuration key was renamed in 3.34; the old name stays an alias through 4.1.
+inline constexpr const char* precision_key = "surf/precision";
+
+inline std::string simgrid_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "schedules/costs.hpp"
+#include "sim/cluster/simgrid.hpp"
+
+namespace pipewright::execution {
+
+// A message as its receiver finds it. Seconds from the start of the run.
+struct Arrival {
+  double posted = 0;
+  double start = 0;  // its first byte could move
+  double end = 0;    // its last byte has arrived
+};
+
+// One way for one kind of tensor from one stage to a neighbour: messages, named by their
+// microbatch, in the order in which they are sent. Called from inside the devices' actors, whose
+// own time `now` may run ahead of SimGrid's clock where nobody can tell.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // Posts a message; returns when the device may go on, which is `now` unless sends block.
+  virtual double send(std::uint32_t microbatch, double now) = 0;
+  // Blocks the actor until the message's arrival is known, which may be before it has arrived.
+  virtual Arrival receive(std::uint32_t microbatch, double now) = 0;
+};
+
+// Nothing contends: a message takes `latency` seconds, 0 between two passes of one device.
+std::unique_ptr<Channel> make_latency_channel(double latency, schedules::P2p mode);
+
+// A flow of `bytes` over SimGrid's links, shared max-min fairly, and then the route's latency.
+// Paid after the flow rather than before it, latency needs no actor of its own, moves no arrival on
+// an idle network, and leaves the sharing fair.
+struct FlowRoute {
+  std::string name;         // of the mailbox: one channel each
+  std::uint64_t bytes = 0;  // of a message
+  double latency = 0;       // seconds
+  double epoch = 0;         // SimGrid's clock at the start of the run, seconds
+  cluster::sg4::ActorPtr receiver;
+};
+std::unique_ptr<Channel> make_flow_channel(FlowRoute route, schedules::P2p mode);
+
+}  // namespace pipewright::execution

@@ -1,0 +1,68 @@
+#include "sim/execution/network.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace pipewright::execution {
+
+Network::Network(const Job& job, const std::vector<cluster::sg4::ActorPtr>& receivers)
+    : routes_(job.schedule.routes) {
+  const double epoch = cluster::sg4::Engine::get_clock();
+  const auto connect = [&](std::uint32_t from, std::uint32_t to, std::uint32_t route) {
+    const std::uint32_t source = routes_.device(from, route);
+    const std::uint32_t destination = routes_.device(to, route);
+    End end{.source = source, .stage = from, .crosses = source != destination};
+    if (!end.crosses) {
+      channels_.push_back(make_latency_channel(0, schedules::P2p::eager));
+    } else {
+      const cluster::Route way = job.cluster.route(job.hosts[source], job.hosts[destination]);
+      if (job.costs.boundary_bytes == 0 || std::isinf(way.bandwidth))
+        channels_.push_back(make_latency_channel(way.latency, job.p2p));
+      else
+        channels_.push_back(
+            make_flow_channel({.name = "channel-" + std::to_string(channels_.size()),
+                               .bytes = job.costs.boundary_bytes,
+                               .latency = way.latency,
+                               .epoch = epoch,
+                               .receiver = receivers[destination]},
+                              job.p2p));
+    }
+    end.channel = channels_.back().get();
+    return end;
+  };
+
+  const std::uint32_t last = routes_.stages() - 1;
+  for (std::uint32_t route = 0; route < routes_.count(); ++route) {
+    for (std::uint32_t to = 0; to <= last; ++to) {
+      Stage stage;
+      if (to > 0) stage.activation = connect(to - 1, to, route);
+      stage.gradient = connect(to < last ? to + 1 : to, to, route);
+      stage.kept = connect(to, to, route);
+      stages_.push_back(stage);
+    }
+  }
+}
+
+const Network::End& Network::input_of(const schedules::Pass& pass) const {
+  const Stage& here = stage(pass.stage, pass.microbatch);
+  if (pass.kind == schedules::PassKind::forward) return here.activation;
+  return schedules::sends_gradient(pass.kind) ? here.gradient : here.kept;
+}
+
+Channel* Network::output_of(const schedules::Pass& pass) const {
+  if (pass.kind == schedules::PassKind::forward) {
+    const bool is_last = pass.stage + 1U == routes_.stages();
+    return is_last ? stage(pass.stage, pass.microbatch).gradient.channel
+                   : stage(pass.stage + 1, pass.microbatch).activation.channel;
+  }
+  if (pass.stage == 0 || !schedules::sends_gradient(pass.kind)) return nullptr;
+  return stage(pass.stage - 1, pass.microbatch).gradient.channel;
+}
+
+Channel* Network::kept_by(const schedules::Pass& pass) const {
+  return pass.kind == schedules::PassKind::input_grad
+             ? stage(pass.stage, pass.microbatch).kept.channel
+             : nullptr;
+}
+
+}  // namespace pipewright::execution

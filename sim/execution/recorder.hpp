@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/execution/job.hpp"
+
+namespace pipewright::execution {
+
+// One device's book: turns passes, as either engine finds their times, into rows, and keeps the
+// ledger of the device's memory, by category, at every change.
+class Recorder {
+ public:
+  Recorder(const Job& job, std::uint32_t device, trace::Sink& sink);
+
+  // Passes of the device come in order.
+  void record(const schedules::Pass& pass, const schedules::PassSpan& span);
+
+ private:
+  void report_activations(double time);
+
+  const Job& job_;
+  std::uint32_t device_;
+  trace::Sink& sink_;
+  std::uint64_t activations_ = 0;  // bytes held
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,59 @@
+#include "sim/execution/run.hpp"
+
+#include <utility>
+
+namespace pipewright::execution {
+namespace {
+
+std::vector<trace::DeviceRow> device_rows(const Job& job) {
+  std::vector<trace::DeviceRow> rows;
+  for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
+    rows.push_back({.device = device,
+                    .host = cluster::name_of(job.hosts[device]),
+                    .memory_capacity = cluster::memory_of(job.hosts[device])});
+  return rows;
+}
+
+std::vector<trace::StageRow> stage_rows(const schedules::Schedule& schedule) {
+  std::vector<trace::StageRow> rows;
+  for (std::uint32_t route = 0; route < schedule.routes.count(); ++route)
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+      rows.push_back({.stage = stage,
+                      .chunk = schedule.routes.chunk(stage, route),
+                      .device = schedule.routes.device(stage, route)});
+  return rows;
+}
+
+const char* name_of(schedules::P2p mode) {
+  switch (mode) {
+    case schedules::P2p::eager:
+      return "eager";
+    case schedules::P2p::rendezvous:
+      return "rendezvous";
+    case schedules::P2p::blocking:
+      break;
+  }
+  return "blocking";
+}
+
+}  // namespace
+
+void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
+  info.schedule = job.schedule.name;
+  info.engine = engine == EngineKind::simgrid ? "simgrid" : "timing";
+  info.p2p = name_of(job.p2p);
+  info.network = job.cluster.name();
+  info.cluster = job.cluster.text();
+  info.devices = job.schedule.devices;
+  info.chunks = job.schedule.chunks;
+  info.microbatches = job.schedule.microbatches;
+  info.iterations = job.schedule.iterations;
+  sink.begin(info, device_rows(job), stage_rows(job.schedule));
+  if (engine == EngineKind::simgrid)
+    simulate(job, sink);
+  else
+    time(job, sink);
+  sink.finish();
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,59 @@
+#include "schedules/timing.hpp"
+#include "sim/execution/recorder.hpp"
+#include "sim/execution/run.hpp"
+
+namespace pipewright::execution {
+namespace {
+
+// What each boundary costs when nothing contends.
+schedules::HopTimes uncontended(const Job& job) {
+  const schedules::Routes& routes = job.schedule.routes;
+  schedules::HopTimes hops(job.schedule.devices, 0);
+  const auto connect = [&](std::uint32_t a, std::uint32_t b) {
+    if (a == b) return;
+    const cluster::Route route = job.cluster.route(job.hosts[a], job.hosts[b]);
+    hops.set(a, b, route.seconds(job.costs.boundary_bytes));
+  };
+  for (std::uint32_t route = 0; route < routes.count(); ++route) {
+    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
+      connect(routes.device(stage, route), routes.device(stage + 1, route));
+      connect(routes.device(stage + 1, route), routes.device(stage, route));
+    }
+  }
+  return hops;
+}
+
+}  // namespace
+
+void time(const Job& job, trace::Sink& sink) {
+  const schedules::HopTimes hops = uncontended(job);
+  std::vector<Recorder> recorders;
+  for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
+    recorders.emplace_back(job, device, sink);
+
+  const std::uint32_t last = job.schedule.stages() - 1;
+  schedules::Timing(job.schedule, job.costs.times, hops, job.p2p)
+      .run([&](std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span) {
+        const bool forward = pass.kind == schedules::PassKind::forward;
+        const bool has_input =
+            forward ? pass.stage > 0 : schedules::sends_gradient(pass.kind) && pass.stage < last;
+        if (has_input) {
+          const std::uint32_t from = forward ? pass.stage - 1 : pass.stage + 1;
+          const std::uint32_t source = job.schedule.routes.device(from, pass.microbatch);
+          if (source != device)
+            sink.transfer(
+                {.source = source,
+                 .destination = device,
+                 .stage = from,
+                 .microbatch = pass.microbatch,
+                 .kind = forward ? trace::TransferKind::activation : trace::TransferKind::gradient,
+                 .bytes = job.costs.boundary_bytes,
+                 .posted = span.sent,
+                 .start = span.ready - hops(source, device),
+                 .end = span.ready});
+        }
+        recorders[device].record(pass, span);
+      });
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,50 @@
+"""Checks the include lines of every folder against the arrows that the design allows."""
+
+import pathlib
+import re
+import sys
+
+# folder: (project folders that it may include besides itself, library headers that are its own)
+ALLOWED = {
+    "schedules": ((), ("fmt/",)),
+    "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
+    "sim/config": ((), ("fmt/", "yaml-cpp/")),
+    "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
+    "sim/cluster": (("sim/config",), ("fmt/", "simgrid/", "xbt/", "pugixml")),
+    "sim/execution": (
+        ("schedules", "sim/workload", "sim/cluster", "analysis/trace"),
+        ("fmt/",),
+    ),
+    "sim/cli": (
+        ("schedules", "analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
+        ("fmt/", "boost/"),
+    ),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+STANDARD = re.compile(r"^[a-z0-9_]+(\.h)?$|^sys/[a-z]+\.h$")
+
+
+def violations(root, folder, may_include, libraries):
+    for path in sorted((root / folder).rglob("*.[ch]pp")):
+        for bracket, name in INCLUDE.findall(path.read_text()):
+            if bracket == '"':
+                allowed = any(name.startswith(f"{f}/") for f in (folder, *may_include))
+            else:
+                allowed = STANDARD.match(name) or name.startswith(libraries)
+                if STANDARD.match(name) and name.startswith(("hdf5", "zlib")):
+                    allowed = name.startswith(libraries)
+            if not allowed:
+                yield f"{path.relative_to(root)} may not include {name}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    found = [v for f, (folders, libs) in ALLOWED.items() for v in violations(root, f, folders, libs)]
+    covered = sum(len(list((root / folder).rglob("*.[ch]pp"))) for folder in ALLOWED)
+    if covered < 50:
+        found.append(f"only {covered} files were found: the folders have moved")
+    print("\n".join(found) or f"{covered} files keep to the design's arrows")
+    return 1 if found else 0
+
+
+sys.exit(main())

@@ -1,0 +1,77 @@
+#include "schedules/catalog.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/checks.hpp"
+#include "support/timed.hpp"
+
+using namespace pipewright;
+using schedules::make_schedule;
+
+TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[catalog]") {
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    for (std::uint32_t p = 1; p <= 7; ++p) {
+      for (std::uint32_t m : {1U, 2U, 3U, 6U, 7U, 14U, 17U}) {
+        for (std::uint32_t chunks = 1; chunks <= (entry.takes_chunks ? 3U : 1U); ++chunks) {
+          CAPTURE(entry.name, p, m, chunks);
+          schedules::Parameters parameters{.devices = p, .microbatches = m, .iterations = 2};
+          if (entry.takes_chunks) parameters.chunks = chunks;
+          std::optional<schedules::Schedule> schedule;
+          try {
+            schedule = entry.make(parameters);
+          } catch (const schedules::Error&) {
+            CHECK(m < 2 * p);  // only a short iteration is ever refused
+            continue;
+          }
+          CHECK(schedule->name == entry.name);
+          CHECK(schedule->size() == 2ULL * p * chunks * m * 2);
+          CHECK_NOTHROW(schedules::check_complete(*schedule));
+          const auto times = tests::uniform_times(*schedule, 1, 1, 1);
+          for (const auto mode :
+               {schedules::P2p::eager, schedules::P2p::rendezvous, schedules::P2p::blocking})
+            CHECK(tests::timed(*schedule, times, 0.25, mode).makespan >= 3 * 2 * m * (1 - 1e-12));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the catalog's names are distinct and each has a line of help", "[catalog]") {
+  std::set<std::string_view> names;
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    CHECK(names.insert(entry.name).second);
+    CHECK(entry.help.size() > 10);
+    CHECK(entry.help.size() < 90);
+  }
+}
+
+TEST_CASE("a schedule that cannot be is refused with a reason", "[catalog]") {
+  CHECK_THROWS_WITH(make_schedule("2f2b", {.devices = 2, .microbatches = 2}),
+                    Catch::Contains("no schedule is called '2f2b'") && Catch::Contains("1f1b, "));
+  CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 0, .microbatches = 2}),
+                    "1f1b: at least 1 device is needed");
+  CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 2, .microbatches = 0}),
+                    "1f1b: at least 1 microbatch is needed");
+  CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 2, .microbatches = 2, .chunks = 3}),
+                    Catch::Contains("runs 1 chunk a device, not 3"));
+  CHECK_THROWS_WITH(make_schedule("gpipe", {.devices = 2, .microbatches = 2, .group_size = 2}),
+                    Catch::Contains("has no group size"));
+  CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 70000, .microbatches = 2}),
+                    Catch::Contains("70000 stages are more than the 65535"));
+  CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 64, .microbatches = 2000000000}),
+                    Catch::Contains("256000000000 passes are more than"));
+}
+
+TEST_CASE("a million microbatches take no more memory than ten", "[catalog]") {
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    const auto loops = [&](std::uint32_t m) {
+      std::size_t passes = 0;
+      for (const auto& program : entry.make({.devices = 8, .microbatches = m}).programs)
+        for (const auto& loop : program.loops) passes += loop.body.size();
+      return passes;
+    };
+    CHECK(loops(1U << 20) <= loops(64));
+  }
+}

@@ -1,0 +1,68 @@
+#include "schedules/checks.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::schedules;
+
+namespace {
+
+constexpr auto F = PassKind::forward;
+constexpr auto I = PassKind::input_grad;
+constexpr auto W = PassKind::weight_grad;
+constexpr auto B = PassKind::backward;
+
+// One device, two chunks, one microbatch, in this order.
+Schedule in_order(std::vector<Pass> passes) {
+  Program program;
+  program.repeat(1, 0, std::move(passes));
+  return {.name = "mine",
+          .devices = 1,
+          .chunks = 2,
+          .microbatches = 1,
+          .routes = Routes::looped(1, 2),
+          .programs = {program}};
+}
+
+}  // namespace
+
+TEST_CASE("a complete schedule may mix B with I and W", "[checks]") {
+  CHECK_NOTHROW(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {I, 1, 0}, {B, 0, 0}, {W, 1, 0}})));
+}
+
+TEST_CASE("what a schedule lacks or repeats is named", "[checks]") {
+  CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {B, 1, 0}})),
+                    "mine: microbatch 0 is never finished on stage 0");
+  CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {I, 1, 0}, {B, 0, 0}})),
+                    "mine: microbatch 0 is never finished on stage 1");
+  CHECK_THROWS_WITH(
+      check_complete(in_order({{F, 0, 0}, {F, 0, 0}})),
+      "mine: device 0: F of microbatch 0 on stage 0 comes twice or before its F or I");
+  CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {W, 0, 0}})),
+                    Catch::Contains("W of microbatch 0 on stage 0 comes twice or before"));
+  CHECK_THROWS_WITH(check_complete(in_order({{F, 2, 0}})), Catch::Contains("is outside"));
+  CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 1}})), Catch::Contains("is outside"));
+}
+
+TEST_CASE("a pass on a device that does not hold its stage is named", "[checks]") {
+  Schedule schedule = in_order({{F, 1, 0}});
+  schedule.routes = Routes({{0, 1}});
+  CHECK_THROWS_WITH(check_complete(schedule), Catch::Contains("belongs to another device"));
+}
+
+TEST_CASE("a stage may live on two devices, one for each direction", "[checks]") {
+  // Two devices; even microbatches go 0 -> 1, odd ones 1 -> 0.
+  const Routes both({{0, 1}, {1, 0}});
+  CHECK(both.device(0, 0) == 0);
+  CHECK(both.device(0, 1) == 1);
+  CHECK(both.chunk(1, 0) == 1);  // device 1 holds stages 0 and 1
+  Program first;
+  first.repeat(1, 0, {{F, 0, 0}, {F, 1, 1}, {B, 1, 1}, {B, 0, 0}});
+  Program second;
+  second.repeat(1, 0, {{F, 0, 1}, {F, 1, 0}, {B, 1, 0}, {B, 0, 1}});
+  CHECK_NOTHROW(check_complete({.name = "both ways",
+                                .devices = 2,
+                                .chunks = 2,
+                                .microbatches = 2,
+                                .routes = both,
+                                .programs = {first, second}}));
+}

@@ -1,0 +1,125 @@
+#include "schedules/timing.hpp"
+
+#include <map>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/timed.hpp"
+
+using namespace pipewright::schedules;
+using pipewright::tests::timed;
+using pipewright::tests::uniform_times;
+
+namespace {
+
+constexpr auto F = PassKind::forward;
+constexpr auto I = PassKind::input_grad;
+constexpr auto W = PassKind::weight_grad;
+constexpr auto B = PassKind::backward;
+
+Program one_by_one(std::vector<Pass> passes) {
+  Program program;
+  program.repeat(1, 0, std::move(passes));
+  return program;
+}
+
+std::map<std::tuple<PassKind, int, int>, PassSpan> spans(const Schedule& schedule,
+                                                         const PassTimes& times, double hop,
+                                                         P2p mode) {
+  std::map<std::tuple<PassKind, int, int>, PassSpan> result;
+  const HopTimes hops(schedule.devices, hop);
+  Timing(schedule, times, hops, mode)
+      .run([&](std::uint32_t, const Pass& pass, const PassSpan& span) {
+        result[{pass.kind, pass.stage, pass.microbatch}] = span;
+      });
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("two devices, one microbatch: each hop adds its latency once", "[timing]") {
+  const Schedule schedule = make_schedule("1f1b", {.devices = 2, .microbatches = 1});
+  auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::eager);
+  CHECK(at[{F, 0, 0}].end == 1);
+  CHECK(at[{F, 1, 0}].sent == 1);
+  CHECK(at[{F, 1, 0}].ready == 1.5);
+  CHECK(at[{F, 1, 0}].start == 1.5);
+  CHECK(at[{B, 1, 0}].ready == 2.5);  // the loss is there when F ends
+  CHECK(at[{B, 1, 0}].end == 4.5);
+  CHECK(at[{B, 0, 0}].start == 5);
+  CHECK(at[{B, 0, 0}].end == 7);
+}
+
+TEST_CASE("a rendezvous starts when the receiver has come to the pass", "[timing]") {
+  const Schedule schedule = make_schedule("gpipe", {.devices = 2, .microbatches = 2});
+  auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::rendezvous);
+  CHECK(at[{F, 1, 0}].start == 1.5);
+  CHECK(at[{F, 1, 1}].sent == 2);
+  CHECK(at[{F, 1, 1}].ready == 3);  // the receiver computed until 2.5
+}
+
+TEST_CASE("a blocking send keeps the sender until it has arrived", "[timing]") {
+  const Schedule schedule = make_schedule("gpipe", {.devices = 2, .microbatches = 2});
+  auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::blocking);
+  CHECK(at[{F, 0, 0}].end == 1);
+  CHECK(at[{F, 0, 0}].released == 1.5);
+  CHECK(at[{F, 0, 1}].start == 1.5);
+  CHECK(at[{F, 1, 1}].released == at[{F, 1, 1}].end);  // the last stage sends no activations
+}
+
+TEST_CASE("I lets the previous stage go on before W", "[timing]") {
+  const Schedule schedule{.name = "split",
+                          .devices = 2,
+                          .microbatches = 1,
+                          .routes = Routes::looped(2, 1),
+                          .programs = {one_by_one({{F, 0, 0}, {I, 0, 0}, {W, 0, 0}}),
+                                       one_by_one({{F, 1, 0}, {I, 1, 0}, {W, 1, 0}})}};
+  auto at = spans(schedule, uniform_times(schedule, 1, 2, 4), 0.5, P2p::eager);
+  CHECK(at[{I, 1, 0}].end == 4.5);
+  CHECK(at[{I, 0, 0}].start == 5);
+  CHECK(at[{W, 1, 0}].ready == 4.5);
+  CHECK(at[{W, 1, 0}].end == 8.5);
+  CHECK(at[{W, 0, 0}].end == 11);
+}
+
+TEST_CASE("uneven stages: the slowest sets the pace", "[timing]") {
+  const Schedule schedule = make_schedule("1f1b", {.devices = 3, .microbatches = 50});
+  PassTimes times = uniform_times(schedule, 1, 1, 1);
+  times.of_stage[static_cast<int>(F)][1] = 2;
+  // The middle computes 50 (2+2). It starts after one F, waits 1 for its first gradient (F+B of the
+  // last stage against its own second F), 1 for its last, and one B follows.
+  CHECK(timed(schedule, times).makespan == Approx(1 + 50 * 4 + 1 + 1 + 2));
+}
+
+TEST_CASE("devices that wait for each other are all named with what they wait for", "[timing]") {
+  const Schedule schedule{.name = "crossed",
+                          .devices = 2,
+                          .microbatches = 2,
+                          .routes = Routes::looped(2, 1),
+                          .programs = {one_by_one({{F, 0, 0}, {B, 0, 0}, {F, 0, 1}, {B, 0, 1}}),
+                                       one_by_one({{F, 1, 1}, {B, 1, 1}, {F, 1, 0}, {B, 1, 0}})}};
+  CHECK_THROWS_WITH(
+      timed(schedule, uniform_times(schedule, 1, 1, 1)),
+      "crossed: deadlock: 2 of 2 devices wait for ever\n"
+      "  device 0 at B of microbatch 0 on stage 0 waits for the gradient of microbatch 0 from "
+      "stage 1 (device 1)\n"
+      "  device 1 at F of microbatch 1 on stage 1 waits for the activations of F of microbatch 1 "
+      "on stage 0 (device 0)");
+}
+
+TEST_CASE("more latency never makes a schedule faster", "[timing]") {
+  for (const Entry& entry : catalog()) {
+    const Schedule schedule = entry.make({.devices = 4, .microbatches = 12});
+    const PassTimes times = uniform_times(schedule, 1, 1.2, 0.8);
+    double before = 0;
+    for (const double hop : {0.0, 0.01, 0.1, 0.5, 2.0, 10.0}) {
+      const double eager = timed(schedule, times, hop).makespan;
+      CHECK(eager >= before);
+      CHECK(timed(schedule, times, hop, P2p::rendezvous).makespan >= eager - 1e-9);
+      CHECK(timed(schedule, times, hop, P2p::blocking).makespan >= eager - 1e-9);
+      before = eager;
+    }
+  }
+}

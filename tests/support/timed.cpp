@@ -1,0 +1,50 @@
+#include "support/timed.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedules/timing.hpp"
+
+namespace pipewright::tests {
+
+using schedules::PassKind;
+
+schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double forward,
+                                   double input_grad, double weight_grad) {
+  schedules::PassTimes times;
+  const auto set = [&](PassKind kind, double of_device) {
+    times.of_stage[static_cast<int>(kind)].assign(schedule.stages(), of_device / schedule.chunks);
+  };
+  set(PassKind::forward, forward);
+  set(PassKind::input_grad, input_grad);
+  set(PassKind::weight_grad, weight_grad);
+  set(PassKind::backward, input_grad + weight_grad);
+  return times;
+}
+
+Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& times, double hop,
+            schedules::P2p mode) {
+  struct Device {
+    double first = std::numeric_limits<double>::infinity();
+    double last = 0;
+    double busy = 0;
+  };
+  std::vector<Device> devices(schedule.devices);
+  const schedules::HopTimes hops(schedule.devices, hop);
+  schedules::Timing(schedule, times, hops, mode)
+      .run([&](std::uint32_t index, const schedules::Pass&, const schedules::PassSpan& span) {
+        Device& device = devices[index];
+        device.first = std::min(device.first, span.start);
+        device.last = std::max(device.last, span.end);
+        device.busy += span.end - span.start;
+      });
+  Timed result;
+  for (const Device& device : devices) {
+    result.makespan = std::max(result.makespan, device.last);
+    result.span_bubble = std::max(result.span_bubble, device.last - device.first - device.busy);
+  }
+  result.idle = result.makespan - devices.front().busy;
+  return result;
+}
+
+}  // namespace pipewright::tests
