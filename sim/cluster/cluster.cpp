@@ -15,8 +15,7 @@
 namespace pipewright::cluster {
 namespace {
 
-enum class Platform : std::uint8_t { none, ideal, file };
-Platform loaded = Platform::none;
+bool has_platform = false;  // SimGrid's engine takes one, and an ideal network takes any
 
 // Natural order: runs of digits compare as numbers.
 bool natural_less(std::string_view a, std::string_view b) {
@@ -34,10 +33,8 @@ std::vector<Host*> hosts_in_natural_order() {
 }  // namespace
 
 Cluster Cluster::ideal(double latency) {
-  if (loaded == Platform::file)
-    throw std::logic_error("an ideal network after a platform file in one process");
-  if (loaded == Platform::none) create_single_host(engine(), "ideal");
-  loaded = Platform::ideal;
+  if (!has_platform) create_single_host(engine(), "ideal");
+  has_platform = true;
   Cluster cluster;
   cluster.ideal_latency_ = latency;
   cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
@@ -49,9 +46,8 @@ Cluster Cluster::load(const std::filesystem::path& file) {
   cluster.ideal_ = false;
   cluster.name_ = file.string();
   cluster.text_ = read_platform_file(file);
-  if (loaded != Platform::none)
-    throw std::logic_error("a second platform in one process: " + cluster.name_);
-  loaded = Platform::file;
+  if (has_platform) throw std::logic_error("a second platform in one process: " + cluster.name_);
+  has_platform = true;
   try {
     engine().load_platform(file.string());
     engine().get_netzone_root()->seal();

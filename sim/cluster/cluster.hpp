@@ -33,7 +33,7 @@ struct Route {
 };
 
 // The hosts and links that a run uses. SimGrid has one engine per process, so a process loads one
-// platform file at the most (std::logic_error otherwise); ideal networks can be had freely before.
+// platform file at the most, before any ideal network (std::logic_error otherwise).
 //
 // SimGrid shares a link in inverse proportion to the flows' latencies. GPUs' fabrics do not, so the
 // links' latencies are kept here and set to 0 in SimGrid; who transfers pays Route::latency.
@@ -67,5 +67,7 @@ class Cluster {
 // unknown). Throws config::Error if the property is no size.
 std::string name_of(const Host* host);
 std::uint64_t memory_of(const Host* host);
+
+std::string simgrid_version();  // "SimGrid 3.32"
 
 }  // namespace pipewright::cluster

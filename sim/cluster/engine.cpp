@@ -2,6 +2,8 @@
 
 #include <xbt/log.h>
 
+#include "sim/cluster/cluster.hpp"
+
 namespace pipewright::cluster {
 
 sg4::Engine& engine() {
@@ -9,6 +11,7 @@ sg4::Engine& engine() {
   static sg4::Engine* const instance = [] {
     auto* made = new sg4::Engine("pipewright");  // not (argc, argv), which eats --help
     xbt_log_control_set("xbt_cfg.thres:warning");
+    xbt_log_control_set("ker_engine.app:file:/dev/null");  // deadlocks are told in our words
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic:no");
     sg4::Engine::set_config("network/TCP-gamma:1e30");  // no window: latency does not cap a flow
@@ -16,6 +19,14 @@ sg4::Engine& engine() {
     return made;
   }();
   return *instance;
+}
+
+std::string simgrid_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
 }
 
 }  // namespace pipewright::cluster

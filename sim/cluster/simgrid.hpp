@@ -38,12 +38,4 @@ inline void create_single_host(sg4::Engine& engine, const std::string& name) {
 // The configuration key was renamed in 3.34; the old name stays an alias through 4.1.
 inline constexpr const char* precision_key = "surf/precision";
 
-inline std::string simgrid_version() {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  sg_version_get(&major, &minor, &patch);
-  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
-}
-
 }  // namespace pipewright::cluster

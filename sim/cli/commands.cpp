@@ -1,0 +1,21 @@
+#include "sim/cli/commands.hpp"
+
+#include <array>
+
+namespace pipewright::cli {
+
+std::span<const Command> commands() {
+  static constexpr std::array table{
+      Command{.name = "run",
+              .help = "simulate a scenario: table, trace, picture and page",
+              .run = run_command},
+      Command{
+          .name = "show", .help = "the same table and pictures from a trace", .run = show_command},
+      Command{.name = "schedule",
+              .help = "list the schedules there are, or draw one",
+              .run = schedule_command},
+  };
+  return table;
+}
+
+}  // namespace pipewright::cli

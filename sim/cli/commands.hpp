@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pipewright::cli {
+
+using Arguments = std::vector<std::string>;  // without the program's and the command's names
+
+// A command line that says what no command understands.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Exit statuses. A user's fault is told in one message and leaves nothing half-written.
+enum ExitStatus : int {
+  exit_ok = 0,
+  exit_user_error = 2,
+  exit_our_fault = 70,
+  exit_interrupted = 130
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view help;  // one line
+  int (*run)(const Arguments& arguments) = nullptr;
+};
+std::span<const Command> commands();
+
+int run_command(const Arguments& arguments);       // pipewright run
+int show_command(const Arguments& arguments);      // pipewright show
+int schedule_command(const Arguments& arguments);  // pipewright schedule list|show
+
+}  // namespace pipewright::cli

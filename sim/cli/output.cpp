@@ -1,0 +1,88 @@
+#include "sim/cli/output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/csv_report.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/page/page.hpp"
+#include "analysis/timeline/drawing.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/commands.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, OutputKind>, 6> kinds{{
+    {".html", OutputKind::html},
+    {".svg", OutputKind::svg},
+    {".png", OutputKind::png},
+    {".pdf", OutputKind::pdf},
+    {".json", OutputKind::json},
+    {".csv", OutputKind::csv},
+}};
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  trace::PartialFile partial(file);
+  std::ofstream stream(partial.temporary(), std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream)
+    throw std::runtime_error(
+        fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
+  partial.commit();
+}
+
+}  // namespace
+
+Output parse_output(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  const auto* const kind = std::find_if(kinds.begin(), kinds.end(),
+                                        [&](const auto& one) { return one.first == extension; });
+  if (kind == kinds.end())
+    throw UsageError(fmt::format(
+        "{}: there is no output of kind '{}'; there are .html (page), .svg, .png and .pdf "
+        "(picture), .json and .csv (summary)",
+        file.string(), extension));
+  return {file, kind->second};
+}
+
+std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) {
+  std::vector<Output> outputs;
+  for (const std::filesystem::path& file : files) outputs.push_back(parse_output(file));
+  return outputs;
+}
+
+bool needs_traces(std::span<const Output> outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [](const Output& output) {
+    return output.kind != OutputKind::json && output.kind != OutputKind::csv;
+  });
+}
+
+void write_output(const Output& output, std::span<const analysis::Summary> summaries,
+                  std::span<const trace::Trace> traces) {
+  switch (output.kind) {
+    case OutputKind::html:
+      return analysis::write_page(traces, output.file);
+    case OutputKind::svg:
+      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::svg);
+    case OutputKind::png:
+      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::png);
+    case OutputKind::pdf:
+      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::pdf);
+    case OutputKind::json:
+      return write_text(output.file, analysis::json_summary(summaries));
+    case OutputKind::csv:
+      return write_text(output.file, analysis::csv_summary(summaries));
+  }
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "analysis/summary.hpp"
+#include "analysis/trace/rows.hpp"
+
+namespace pipewright::cli {
+
+// What a file is by its extension.
+enum class OutputKind { html, svg, png, pdf, json, csv };
+
+struct Output {
+  std::filesystem::path file;
+  OutputKind kind;
+};
+
+// Throws UsageError, which says what kinds there are, or what is wrong with the file's folder.
+Output parse_output(const std::filesystem::path& file);
+std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
+
+// Pages and pictures are drawn from traces, the others from summaries.
+bool needs_traces(std::span<const Output> outputs);
+
+void write_output(const Output& output, std::span<const analysis::Summary> summaries,
+                  std::span<const trace::Trace> traces);
+
+}  // namespace pipewright::cli

@@ -1,0 +1,149 @@
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/console_report.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/trace/collector.hpp"
+#include "analysis/trace/tee.hpp"
+#include "analysis/trace/writer.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/run_options.hpp"
+#include "sim/cli/version.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/plan.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using std::filesystem::path;
+
+cluster::Cluster open_cluster(const config::Scenario& scenario) {
+  return scenario.cluster ? cluster::Cluster::load(scenario.cluster->value)
+                          : cluster::Cluster::ideal(scenario.p2p_time);
+}
+
+std::vector<cluster::Host*> place(const config::Scenario& scenario,
+                                  const cluster::Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const auto& host : scenario.placement) names.push_back(host.value);
+  try {
+    return cluster.place(names, scenario.devices.value);
+  } catch (const cluster::Error& error) {
+    if (scenario.placement.empty()) throw;
+    throw config::Error(config::locate(scenario.placement.front().origin, error.what()));
+  }
+}
+
+schedules::P2p p2p_mode(config::P2p mode) {
+  switch (mode) {
+    case config::P2p::eager:
+      return schedules::P2p::eager;
+    case config::P2p::rendezvous:
+      return schedules::P2p::rendezvous;
+    case config::P2p::blocking:
+      break;
+  }
+  return schedules::P2p::blocking;
+}
+
+// "1f1b", "interleaved-1f1b-x4"; the same twice is told apart by its place.
+std::string label(const schedules::Schedule& schedule) {
+  return schedule.chunks > 1 ? fmt::format("{}-x{}", schedule.name, schedule.chunks)
+                             : schedule.name;
+}
+
+// One trace a schedule: the given name if there is one, else with the schedule's label in it.
+std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
+  if (plans.size() == 1) return {file};
+  std::vector<path> files;
+  std::set<path> taken;
+  for (const workload::Plan& plan : plans) {
+    const std::string stem = fmt::format("{}-{}", file.stem().string(), label(plan.schedule));
+    path name = path(file).replace_filename(stem + file.extension().string());
+    for (int copy = 2; !taken.insert(name).second; ++copy)
+      name.replace_filename(fmt::format("{}-{}{}", stem, copy, file.extension().string()));
+    files.push_back(std::move(name));
+  }
+  return files;
+}
+
+struct Results {
+  std::vector<analysis::Summary> summaries;
+  std::vector<trace::Trace> traces;  // only where an output is drawn from them
+  std::vector<path> files;
+};
+
+Results run_all(const RunRequest& request, const std::vector<workload::Plan>& plans, bool collect) {
+  const config::Scenario& scenario = request.scenario;
+  const cluster::Cluster cluster = open_cluster(scenario);
+  const std::vector<cluster::Host*> hosts = place(scenario, cluster);
+  Results results;
+  if (scenario.trace) results.files = trace_files(scenario.trace->value, plans);
+
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const workload::Plan& plan = plans[i];
+    analysis::SummarySink summary;
+    trace::TraceCollector collector;
+    Progress progress(label(plan.schedule), plan.schedule.size(), !request.quiet && !request.json);
+    std::unique_ptr<trace::TraceWriter> writer;
+    std::vector<trace::Sink*> sinks{&progress, &summary};
+    if (collect) sinks.push_back(&collector);
+    if (scenario.trace)
+      sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
+    trace::Tee tee(sinks);
+
+    trace::RunInfo info{.scenario = scenario.text,
+                        .versions = versions(),
+                        .samples_per_microbatch = scenario.samples_per_microbatch.value_or(0),
+                        .tokens_per_microbatch = scenario.tokens_per_microbatch.value_or(0)};
+    const execution::Job job{.schedule = plan.schedule,
+                             .costs = plan.costs,
+                             .cluster = cluster,
+                             .hosts = hosts,
+                             .p2p = p2p_mode(scenario.p2p)};
+    execution::run(job,
+                   scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                              : execution::EngineKind::timing,
+                   std::move(info), tee);
+    results.summaries.push_back(summary.summary());
+    if (collect) results.traces.push_back(std::move(collector.trace));
+  }
+  return results;
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  const std::optional<RunRequest> request = read_run_request(arguments);
+  if (!request) return exit_ok;
+  const config::Scenario& scenario = request->scenario;
+  std::vector<path> named;
+  for (const auto& output : scenario.outputs) named.push_back(output.value);
+  const std::vector<Output> outputs = parse_outputs(named);
+  std::vector<workload::Plan> plans;
+  for (const config::ScheduleSpec& spec : scenario.schedules)
+    plans.push_back(workload::make_plan(scenario, spec));
+
+  watch_for_interrupts();
+  const Results results = run_all(*request, plans, needs_traces(outputs));
+  for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
+
+  if (request->json) {
+    fmt::print("{}", analysis::json_summary(results.summaries));
+    return exit_ok;
+  }
+  fmt::print("{}", analysis::console_table(results.summaries));
+  for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
+  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

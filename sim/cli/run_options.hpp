@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/cli/commands.hpp"
+#include "sim/config/scenario.hpp"
+
+namespace pipewright::cli {
+
+// What `pipewright run` was asked: a scenario, from a file and the command line over it, and what
+// concerns the printing alone.
+struct RunRequest {
+  config::Scenario scenario;
+  bool json = false;   // the summary on standard output, nothing else
+  bool quiet = false;  // no progress bar
+};
+
+// Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.
+std::optional<RunRequest> read_run_request(const Arguments& arguments);
+
+}  // namespace pipewright::cli

@@ -1,0 +1,67 @@
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+const std::string quick = "run -s 4 -b 8 -f 1 --backward-times 2 ";
+
+std::string first_lines_until(const std::string& text, const std::string& end) {
+  return text.substr(0, text.find(end));
+}
+
+}  // namespace
+
+TEST_CASE("show prints the table that run printed", "[cli]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run(quick + "--schedule 1f1b gpipe --trace t.h5");
+  const tests::Ran shown = place.run("show t-1f1b.h5 t-gpipe.h5");
+  CHECK(shown.status == 0);
+  CHECK(shown.out == first_lines_until(ran.out, "trace   "));
+  CHECK(place.run("show t-1f1b.h5 --json").out == place.run(quick + "--schedule 1f1b --json").out);
+}
+
+TEST_CASE("show draws what run draws", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(quick + "--trace t.h5 -o a.svg a.html").status == 0);
+  REQUIRE(place.run("show t.h5 -o b.svg b.html").status == 0);
+  CHECK(place.read("a.svg") == place.read("b.svg"));
+  CHECK(place.read("a.html") == place.read("b.html"));
+}
+
+TEST_CASE("a file that is no whole trace is refused", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(quick + "--trace t.h5").status == 0);
+  const std::string whole = place.read("t.h5");
+  place.write("half.h5", whole.substr(0, whole.size() / 2));
+  place.write("text.h5", "this is no trace");
+  for (const std::string file : {"half.h5", "text.h5", "none.h5", "."}) {
+    const tests::Ran ran = place.run("show " + file + " -o x.html");
+    CAPTURE(file, ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Catch::StartsWith("pipewright: " + file));
+    CHECK_FALSE(std::filesystem::exists(place.folder() / "x.html"));
+  }
+  CHECK(place.run("show").status == 2);
+}
+
+TEST_CASE("the lines of Python that README shows read a trace", "[cli]") {
+  const tests::Workplace place;
+  if (place.shell("/usr/bin/python3 -c 'import h5py'").status != 0) {
+    WARN("skipped: h5py is not installed");
+    return;
+  }
+  REQUIRE(place.run(quick + "--trace gpt.h5").status == 0);
+  // The first fenced block of README that is marked as Python.
+  const tests::Ran ran =
+      place.shell("sed -n '/^```python/,/^```/p' '" PIPEWRIGHT_ROOT
+                  "/README.md' | sed '/^```/d' > read.py && /usr/bin/python3 read.py");
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("33"));
+}

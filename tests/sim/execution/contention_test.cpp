@@ -1,0 +1,117 @@
+#include <map>
+
+#include <catch2/catch.hpp>
+
+#include "support/runs.hpp"
+#include "support/timed.hpp"
+
+// Pencil-and-paper answers. Transfers of 1 GB over links of 1 GB/s; passes take no time unless a
+// case says so.
+
+using namespace pipewright;
+using schedules::P2p;
+using schedules::PassKind;
+using schedules::Program;
+
+namespace {
+
+constexpr auto F = PassKind::forward;
+
+// Sends between named hosts: one microbatch from each first device to its second.
+struct Flow {
+  std::uint32_t from, to;
+  double after = 0;  // seconds of the pass that makes the tensor
+};
+
+std::map<std::uint32_t, trace::TransferRow> send(const std::vector<std::string>& hosts,
+                                                 const std::vector<Flow>& flows,
+                                                 P2p mode = P2p::eager) {
+  // Each flow is a route of two stages of its own and one microbatch: stage 0 here, stage 1 there.
+  std::vector<std::vector<std::uint32_t>> routes;
+  std::vector<Program> programs(hosts.size());
+  std::vector<std::vector<schedules::Pass>> senders(hosts.size());
+  std::vector<std::vector<schedules::Pass>> receivers(hosts.size());
+  for (std::uint32_t k = 0; k < flows.size(); ++k) {
+    routes.push_back({flows[k].from, flows[k].to});
+    senders[flows[k].from].push_back({F, 0, k});
+    receivers[flows[k].to].push_back({F, 1, k});
+  }
+  for (std::size_t device = 0; device < hosts.size(); ++device) {
+    programs[device].repeat(1, 0, senders[device]);
+    programs[device].repeat(1, 0, receivers[device]);
+  }
+  const schedules::Schedule schedule{.name = "flows",
+                                     .devices = static_cast<std::uint32_t>(hosts.size()),
+                                     .microbatches = static_cast<std::uint32_t>(flows.size()),
+                                     .routes = schedules::Routes(routes),
+                                     .programs = programs};
+  workload::StageCosts costs = tests::costs_of(schedule, tests::uniform_times(schedule, 0, 0, 0));
+  costs.times.of_stage[static_cast<int>(F)] = {flows.front().after, 0};
+  costs.boundary_bytes = 1'000'000'000;
+  const auto& cluster = tests::bench_cluster();
+  const auto result = tests::run({.schedule = schedule,
+                                  .costs = costs,
+                                  .cluster = cluster,
+                                  .hosts = cluster.place(hosts, schedule.devices),
+                                  .p2p = mode},
+                                 execution::EngineKind::simgrid);
+  std::map<std::uint32_t, trace::TransferRow> by_microbatch;
+  for (const trace::TransferRow& row : result.transfers) by_microbatch[row.microbatch] = row;
+  return by_microbatch;
+}
+
+}  // namespace
+
+TEST_CASE("a flow alone has the whole link", "[contention]") {
+  CHECK(send({"star-0", "star-1"}, {{0, 1}}).at(0).end == Approx(1).epsilon(1e-12));
+}
+
+TEST_CASE("two flows on one link take twice as long", "[contention]") {
+  const auto rows = send({"star-0", "star-1"}, {{0, 1}, {0, 1}});
+  CHECK(rows.at(0).end == Approx(2).epsilon(1e-12));
+  CHECK(rows.at(1).end == Approx(2).epsilon(1e-12));
+}
+
+TEST_CASE("incast shares the way into the receiver", "[contention]") {
+  const auto rows = send({"star-0", "star-1", "star-2", "star-3"}, {{0, 3}, {1, 3}, {2, 3}});
+  for (std::uint32_t k = 0; k < 3; ++k) CHECK(rows.at(k).end == Approx(3).epsilon(1e-12));
+}
+
+TEST_CASE("the two directions of a link do not contend", "[contention]") {
+  const auto rows = send({"star-0", "star-1"}, {{0, 1}, {1, 0}});
+  CHECK(rows.at(0).end == Approx(1).epsilon(1e-12));
+  CHECK(rows.at(1).end == Approx(1).epsilon(1e-12));
+}
+
+TEST_CASE("flows of different latency share fairly", "[contention]") {
+  // Both move 1 GB at half of the trunk's rate, then each pays its own latency.
+  const auto rows = send({"near", "far", "sink"}, {{0, 2}, {1, 2}});
+  CHECK(rows.at(0).end == Approx(2 + 1e-6).epsilon(1e-12));
+  CHECK(rows.at(1).end == Approx(2 + 1e-3).epsilon(1e-12));
+}
+
+TEST_CASE("a later flow slows the earlier one from then on", "[contention]") {
+  // Both senders' passes take 0.5 s; device 0 sends again right after: 0.5 GB of the first are
+  // through when the second comes at 1.0; they share until 2.0; the rest of the second goes alone.
+  const auto rows = send({"star-0", "star-1"}, {{0, 1, 0.5}, {0, 1, 0.5}});
+  CHECK(rows.at(0).posted == Approx(0.5));
+  CHECK(rows.at(1).posted == Approx(1.0));
+  CHECK(rows.at(0).end == Approx(2.0).epsilon(1e-12));
+  CHECK(rows.at(1).end == Approx(2.5).epsilon(1e-12));
+}
+
+TEST_CASE("a blocking sender does not start its next pass before its tensor has arrived",
+          "[contention]") {
+  const auto rows = send({"star-0", "star-1"}, {{0, 1, 0.5}, {0, 1, 0.5}}, P2p::blocking);
+  CHECK(rows.at(0).end == Approx(1.5).epsilon(1e-12));
+  CHECK(rows.at(1).posted == Approx(2.0).epsilon(1e-12));
+  CHECK(rows.at(1).end == Approx(3.0).epsilon(1e-12));
+}
+
+TEST_CASE("a rendezvous moves no byte before the receiver asks", "[contention]") {
+  const auto rows = send({"star-0", "star-1"}, {{0, 1}, {0, 1}}, P2p::rendezvous);
+  CHECK(rows.at(0).end == Approx(1).epsilon(1e-12));
+  CHECK(rows.at(1).posted == 0);
+  CHECK(rows.at(1).start == Approx(1).epsilon(1e-12));  // one after the other
+  CHECK(rows.at(1).end == Approx(2).epsilon(1e-12));
+}

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/runs.hpp"
+
+// Two engines that share nothing but the schedule must give every pass the same times.
+
+using namespace pipewright;
+using schedules::P2p;
+
+namespace {
+
+class Random {
+ public:
+  std::uint32_t whole(std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(generator_);
+  }
+  double real(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(generator_);
+  }
+  std::vector<double> reals(std::size_t count, double low, double high) {
+    std::vector<double> result(count);
+    std::generate(result.begin(), result.end(), [&] { return real(low, high); });
+    return result;
+  }
+
+ private:
+  std::mt19937 generator_{20240229};  // the same cases every time
+};
+
+schedules::PassTimes random_times(Random& random, const schedules::Schedule& schedule, double low,
+                                  double high) {
+  schedules::PassTimes times;
+  for (auto& of_stage : times.of_stage) of_stage = random.reals(schedule.stages(), low, high);
+  return times;
+}
+
+std::vector<trace::PassRow> sorted(std::vector<trace::PassRow> passes) {
+  std::sort(passes.begin(), passes.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.device, a.start, a.end, a.stage, a.microbatch) <
+           std::tie(b.device, b.start, b.end, b.stage, b.microbatch);
+  });
+  return passes;
+}
+
+void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
+  const auto a = sorted(simulated.passes);
+  const auto b = sorted(timed.passes);
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  bool same_order = true;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    same_order = same_order && a[i].stage == b[i].stage && a[i].microbatch == b[i].microbatch &&
+                 a[i].kind == b[i].kind;
+    for (const auto time : {&trace::PassRow::sent, &trace::PassRow::ready, &trace::PassRow::start,
+                            &trace::PassRow::end, &trace::PassRow::released})
+      worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / std::max(b[i].end, 1e-12));
+  }
+  CHECK(same_order);
+  CHECK(worst < 1e-9);
+  CHECK(simulated.transfers.size() == timed.transfers.size());
+  CHECK(simulated.memory.size() == timed.memory.size());
+}
+
+std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry, Random& random,
+                                                   std::uint32_t most_devices) {
+  schedules::Parameters parameters{.devices = random.whole(1, most_devices),
+                                   .microbatches = random.whole(1, 24),
+                                   .iterations = random.whole(1, 3)};
+  if (entry.takes_chunks) parameters.chunks = random.whole(1, 4);
+  try {
+    return entry.make(parameters);
+  } catch (const schedules::Error&) {
+    return std::nullopt;  // sizes that the family refuses
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the engines agree on an ideal network", "[engines]") {
+  Random random;
+  int compared = 0;
+  for (int round = 0; round < 12; ++round) {
+    for (const schedules::Entry& entry : schedules::catalog()) {
+      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+        const auto schedule = random_schedule(entry, random, 12);
+        if (!schedule) continue;
+        const double latency = random.whole(0, 3) == 0 ? 0 : random.real(1e-6, 0.2);
+        const auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 1e-3, 0.1));
+        const auto network = tests::ideal_network(latency);
+        const execution::Job job{.schedule = *schedule,
+                                 .costs = costs,
+                                 .cluster = network,
+                                 .hosts = network.place({}, schedule->devices),
+                                 .p2p = mode};
+        CAPTURE(entry.name, schedule->devices, schedule->microbatches, schedule->chunks, latency,
+                static_cast<int>(mode));
+        check_same(tests::run(job, execution::EngineKind::simgrid),
+                   tests::run(job, execution::EngineKind::timing));
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared > 150);
+}
+
+TEST_CASE("the engines agree on links that nobody shares", "[engines]") {
+  Random random;
+  const auto& cluster = tests::bench_cluster();
+  int compared = 0;
+  for (int round = 0; round < 8; ++round) {
+    for (const schedules::Entry& entry : schedules::catalog()) {
+      for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
+        const auto schedule = random_schedule(entry, random, 8);
+        if (!schedule) continue;
+        // A tensor of 1 MB takes 1 ms here, less than any pass: flows of one link never overlap.
+        auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 2e-3, 0.01));
+        costs.boundary_bytes = 1'000'000;
+        std::vector<std::string> names;
+        for (std::uint32_t device = 0; device < schedule->devices; ++device)
+          names.push_back("own-" + std::to_string(device));
+        const execution::Job job{.schedule = *schedule,
+                                 .costs = costs,
+                                 .cluster = cluster,
+                                 .hosts = cluster.place(names, schedule->devices),
+                                 .p2p = mode};
+        CAPTURE(entry.name, schedule->devices, schedule->microbatches, schedule->chunks,
+                static_cast<int>(mode));
+        check_same(tests::run(job, execution::EngineKind::simgrid),
+                   tests::run(job, execution::EngineKind::timing));
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("the engines agree on split backwards and on a stage of two devices", "[engines]") {
+  using schedules::PassKind;
+  constexpr auto F = PassKind::forward;
+  constexpr auto I = PassKind::input_grad;
+  constexpr auto W = PassKind::weight_grad;
+  schedules::Program first;
+  first.repeat(1, 0, {{F, 0, 0}, {F, 1, 1}, {I, 1, 1}, {I, 0, 0}, {W, 1, 1}, {W, 0, 0}});
+  schedules::Program second;
+  second.repeat(1, 0, {{F, 0, 1}, {F, 1, 0}, {I, 1, 0}, {W, 1, 0}, {I, 0, 1}, {W, 0, 1}});
+  const schedules::Schedule schedule{.name = "both ways",
+                                     .devices = 2,
+                                     .chunks = 2,
+                                     .microbatches = 2,
+                                     .routes = schedules::Routes({{0, 1}, {1, 0}}),
+                                     .programs = {first, second}};
+  Random random;
+  const auto costs = tests::costs_of(schedule, random_times(random, schedule, 0.1, 1));
+  const auto network = tests::ideal_network(0.05);
+  const execution::Job job{
+      .schedule = schedule, .costs = costs, .cluster = network, .hosts = network.place({}, 2)};
+  check_same(tests::run(job, execution::EngineKind::simgrid),
+             tests::run(job, execution::EngineKind::timing));
+}
+
+TEST_CASE("the same run twice in one process differs by no more than the clock's rounding",
+          "[engines]") {
+  const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 16});
+  Random random;
+  auto costs = tests::costs_of(schedule, random_times(random, schedule, 2e-3, 0.01));
+  costs.boundary_bytes = 1'000'000;
+  const auto& cluster = tests::bench_cluster();
+  const execution::Job job{.schedule = schedule,
+                           .costs = costs,
+                           .cluster = cluster,
+                           .hosts = cluster.place({"star-0", "star-1", "star-2", "star-3"}, 4)};
+  const auto once = tests::run(job, execution::EngineKind::simgrid);
+  check_same(tests::run(job, execution::EngineKind::simgrid), once);
+}
+
+TEST_CASE("a device is busy for exactly its passes' durations", "[engines]") {
+  Random random;
+  const auto schedule =
+      schedules::make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 2});
+  auto costs = tests::costs_of(schedule, random_times(random, schedule, 2e-3, 0.01));
+  costs.boundary_bytes = 5'000'000;
+  const auto& cluster = tests::bench_cluster();
+  const auto result =
+      tests::run({.schedule = schedule,
+                  .costs = costs,
+                  .cluster = cluster,
+                  .hosts = cluster.place({"star-0", "star-1", "star-2", "star-3"}, 4)},
+                 execution::EngineKind::simgrid);
+  std::vector<double> busy(4);
+  std::vector<double> due(4);
+  for (const trace::PassRow& row : result.passes) busy[row.device] += row.end - row.start;
+  for (std::uint32_t stage = 0; stage < 8; ++stage)
+    due[stage % 4] +=
+        8 * (costs.times({schedules::PassKind::forward, static_cast<std::uint16_t>(stage), 0}) +
+             costs.times({schedules::PassKind::backward, static_cast<std::uint16_t>(stage), 0}));
+  for (std::size_t device = 0; device < 4; ++device) CHECK(busy[device] == Approx(due[device]));
+}
