@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,12 +16,12 @@ struct DeviceSummary {
   std::uint32_t device = 0;
   std::string host;
   std::uint64_t passes = 0;
-  double busy_s = 0;                      // sum of its passes' durations
-  double start_s = 0;                     // its first pass starts
-  double end_s = 0;                       // its last pass ends
-  double exposed_communication_s = 0;     // idle while its next input or its own send is on the way
-  double peak_in_flight = 0;              // microbatches of a whole device (a chunk counts 1/chunks)
-  std::uint64_t peak_memory_bytes = 0;    // over all categories at once
+  double busy_s = 0;                    // sum of its passes' durations
+  double start_s = 0;                   // its first pass starts
+  double end_s = 0;                     // its last pass ends
+  double exposed_communication_s = 0;   // idle while its next input or its own send is on the way
+  double peak_in_flight = 0;            // microbatches of a whole device (a chunk counts 1/chunks)
+  std::uint64_t peak_memory_bytes = 0;  // over all categories at once
   std::uint64_t memory_capacity_bytes = 0;  // 0: unknown
 };
 
@@ -53,10 +54,14 @@ class SummarySink final : public trace::Sink {
     double previous_released = 0;  // likewise
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
-    std::uint64_t held[trace::memory_categories] = {};
+    std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
   };
   Summary summary_;
   std::vector<Running> running_;
 };
+
+Summary summarize(const trace::Trace& trace);
+
+double exposed_communication(const Summary& summary);  // seconds, of the device that has most of it
 
 }  // namespace pipewright::analysis

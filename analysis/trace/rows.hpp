@@ -31,18 +31,24 @@ struct RunInfo {
   std::uint32_t iterations = 1;
   double samples_per_microbatch = 0;  // 0: unknown
   double tokens_per_microbatch = 0;   // 0: unknown
+
+  bool operator==(const RunInfo&) const = default;
 };
 
 struct DeviceRow {
   std::uint32_t device = 0;
   std::string host;
   std::uint64_t memory_capacity = 0;  // bytes, 0: unknown
+
+  bool operator==(const DeviceRow&) const = default;
 };
 
 struct StageRow {
   std::uint32_t stage = 0;   // virtual stage
   std::uint32_t chunk = 0;   // its place among the chunks of its device
   std::uint32_t device = 0;  // a stage that lives on two devices has two rows
+
+  bool operator==(const StageRow&) const = default;
 };
 
 // One pass: sent <= ready <= start < end <= released (all but `start < end` may be equal).
@@ -58,6 +64,8 @@ struct PassRow {
   double start = 0;     // the device began to compute
   double end = 0;       // the device finished computing
   double released = 0;  // the device could go on: later than `end` only where sends block it
+
+  bool operator==(const PassRow&) const = default;
 };
 
 // One boundary tensor on its way between two devices.
@@ -71,6 +79,8 @@ struct TransferRow {
   double posted = 0;  // the sender was done with it
   double start = 0;   // its first byte could move: later than `posted` under rendezvous
   double end = 0;     // its last byte had arrived
+
+  bool operator==(const TransferRow&) const = default;
 };
 
 // From `time` on, `device` holds `bytes` in `category`.
@@ -79,6 +89,8 @@ struct MemoryRow {
   MemoryCategory category = MemoryCategory::weights;
   double time = 0;
   std::uint64_t bytes = 0;
+
+  bool operator==(const MemoryRow&) const = default;
 };
 
 // A whole trace in memory. Rows of one device are in order of time; those of different devices mix.
@@ -89,6 +101,8 @@ struct Trace {
   std::vector<PassRow> passes;
   std::vector<TransferRow> transfers;
   std::vector<MemoryRow> memory;
+
+  bool operator==(const Trace&) const = default;
 };
 
 }  // namespace pipewright::trace

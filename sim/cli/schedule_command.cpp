@@ -5,6 +5,7 @@
 #include "schedules/text/torch_csv.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/config/fields.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -12,10 +13,10 @@ namespace {
 po::options_description show_options() {
   po::options_description options("options of 'show'", 100);
   auto add = options.add_options();
-  const auto count = [] { return po::value<std::uint32_t>()->value_name("N"); };
-  add("num-stages,s", count()->default_value(4), "devices of the pipeline");
-  add("num-batches,b", count()->default_value(8), "microbatches of an iteration");
-  add("iterations", count()->default_value(1), "iterations, one after the other");
+  const auto count = [] { return po::value<std::string>()->value_name("N"); };
+  add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
+  add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
+  add("iterations", count()->default_value("1"), "iterations, one after the other");
   add("chunks", count(), "stages per device");
   add("group-size", count(), "microbatches that pass a chunk before the next chunk's turn");
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv"),
@@ -54,7 +55,8 @@ int show(const Arguments& arguments) {
     throw UsageError("schedule show: one schedule's name; see 'pipewright schedule list'");
   const auto optional = [&](const char* option) -> std::optional<std::uint32_t> {
     if (given.count(option) == 0) return std::nullopt;
-    return given[option].as<std::uint32_t>();
+    const config::Value value = config::make_text(given[option].as<std::string>(), {});
+    return config::read_count({value, std::string("--") + option}, "8");
   };
   const schedules::Schedule schedule =
       schedules::make_schedule(names.front(), {.devices = *optional("num-stages"),

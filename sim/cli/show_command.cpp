@@ -2,6 +2,7 @@
 
 #include "analysis/console_report.hpp"
 #include "analysis/json_report.hpp"
+#include "analysis/trace/collector.hpp"
 #include "analysis/trace/reader.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"

@@ -1,0 +1,234 @@
+#include "analysis/console_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/column_scale.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr std::size_t largest_device_table = 16;
+constexpr const char* unknown = "-";
+
+template <class Things, class Value>
+double largest(const Things& things, Value&& value) {
+  double most = 0;
+  for (const auto& thing : things) most = std::max(most, value(thing));
+  return most;
+}
+
+template <class Things, class Cell>
+std::vector<std::string> cells(const Things& things, Cell&& cell) {
+  std::vector<std::string> texts;
+  texts.reserve(things.size());
+  for (const auto& thing : things) texts.push_back(cell(thing));
+  return texts;
+}
+
+template <class Value>
+Range range(const Summary& run, Value&& value) {
+  if (run.devices.empty()) return {};
+  Range found{value(run.devices.front()), value(run.devices.front())};
+  for (const DeviceSummary& device : run.devices) {
+    found.least = std::min(found.least, value(device));
+    found.most = std::max(found.most, value(device));
+  }
+  return found;
+}
+
+double busy(const DeviceSummary& device) { return device.busy_s; }
+double in_flight(const DeviceSummary& device) { return device.peak_in_flight; }
+double memory(const DeviceSummary& device) { return static_cast<double>(device.peak_memory_bytes); }
+double over_capacity(const DeviceSummary& device) {
+  return device.memory_capacity_bytes == 0
+             ? 0
+             : memory(device) - static_cast<double>(device.memory_capacity_bytes);
+}
+double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+std::string percent(double value) { return ColumnScale{1, 1, "%"}(value); }
+std::string microbatches(Range count) {  // a chunk is a fraction of one
+  int decimals = 0;
+  for (double power = 1; decimals < 2; ++decimals, power *= 10)
+    if (count.least * power == std::floor(count.least * power) &&
+        count.most * power == std::floor(count.most * power))
+      break;
+  return ColumnScale{1, decimals, ""}(count);
+}
+
+std::string counted(std::uint32_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// What a run was, in parts: three sizes, then words.
+constexpr std::size_t sizes = 3;
+std::vector<std::string> description(const trace::RunInfo& run) {
+  return {counted(run.devices, "device", "devices"),
+          counted(run.microbatches, "microbatch", "microbatches"),
+          counted(run.iterations, "iteration", "iterations"),
+          "engine " + printable(run.engine),
+          "network " + printable(run.network),
+          "p2p " + printable(run.p2p)};
+}
+
+// What runs have in common goes into one line, what differs into each run's name.
+struct Labels {
+  std::string common;
+  std::vector<std::string> names;
+};
+
+Labels labels(std::span<const Summary> runs) {
+  std::vector<std::vector<std::string>> parts;
+  Labels found;
+  for (const Summary& run : runs) {
+    parts.push_back(description(run.run));
+    std::string name = printable(run.run.schedule);
+    if (run.run.chunks > 1) name += fmt::format(" x{}", run.run.chunks);
+    found.names.push_back(std::move(name));
+  }
+  for (std::size_t i = 0; i < parts.front().size(); ++i) {
+    const std::string& first = parts.front()[i];
+    if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p[i] == first; })) {
+      if (!found.common.empty()) found.common += i < sizes ? " x " : ", ";
+      found.common += first;
+    } else {
+      for (std::size_t run = 0; run < parts.size(); ++run) found.names[run] += ", " + parts[run][i];
+    }
+  }
+  return found;
+}
+
+void add_rates(TextTable& table, std::span<const Summary> runs, const char* what,
+               std::optional<double> Summary::*rate) {
+  const double most = largest(runs, [&](const Summary& run) { return (run.*rate).value_or(0); });
+  if (most == 0) return;
+  const ColumnScale scale = rate_scale(most);
+  table.add_numbers({what, scale.unit}, cells(runs, [&](const Summary& run) {
+                      return run.*rate ? scale(*(run.*rate)) : unknown;
+                    }));
+}
+
+// Runs over the capacity of a device are marked.
+void add_memory(TextTable& table, std::span<const Summary> runs) {
+  const ColumnScale scale =
+      memory_scale(largest(runs, [](const Summary& run) { return range(run, memory).most; }));
+  const bool any_over =
+      largest(runs, [](const Summary& run) { return range(run, over_capacity).most; }) > 0;
+  table.add_numbers({"memory", "peak", scale.unit}, cells(runs, [&](const Summary& run) {
+                      const Range peak = range(run, memory);
+                      std::string text = peak.most > 0 ? scale(peak) : unknown;
+                      if (any_over) text += range(run, over_capacity).most > 0 ? '!' : ' ';
+                      return text;
+                    }));
+}
+
+std::string run_table(std::span<const Summary> runs, const std::vector<std::string>& names) {
+  const auto times = [&](auto&& value, int digits) {
+    return time_scale(largest(runs, value), digits);
+  };
+  const auto makespan = [](const Summary& run) { return run.makespan_s; };
+  const auto span_bubble = [](const Summary& run) { return run.span_bubble_s; };
+  const auto most_busy = [](const Summary& run) { return range(run, busy).most; };
+  const ColumnScale time = times(makespan, 4);
+  const ColumnScale span = times(span_bubble, 3);
+  const ColumnScale busy_time = times(most_busy, 3);
+  const ColumnScale exposed = times(exposed_communication, 3);
+
+  TextTable table;
+  table.add_names("schedule", names);
+  table.add_numbers({"time", time.unit},
+                    cells(runs, [&](auto& run) { return time(makespan(run)); }));
+  add_rates(table, runs, "samples", &Summary::samples_per_s);
+  add_rates(table, runs, "tokens", &Summary::tokens_per_s);
+  table.add_numbers({"bubble", "ratio", "%"},
+                    cells(runs, [](auto& run) { return percent(100 * run.bubble_ratio); }));
+  table.add_numbers({"span", "bubble", span.unit},
+                    cells(runs, [&](auto& run) { return span(span_bubble(run)); }));
+  table.add_numbers({"busy", busy_time.unit},
+                    cells(runs, [&](auto& run) { return busy_time(range(run, busy)); }));
+  table.add_numbers({"in", "flight", ""},
+                    cells(runs, [](auto& run) { return microbatches(range(run, in_flight)); }));
+  add_memory(table, runs);
+  table.add_numbers({"exposed", "comm", exposed.unit},
+                    cells(runs, [&](auto& run) { return exposed(exposed_communication(run)); }));
+  table.add_numbers({"of", "time", "%"}, cells(runs, [](auto& run) {
+                      return percent(share(exposed_communication(run), run.makespan_s));
+                    }));
+  return table.text();
+}
+
+std::string device_table(const Summary& run) {
+  const auto& devices = run.devices;
+  const ColumnScale time = time_scale(run.makespan_s, 4);
+  const ColumnScale bytes = memory_scale(largest(devices, memory));
+  const ColumnScale exposed = time_scale(exposed_communication(run), 3);
+  const bool capacities =
+      largest(devices, [](auto& d) { return static_cast<double>(d.memory_capacity_bytes); }) > 0;
+
+  TextTable table;
+  table.add_names("device", cells(devices, [](auto& d) { return std::to_string(d.device); }));
+  table.add_names("host", cells(devices, [](auto& d) { return printable(d.host); }));
+  table.add_numbers({"passes"}, cells(devices, [](auto& d) { return std::to_string(d.passes); }));
+  table.add_numbers({"start", time.unit}, cells(devices, [&](auto& d) { return time(d.start_s); }));
+  table.add_numbers({"end", time.unit}, cells(devices, [&](auto& d) { return time(d.end_s); }));
+  table.add_numbers({"busy", time.unit}, cells(devices, [&](auto& d) { return time(d.busy_s); }));
+  table.add_numbers({"idle", "%"}, cells(devices, [&](auto& d) {
+                      return percent(share(run.makespan_s - d.busy_s, run.makespan_s));
+                    }));
+  table.add_numbers({"in", "flight", ""}, cells(devices, [](auto& d) {
+                      return microbatches({d.peak_in_flight, d.peak_in_flight});
+                    }));
+  table.add_numbers({"memory", "peak", bytes.unit}, cells(devices, [&](auto& d) {
+                      return d.peak_memory_bytes > 0 ? bytes(memory(d)) : unknown;
+                    }));
+  if (capacities)
+    table.add_numbers({"of", "capacity", "%"}, cells(devices, [](auto& d) -> std::string {
+                        if (d.memory_capacity_bytes == 0 || d.peak_memory_bytes == 0)
+                          return unknown;
+                        return percent(share(memory(d), memory(d) - over_capacity(d)));
+                      }));
+  table.add_numbers({"exposed", "comm", exposed.unit},
+                    cells(devices, [&](auto& d) { return exposed(d.exposed_communication_s); }));
+  return table.text();
+}
+
+// "! 1f1b: device 0 (node-0-gpu-0) peaks at 82.1 GiB, 2.1 GiB over its 80.0 GiB", or nothing.
+std::string over_capacity_line(const Summary& run, const std::string& name) {
+  const DeviceSummary* worst = nullptr;
+  int count = 0;
+  for (const DeviceSummary& device : run.devices) {
+    if (over_capacity(device) <= 0) continue;
+    ++count;
+    if (worst == nullptr || over_capacity(device) > over_capacity(*worst)) worst = &device;
+  }
+  if (worst == nullptr) return "";
+  const std::string host = worst->host.empty() ? "" : fmt::format(" ({})", printable(worst->host));
+  std::string line =
+      fmt::format("! {}: device {}{} peaks at {}, {} over its {}", name, worst->device, host,
+                  format_bytes(worst->peak_memory_bytes),
+                  format_bytes(worst->peak_memory_bytes - worst->memory_capacity_bytes),
+                  format_bytes(worst->memory_capacity_bytes));
+  if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
+  return line + '\n';
+}
+
+}  // namespace
+
+std::string console_table(std::span<const Summary> runs) {
+  if (runs.empty()) return "";
+  const Labels label = labels(runs);
+  std::string text = label.common + "\n\n" + run_table(runs, label.names);
+  for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
+  if (runs.size() == 1 && runs[0].devices.size() > 1 &&
+      runs[0].devices.size() <= largest_device_table)
+    text += '\n' + device_table(runs[0]);
+  return text;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,63 @@
+#include "analysis/json_report.hpp"
+
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+namespace pipewright::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json device_json(const DeviceSummary& device) {
+  Json json;
+  json["device"] = device.device;
+  json["host"] = device.host;
+  json["passes"] = device.passes;
+  json["busy_s"] = device.busy_s;
+  json["start_s"] = device.start_s;
+  json["end_s"] = device.end_s;
+  json["exposed_communication_s"] = device.exposed_communication_s;
+  json["peak_in_flight"] = device.peak_in_flight;
+  json["peak_memory_bytes"] = device.peak_memory_bytes;
+  json["memory_capacity_bytes"] =
+      device.memory_capacity_bytes == 0 ? Json(nullptr) : Json(device.memory_capacity_bytes);
+  return json;
+}
+
+Json run_json(const Summary& summary) {
+  Json json;
+  json["schedule"] = summary.run.schedule;
+  json["num_stages"] = summary.run.devices;
+  json["num_batches"] = summary.run.microbatches;
+  json["chunks"] = summary.run.chunks;
+  json["iterations"] = summary.run.iterations;
+  json["engine"] = summary.run.engine;
+  json["p2p"] = summary.run.p2p;
+  json["network"] = summary.run.network;
+  json["makespan_s"] = summary.makespan_s;
+  json["bubble_ratio"] = summary.bubble_ratio;
+  json["span_bubble_s"] = summary.span_bubble_s;
+  json["samples_per_s"] = or_null(summary.samples_per_s);
+  json["tokens_per_s"] = or_null(summary.tokens_per_s);
+  json["exposed_communication_s"] = exposed_communication(summary);
+  json["devices"] = Json::array();
+  for (const DeviceSummary& device : summary.devices)
+    json["devices"].push_back(device_json(device));
+  json["versions"] = summary.run.versions;
+  return json;
+}
+
+}  // namespace
+
+std::string json_summary(std::span<const Summary> runs) {
+  Json json = Json::array();
+  for (const Summary& run : runs) json.push_back(run_json(run));
+  // Names come from files: bytes that are no UTF-8 become U+FFFD.
+  constexpr auto replace = Json::error_handler_t::replace;
+  return (runs.size() == 1 ? json[0] : json).dump(2, ' ', false, replace) + '\n';
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,76 @@
+// Mouse, touch and keys that move the view.
+
+const ZOOM_STEP = 1.5;
+
+// `onPoint(x, y)` hears where the pointer is, in pixels of the element; null when it left or drags.
+function listenToPointer(element, view, selection, onPoint) {
+  let drag = null;
+  const place = (event) => event.clientX - element.getBoundingClientRect().left;
+
+  element.addEventListener("wheel", (event) => {
+    const x = place(event);
+    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (x < view.left || (view.fitted && event.deltaY >= 0 && !sideways)) return;  // scrolls
+    event.preventDefault();
+    const unit = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : 30;
+    const perPixel = (view.to - view.from) / view.width;
+    if (sideways || event.shiftKey) view.pan((event.deltaX || event.deltaY) * unit * perPixel);
+    else view.zoom(Math.exp(event.deltaY * unit * 0.002), view.time(x));
+  }, { passive: false });
+
+  element.addEventListener("pointerdown", (event) => {
+    const x = place(event);
+    if (event.button !== 0 || x < view.left) return;
+    event.preventDefault();
+    document.activeElement?.blur();  // keys go to the page again
+    element.setPointerCapture(event.pointerId);
+    drag = { x, select: event.shiftKey, from: view.from, start: x };
+    if (!drag.select) element.classList.add("dragging");
+    onPoint(null);
+  });
+  element.addEventListener("pointermove", (event) => {
+    const x = place(event);
+    if (!drag) return onPoint(x, event.clientY - element.getBoundingClientRect().top);
+    if (drag.select) {
+      const [a, b] = [drag.start, x].sort((one, other) => one - other);
+      selection.hidden = false;
+      selection.style.left = `${Math.max(a, view.left)}px`;
+      selection.style.width = `${Math.min(b, view.left + view.width) - Math.max(a, view.left)}px`;
+    } else {
+      view.pan(((drag.x - x) / view.width) * (view.to - view.from));
+      drag.x = x;
+    }
+  });
+  const release = (event) => {
+    if (!drag) return;
+    const { select, start } = drag;
+    drag = null;
+    element.classList.remove("dragging");
+    selection.hidden = true;
+    const x = place(event);
+    if (select && event.type === "pointerup" && Math.abs(x - start) > 3)
+      view.show(view.time(Math.min(start, x)), view.time(Math.max(start, x)));
+  };
+  element.addEventListener("pointerup", release);
+  element.addEventListener("pointercancel", release);
+  element.addEventListener("pointerleave", () => onPoint(null));
+  element.addEventListener("dblclick", () => view.fit());
+}
+
+function listenToKeys(view) {
+  const step = () => (view.to - view.from) * 0.15;
+  const actions = {
+    "+": () => view.zoom(1 / ZOOM_STEP),
+    "=": () => view.zoom(1 / ZOOM_STEP),
+    "-": () => view.zoom(ZOOM_STEP),
+    ArrowLeft: () => view.pan(-step()),
+    ArrowRight: () => view.pan(step()),
+    0: () => view.fit(),
+    f: () => view.fit(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(actions, event.key)) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+}

@@ -1,0 +1,97 @@
+// Rows of passes as pixels, one line of an image for each device. A pixel that several passes share
+// gets the mean of their colours by time, so that no number of passes is too many, and none gets
+// lost.
+
+class Raster {
+  constructor(rows, colours) {
+    this.rows = rows;
+    this.chunks = colours[0].length;
+    this.fills = colours.flat().map((colour) => rgb(colour.fill));  // [kind * chunks + chunk]
+    this.canvas = document.createElement("canvas");
+  }
+
+  // Paints [from, to] over `width` pixels, transparent after `until`, with lines at the ticks of
+  // `grid`. Returns the passes that are at least `wide` pixels wide, and those that wait visibly for
+  // their send, each followed by its device.
+  paint({ from, to, width, until, grid, gap, wide }, theme) {
+    const { rows } = this;
+    const perTick = width / (to - from);
+    const context = sizedContext(this.canvas, width, rows.devices);
+    const image = context.createImageData(width, rows.devices);
+    const pixels = new Uint32Array(image.data.buffer);
+    const lines = new Set(grid.map((time) => Math.round((time - from) * perTick)));
+    const ground = { idle: rgb(theme.idle), line: rgb(theme.line), lines };
+    const idleEnd = Math.min(width, Math.ceil((until - from) * perTick));
+    const blocked = rgb(theme.blocked);
+    const found = { passes: [], blocked: [] };
+    const line = new Line(width);
+
+    for (let device = 0; device < rows.devices; ++device) {
+      line.clear();
+      const high = rows.first[device + 1];
+      for (let i = firstAbove(rows.released, rows.first[device], high, from); i < high; ++i) {
+        if (rows.start[i] >= to) break;
+        const left = (rows.start[i] - from) * perTick;
+        const right = (rows.end[i] - from) * perTick;
+        if (right - left >= wide) found.passes.push(i, device);
+        // A gap of a pixel tells neighbours apart where there is room for it.
+        const shown = right - left >= 5 * gap ? right - gap : right;
+        line.add(left, shown, this.fills[rows.kind[i] * this.chunks + rows.chunk[i]]);
+        if (rows.released[i] > rows.end[i]) {
+          const free = (rows.released[i] - from) * perTick;
+          line.add(right, free, blocked);
+          if (free - right >= 3) found.blocked.push(i, device);
+        }
+      }
+      line.blend(pixels.subarray(device * width, device * width + idleEnd), ground);
+    }
+    context.putImageData(image, 0, 0);
+    return found;
+  }
+}
+
+function sizedContext(canvas, width, height) {
+  canvas.width = width;
+  canvas.height = height;
+  return canvas.getContext("2d");
+}
+
+// Sums of colours, by how much of each pixel they cover.
+class Line {
+  constructor(width) {
+    this.width = width;
+    this.sums = new Float32Array(4 * width);  // red, green, blue, covered
+  }
+
+  clear() {
+    this.sums.fill(0);
+  }
+
+  add(left, right, colour) {
+    const { sums } = this;
+    const low = Math.max(0, left);
+    const high = Math.min(this.width, right);
+    const red = colour[0], green = colour[1], blue = colour[2];  // destructuring is slower here
+    for (let pixel = Math.floor(low); pixel < high; ++pixel) {
+      const share = Math.min(high, pixel + 1) - Math.max(low, pixel);
+      const at = 4 * pixel;
+      sums[at] += red * share;
+      sums[at + 1] += green * share;
+      sums[at + 2] += blue * share;
+      sums[at + 3] += share;
+    }
+  }
+
+  blend(pixels, { idle, line, lines }) {
+    const { sums } = this;
+    for (let x = 0; x < pixels.length; ++x) {
+      const ground = lines.has(x) ? line : idle;
+      const at = 4 * x;
+      const rest = Math.max(0, 1 - sums[at + 3]);
+      const red = Math.min(255, sums[at] + ground[0] * rest);
+      const green = Math.min(255, sums[at + 1] + ground[1] * rest);
+      const blue = Math.min(255, sums[at + 2] + ground[2] * rest);
+      pixels[x] = (255 << 24) | ((blue + 0.5) << 16) | ((green + 0.5) << 8) | (red + 0.5);
+    }
+  }
+}

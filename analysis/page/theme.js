@@ -1,0 +1,38 @@
+// Colours as the style sheet and the system's theme have them now.
+
+function rgb(hex) {
+  const value = parseInt(hex.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+function readTheme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent"];
+  const theme = Object.fromEntries(names.map((name) => [name.replace("-", "_"), colour(name)]));
+  const dark = rgb(theme.ground)[0] < 128;
+  return { ...theme, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
+}
+
+// Stops of viridis that stand out from the ground, for lines of devices from first to last.
+const LIGHT_RAMP = ["#440154", "#3b528b", "#21918c", "#4fae56"];
+const DARK_RAMP = ["#7a8fe0", "#35a7b0", "#5ec962", "#fde725"];
+
+function rampColour(ramp, share) {
+  const place = share * (ramp.length - 1);
+  const i = Math.min(Math.floor(place), ramp.length - 2);
+  const [a, b] = [rgb(ramp[i]), rgb(ramp[i + 1])];
+  return `rgb(${a.map((channel, k) => Math.round(channel + (b[k] - channel) * (place - i)))})`;
+}
+
+const FONT = 'system-ui, "DejaVu Sans", sans-serif';
+
+// Makes a canvas of a size in CSS pixels sharp; returns its context with its scale.
+function sizeCanvas(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  return scale;
+}

@@ -1,0 +1,103 @@
+#include "analysis/summary.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/trace/collector.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using trace::PassKind;
+
+double length(double from, double to) { return std::max(0.0, to - from); }
+
+// How much of the gap before a pass is covered by the transfer of its input, [sent, ready], or by
+// the blocking send of the pass before, which begins with the gap: the measure of their union.
+double exposed(double gap_start, double send_end, const trace::PassRow& next) {
+  const double send_until = std::clamp(send_end, gap_start, std::max(gap_start, next.start));
+  const double input_from = std::max(next.sent, send_until);
+  const double input_until = std::min(next.ready, next.start);
+  return length(gap_start, send_until) + length(input_from, input_until);
+}
+
+}  // namespace
+
+void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
+                        const std::vector<trace::StageRow>&) {
+  summary_ = {};
+  summary_.run = run;
+  summary_.devices.resize(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    summary_.devices[i].device = devices[i].device;
+    summary_.devices[i].host = devices[i].host;
+    summary_.devices[i].memory_capacity_bytes = devices[i].memory_capacity;
+  }
+  running_.assign(devices.size(), {});
+}
+
+void SummarySink::pass(const trace::PassRow& row) {
+  DeviceSummary& device = summary_.devices.at(row.device);
+  Running& running = running_[row.device];
+  if (device.passes++ == 0) device.start_s = row.start;
+  device.end_s = std::max(device.end_s, row.end);
+  device.busy_s += row.end - row.start;
+
+  device.exposed_communication_s += exposed(running.previous_end, running.previous_released, row);
+  running.previous_end = row.end;
+  running.previous_released = row.released;
+
+  if (row.kind == PassKind::forward) {
+    running.peak_chunks_in_flight =
+        std::max(running.peak_chunks_in_flight, ++running.chunks_in_flight);
+  } else if (row.kind != PassKind::input_grad) {
+    --running.chunks_in_flight;
+  }
+}
+
+void SummarySink::memory(const trace::MemoryRow& row) {
+  Running& running = running_.at(row.device);
+  running.held.at(static_cast<std::size_t>(row.category)) = row.bytes;
+  const auto total = std::accumulate(running.held.begin(), running.held.end(), std::uint64_t{0});
+  std::uint64_t& peak = summary_.devices[row.device].peak_memory_bytes;
+  peak = std::max(peak, total);
+}
+
+void SummarySink::finish() {
+  double busy = 0;
+  for (std::size_t i = 0; i < summary_.devices.size(); ++i) {
+    DeviceSummary& device = summary_.devices[i];
+    device.peak_in_flight = static_cast<double>(running_[i].peak_chunks_in_flight) /
+                            static_cast<double>(std::max(1U, summary_.run.chunks));
+    busy += device.busy_s;
+    summary_.makespan_s = std::max(summary_.makespan_s, device.end_s);
+    summary_.span_bubble_s =
+        std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
+  }
+  if (summary_.makespan_s <= 0) return;  // no passes: nothing to divide by
+  summary_.bubble_ratio =
+      1 - busy / (static_cast<double>(summary_.devices.size()) * summary_.makespan_s);
+
+  const trace::RunInfo& run = summary_.run;
+  const double microbatches_per_s =
+      static_cast<double>(run.microbatches) * run.iterations / summary_.makespan_s;
+  if (run.samples_per_microbatch > 0)
+    summary_.samples_per_s = run.samples_per_microbatch * microbatches_per_s;
+  if (run.tokens_per_microbatch > 0)
+    summary_.tokens_per_s = run.tokens_per_microbatch * microbatches_per_s;
+}
+
+Summary summarize(const trace::Trace& trace) {
+  SummarySink sink;
+  trace::replay(trace, sink);
+  return sink.summary();
+}
+
+double exposed_communication(const Summary& summary) {
+  double longest = 0;
+  for (const DeviceSummary& device : summary.devices)
+    longest = std::max(longest, device.exposed_communication_s);
+  return longest;
+}
+
+}  // namespace pipewright::analysis

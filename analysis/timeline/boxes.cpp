@@ -1,0 +1,85 @@
+#include "analysis/timeline/boxes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipewright::analysis {
+namespace {
+
+// The cell of the grid that is being filled with narrow passes, from left to right.
+class Blend {
+ public:
+  Blend(double grain, Colour idle, std::vector<Box>& boxes)
+      : grain_(grain), idle_(idle), boxes_(boxes) {}
+
+  void add(double left, double right, Colour colour) {
+    while (left < right) {
+      const double cell = std::floor(left / grain_);
+      if (cell != cell_) flush();
+      cell_ = cell;
+      // Rounding may put `left` on the end of its own cell.
+      const double until =
+          std::min(right, std::max((cell + 1) * grain_, std::nextafter(left, right)));
+      const double share = (until - left) / grain_;
+      sum_ = {sum_.red + colour.red * share, sum_.green + colour.green * share,
+              sum_.blue + colour.blue * share};
+      covered_ += share;
+      left = until;
+    }
+  }
+
+  void flush() {
+    if (covered_ <= 0) return;
+    const double idle = std::max(0.0, 1 - covered_);
+    const auto channel = [&](double sum, double of_idle) {
+      constexpr double levels = 31;  // few enough that neighbours come out equal
+      return std::round(std::min(1.0, sum + of_idle * idle) * levels) / levels;
+    };
+    const Colour colour{channel(sum_.red, idle_.red), channel(sum_.green, idle_.green),
+                        channel(sum_.blue, idle_.blue)};
+    Box* last = boxes_.empty() ? nullptr : &boxes_.back();
+    if (last && !last->pass && last->right == cell_ * grain_ && equal(last->colour, colour))
+      last->right = (cell_ + 1) * grain_;
+    else
+      boxes_.push_back({cell_ * grain_, (cell_ + 1) * grain_, colour, nullptr});
+    sum_ = {0, 0, 0};
+    covered_ = 0;
+  }
+
+ private:
+  static bool equal(Colour a, Colour b) {
+    return a.red == b.red && a.green == b.green && a.blue == b.blue;
+  }
+
+  double grain_;
+  Colour idle_;
+  std::vector<Box>& boxes_;
+  double cell_ = -1;
+  double covered_ = 0;
+  Colour sum_{0, 0, 0};
+};
+
+}  // namespace
+
+std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
+                           double units_per_s, double grain, Colour idle) {
+  std::vector<Box> blends;
+  std::vector<Box> wide;
+  Blend blend(grain, idle, blends);
+  for (const trace::PassRow* pass : passes) {
+    const double left = pass->start * units_per_s;
+    const double right = pass->end * units_per_s;
+    const Colour colour = pass_colour(pass->kind, pass->chunk, chunks);
+    if (right - left < grain) {
+      blend.add(left, right, colour);
+    } else {
+      wide.push_back({left, right, colour, pass});
+    }
+  }
+  blend.flush();
+  // Wide boxes come last: they cover the cells in which they begin and end.
+  blends.insert(blends.end(), wide.begin(), wide.end());
+  return blends;
+}
+
+}  // namespace pipewright::analysis

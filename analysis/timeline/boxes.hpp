@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/palette.hpp"
+#include "analysis/trace/rows.hpp"
+
+namespace pipewright::analysis {
+
+// A rectangle of a device's row, in the units of the picture from the time axis's origin.
+struct Box {
+  double left;
+  double right;
+  Colour colour;
+  const trace::PassRow* pass;  // nullptr: a blend of several passes
+};
+
+// A pass narrower than `grain` gets no box of its own: what is in each such cell of the grid blends
+// with `idle` by the time that it takes, and equal neighbours become one box. So a row has at most
+// width / grain blends, however many passes it has.
+std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
+                           double units_per_s, double grain, Colour idle);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,100 @@
+#include "analysis/timeline/layout.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/timeline/canvas.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr double page_width = 1200;
+constexpr double margin = 14;
+constexpr double label_gap = 8;  // between a label and its row
+constexpr double tallest_row = 24;
+constexpr double tallest_panel = 640;
+constexpr double least_label_height = 11;
+constexpr std::size_t longest_host = 24;
+constexpr double finest_grain = 0.5;  // a pixel of PNG
+constexpr double coarse_grain = 2;
+constexpr std::size_t most_fine_passes = 100'000;  // keeps vector files below 10 MB
+
+// Every 1st, 2nd, 4th, ...: powers of two, as device numbers tend to group.
+std::uint32_t label_step(double row_height) {
+  std::uint32_t step = 1;
+  while (step * row_height < least_label_height) step *= 2;
+  return step;
+}
+
+double widest_label(std::span<const trace::Trace> runs) {
+  Canvas ruler(PictureKind::svg, 1, 1);
+  double widest = 0;
+  for (const trace::Trace& run : runs)
+    for (const trace::DeviceRow& device : run.devices) {
+      const DeviceLabel label = device_label(device);
+      const double host =
+          label.host.empty() ? 0 : label_gap + ruler.text_width(label.host, {.size = 8.5});
+      widest = std::max(widest, ruler.text_width(label.device, {.size = 10}) + host);
+    }
+  return widest;
+}
+
+LegendContent explain(std::span<const trace::Trace> runs) {
+  LegendContent legend;
+  for (const trace::Trace& run : runs) {
+    legend.chunks = std::max(legend.chunks, run.run.chunks);
+    for (const trace::PassRow& pass : run.passes) {
+      legend.kinds.insert(pass.kind);
+      legend.blocked_sends = legend.blocked_sends || pass.released > pass.end;
+    }
+  }
+  return legend;
+}
+
+}  // namespace
+
+DeviceLabel device_label(const trace::DeviceRow& device) {
+  return {fmt::format("device {}", device.device),
+          device.host.size() <= longest_host ? device.host : ""};
+}
+
+Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summaries) {
+  double span_s = 0;
+  for (const Summary& summary : summaries) span_s = std::max(span_s, summary.makespan_s);
+  if (span_s <= 0) span_s = 1;  // no passes at all: an empty second
+
+  Layout layout{};
+  layout.width = page_width;
+  layout.left = margin + widest_label(runs) + label_gap;
+  layout.right = page_width - margin - 10;  // half of the last tick's label
+  layout.units_per_s = (layout.right - layout.left) / span_s;
+  std::size_t passes = 0;
+  for (const trace::Trace& run : runs) passes += run.passes.size();
+  layout.grain = passes <= most_fine_passes ? finest_grain : coarse_grain;
+  layout.ticks = time_ticks(span_s, 14);
+  layout.legend = explain(runs);
+  layout.legend.left = layout.left;
+  layout.legend.baseline = margin + 12;
+
+  double y = layout.legend.baseline + 12;
+  for (const trace::Trace& run : runs) {
+    const auto devices = static_cast<double>(std::max<std::size_t>(1, run.devices.size()));
+    PanelPlace panel{};
+    panel.title = y + 18;
+    panel.top = panel.title + 8;
+    panel.row_height = std::min(tallest_row, tallest_panel / devices);
+    panel.bottom = panel.top + devices * panel.row_height;
+    panel.row_gap = panel.row_height >= 5 ? 1.5 : panel.row_height >= 2 ? 0.3 : 0;
+    panel.labelled = label_step(panel.row_height);
+    panel.labels = label_style(run, layout.units_per_s, panel.row_height - panel.row_gap);
+    layout.legend.numbers = layout.legend.numbers || panel.labels.any();
+    layout.panels.push_back(panel);
+    y = panel.bottom + 10;
+  }
+  layout.axis_top = y - 4;
+  layout.height = layout.axis_top + 31 + margin;
+  return layout;
+}
+
+}  // namespace pipewright::analysis

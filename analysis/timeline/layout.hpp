@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "analysis/summary.hpp"
+#include "analysis/timeline/axis.hpp"
+#include "analysis/timeline/labels.hpp"
+#include "analysis/trace/rows.hpp"
+
+namespace pipewright::analysis {
+
+// Where one run goes, in points: its title stands on `title`, its rows from `top` to `bottom`.
+struct PanelPlace {
+  double title;
+  double top;
+  double bottom;
+  double row_height;  // of a device, with the gap below it
+  double row_gap;
+  std::uint32_t labelled;  // every so many-th device has its label
+  LabelStyle labels;       // of its boxes
+};
+
+// What there is to explain.
+struct LegendContent {
+  std::set<trace::PassKind> kinds;
+  std::uint32_t chunks = 1;
+  bool blocked_sends = false;
+  bool numbers = false;  // on the boxes
+  double left;
+  double baseline;
+};
+
+struct Layout {
+  double width;
+  double height;
+  double left;   // where the time axis begins,
+  double right;  // and ends
+  double units_per_s;
+  double grain;  // a box is at least so wide
+  LegendContent legend;
+  std::vector<PanelPlace> panels;
+  double axis_top;
+  TimeTicks ticks;
+};
+
+Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summaries);
+
+// "device 3", with the host where it is short enough to stand in the margin.
+struct DeviceLabel {
+  std::string device;
+  std::string host;
+};
+DeviceLabel device_label(const trace::DeviceRow& device);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,60 @@
+#include "analysis/timeline/legend.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr double swatch_width = 22;
+constexpr double swatch_height = 11;
+constexpr double gap = 6;
+constexpr double next = 20;  // from one entry to the following
+constexpr std::uint32_t most_shades = 8;
+constexpr TextStyle style_of_words{.size = 10.5};
+
+// A swatch, one field a chunk; of many chunks only some.
+double draw_swatch(Canvas& canvas, double x, double top, trace::PassKind kind,
+                   std::uint32_t chunks) {
+  const std::uint32_t shades = std::min(chunks, most_shades);
+  const double width = shades == 1 ? swatch_width : std::max(swatch_width, 9.0 * shades);
+  for (std::uint32_t i = 0; i < shades; ++i) {
+    canvas.rectangle(x + width * i / shades, top, x + width * (i + 1) / shades,
+                     top + swatch_height);
+    canvas.fill(pass_colour(kind, i, shades));
+  }
+  return width;
+}
+
+}  // namespace
+
+void draw_legend(Canvas& canvas, const LegendContent& legend) {
+  double x = legend.left;
+  const double top = legend.baseline - swatch_height + 1.5;
+  const auto frame_and_words = [&](double width, const std::string& words) {
+    canvas.rectangle(x, top, x + width, top + swatch_height);
+    canvas.outline(faint_ink, 0.5);
+    canvas.text(x + width + gap, legend.baseline, words, style_of_words);
+    x += width + gap + canvas.text_width(words, style_of_words) + next;
+  };
+
+  for (const trace::PassKind kind : legend.kinds) {
+    const double width = draw_swatch(canvas, x, top, kind, legend.chunks);
+    frame_and_words(width, fmt::format("{} ({})", style(kind).words, style(kind).letter));
+  }
+  if (legend.blocked_sends) {
+    canvas.hatch(x, top, x + swatch_width, top + swatch_height);
+    frame_and_words(swatch_width, "blocked by its send");
+  }
+  canvas.rectangle(x, top, x + swatch_width, top + swatch_height);
+  canvas.fill(idle_paint);
+  frame_and_words(swatch_width, "idle");
+  std::string notes = legend.numbers ? "numbers: microbatch" : "";
+  if (legend.chunks > 1)
+    notes +=
+        fmt::format("{}dark to light: chunk 0 to {}", notes.empty() ? "" : "; ", legend.chunks - 1);
+  canvas.text(x, legend.baseline, notes, {.size = 10.5, .colour = faint_ink});
+}
+
+}  // namespace pipewright::analysis

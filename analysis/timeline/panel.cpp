@@ -1,0 +1,128 @@
+#include "analysis/timeline/panel.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/timeline/boxes.hpp"
+#include "analysis/timeline/device_rows.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr double least_hatched = 0.5;
+constexpr double least_outlined = 3;  // width of a box
+
+void draw_title(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                const RunTitle& title) {
+  const double width = layout.right - layout.left;
+  constexpr TextStyle bold{.size = 12, .bold = true};
+  const std::string name = canvas.fitted(title.name, width * 0.5, bold);
+  canvas.text(layout.left, place.title, name, bold);
+  constexpr TextStyle plain{.size = 10.5, .colour = faint_ink};
+  const double used = canvas.text_width(name, bold) + 10;
+  canvas.text(layout.left + used, place.title, canvas.fitted(title.details, width - used, plain),
+              plain);
+}
+
+void draw_device_label(Canvas& canvas, const Layout& layout, double middle,
+                       const trace::DeviceRow& device) {
+  constexpr TextStyle name{.size = 10};
+  const TextStyle host{.size = 8.5, .align = Align::right, .colour = faint_ink};
+  const DeviceLabel label = device_label(device);
+  const double right = layout.left - 8;
+  const double baseline = middle + 3.5;
+  if (label.host.empty()) {
+    canvas.text(right, baseline, label.device, {.size = 10, .align = Align::right});
+  } else {
+    canvas.text(14, baseline, label.device, name);
+    canvas.text(right, baseline, label.host, host);
+  }
+}
+
+struct Row {
+  double top;
+  double bottom;
+  std::vector<Box> boxes;
+};
+
+// Boxes of a colour are one path: the file stays small. Boxes of passes come after the blends,
+// whose cells may reach under them.
+void fill_boxes(Canvas& canvas, double origin, const Row& row) {
+  using Key = std::tuple<bool, double, double, double>;
+  std::map<Key, std::vector<const Box*>> by_colour;
+  for (const Box& box : row.boxes)
+    by_colour[{box.pass != nullptr, box.colour.red, box.colour.green, box.colour.blue}].push_back(
+        &box);
+  for (const auto& [key, boxes] : by_colour) {
+    for (const Box* box : boxes)
+      canvas.rectangle(origin + box->left, row.top, origin + box->right, row.bottom);
+    canvas.fill(boxes.front()->colour);
+  }
+}
+
+void outline_boxes(Canvas& canvas, double origin, const Row& row) {
+  bool any = false;
+  for (const Box& box : row.boxes) {
+    if (box.right - box.left < least_outlined) continue;
+    canvas.rectangle(origin + box.left, row.top, origin + box.right, row.bottom);
+    any = true;
+  }
+  if (any) canvas.outline(ink, 0.4);
+}
+
+void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row& row) {
+  for (const Box& box : row.boxes) {
+    if (!box.pass) continue;
+    const double until = box.pass->released * units_per_s;
+    if (until - box.right >= least_hatched)
+      canvas.hatch(origin + box.right, row.top, origin + until, row.bottom);
+  }
+}
+
+void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
+  for (const Box& box : row.boxes) {
+    if (!box.pass || !labels.of(box.pass->kind)) continue;
+    if (!label_fits(box.pass->microbatch, labels.size, box.right - box.left)) continue;
+    const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
+    canvas.text(origin + (box.left + box.right) / 2,
+                (row.top + row.bottom) / 2 + 0.36 * labels.size,
+                std::to_string(box.pass->microbatch),
+                {.size = labels.size, .align = Align::centre, .colour = colour});
+  }
+}
+
+}  // namespace
+
+void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                const trace::Trace& run, const RunTitle& title, double makespan_s) {
+  draw_title(canvas, layout, place, title);
+
+  const auto passes = passes_by_device(run);
+  std::vector<Row> rows;
+  for (std::size_t device = 0; device < passes.size(); ++device) {
+    const double top = place.top + static_cast<double>(device) * place.row_height;
+    rows.push_back(
+        {top, top + place.row_height - place.row_gap,
+         row_boxes(passes[device], run.run.chunks, layout.units_per_s, layout.grain, idle_paint)});
+    canvas.rectangle(layout.left, rows.back().top, layout.left + makespan_s * layout.units_per_s,
+                     rows.back().bottom);
+  }
+  canvas.fill(idle_paint);
+
+  for (std::size_t device = 0; device < rows.size(); ++device) {
+    const Row& row = rows[device];
+    if (device % place.labelled == 0)
+      draw_device_label(canvas, layout, (row.top + row.bottom) / 2, run.devices[device]);
+    fill_boxes(canvas, layout.left, row);
+    hatch_blocked(canvas, layout.left, layout.units_per_s, row);
+    outline_boxes(canvas, layout.left, row);
+    label_boxes(canvas, layout.left, place.labels, row);
+  }
+  for (const Tick& tick : layout.ticks.ticks) {
+    const double x = layout.left + tick.s * layout.units_per_s;
+    canvas.line(x, place.bottom, x, place.bottom + 3, faint_ink, 0.5);
+  }
+}
+
+}  // namespace pipewright::analysis

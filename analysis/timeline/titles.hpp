@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/summary.hpp"
+
+namespace pipewright::analysis {
+
+// What stands above the timeline of a run.
+struct RunTitle {
+  std::string name;     // "interleaved-1f1b"
+  std::string details;  // "8 devices x 64 microbatches, 4 chunks a device, 2.274 s, bubble 10.9 %"
+};
+
+// Network, engine and point-to-point mode are named where they differ between the runs.
+std::vector<RunTitle> run_titles(std::span<const Summary> runs);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,13 @@
+#include "analysis/trace/collector.hpp"
+
+namespace pipewright::trace {
+
+void replay(const Trace& trace, Sink& sink) {
+  sink.begin(trace.run, trace.devices, trace.stages);
+  for (const PassRow& row : trace.passes) sink.pass(row);
+  for (const TransferRow& row : trace.transfers) sink.transfer(row);
+  for (const MemoryRow& row : trace.memory) sink.memory(row);
+  sink.finish();
+}
+
+}  // namespace pipewright::trace

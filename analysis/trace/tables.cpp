@@ -1,0 +1,40 @@
+#include "analysis/trace/tables.hpp"
+
+namespace pipewright::trace {
+
+std::size_t width(ColumnType type) {
+  switch (type) {
+    case ColumnType::u32:
+      return 4;
+    case ColumnType::u64:
+    case ColumnType::f64:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
+std::span<const char* const> enum_names(ColumnType type) {
+  static constexpr std::array<const char*, pass_kinds> passes{"F", "I", "W", "B"};
+  static constexpr std::array<const char*, 2> transfers{"activation", "gradient"};
+  static constexpr std::array<const char*, memory_categories> memory{"weights", "gradients",
+                                                                     "optimizer", "activations"};
+  switch (type) {
+    case ColumnType::pass_kind:
+      return passes;
+    case ColumnType::transfer_kind:
+      return transfers;
+    case ColumnType::memory_category:
+      return memory;
+    default:
+      return {};
+  }
+}
+
+std::size_t disk_row_bytes(std::span<const Column> columns) {
+  std::size_t bytes = 0;
+  for (const Column& column : columns) bytes += width(column.type);
+  return bytes;
+}
+
+}  // namespace pipewright::trace

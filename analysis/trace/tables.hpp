@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "analysis/trace/rows.hpp"
+
+// The format on disk as data: what the writer and the reader agree on. format.md says it in prose;
+// a change here is a change there, and see its rule for when `version` must grow.
+namespace pipewright::trace {
+
+inline constexpr const char* format_name = "pipewright-trace";
+inline constexpr std::uint32_t format_version = 1;
+inline constexpr std::size_t chunk_rows = 16384;
+
+enum class ColumnType : std::uint8_t { u32, u64, f64, pass_kind, transfer_kind, memory_category };
+
+std::size_t width(ColumnType type);                        // bytes of a value, on disk and in a row
+std::span<const char* const> enum_names(ColumnType type);  // empty where the type is no enum
+
+struct Column {
+  const char* name;
+  ColumnType type;
+  std::size_t offset;  // in the row in memory; on disk columns follow one another without gaps
+};
+std::size_t disk_row_bytes(std::span<const Column> columns);
+
+template <class Member>
+constexpr ColumnType column_type() {
+  if constexpr (std::is_same_v<Member, std::uint32_t>) return ColumnType::u32;
+  if constexpr (std::is_same_v<Member, std::uint64_t>) return ColumnType::u64;
+  if constexpr (std::is_same_v<Member, double>) return ColumnType::f64;
+  if constexpr (std::is_same_v<Member, PassKind>) return ColumnType::pass_kind;
+  if constexpr (std::is_same_v<Member, TransferKind>) return ColumnType::transfer_kind;
+  if constexpr (std::is_same_v<Member, MemoryCategory>) return ColumnType::memory_category;
+}
+
+#define PIPEWRIGHT_COLUMN(Row, member) \
+  Column { #member, column_type<decltype(Row::member)>(), offsetof(Row, member) }
+
+// The name of a row's table and its columns in the order of the file.
+template <class Row>
+struct Table;
+
+template <>
+struct Table<StageRow> {
+  static constexpr const char* name = "stages";
+  static constexpr std::array columns{PIPEWRIGHT_COLUMN(StageRow, stage),
+                                      PIPEWRIGHT_COLUMN(StageRow, chunk),
+                                      PIPEWRIGHT_COLUMN(StageRow, device)};
+};
+
+template <>
+struct Table<PassRow> {
+  static constexpr const char* name = "passes";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(PassRow, device),    PIPEWRIGHT_COLUMN(PassRow, stage),
+      PIPEWRIGHT_COLUMN(PassRow, chunk),     PIPEWRIGHT_COLUMN(PassRow, microbatch),
+      PIPEWRIGHT_COLUMN(PassRow, iteration), PIPEWRIGHT_COLUMN(PassRow, kind),
+      PIPEWRIGHT_COLUMN(PassRow, sent),      PIPEWRIGHT_COLUMN(PassRow, ready),
+      PIPEWRIGHT_COLUMN(PassRow, start),     PIPEWRIGHT_COLUMN(PassRow, end),
+      PIPEWRIGHT_COLUMN(PassRow, released)};
+};
+
+template <>
+struct Table<TransferRow> {
+  static constexpr const char* name = "transfers";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(TransferRow, source), PIPEWRIGHT_COLUMN(TransferRow, destination),
+      PIPEWRIGHT_COLUMN(TransferRow, stage),  PIPEWRIGHT_COLUMN(TransferRow, microbatch),
+      PIPEWRIGHT_COLUMN(TransferRow, kind),   PIPEWRIGHT_COLUMN(TransferRow, bytes),
+      PIPEWRIGHT_COLUMN(TransferRow, posted), PIPEWRIGHT_COLUMN(TransferRow, start),
+      PIPEWRIGHT_COLUMN(TransferRow, end)};
+};
+
+template <>
+struct Table<MemoryRow> {
+  static constexpr const char* name = "memory";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(MemoryRow, device), PIPEWRIGHT_COLUMN(MemoryRow, category),
+      PIPEWRIGHT_COLUMN(MemoryRow, time), PIPEWRIGHT_COLUMN(MemoryRow, bytes)};
+};
+
+#undef PIPEWRIGHT_COLUMN
+
+// The root attributes that hold the fields of RunInfo; `cluster`, which may be many megabytes, is
+// a dataset instead.
+template <class Value>
+struct RunField {
+  const char* name;
+  Value RunInfo::*member;
+};
+inline constexpr std::array<RunField<std::string>, 6> text_fields{
+    {{"schedule", &RunInfo::schedule},
+     {"engine", &RunInfo::engine},
+     {"p2p", &RunInfo::p2p},
+     {"network", &RunInfo::network},
+     {"scenario", &RunInfo::scenario},
+     {"versions", &RunInfo::versions}}};
+inline constexpr std::array<RunField<std::uint32_t>, 4> count_fields{
+    {{"devices", &RunInfo::devices},
+     {"chunks", &RunInfo::chunks},
+     {"microbatches", &RunInfo::microbatches},
+     {"iterations", &RunInfo::iterations}}};
+inline constexpr std::array<RunField<double>, 2> real_fields{
+    {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
+     {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch}}};
+
+}  // namespace pipewright::trace

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "analysis/trace/sink.hpp"
+
+namespace pipewright::trace {
+
+// Passes everything on to several sinks, in their order. They outlive it.
+class Tee final : public Sink {
+ public:
+  explicit Tee(std::vector<Sink*> sinks) : sinks_(std::move(sinks)) {}
+
+  void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+             const std::vector<StageRow>& stages) override {
+    for (Sink* sink : sinks_) sink->begin(run, devices, stages);
+  }
+  void pass(const PassRow& row) override {
+    for (Sink* sink : sinks_) sink->pass(row);
+  }
+  void transfer(const TransferRow& row) override {
+    for (Sink* sink : sinks_) sink->transfer(row);
+  }
+  void memory(const MemoryRow& row) override {
+    for (Sink* sink : sinks_) sink->memory(row);
+  }
+  void finish() override {
+    for (Sink* sink : sinks_) sink->finish();
+  }
+
+ private:
+  std::vector<Sink*> sinks_;
+};
+
+}  // namespace pipewright::trace

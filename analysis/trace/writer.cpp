@@ -1,0 +1,238 @@
+#include "analysis/trace/writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/trace/chunk.hpp"
+#include "analysis/trace/error.hpp"
+#include "analysis/trace/hdf5.hpp"
+#include "analysis/trace/partial_file.hpp"
+
+namespace pipewright::trace {
+namespace {
+
+// Turned into a TraceError, which names the file, by File::guarded.
+struct WriteFailure {
+  std::string why;
+};
+
+void check(herr_t status) {
+  if (status < 0) throw WriteFailure{last_failure()};
+}
+
+Handle checked(hid_t id, Handle::Closer closer) {
+  if (id < 0) throw WriteFailure{last_failure()};
+  return {id, closer};
+}
+
+// Properties of a dataset: time stamps would make two equal runs differ by bytes.
+Handle chunked(hsize_t rows) {
+  Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  check(H5Pset_obj_track_times(properties.get(), false));
+  check(H5Pset_chunk(properties.get(), 1, &rows));
+  check(H5Pset_shuffle(properties.get()));
+  check(H5Pset_deflate(properties.get(), 1));
+  return properties;
+}
+
+// A whole dataset of one piece.
+void write_dataset(hid_t file, const char* name, const Handle& type, hsize_t rows,
+                   const void* data) {
+  const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
+  const Handle properties = chunked(std::max<hsize_t>(1, rows));
+  const Handle dataset = checked(
+      H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose);
+  if (rows > 0) check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+}
+
+void write_attribute(hid_t file, const char* name, const Handle& type, const void* value) {
+  const Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute =
+      checked(H5Acreate2(file, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  check(H5Awrite(attribute.get(), type.get(), value));
+}
+
+// An empty text is one zero byte, for HDF5 has no type of no size.
+Handle text_type_of(const std::string& text) {
+  return text_type(std::max<std::size_t>(1, text.size()));
+}
+
+void write_text(hid_t file, const char* name, const std::string& text) {
+  write_attribute(file, name, text_type_of(text), text.c_str());
+}
+
+void write_run(hid_t file, const RunInfo& run) {
+  write_text(file, "format", format_name);
+  const Handle u32(H5Tcopy(H5T_STD_U32LE), H5Tclose);
+  write_attribute(file, "version", u32, &format_version);
+  for (const auto& field : text_fields) write_text(file, field.name, run.*field.member);
+  for (const auto& field : count_fields)
+    write_attribute(file, field.name, u32, &(run.*field.member));
+  const Handle f64(H5Tcopy(H5T_IEEE_F64LE), H5Tclose);
+  for (const auto& field : real_fields)
+    write_attribute(file, field.name, f64, &(run.*field.member));
+  // One value of the text's length, for only datasets are compressed.
+  write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
+}
+
+void write_devices(hid_t file, const std::vector<DeviceRow>& devices) {
+  std::size_t host_bytes = 1;
+  for (const DeviceRow& row : devices) host_bytes = std::max(host_bytes, row.host.size());
+  const std::size_t row_bytes = 4 + host_bytes + 8;
+  const Handle type = checked(H5Tcreate(H5T_COMPOUND, row_bytes), H5Tclose);
+  check(H5Tinsert(type.get(), "device", 0, H5T_STD_U32LE));
+  check(H5Tinsert(type.get(), "host", 4, text_type(host_bytes).get()));
+  check(H5Tinsert(type.get(), "memory_capacity", 4 + host_bytes, H5T_STD_U64LE));
+
+  std::vector<char> packed(devices.size() * row_bytes, '\0');
+  char* at = packed.data();
+  for (const DeviceRow& row : devices) {
+    std::memcpy(at, &row.device, 4);
+    std::copy_n(row.host.data(), row.host.size(), at + 4);
+    std::memcpy(at + 4 + host_bytes, &row.memory_capacity, 8);
+    at += row_bytes;
+  }
+  write_dataset(file, "devices", type, devices.size(), packed.data());
+}
+
+// Rows on their way into a dataset that grows by whole chunks.
+template <class Row>
+class Appender {
+ public:
+  explicit Appender(hid_t file) : encoder_(Table<Row>::columns) {
+    constexpr hsize_t none = 0;
+    constexpr hsize_t unlimited = H5S_UNLIMITED;
+    const Handle space = checked(H5Screate_simple(1, &none, &unlimited), H5Sclose);
+    const Handle properties = chunked(chunk_rows);
+    dataset_ = checked(H5Dcreate2(file, Table<Row>::name, disk_type(Table<Row>::columns).get(),
+                                  space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                       H5Dclose);
+    rows_.reserve(chunk_rows);
+  }
+
+  bool add(const Row& row) {  // whether it is time to flush
+    rows_.push_back(row);
+    return rows_.size() == chunk_rows;
+  }
+
+  void flush() {
+    if (rows_.empty()) return;
+    const auto chunk = encoder_.encode(rows_.data(), sizeof(Row), rows_.size());
+    const hsize_t offset = written_;
+    written_ += rows_.size();
+    rows_.clear();
+    check(H5Dset_extent(dataset_.get(), &written_));
+    constexpr std::uint32_t all_filters = 0;
+    check(H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, all_filters, &offset, chunk.size(),
+                         chunk.data()));
+  }
+
+  void close() {
+    flush();
+    if (!dataset_.close()) throw WriteFailure{last_failure()};
+  }
+
+ private:
+  Handle dataset_;
+  ChunkEncoder encoder_;
+  std::vector<Row> rows_;
+  hsize_t written_ = 0;
+};
+
+Handle create_file(const std::filesystem::path& path) {
+  const Handle creation = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  check(H5Pset_obj_track_times(creation.get(), false));  // of the root group
+  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // The layout in which all metadata has checksums, and no attribute is too long.
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
+  return checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+}
+
+}  // namespace
+
+struct TraceWriter::File {
+  explicit File(std::filesystem::path path) : name(std::move(path)) {
+    guarded([&] { file = create_file(name.temporary()); });
+  }
+  ~File() {
+    const QuietHdf5 quiet;  // closing a file that could not be written fails again
+    tables.reset();
+    file.close();
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  template <class Action>
+  void guarded(Action&& action) {
+    const QuietHdf5 quiet;
+    try {
+      action();
+    } catch (const WriteFailure& failure) {
+      throw TraceError(fmt::format("{}: cannot write: {}", name.path().string(), failure.why));
+    }
+  }
+
+  struct Tables {
+    explicit Tables(hid_t file) : passes(file), transfers(file), memory(file) {}
+    Appender<PassRow> passes;
+    Appender<TransferRow> transfers;
+    Appender<MemoryRow> memory;
+  };
+
+  PartialFile name;
+  Handle file;
+  std::unique_ptr<Tables> tables;  // from begin() to finish()
+
+  template <class Row>
+  void add(Appender<Row> Tables::*table, const Row& row) {
+    if (!tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
+    Appender<Row>& appender = (*tables).*table;
+    if (appender.add(row)) guarded([&] { appender.flush(); });
+  }
+};
+
+TraceWriter::TraceWriter(std::filesystem::path path)
+    : file_(std::make_unique<File>(std::move(path))) {}
+TraceWriter::~TraceWriter() = default;
+
+const std::filesystem::path& TraceWriter::temporary() const { return file_->name.temporary(); }
+
+void TraceWriter::begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+                        const std::vector<StageRow>& stages) {
+  if (file_->tables || !file_->file.valid())
+    throw std::logic_error("trace writer: begin() comes once");
+  file_->guarded([&] {
+    write_run(file_->file.get(), run);
+    write_devices(file_->file.get(), devices);
+    Appender<StageRow> table(file_->file.get());
+    for (const StageRow& row : stages)
+      if (table.add(row)) table.flush();
+    table.close();
+    file_->tables = std::make_unique<File::Tables>(file_->file.get());
+  });
+}
+
+void TraceWriter::pass(const PassRow& row) { file_->add(&File::Tables::passes, row); }
+void TraceWriter::transfer(const TransferRow& row) { file_->add(&File::Tables::transfers, row); }
+void TraceWriter::memory(const MemoryRow& row) { file_->add(&File::Tables::memory, row); }
+
+void TraceWriter::finish() {
+  File& file = *file_;
+  if (!file.tables) throw std::logic_error("trace writer: finish() comes once, after begin()");
+  file.guarded([&] {
+    file.tables->passes.close();
+    file.tables->transfers.close();
+    file.tables->memory.close();
+    check(H5Fflush(file.file.get(), H5F_SCOPE_GLOBAL));
+    file.tables.reset();
+    if (!file.file.close()) throw WriteFailure{last_failure()};
+  });
+  file.name.commit();
+}
+
+}  // namespace pipewright::trace

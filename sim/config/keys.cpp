@@ -1,0 +1,69 @@
+#include "sim/config/keys.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::config {
+namespace {
+
+std::string full_name(const Field& map, std::string_view key) {
+  return map.name.empty() ? std::string(key) : fmt::format("{}.{}", map.name, key);
+}
+
+Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> keys) {
+  std::vector<std::string_view> names;
+  std::vector<std::string> allowed;
+  for (const KeyInfo& key : keys) {
+    names.push_back(key.name);
+    if (!key.alias.empty()) names.push_back(key.alias);
+    allowed.push_back(key.alias.empty() ? std::string(key.name)
+                                        : fmt::format("{} (or {})", key.name, key.alias));
+  }
+  const std::string place = map.name.empty() ? "" : fmt::format(" in {}", map.name);
+  return Error(
+      locate(entry.origin, fmt::format("unknown key {}{}{}allowed: {}", in_quotes(entry.key), place,
+                                       did_you_mean(entry.key, names), fmt::join(allowed, ", "))));
+}
+
+Error missing(const Field& map, const KeyInfo& key) {
+  const std::string name = full_name(map, key.name);
+  const std::string how = key.flag.empty() ? fmt::format("the key {}", name)
+                                           : fmt::format("{}, or the key {}", key.flag, name);
+  // The scenario as a whole stands at no line in particular.
+  Origin place = map.value.origin;
+  if (map.name.empty()) place.line = 0;
+  return Error(locate(place, fmt::format("{} is missing: {} ({})", name, key.help, how)));
+}
+
+}  // namespace
+
+std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
+  if (map.value.kind != Value::Kind::map) {
+    std::vector<std::string_view> names;
+    for (const KeyInfo& key : keys) names.push_back(key.name);
+    const std::string allowed = fmt::format("a map with keys of: {}", fmt::join(names, ", "));
+    throw wrong({map.value, map.name.empty() ? "the scenario" : map.name}, allowed);
+  }
+  std::vector<const Entry*> entries(keys.size());
+  for (const Entry& entry : map.value.entries) {
+    const auto key = std::ranges::find_if(keys, [&](const KeyInfo& candidate) {
+      return candidate.name == entry.key ||
+             (!candidate.alias.empty() && candidate.alias == entry.key);
+    });
+    if (key == keys.end()) throw unknown(map, entry, keys);
+    const Entry*& place = entries[static_cast<std::size_t>(key - keys.begin())];
+    if (place != nullptr)
+      throw Error(locate(entry.origin,
+                         fmt::format("{} is another name of {}, which is given at {}; leave out "
+                                     "one of them",
+                                     entry.key, place->key, to_string(place->origin))));
+    place = &entry;
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (keys[i].required && entries[i] == nullptr) throw missing(map, keys[i]);
+  return entries;
+}
+
+}  // namespace pipewright::config

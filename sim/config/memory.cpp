@@ -1,0 +1,192 @@
+#include "sim/config/memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/units.hpp"
+
+namespace pipewright::config {
+namespace {
+
+// A list of one value, or one per device.
+std::vector<Field> per_device(const Field& field, std::uint32_t devices, std::string_view allowed) {
+  std::vector<Field> fields = items(field, allowed);
+  if (fields.size() != 1 && fields.size() != devices)
+    throw Error(fmt::format("{} has {} values; allowed: 1, or one per device ({})", subject(field),
+                            fields.size(), devices));
+  return fields;
+}
+
+DeviceBytes read_bytes(const Field& field, std::uint32_t devices) {
+  DeviceBytes bytes;
+  bytes.values.clear();
+  for (const Field& item :
+       per_device(field, devices, "a size or a list of sizes, such as 24 MiB or [24 MiB, 20 MiB]"))
+    bytes.values.push_back(read_size(item, "a size of memory"));
+  return bytes;
+}
+
+// Part of the activations: bytes, or a share of the whole.
+struct Release {
+  std::optional<double> share;
+  std::uint64_t bytes = 0;
+
+  std::uint64_t of(std::uint64_t whole) const {
+    if (!share) return bytes;
+    return std::min(whole,
+                    static_cast<std::uint64_t>(std::round(*share * static_cast<double>(whole))));
+  }
+};
+
+struct Releases {
+  std::vector<Release> values;
+  Origin origin;
+  std::string name;
+
+  const Release& at(std::size_t device) const {
+    return values.size() == 1 ? values.front() : values.at(device);
+  }
+};
+
+constexpr std::string_view release_noun = "what a pass releases";
+constexpr std::string_view release_allowed =
+    "a size or a share of activation.per_microbatch, such as 24 MiB or 40 %";
+
+Release read_release(const Field& field) {
+  if (field.value.kind != Value::Kind::text) throw wrong(field, release_allowed);
+  if (field.value.text.ends_with('%'))
+    return {.share = parse_share(field.value.text, subject(field), release_noun)};
+  return {.share = {}, .bytes = parse_size(field.value.text, subject(field), release_noun)};
+}
+
+Releases read_releases(const Field& field, std::uint32_t devices) {
+  Releases releases{{}, field.value.origin, field.name};
+  for (const Field& item : per_device(field, devices, release_allowed))
+    releases.values.push_back(read_release(item));
+  return releases;
+}
+
+struct ActivationDraft {
+  std::uint32_t devices = 0;
+  DeviceBytes whole;
+  std::optional<Releases> input_grad;
+  std::optional<Releases> weight_grad;
+};
+
+constexpr std::array activation_table{
+    Key<ActivationDraft>{
+        {.name = "per_microbatch",
+         .help = "bytes that one microbatch leaves on a device, all chunks together",
+         .required = true},
+        [](const Field& field, ActivationDraft& draft) {
+          draft.whole = read_bytes(field, draft.devices);
+        }},
+    Key<ActivationDraft>{
+        {.name = "released_by_input_grad", .help = "the part that I frees, in bytes or percent"},
+        [](const Field& field, ActivationDraft& draft) {
+          draft.input_grad = read_releases(field, draft.devices);
+        }},
+    Key<ActivationDraft>{
+        {.name = "released_by_weight_grad", .help = "the part that W frees; the rest if left out"},
+        [](const Field& field, ActivationDraft& draft) {
+          draft.weight_grad = read_releases(field, draft.devices);
+        }},
+};
+
+// What the named release takes of `whole`; it cannot be more.
+std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t device) {
+  const std::uint64_t part = releases.at(device).of(whole);
+  if (part > whole)
+    throw Error(locate(releases.origin,
+                       fmt::format("{} is {} bytes on device {}; it is a part of the {} bytes of "
+                                   "activation.per_microbatch",
+                                   releases.name, part, device, whole)));
+  return part;
+}
+
+// The bytes that I releases of the whole of one device; W releases the rest.
+std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) {
+  const std::uint64_t whole = draft.whole.at(device);
+  if (!draft.input_grad && !draft.weight_grad) return 0;
+  if (!draft.input_grad) return whole - part_of(whole, *draft.weight_grad, device);
+  const std::uint64_t first = part_of(whole, *draft.input_grad, device);
+  if (!draft.weight_grad) return first;
+
+  const std::uint64_t second = part_of(whole, *draft.weight_grad, device);
+  const bool rounded = draft.input_grad->at(device).share || draft.weight_grad->at(device).share;
+  const std::uint64_t sum = first + second;  // each is at most 2^63
+  const std::uint64_t off = std::max(sum, whole) - std::min(sum, whole);
+  if (off > (rounded ? 1 : 0))
+    throw Error(
+        locate(draft.weight_grad->origin,
+               fmt::format("{} and {} add up to {} of {} bytes on device {}; together "
+                           "they release all, and one of them may be left out",
+                           draft.input_grad->name, draft.weight_grad->name, sum, whole, device)));
+  return first;
+}
+
+constexpr std::array state_table{
+    Key<std::pair<State, std::uint32_t>>{
+        {.name = "weights", .help = "bytes of one version of the parameters"},
+        [](const Field& field, auto& draft) {
+          draft.first.weights = read_bytes(field, draft.second);
+        }},
+    Key<std::pair<State, std::uint32_t>>{
+        {.name = "gradients", .help = "bytes of the gradient buffers"},
+        [](const Field& field, auto& draft) {
+          draft.first.gradients = read_bytes(field, draft.second);
+        }},
+    Key<std::pair<State, std::uint32_t>>{
+        {.name = "optimizer", .help = "bytes of the optimizer's state"},
+        [](const Field& field, auto& draft) {
+          draft.first.optimizer = read_bytes(field, draft.second);
+        }},
+};
+
+template <class Table>
+std::vector<KeyInfo> infos(const Table& table) {
+  std::vector<KeyInfo> result;
+  for (const auto& key : table) result.push_back(key.info);
+  return result;
+}
+
+}  // namespace
+
+Activation read_activation(const Field& field, std::uint32_t devices) {
+  ActivationDraft draft;
+  draft.devices = devices;
+  read_keys<ActivationDraft>(field, activation_table, draft);
+
+  std::size_t count = draft.whole.values.size();
+  for (const auto& releases : {draft.input_grad, draft.weight_grad})
+    if (releases) count = std::max(count, releases->values.size());
+  Activation activation;
+  activation.per_microbatch.values.resize(count);
+  activation.released_by_input_grad.values.resize(count);
+  activation.released_by_weight_grad.values.resize(count);
+  for (std::size_t device = 0; device < count; ++device) {
+    const std::uint64_t whole = draft.whole.at(device);
+    const std::uint64_t part = input_grad_part(draft, device);
+    activation.per_microbatch.values[device] = whole;
+    activation.released_by_input_grad.values[device] = part;
+    activation.released_by_weight_grad.values[device] = whole - part;
+  }
+  return activation;
+}
+
+State read_state(const Field& field, std::uint32_t devices) {
+  std::pair<State, std::uint32_t> draft{{}, devices};
+  read_keys<std::pair<State, std::uint32_t>>(field, state_table, draft);
+  return draft.first;
+}
+
+std::vector<KeyInfo> activation_keys() { return infos(activation_table); }
+std::vector<KeyInfo> state_keys() { return infos(state_table); }
+
+}  // namespace pipewright::config

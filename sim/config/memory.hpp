@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+
+namespace pipewright::config {
+
+// Bytes of each device: one value for all of them, or one for each.
+struct DeviceBytes {
+  std::vector<std::uint64_t> values = {0};
+
+  std::uint64_t at(std::size_t device) const {
+    return values.size() == 1 ? values.front() : values.at(device);
+  }
+};
+
+// What one microbatch leaves on a device, all its chunks together, and which backward pass lets
+// go of how much of it: the two releases add up to the whole.
+struct Activation {
+  DeviceBytes per_microbatch;
+  DeviceBytes released_by_input_grad;
+  DeviceBytes released_by_weight_grad;
+};
+
+// What stays for the whole run, per device.
+struct State {
+  DeviceBytes weights;
+  DeviceBytes gradients;
+  DeviceBytes optimizer;
+};
+
+Activation read_activation(const Field& field, std::uint32_t devices);
+State read_state(const Field& field, std::uint32_t devices);
+
+// The keys of the two maps, for the help.
+std::vector<KeyInfo> activation_keys();
+std::vector<KeyInfo> state_keys();
+
+}  // namespace pipewright::config

@@ -1,0 +1,285 @@
+#include "sim/config/scenario.hpp"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/override.hpp"
+#include "sim/config/yaml.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
+constexpr std::array<std::string_view, 2> engine_names{"simgrid", "timing"};
+constexpr std::string_view pass_time = "a pass time";
+
+Located<std::filesystem::path> read_cluster(const Field& field) {
+  const Origin& origin = field.value.origin;
+  const std::string& text = read_text(field, "the path of a SimGrid platform file");
+  const std::filesystem::path path =
+      (std::filesystem::path(origin.folder) / text).lexically_normal();
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  if (folder || !std::filesystem::exists(path, ignored))
+    throw Error(
+        fmt::format("{} is {}, and {} is {}; allowed: the path of a SimGrid platform file, "
+                    "from the folder of the scenario or, on a command line, the current "
+                    "one",
+                    subject(field), in_quotes(text), in_quotes(path.string()),
+                    folder ? "a folder" : "no file"));
+  return {path, origin};
+}
+
+std::vector<Located<std::string>> read_placement(const Field& field, std::uint32_t devices) {
+  constexpr std::string_view allowed = "a list of host names, one per device";
+  std::vector<Located<std::string>> hosts;
+  for (const Field& item : items(field, allowed))
+    hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});
+  if (hosts.size() != devices)
+    throw Error(fmt::format("{} has {} hosts for {} devices; allowed: {}", subject(field),
+                            hosts.size(), devices, allowed));
+  return hosts;
+}
+
+Located<std::filesystem::path> read_path(const Field& field, std::string_view example) {
+  return {read_text(field, fmt::format("a path such as {}", example)), field.value.origin};
+}
+
+PassTimes read_pass_times(const Field& field) {
+  return {read_times(field, pass_time), field.value.origin};
+}
+
+using ScenarioKey = Key<Scenario>;
+
+// The order is that of the canonical text. `devices` stands before the keys that need it.
+constexpr std::array table{
+    ScenarioKey{{.name = "cluster",
+                 .help = "path of a SimGrid platform file; without it the network is ideal"},
+                [](const Field& f, Scenario& s) { s.cluster = read_cluster(f); }},
+    ScenarioKey{{.name = "devices",
+                 .alias = "num_stages",
+                 .flag = "-s/--num-stages",
+                 .help = "how many pipeline devices",
+                 .required = true},
+                [](const Field& f, Scenario& s) {
+                  s.devices = {read_count(f, "8"), f.value.origin};
+                }},
+    ScenarioKey{
+        {.name = "placement", .help = "host names, one per device; else the first hosts"},
+        [](const Field& f, Scenario& s) { s.placement = read_placement(f, s.devices.value); }},
+    ScenarioKey{{.name = "microbatches",
+                 .alias = "num_batches",
+                 .flag = "-b/--num-batches",
+                 .help = "how many microbatches an iteration has",
+                 .required = true},
+                [](const Field& f, Scenario& s) {
+                  s.microbatches = {read_count(f, "64"), f.value.origin};
+                }},
+    ScenarioKey{{.name = "iterations",
+                 .flag = "--iterations",
+                 .help = "how many iterations follow one another (1)"},
+                [](const Field& f, Scenario& s) {
+                  s.iterations = {read_count(f, "2"), f.value.origin};
+                }},
+    ScenarioKey{{.name = "schedule",
+                 .flag = "--schedule",
+                 .help = "a name, {name, chunks, group_size}, or a list of those (1f1b)"},
+                [](const Field& f, Scenario& s) { s.schedules = read_schedules(f); }},
+    ScenarioKey{{.name = "forward_times",
+                 .flag = "-f/--forward-times",
+                 .help = "time of F: one, one per device, or one per stage",
+                 .required = true},
+                [](const Field& f, Scenario& s) { s.forward_times = read_pass_times(f); }},
+    ScenarioKey{{.name = "backward_times",
+                 .flag = "--backward-times",
+                 .help = "time of the full backward pass B, likewise"},
+                [](const Field& f, Scenario& s) { s.backward_times = read_pass_times(f); }},
+    ScenarioKey{{.name = "input_grad_times",
+                 .flag = "--input-grad-times",
+                 .help = "time of I, the backward pass of the input, likewise"},
+                [](const Field& f, Scenario& s) { s.input_grad_times = read_pass_times(f); }},
+    ScenarioKey{{.name = "weight_grad_times",
+                 .flag = "--weight-grad-times",
+                 .help = "time of W, the backward pass of the weights, likewise"},
+                [](const Field& f, Scenario& s) { s.weight_grad_times = read_pass_times(f); }},
+    ScenarioKey{{.name = "p2p_time",
+                 .flag = "--p2p-time",
+                 .help = "time of a hop on the ideal network (0)"},
+                [](const Field& f, Scenario& s) { s.p2p_time = read_time(f, "a hop's latency"); }},
+    ScenarioKey{{.name = "boundary_tensor", .help = "bytes that one stage sends the next (0)"},
+                [](const Field& f, Scenario& s) {
+                  s.boundary_tensor = read_size(f, "the size of a boundary tensor");
+                }},
+    ScenarioKey{
+        {.name = "activation", .help = "activation memory per device"},
+        [](const Field& f, Scenario& s) { s.activation = read_activation(f, s.devices.value); }},
+    ScenarioKey{{.name = "state", .help = "memory held for the whole run per device"},
+                [](const Field& f, Scenario& s) { s.state = read_state(f, s.devices.value); }},
+    ScenarioKey{{.name = "samples_per_microbatch", .help = "for throughput in samples/s"},
+                [](const Field& f, Scenario& s) {
+                  s.samples_per_microbatch = read_positive_number(f, "a number of samples");
+                }},
+    ScenarioKey{{.name = "tokens_per_microbatch", .help = "for throughput in tokens/s"},
+                [](const Field& f, Scenario& s) {
+                  s.tokens_per_microbatch = read_positive_number(f, "a number of tokens");
+                }},
+    ScenarioKey{
+        {.name = "p2p", .help = "eager, rendezvous or blocking transfers (eager)"},
+        [](const Field& f, Scenario& s) { s.p2p = static_cast<P2p>(read_choice(f, p2p_names)); }},
+    ScenarioKey{{.name = "engine", .flag = "--engine", .help = "simgrid or timing (simgrid)"},
+                [](const Field& f, Scenario& s) {
+                  s.engine = static_cast<Engine>(read_choice(f, engine_names));
+                }},
+    ScenarioKey{{.name = "output",
+                 .alias = "output_file",
+                 .flag = "-o/--output",
+                 .help = "path or list of paths of pictures and reports"},
+                [](const Field& f, Scenario& s) {
+                  for (const Field& item : items(f, "a path or a list of paths"))
+                    s.outputs.push_back(read_path(item, "run.html"));
+                }},
+    ScenarioKey{{.name = "trace", .flag = "--trace", .help = "path of the trace to write"},
+                [](const Field& f, Scenario& s) { s.trace = read_path(f, "run.h5"); }},
+};
+
+// The backward pass comes whole or in its two halves.
+void check_backward(const Scenario& scenario, const Value& root) {
+  constexpr std::string_view right =
+      "give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
+      "(--input-grad-times and --weight-grad-times)";
+  const auto& whole = scenario.backward_times;
+  const auto& input = scenario.input_grad_times;
+  const auto& weight = scenario.weight_grad_times;
+  if (whole && (input || weight))
+    throw Error(
+        locate(whole->origin, fmt::format("backward_times stand beside {}; {}",
+                                          input && weight ? "input_grad_times and weight_grad_times"
+                                          : input         ? "input_grad_times"
+                                                          : "weight_grad_times",
+                                          right)));
+  if (whole || (input && weight)) return;
+  if (input || weight)
+    throw Error(locate(
+        (input ? input : weight)->origin,
+        fmt::format("{} stand without {}; {}", input ? "input_grad_times" : "weight_grad_times",
+                    input ? "weight_grad_times" : "input_grad_times", right)));
+  Origin place = root.origin;
+  place.line = 0;
+  throw Error(locate(place, fmt::format("the backward pass has no time; {}", right)));
+}
+
+void check_network(const Scenario& scenario, const Value& root) {
+  const Value* const p2p_time = find(root, "p2p_time");
+  if (p2p_time != nullptr && scenario.cluster)
+    throw Error(locate(p2p_time->origin,
+                       fmt::format("p2p_time is a hop's latency on the ideal network, but the "
+                                   "cluster given at {} has latencies of its own; leave out one "
+                                   "of them",
+                                   to_string(scenario.cluster->origin))));
+  const Value* const placement = find(root, "placement");
+  if (placement != nullptr && !scenario.cluster)
+    throw Error(locate(placement->origin,
+                       "placement names hosts of a cluster, but no cluster is given; give one or "
+                       "leave out placement"));
+}
+
+const KeyInfo* find_key(std::string_view name) {
+  for (const ScenarioKey& key : table)
+    if (key.info.name == name || (!key.info.alias.empty() && key.info.alias == name))
+      return &key.info;
+  return nullptr;
+}
+
+Value canonical(const Value& root, const Scenario& scenario) {
+  Value tree;
+  tree.origin = root.origin;
+  for (const ScenarioKey& key : table) {
+    if (key.info.name == "output" || key.info.name == "trace") continue;
+    for (const Entry& entry : root.entries)
+      if (find_key(entry.key) == &key.info)
+        tree.entries.push_back({std::string(key.info.name), entry.origin, entry.value});
+  }
+  if (Value* const cluster = find(tree, "cluster")) {
+    cluster->text = scenario.cluster->value.string();
+    cluster->origin.folder.clear();
+  }
+  return tree;
+}
+
+std::string make_title(const Value& root, const Scenario& scenario) {
+  if (root.origin.line > 0) return std::filesystem::path(root.origin.source).stem().string();
+  std::vector<std::string_view> names;
+  for (const ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A schedule that is a plain name becomes a map with that name.
+void spell_out(Value& schedule) {
+  if (schedule.kind != Value::Kind::text) return;
+  Value map;
+  map.origin = schedule.origin;
+  map.entries.push_back({"name", schedule.origin, std::move(schedule)});
+  schedule = std::move(map);
+}
+
+}  // namespace
+
+Value empty_scenario() { return {}; }
+
+void set_key(Value& root, std::string_view path, Value value) {
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  std::string full(path);
+  if (const KeyInfo* const key = find_key(path.substr(0, dot))) {
+    // The name that the scenario uses already, if it does.
+    const bool other = !key->alias.empty() && find(root, key->alias) != nullptr;
+    full = std::string(other ? key->alias : key->name).append(path.substr(dot));
+    Value* const schedule = key->name == "schedule" ? find(root, "schedule") : nullptr;
+    if (schedule != nullptr && dot < path.size()) {
+      spell_out(*schedule);
+      for (Value& item : schedule->items) spell_out(item);
+    }
+  }
+  set_value(root, full, std::move(value));
+}
+
+void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin) {
+  set_key(root, path, read_yaml_value(text, origin));
+}
+
+Scenario read_scenario(const Value& root) {
+  Scenario scenario;
+  read_keys<Scenario>({root, ""}, table, scenario);
+  if (scenario.schedules.empty()) scenario.schedules.push_back({"1f1b", {}, {}, {}});
+  check_backward(scenario, root);
+  check_network(scenario, root);
+  scenario.tree = canonical(root, scenario);
+  scenario.text = to_yaml(scenario.tree);
+  scenario.title = make_title(root, scenario);
+  return scenario;
+}
+
+std::string_view to_string(P2p mode) { return p2p_names.at(static_cast<std::size_t>(mode)); }
+std::string_view to_string(Engine engine) {
+  return engine_names.at(static_cast<std::size_t>(engine));
+}
+
+std::vector<KeyHelp> scenario_keys() {
+  std::vector<KeyHelp> keys;
+  for (const ScenarioKey& key : table) {
+    const std::string name(key.info.name);
+    keys.push_back({name, key.info});
+    const std::vector<KeyInfo> inner = name == "schedule"     ? schedule_keys()
+                                       : name == "activation" ? activation_keys()
+                                       : name == "state"      ? state_keys()
+                                                              : std::vector<KeyInfo>{};
+    for (const KeyInfo& info : inner) keys.push_back({fmt::format("{}.{}", name, info.name), info});
+  }
+  return keys;
+}
+
+}  // namespace pipewright::config

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/memory.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/config/value.hpp"
+
+namespace pipewright::config {
+
+// How a boundary tensor goes from one device to the next.
+enum class P2p : std::uint8_t { eager, rendezvous, blocking };
+enum class Engine : std::uint8_t { simgrid, timing };
+
+// Seconds as given: their number (1, devices, or devices x chunks) is checked where the chunks
+// are known.
+using PassTimes = Located<std::vector<double>>;
+
+// One question: this pipeline on that cluster. Everything is checked that can be without the
+// catalog of schedules and the cluster's hosts.
+struct Scenario {
+  std::optional<Located<std::filesystem::path>> cluster;  // absent: the ideal network
+  std::vector<Located<std::string>> placement;            // one host per device, or empty
+  Located<std::uint32_t> devices;
+  Located<std::uint32_t> microbatches;  // of one iteration
+  Located<std::uint32_t> iterations{1, {}};
+  std::vector<ScheduleSpec> schedules;  // at least one
+
+  PassTimes forward_times;
+  std::optional<PassTimes> backward_times;  // either this or the next two
+  std::optional<PassTimes> input_grad_times;
+  std::optional<PassTimes> weight_grad_times;
+
+  double p2p_time = 0;                // seconds a hop on the ideal network
+  std::uint64_t boundary_tensor = 0;  // bytes
+  Activation activation;
+  State state;
+  std::optional<double> samples_per_microbatch;
+  std::optional<double> tokens_per_microbatch;
+  P2p p2p = P2p::eager;
+  Engine engine = Engine::simgrid;
+
+  std::vector<Located<std::filesystem::path>> outputs;
+  std::optional<Located<std::filesystem::path>> trace;
+
+  // What was asked, overrides included, under canonical keys in the order of the table and with
+  // the cluster's path resolved; without `output` and `trace`, which do not change the answer.
+  Value tree;
+  std::string text;   // the tree as YAML
+  std::string title;  // the file's stem, or else the schedules' names
+};
+
+// A scenario with nothing in it, for runs that come from the command line alone.
+Value empty_scenario();
+
+// As set_value and apply_override, but they know the scenario: "devices" replaces what stands
+// under "num_stages", and "schedule.chunks" may follow a plain schedule name.
+void set_key(Value& root, std::string_view path, Value value);
+void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin);
+
+Scenario read_scenario(const Value& root);
+
+std::string_view to_string(P2p mode);
+std::string_view to_string(Engine engine);
+
+// All keys with help, those within maps by their dotted names.
+struct KeyHelp {
+  std::string name;
+  KeyInfo info;
+};
+std::vector<KeyHelp> scenario_keys();
+
+}  // namespace pipewright::config

@@ -1,0 +1,165 @@
+#include "sim/config/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/error.hpp"
+#include "sim/config/value.hpp"
+
+namespace pipewright::config {
+namespace {
+
+// A value in this unit, times `multiplier`, over `divisor`, is in the base unit. Dividing keeps
+// "18.5 ms" equal to 0.0185, which a product with the inexact 1e-3 does not.
+struct Unit {
+  std::string_view symbol;  // "" is the bare number
+  double multiplier = 1;
+  double divisor = 1;
+};
+
+constexpr std::array time_units{
+    Unit{""},
+    Unit{"s"},
+    Unit{"ms", 1, 1e3},
+    Unit{"us", 1, 1e6},
+    Unit{"\u00b5s", 1, 1e6},  // the micro sign
+    Unit{"\u03bcs", 1, 1e6},  // the Greek letter
+    Unit{"ns", 1, 1e9},
+};
+constexpr std::array size_units{
+    Unit{""},
+    Unit{"B"},
+    Unit{"kB", 1e3},
+    Unit{"MB", 1e6},
+    Unit{"GB", 1e9},
+    Unit{"TB", 1e12},
+    Unit{"KiB", 0x1.0p+10},
+    Unit{"MiB", 0x1.0p+20},
+    Unit{"GiB", 0x1.0p+30},
+    Unit{"TiB", 0x1.0p+40},
+};
+constexpr std::array share_units{Unit{"%", 1, 1e2}};
+constexpr std::array number_units{Unit{""}};
+
+struct Quantity {
+  std::string_view name;
+  std::string_view allowed;
+  std::string_view unit_hint;  // what a wrong unit is told, besides the list
+  std::span<const Unit> units;
+  double largest;
+};
+
+constexpr double any_finite = 1.7976931348623157e308;
+constexpr Quantity time_quantity{"time", "a finite time >= 0, such as 18.5 ms",
+                                 "a bare number is in seconds", time_units, any_finite};
+constexpr Quantity size_quantity{"size", "a size from 0 to 2^63 bytes, such as 24 MiB",
+                                 "a bare number is in bytes", size_units, 0x1.0p+63};
+constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",
+                                  "a share is in percent", share_units, 1};
+constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",
+                                   "it is a bare number", number_units, any_finite};
+
+constexpr std::string_view spaces = " \t";
+
+struct Split {
+  std::string_view number;
+  double value = 0;
+  const Unit* unit = nullptr;
+};
+
+// Cuts "18.5 ms" into number and unit and scales nothing yet.
+Split split(const Quantity& quantity, std::string_view text, std::string_view subject,
+            std::string_view noun) {
+  const auto wrong = [&] {
+    return Error(
+        fmt::format("{} is {}; {} is {}", subject, describe_text(text), noun, quantity.allowed));
+  };
+  const char* const end = text.data() + text.size();
+  Split result;
+  const auto [rest, code] = std::from_chars(text.data(), end, result.value);
+  if (code != std::errc{} || !std::isfinite(result.value) || result.value < 0) throw wrong();
+  result.value = std::abs(result.value);  // "-0" too
+  result.number = {text.data(), rest};
+
+  std::string_view symbol(rest, end);
+  symbol.remove_prefix(std::min(symbol.find_first_not_of(spaces), symbol.size()));
+  for (const Unit& unit : quantity.units)
+    if (unit.symbol == symbol) result.unit = &unit;
+  if (result.unit == nullptr) {
+    std::vector<std::string_view> symbols;
+    for (const Unit& unit : quantity.units)
+      if (!unit.symbol.empty()) symbols.push_back(unit.symbol);
+    const std::string fault = symbol.empty() ? std::string(" without a unit")
+                                             : fmt::format(", and {} is no unit of a {}",
+                                                           in_quotes(symbol), quantity.name);
+    const std::string list = symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", "));
+    throw Error(fmt::format("{} is {}{}; allowed units: {} ({}); {} is {}", subject, shown(text),
+                            fault, list, quantity.unit_hint, noun, quantity.allowed));
+  }
+  return result;
+}
+
+double parse(const Quantity& quantity, std::string_view text, std::string_view subject,
+             std::string_view noun) {
+  const Split parts = split(quantity, text, subject, noun);
+  const double value = parts.value * parts.unit->multiplier / parts.unit->divisor;
+  if (!(value <= quantity.largest))
+    throw Error(fmt::format("{} is {}; {} is {}", subject, shown(text), noun, quantity.allowed));
+  return value;
+}
+
+// Whole numbers of a unit, exactly: a double has only 53 bits.
+std::optional<std::uint64_t> whole_bytes(const Split& parts) {
+  std::uint64_t count = 0;
+  const char* const end = parts.number.data() + parts.number.size();
+  const auto [rest, code] = std::from_chars(parts.number.data(), end, count);
+  if (code != std::errc{} || rest != end) return std::nullopt;
+  const auto unit = static_cast<std::uint64_t>(parts.unit->multiplier);
+  constexpr std::uint64_t largest = std::uint64_t{1} << 63;
+  if (count > largest / unit) return std::nullopt;
+  return count * unit;
+}
+
+}  // namespace
+
+double parse_time(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(time_quantity, text, subject, noun);
+}
+
+std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun) {
+  const Split parts = split(size_quantity, text, subject, noun);
+  if (const auto exact = whole_bytes(parts)) return *exact;
+  const double bytes = parse(size_quantity, text, subject, noun);
+  const bool cut = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
+  // Digits that overflowed above may round down to 2^63 as a double.
+  const bool digits = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
+  if (cut || (digits && bytes >= size_quantity.largest))
+    throw Error(
+        fmt::format("{} is {}; {} is {}", subject, shown(text), noun,
+                    cut ? "a whole number of bytes, such as 24 MiB" : size_quantity.allowed));
+  return static_cast<std::uint64_t>(std::round(bytes));
+}
+
+double parse_share(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(share_quantity, text, subject, noun);
+}
+
+double parse_positive_number(std::string_view text, std::string_view subject,
+                             std::string_view noun) {
+  const double value = parse(number_quantity, text, subject, noun);
+  if (value == 0)
+    throw Error(
+        fmt::format("{} is {}; {} is {}", subject, shown(text), noun, number_quantity.allowed));
+  return value;
+}
+
+}  // namespace pipewright::config

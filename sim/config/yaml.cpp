@@ -1,0 +1,280 @@
+#include "sim/config/yaml.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "sim/config/error.hpp"
+#include "sim/config/plain_text.hpp"
+
+namespace pipewright::config {
+namespace {
+
+std::size_t count(const Value& value) {
+  std::size_t total = 1;
+  for (const Value& item : value.items) total += count(item);
+  for (const Entry& entry : value.entries) total += count(entry.value);
+  return total;
+}
+
+int depth(const Value& value) {
+  int deepest = 0;
+  for (const Value& item : value.items) deepest = std::max(deepest, depth(item));
+  for (const Entry& entry : value.entries) deepest = std::max(deepest, depth(entry.value));
+  return deepest + 1;
+}
+
+// Builds the tree from yaml-cpp's events. Its own tree would hide repeated keys and merge
+// containers at a cost that grows with the square of their number.
+class Builder final : public YAML::EventHandler {
+ public:
+  explicit Builder(Origin origin) : origin_(std::move(origin)) {}
+
+  Value take() { return std::move(root_); }
+  bool empty() const { return !has_root_; }
+
+  Origin place(const YAML::Mark& mark) const {
+    Origin origin = origin_;
+    if (origin_.line > 0 && !mark.is_null()) {
+      origin.line = mark.line + 1;
+      origin.column = mark.column + 1;
+    }
+    return origin;
+  }
+
+  // Text that begins nothing makes yaml-cpp 0.7 report empty documents without end.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_ > 0)
+      throw Error(locate(place(mark), has_root_
+                                          ? "something follows the end of the document; a "
+                                            "scenario is one document"
+                                          : "no value begins here; a scenario is lines such as "
+                                            "devices: 8"));
+    ++documents_;
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+    const Origin here = place(mark);
+    if (open_.empty()) return;  // "---" alone: as good as empty
+    if (open_.back().value.kind == Value::Kind::list)
+      throw Error(locate(here, "a list item is empty (null); write a value or leave it out"));
+    if (!open_.back().has_key)
+      throw Error(locate(here, "a key is empty (null); keys are texts such as devices"));
+    throw Error(
+        locate(here, fmt::format("{} has no value (null); write one, or leave the key out{}",
+                                 shown(open_.back().key),
+                                 open_.size() > 1 ? " (or is a closing bracket missing?)" : "")));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end())
+      throw Error(locate(place(mark), "an alias stands inside the value it repeats"));
+    const Value& value = found->second;
+    if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(place(mark));
+    check_count(place(mark), count(value));
+    add(Value(value), place(mark), 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    const Origin here = place(mark);
+    check_tag(tag, here);
+    check_plain_text(text, here, false);
+    check_count(here, 1);
+    add(make_text(text, here), here, anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Value::Kind::list, mark, tag, anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Value::Kind::map, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  // A list or map whose end has not come yet.
+  struct Open {
+    Value value;
+    YAML::anchor_t anchor = 0;
+    bool has_key = false;  // of a map: its next value goes under `key`
+    std::string key;
+    Origin key_origin;
+    std::map<std::string, Origin, std::less<>> keys;
+  };
+
+  static Error too_deep(const Origin& here) {
+    return Error(locate(here, fmt::format("nested too deeply; {} levels are allowed", max_depth)));
+  }
+
+  static Error no_key(const Origin& here) {
+    return Error(locate(here,
+                        "a list or a map stands where a key should be; keys are texts such "
+                        "as devices (or is a closing bracket missing?)"));
+  }
+
+  void check_count(const Origin& here, std::size_t more) {
+    values_ += more;
+    if (values_ > max_values)
+      throw Error(locate(here, fmt::format("more than the {} values allowed", max_values)));
+  }
+
+  static void check_tag(const std::string& tag, const Origin& here) {
+    const bool standard =
+        tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
+    if (!standard)
+      throw Error(locate(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
+                                           "and maps",
+                                           in_quotes(tag))));
+  }
+
+  void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag,
+            YAML::anchor_t anchor) {
+    const Origin here = place(mark);
+    check_tag(tag, here);
+    check_count(here, 1);
+    if (static_cast<int>(open_.size()) >= max_depth) throw too_deep(here);
+    if (!open_.empty() && open_.back().value.kind == Value::Kind::map && !open_.back().has_key)
+      throw no_key(here);
+    Open container;
+    container.value.kind = kind;
+    container.value.origin = here;
+    container.anchor = anchor;
+    open_.push_back(std::move(container));
+  }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    const Origin here = done.value.origin;
+    add(std::move(done.value), here, done.anchor);
+  }
+
+  // Puts a finished value where it belongs; in a map every other one is a key.
+  void add(Value value, const Origin& here, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      check_count(here, count(value));  // nested anchors would multiply the copies
+      anchors_[anchor] = value;
+    }
+    if (open_.empty()) {
+      root_ = std::move(value);
+      has_root_ = true;
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.value.kind == Value::Kind::list) {
+      parent.value.items.push_back(std::move(value));
+    } else if (parent.has_key) {
+      parent.value.entries.push_back({parent.key, parent.key_origin, std::move(value)});
+      parent.has_key = false;
+    } else {
+      add_key(parent, std::move(value), here);
+    }
+  }
+
+  static void add_key(Open& map, Value key, const Origin& here) {
+    if (key.kind != Value::Kind::text) throw no_key(here);
+    const auto [first, is_new] = map.keys.emplace(key.text, here);
+    if (!is_new)
+      throw Error(locate(here, fmt::format("key {} stands twice in one map; first at {}",
+                                           in_quotes(key.text), to_string(first->second))));
+    map.has_key = true;
+    map.key = std::move(key.text);
+    map.key_origin = here;
+  }
+
+  Origin origin_;
+  Value root_;
+  bool has_root_ = false;
+  int documents_ = 0;
+  std::size_t values_ = 0;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Value> anchors_;
+};
+
+// What would be right, for the faults that yaml-cpp reports most.
+std::string_view advice(std::string_view fault) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> table{{
+      {"illegal map value", "write key: value, one a line, with texts that hold ': ' in quotes"},
+      {"end of sequence flow not found", "close the list with ] and part its values by commas"},
+      {"end of map flow not found", "close the map with } and part its keys by commas"},
+      {"end of map not found", "write key: value and begin all keys of a map in one column"},
+      {"illegal tab when looking for indentation", "indent with spaces"},
+      {"illegal EOF in scalar", "close the quotes"},
+  }};
+  for (const auto& [message, right] : table)
+    if (fault == message) return right;
+  return "a scenario is YAML or JSON, with lines such as devices: 8";
+}
+
+// A `start` with a line makes places in the text; one without makes all of them `start`.
+Value read(std::string_view text, const Origin& start) {
+  if (text.size() > max_bytes)
+    throw Error(fmt::format("{}: more than {} MiB; a scenario is a small text", start.source,
+                            max_bytes >> 20U));
+  check_plain_text(text, start, true);
+  check_brackets(text, start);
+  Builder builder(start);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& fault) {
+    throw Error(locate(builder.place(fault.mark),
+                       fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg))));
+  }
+  if (builder.empty()) {
+    const bool file = start.line > 0;
+    throw Error(fmt::format("{}: {}", start.source,
+                            file ? "nothing in it; a scenario is a map with at least devices, "
+                                   "microbatches and forward_times"
+                                 : "no value given"));
+  }
+  return builder.take();
+}
+
+Error cannot_read(const std::string& path, std::string_view reason) {
+  return Error(
+      fmt::format("{}: cannot be read ({}); give a scenario file in YAML or JSON", path, reason));
+}
+
+}  // namespace
+
+Value read_yaml_file(const std::string& path) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
+    throw cannot_read(path, "it is a folder");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw cannot_read(path, std::generic_category().message(errno));
+  std::string text(max_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) throw cannot_read(path, "reading failed");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()});
+}
+
+Value read_yaml_text(std::string_view text, const std::string& name) {
+  return read(text, {name, 1, 1, ""});
+}
+
+Value read_yaml_value(std::string_view text, const Origin& origin) { return read(text, origin); }
+
+}  // namespace pipewright::config

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "sim/config/value.hpp"
+
+namespace pipewright::config {
+
+// Larger texts are refused. Three lists of 100,000 pass times fit, and the parser, which may need
+// hundreds of bytes for one of text, stays within memory.
+inline constexpr std::size_t max_bytes = 4U << 20U;
+
+// Reads one document of YAML, and so of JSON. Anchors and aliases are resolved. Errors: anything
+// but one document of plain UTF-8 text, the same key twice in a map, a key that is no text,
+// nothing where a value should be (null), tags of one's own.
+Value read_yaml_file(const std::string& path);
+
+// `name` takes the file's place in messages; relative paths start from the current folder.
+Value read_yaml_text(std::string_view text, const std::string& name);
+
+// A value from a command line: every place in it is `origin`.
+Value read_yaml_value(std::string_view text, const Origin& origin);
+
+// The canonical text of a tree; reading it gives the same tree.
+std::string to_yaml(const Value& value);
+
+}  // namespace pipewright::config

@@ -1,0 +1,108 @@
+#include "analysis/page/page.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/page/assets.hpp"
+#include "analysis/page/page_data.hpp"
+#include "analysis/trace/error.hpp"
+#include "tests/analysis/page/unpacking.hpp"
+#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/trace/samples.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using pipewright::test::bytes_of;
+using pipewright::test::ScratchFolder;
+using test::one_f_one_b_trace;
+
+// What stands in the script element of an id.
+std::string element(const std::string& page, const std::string& id) {
+  const std::size_t name = page.find("id=\"" + id + "\">");
+  REQUIRE(name != std::string::npos);
+  const std::size_t begin = page.find('>', name) + 1;
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+std::string page_of(const std::vector<trace::Trace>& runs) {
+  const ScratchFolder folder;
+  write_page(runs, folder / "page.html");
+  CHECK(folder.entries() == 1);
+  return bytes_of(folder / "page.html");
+}
+
+}  // namespace
+
+TEST_CASE("a page holds each run's rows and what they sum up to") {
+  const std::vector<trace::Trace> runs{one_f_one_b_trace({.hop_s = 0}),
+                                       one_f_one_b_trace({.devices = 2, .microbatches = 3})};
+  const std::string page = page_of(runs);
+  const auto data = nlohmann::json::parse(element(page, "data"));
+  REQUIRE(data["runs"].size() == 2);
+  CHECK(data["runs"][0]["hosts"][3] == "node-0-gpu-3");
+  CHECK(data["tick_digits"] == 12);  // 33 ms are 3.3e10 ticks
+  CHECK(data["runs"][0]["makespan"] == 33'000'000'000);
+  for (const auto& column : data["table"])
+    if (column["head"] == "bubble ratio") CHECK(column["cells"][0] == "27.3 %");
+
+  const test::Unpacked rows =
+      test::unpack(test::gunzip(test::from_base64(element(page, "rows-1"))), 2);
+  CHECK(rows.passes[0].size() + rows.passes[1].size() == runs[1].passes.size());
+}
+
+TEST_CASE("a page has the same bytes each time and needs no other file") {
+  const std::string page = page_of({one_f_one_b_trace({})});
+  CHECK(page == page_of({one_f_one_b_trace({})}));
+  CHECK(count(page, " src=") == 0);
+  CHECK(count(page, "<link") == count(page, "<link rel=\"icon\" href=\"data:,\">"));
+  CHECK_THAT(page, Catch::Contains("uPlot (v1.6.32)"));
+  CHECK_THAT(page, !Catch::Contains("{{"));
+}
+
+TEST_CASE("names in a trace cannot become part of the page") {
+  trace::Trace run = one_f_one_b_trace({});
+  const std::string attack = "</script><script>alert(1)</script><!--";
+  run.devices[1].host = attack;
+  run.run.schedule = attack + "\xff";
+  run.run.scenario = attack;
+  run.run.network = attack;
+  const std::string page = page_of({run});
+  CHECK_THAT(page, !Catch::Contains("<script>alert"));
+  CHECK(count(page, "</script>") == count(page_of({one_f_one_b_trace({})}), "</script>"));
+  const auto data = nlohmann::json::parse(element(page, "data"));
+  CHECK(data["runs"][0]["hosts"][1] == attack);
+  CHECK(data["runs"][0]["name"] == attack + "\uFFFD");
+}
+
+TEST_CASE("ticks leave eleven digits for the longest run") {
+  CHECK(tick_digits(0.033) == 12);
+  CHECK(tick_digits(1.0) == 10);
+  CHECK(tick_digits(1234.5) == 7);
+  CHECK(tick_digits(0) == 0);
+}
+
+TEST_CASE("a page that cannot be written says which and why, and leaves what was there") {
+  const ScratchFolder folder;
+  const std::vector<trace::Trace> runs{one_f_one_b_trace({})};
+  CHECK_THROWS_WITH(write_page(runs, folder / "none/page.html"),
+                    Catch::Contains("none/page.html: cannot write: there is no folder"));
+  std::filesystem::create_directory(folder / "page.html");
+  CHECK_THROWS_AS(write_page(runs, folder / "page.html"), trace::TraceError);
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("the assets are part of the program") {
+  CHECK(asset("uPlot.iife.min.js").size() > 50'000);
+  CHECK_THAT(std::string(asset("page.html")), Catch::StartsWith("<!DOCTYPE html>"));
+  CHECK(asset("nothing").empty());
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,124 @@
+#include "analysis/summary.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "analysis/trace/reader.hpp"
+#include "tests/analysis/runs.hpp"
+#include "tests/analysis/trace/samples.hpp"
+
+using namespace pipewright;
+using analysis::summarize;
+using analysis::Summary;
+using trace::MemoryCategory;
+using trace::PassKind;
+
+TEST_CASE("1F1B on two devices, counted with pencil and paper", "[summary]") {
+  const Summary summary = summarize(test::two_device_run());
+  CHECK(summary.makespan_s == 10);
+  CHECK(summary.bubble_ratio == Approx(0.4));   // 1 - 12 / (2 x 10)
+  CHECK(summary.span_bubble_s == 4);            // device 0: 10 - 0 - 6; device 1: 7.5 - 1.5 - 6
+  CHECK(summary.samples_per_s == Approx(0.6));  // 2 microbatches of 3 samples in 10 s
+  CHECK(summary.tokens_per_s == Approx(600));
+  CHECK(analysis::exposed_communication(summary) == 1);
+
+  const auto& first = summary.devices.at(0);
+  CHECK(first.host == "left");
+  CHECK(first.passes == 4);
+  CHECK(first.busy_s == 6);
+  CHECK(first.start_s == 0);
+  CHECK(first.end_s == 10);
+  CHECK(first.peak_in_flight == 2);
+  CHECK(first.exposed_communication_s == 1);  // before each B
+  const auto& second = summary.devices.at(1);
+  CHECK(second.busy_s == 6);
+  CHECK(second.start_s == 1.5);
+  CHECK(second.end_s == 7.5);
+  CHECK(second.peak_in_flight == 1);
+  CHECK(second.exposed_communication_s == 0.5);  // before its first F
+}
+
+TEST_CASE("throughput counts all iterations, and is unknown without samples", "[summary]") {
+  trace::Trace trace = test::two_device_run();
+  trace.run.iterations = 4;
+  trace.run.tokens_per_microbatch = 0;
+  const Summary summary = summarize(trace);
+  CHECK(summary.samples_per_s == Approx(2.4));
+  CHECK_FALSE(summary.tokens_per_s.has_value());
+}
+
+TEST_CASE("a blocking send and an input on its way are exposed once where they overlap",
+          "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.devices = {{0, "", 0}};
+  const auto pass = [&](double sent, double ready, double start, double end, double released) {
+    trace.passes.push_back({0, 0, 0, 0, 0, PassKind::forward, sent, ready, start, end, released});
+    return summarize(trace).devices[0].exposed_communication_s;
+  };
+  // Its input was under way from 1 to 3; the device computes from 4 to 5, and sends until 7.
+  CHECK(pass(1, 3, 4, 5, 7) == 2);
+  // The gap from 5 to 10: sending until 7, the input under way from 6 to 9. Their union is 4.
+  CHECK(pass(6, 9, 10, 11, 11) == 2 + 4);
+  // The gap from 11 to 13: the input came while the device computed.
+  CHECK(pass(10, 11, 13, 14, 14.5) == 2 + 4 + 0);
+  // The gap from 14 to 14.5: only the send.
+  CHECK(pass(3, 4, 14.5, 15, 15) == 2 + 4 + 0 + 0.5);
+  // The input was sent before the gap from 15 to 16 began, and arrived in it.
+  CHECK(pass(13, 15.75, 16, 17, 17) == 2 + 4 + 0 + 0.5 + 0.75);
+}
+
+TEST_CASE("a chunk is in flight from its F to its W or B, and counts its share", "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.run.chunks = 4;
+  trace.devices = {{0, "", 0}};
+  double now = 0;
+  for (const PassKind kind :
+       {PassKind::forward, PassKind::forward, PassKind::forward, PassKind::input_grad,
+        PassKind::input_grad, PassKind::forward, PassKind::weight_grad, PassKind::backward,
+        PassKind::forward, PassKind::forward}) {
+    trace.passes.push_back({0, 0, 0, 0, 0, kind, now, now, now, now + 1, now + 1});
+    now += 1;
+  }
+  CHECK(summarize(trace).devices[0].peak_in_flight == 1.0);  // four chunks of four
+}
+
+TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 2;
+  trace.devices = {{0, "", 0}, {1, "", 0}};
+  trace.memory = {{0, MemoryCategory::weights, 0, 100},    {1, MemoryCategory::weights, 0, 7},
+                  {0, MemoryCategory::activations, 1, 50}, {0, MemoryCategory::activations, 2, 10},
+                  {0, MemoryCategory::gradients, 3, 30},   {0, MemoryCategory::weights, 4, 0},
+                  {0, MemoryCategory::optimizer, 4, 1}};
+  const Summary summary = summarize(trace);
+  CHECK(summary.devices[0].peak_memory_bytes == 150);
+  CHECK(summary.devices[1].peak_memory_bytes == 7);
+}
+
+TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.run.samples_per_microbatch = 1;
+  trace.devices = {{0, "idle", 0}};
+  const Summary summary = summarize(trace);
+  CHECK(summary.makespan_s == 0);
+  CHECK(summary.bubble_ratio == 0);
+  CHECK_FALSE(summary.samples_per_s.has_value());
+  CHECK(summarize({}).devices.empty());
+}
+
+TEST_CASE("a summary of a file is that of the run", "[summary]") {
+  const test::ScratchFolder folder;
+  const trace::Trace trace = test::random_trace(3, 8, 20000);
+  test::write_trace(trace, folder / "a.h5");
+  analysis::SummarySink sink;
+  trace::replay(folder / "a.h5", sink);
+  const Summary direct = summarize(trace);
+  CHECK(sink.summary().makespan_s == direct.makespan_s);
+  CHECK(sink.summary().bubble_ratio == direct.bubble_ratio);
+  for (std::size_t i = 0; i < direct.devices.size(); ++i) {
+    CHECK(sink.summary().devices[i].busy_s == direct.devices[i].busy_s);
+    CHECK(sink.summary().devices[i].peak_memory_bytes == direct.devices[i].peak_memory_bytes);
+  }
+}

@@ -1,0 +1,26 @@
+#include "analysis/timeline/titles.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+
+namespace pipewright::analysis {
+
+TEST_CASE("a title says what ran, how long it took and how much was idle") {
+  // 1F1B without hops: (8 + 3) x 3 ms, of which 9 ms are idle on each device.
+  const Summary run = summarize(test::one_f_one_b_trace({.hop_s = 0}));
+  const std::vector<RunTitle> titles = run_titles({&run, 1});
+  REQUIRE(titles.size() == 1);
+  CHECK(titles[0].name == "1f1b");
+  CHECK(titles[0].details == "4 devices \u00d7 8 microbatches, 33.00 ms, bubble 27.3 %");
+}
+
+TEST_CASE("titles name what tells runs apart") {
+  const std::vector<Summary> runs{summarize(test::one_f_one_b_trace({.hop_s = 0})),
+                                  summarize(test::one_f_one_b_trace({.blocked_s = 1e-3}))};
+  const std::vector<RunTitle> titles = run_titles(runs);
+  CHECK_THAT(titles[0].details, Catch::EndsWith(", eager"));
+  CHECK_THAT(titles[1].details, Catch::EndsWith(", blocking"));
+}
+
+}  // namespace pipewright::analysis

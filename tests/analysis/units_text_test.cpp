@@ -1,0 +1,52 @@
+#include "analysis/units_text.hpp"
+
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::analysis;
+
+TEST_CASE("seconds are shown in the scale that suits them", "[report]") {
+  CHECK(format_seconds(2.274) == "2.274 s");
+  CHECK(format_seconds(0.0185) == "18.50 ms");
+  CHECK(format_seconds(531e-6) == "531 us");
+  CHECK(format_seconds(5.31e-6) == "5.31 us");
+  CHECK(format_seconds(12e-9) == "12.0 ns");
+  CHECK(format_seconds(123456.7) == "123457 s");
+  CHECK(format_seconds(0) == "0 s");
+  CHECK(format_seconds(-0.0185) == "-18.50 ms");
+}
+
+TEST_CASE("seconds that round up to the next scale are in it", "[report]") {
+  CHECK(format_seconds(0.99994) == "999.9 ms");
+  CHECK(format_seconds(0.99996) == "1.000 s");
+  CHECK(format_seconds(9.9999) == "10.00 s");
+  CHECK(format_seconds(999.6e-6) == "0.9996 ms");  // with the four digits of that scale
+}
+
+TEST_CASE("bytes are shown in powers of 1024", "[report]") {
+  CHECK(format_bytes(0) == "0 B");
+  CHECK(format_bytes(1023) == "1023 B");
+  CHECK(format_bytes(1024) == "1.0 KiB");
+  CHECK(format_bytes(25165824) == "24.0 MiB");
+  CHECK(format_bytes(43594218045) == "40.6 GiB");
+  CHECK(format_bytes((1ULL << 30) - 1) == "1.0 GiB");  // not 1024.0 MiB
+  CHECK(format_bytes(std::numeric_limits<std::uint64_t>::max()) == "16.0 EiB");
+}
+
+TEST_CASE("ratios are shown in percent", "[report]") {
+  CHECK(format_percent(0.109) == "10.9 %");
+  CHECK(format_percent(0) == "0.0 %");
+  CHECK(format_percent(-1e-17) == "0.0 %");
+  CHECK(format_percent(1) == "100.0 %");
+}
+
+TEST_CASE("rates have three digits and a decimal prefix", "[report]") {
+  CHECK(format_rate(33.8, "samples") == "33.8 samples/s");
+  CHECK(format_rate(1.2e6, "tokens") == "1.2 M tokens/s");
+  CHECK(format_rate(86432, "tokens") == "86.4 k tokens/s");
+  CHECK(format_rate(0.01234, "samples") == "0.0123 samples/s");
+  CHECK(format_rate(999.9, "samples") == "1 k samples/s");
+  CHECK(format_rate(300, "samples") == "300 samples/s");
+  CHECK(format_rate(0, "samples") == "0 samples/s");
+}

@@ -1,0 +1,230 @@
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+// A sound scenario in lines 1 to 4, and `more` from line 5 on.
+std::string error_with(const std::string& more) {
+  return error_of([&] {
+    read_scenario(read_yaml_text(
+        "devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n" + more, "t.yaml"));
+  });
+}
+
+// The sound scenario with one key set to something else.
+std::string error_when(const std::string& key, const std::string& value) {
+  Value root = read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n",
+                              "t.yaml");
+  return error_of([&] {
+    override_key(root, key, value, {"--set", 0, 0, ""});
+    read_scenario(root);
+  });
+}
+
+const std::string all_keys =
+    "cluster, devices (or num_stages), placement, microbatches (or num_batches), iterations, "
+    "schedule, forward_times, backward_times, input_grad_times, weight_grad_times, p2p_time, "
+    "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
+    "engine, output (or output_file), trace";
+
+TEST_CASE("the sound scenario of these tests has no fault") {
+  CHECK(error_with("").empty());
+  CHECK(error_when("devices", "2147483648").empty());
+  CHECK(error_when("forward_times", "0").empty());
+}
+
+TEST_CASE("keys that are unknown or given twice") {
+  CHECK(error_with("forwardtimes: 1") ==
+        "t.yaml:5:1: unknown key 'forwardtimes'; did you mean 'forward_times'? allowed: " +
+            all_keys);
+  CHECK(error_with("Iteration: 1") ==
+        "t.yaml:5:1: unknown key 'Iteration'; did you mean 'iterations'? allowed: " + all_keys);
+  CHECK(error_with("ouptut: 1") ==
+        "t.yaml:5:1: unknown key 'ouptut'; did you mean 'output'? allowed: " + all_keys);
+  CHECK(error_with("colour: red") == "t.yaml:5:1: unknown key 'colour'; allowed: " + all_keys);
+  CHECK(error_with("num_stages: 3") ==
+        "t.yaml:5:1: num_stages is another name of devices, which is given at t.yaml:1:1; leave "
+        "out one of them");
+  CHECK(error_with(std::string(200, 'x') + ": 3") ==
+        "t.yaml:5:1: unknown key '" + std::string(60, 'x') + "...'; allowed: " + all_keys);
+}
+
+TEST_CASE("keys that are missing name the flag that gives them") {
+  const auto missing = [](std::string_view text) {
+    return error_of([&] { read_scenario(read_yaml_text(text, "t.yaml")); });
+  };
+  CHECK(error_of([] { read_scenario(empty_scenario()); }) ==
+        "devices is missing: how many pipeline devices (-s/--num-stages, or the key devices)");
+  CHECK(missing("{}") ==
+        "t.yaml: devices is missing: how many pipeline devices (-s/--num-stages, or the key "
+        "devices)");
+  CHECK(missing("devices: 1") ==
+        "t.yaml: microbatches is missing: how many microbatches an iteration has "
+        "(-b/--num-batches, or the key microbatches)");
+  CHECK(missing("{devices: 1, microbatches: 1}") ==
+        "t.yaml: forward_times is missing: time of F: one, one per device, or one per stage "
+        "(-f/--forward-times, or the key forward_times)");
+  CHECK(missing("[1, 2]") ==
+        "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
+        "placement, microbatches, iterations, schedule, forward_times, backward_times, "
+        "input_grad_times, weight_grad_times, p2p_time, boundary_tensor, activation, state, "
+        "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
+}
+
+TEST_CASE("the backward pass comes whole or in its halves") {
+  const std::string right =
+      "; give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
+      "(--input-grad-times and --weight-grad-times)";
+  const auto with = [](const std::string& more) {
+    return error_of([&] {
+      read_scenario(
+          read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\n" + more, "t.yaml"));
+    });
+  };
+  CHECK(with("") == "t.yaml: the backward pass has no time" + right);
+  CHECK(with("input_grad_times: 1") ==
+        "t.yaml:4:19: input_grad_times stand without weight_grad_times" + right);
+  CHECK(with("weight_grad_times: 1") ==
+        "t.yaml:4:20: weight_grad_times stand without input_grad_times" + right);
+  CHECK(error_with("weight_grad_times: 1") ==
+        "t.yaml:4:17: backward_times stand beside weight_grad_times" + right);
+  CHECK(error_with("input_grad_times: 1") ==
+        "t.yaml:4:17: backward_times stand beside input_grad_times" + right);
+  CHECK(error_with("input_grad_times: 1\nweight_grad_times: 1") ==
+        "t.yaml:4:17: backward_times stand beside input_grad_times and weight_grad_times" + right);
+}
+
+TEST_CASE("counts are whole numbers from 1") {
+  const std::string allowed = "; allowed: a whole number from 1 to 2147483648, such as 8";
+  for (const std::string text :
+       {"0", "-1", "1.5", "1.5e3", "1e3", "2147483649", "99999999999", "0x10", "8 x", "+8", "-0"}) {
+    CAPTURE(text);
+    CHECK(error_when("devices", text) == fmt::format("--set: devices is {}{}", text, allowed));
+  }
+  CHECK(error_when("devices", "many") == "--set: devices is the text 'many'" + allowed);
+  CHECK(error_when("devices", "''") == "--set: devices is an empty text" + allowed);
+  CHECK(error_when("devices", "[2]") == "--set: devices is a list" + allowed);
+  CHECK(error_when("devices", "{a: 2}") == "--set: devices is a map" + allowed);
+  CHECK(error_when("microbatches", "0") ==
+        "--set: microbatches is 0; allowed: a whole number from 1 to 2147483648, such as 64");
+  CHECK(error_when("iterations", "0") ==
+        "--set: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
+}
+
+TEST_CASE("each key refuses what it cannot mean") {
+  const auto [key, value, message] = GENERATE(table<std::string, std::string, std::string>({
+      {"forward_times", "[18.5 ms, 19 ms, -3 ms]",
+       "forward_times[2] is -3 ms; a pass time is a finite time >= 0, such as 18.5 ms"},
+      {"forward_times", "nan",
+       "forward_times is the text 'nan'; a pass time is a finite time >= 0, such as 18.5 ms"},
+      {"backward_times", "[]",
+       "backward_times is an empty list; allowed: a pass time, or a list of them, such as 18.5 ms "
+       "or [18.5 ms, 19 ms]"},
+      {"backward_times", "{a: 1}",
+       "backward_times is a map; allowed: a pass time, or a list of them, such as 18.5 ms or "
+       "[18.5 ms, 19 ms]"},
+      {"forward_times", "[1, [2]]",
+       "forward_times[1] is a list; allowed: a pass time, such as 18.5 ms"},
+      {"p2p_time", "-1", "p2p_time is -1; a hop's latency is a finite time >= 0, such as 18.5 ms"},
+      {"p2p_time", "[1]", "p2p_time is a list; allowed: a hop's latency, such as 18.5 ms"},
+      {"boundary_tensor", "24 MiBit",
+       "boundary_tensor is 24 MiBit, and 'MiBit' is no unit of a size; allowed units: B, kB, MB, "
+       "GB, TB, KiB, MiB, GiB, TiB (a bare number is in bytes); the size of a boundary tensor is a "
+       "size from 0 to 2^63 bytes, such as 24 MiB"},
+      {"boundary_tensor", "[1]",
+       "boundary_tensor is a list; allowed: the size of a boundary tensor, such as 24 MiB"},
+      {"samples_per_microbatch", "0",
+       "samples_per_microbatch is 0; a number of samples is a finite number > 0, such as 3"},
+      {"tokens_per_microbatch", "[1]",
+       "tokens_per_microbatch is a list; allowed: a number of tokens, such as 3"},
+      {"p2p", "eagr",
+       "p2p is the text 'eagr'; did you mean 'eager'? allowed: one of eager, rendezvous, blocking"},
+      {"p2p", "x", "p2p is the text 'x'; allowed: one of eager, rendezvous, blocking"},
+      {"engine", "{a: b}", "engine is a map; allowed: one of simgrid, timing"},
+      {"schedule", "[]",
+       "schedule is an empty list; allowed: a name, a map, or a list of those, such as 1f1b or "
+       "{name: interleaved-1f1b, chunks: 2}"},
+      {"schedule", "[[a]]",
+       "schedule[0] is a list; allowed: a name, a map, or a list of those, such as 1f1b or {name: "
+       "interleaved-1f1b, chunks: 2}"},
+      {"schedule.chunks", "2",
+       "schedule.name is missing: which schedule, such as interleaved-1f1b (--schedule, or the key "
+       "schedule.name)"},
+      {"schedule", "{name: [a]}",
+       "schedule.name is a list; allowed: a name such as interleaved-1f1b"},
+      {"schedule", "[{name: a, chunks: 0}]",
+       "schedule[0].chunks is 0; allowed: a whole number from 1 to 2147483648, such as 2"},
+      {"schedule", "{name: a, group_size: x}",
+       "schedule.group_size is the text 'x'; allowed: a whole number from 1 to 2147483648, such as "
+       "8"},
+      {"schedule", "{name: a, chunk: 2}",
+       "unknown key 'chunk' in schedule; did you mean 'chunks'? allowed: name, chunks, "
+       "group_size"},
+      {"activation", "{per_microbatch: [1, 2, 3]}",
+       "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
+      {"state", "{weights: -1}",
+       "state.weights is -1; a size of memory is a size from 0 to 2^63 bytes, such as 24 MiB"},
+      {"output", "''", "output is an empty text; allowed: a path such as run.html"},
+      {"output", "[a.png, {b: c}]", "output[1] is a map; allowed: a path such as run.html"},
+      {"output", "[]", "output is an empty list; allowed: a path or a list of paths"},
+      {"trace", "[a.h5]", "trace is a list; allowed: a path such as run.h5"},
+      {"placement", "[a, b]",
+       "placement names hosts of a cluster, but no cluster is given; give one or leave out "
+       "placement"},
+      {"placement", "[a, b, c]",
+       "placement has 3 hosts for 2 devices; allowed: a list of host names, one per device"},
+      {"placement", "[a, '']",
+       "placement[1] is an empty text; allowed: a host name of the cluster"},
+      {"placement", "[]",
+       "placement is an empty list; allowed: a list of host names, one per "
+       "device"},
+      {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
+  }));
+  CAPTURE(key, value);
+  CHECK(error_when(key, value) == "--set: " + message);
+}
+
+TEST_CASE("an error in a file gives line and column") {
+  CHECK(error_with("iterations: 0") ==
+        "t.yaml:5:13: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
+  CHECK(error_with("schedule:\n  - gpipe\n  - name: x\n    chunks: -1\n") ==
+        "t.yaml:8:13: schedule[1].chunks is -1; allowed: a whole number from 1 to 2147483648, such "
+        "as 2");
+  CHECK(error_with("state:\n  weights: [1, 2 s]\n") ==
+        "t.yaml:6:16: state.weights[1] is 2 s, and 's' is no unit of a size; allowed units: B, kB, "
+        "MB, GB, TB, KiB, MiB, GiB, TiB (a bare number is in bytes); a size of memory is a size "
+        "from 0 to 2^63 bytes, such as 24 MiB");
+}
+
+TEST_CASE("a cluster and the ideal network's latency exclude each other") {
+  const Folder folder;
+  const std::string net = folder.write("net.xml", "<platform/>");
+  CHECK(error_with("p2p_time: 1 us\ncluster: " + net) ==
+        "t.yaml:5:11: p2p_time is a hop's latency on the ideal network, but the cluster given at "
+        "t.yaml:6:10 has latencies of its own; leave out one of them");
+  const std::string allowed =
+      "; allowed: the path of a SimGrid platform file, from the folder of the scenario or, on a "
+      "command line, the current one";
+  CHECK(error_with("cluster: " + net + "x") ==
+        "t.yaml:5:10: cluster is '" + net + "x', and '" + net + "x' is no file" + allowed);
+  const std::string path = folder.path().string();
+  CHECK(error_with("cluster: " + path) ==
+        "t.yaml:5:10: cluster is '" + path + "', and '" + path + "' is a folder" + allowed);
+}
+
+TEST_CASE("messages show hostile texts harmlessly") {
+  CHECK(error_when("p2p", "\"a\\tb\\nc\"") ==
+        "--set: p2p is the text 'a\\x09b\\x0ac'; allowed: one of eager, rendezvous, blocking");
+  std::string euros;
+  for (int i = 0; i < 30; ++i) euros += "\u20ac";
+  CHECK(error_when("p2p", "x" + euros) == "--set: p2p is the text 'x" + euros.substr(0, 57) +
+                                              "...'; allowed: one of eager, rendezvous, blocking");
+}
+
+}  // namespace
+}  // namespace pipewright::config::test

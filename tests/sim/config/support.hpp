@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "sim/config/error.hpp"
+#include "sim/config/value.hpp"
+
+namespace pipewright::config::test {
+
+// A folder of the test's own, gone with it.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "config-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // Writes a file and returns its path.
+  std::string write(const std::string& name, std::string_view text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The text of the Error that `action` throws, or "" if it throws none.
+template <class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// Equal but for the places they were written at.
+inline bool same(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() ||
+      a.entries.size() != b.entries.size())
+    return false;
+  for (std::size_t i = 0; i < a.items.size(); ++i)
+    if (!same(a.items[i], b.items[i])) return false;
+  for (std::size_t i = 0; i < a.entries.size(); ++i)
+    if (a.entries[i].key != b.entries[i].key || !same(a.entries[i].value, b.entries[i].value))
+      return false;
+  return true;
+}
+
+}  // namespace pipewright::config::test

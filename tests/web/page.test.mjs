@@ -1,0 +1,218 @@
+// The page as a person meets it: in Chromium, with mouse and keys.
+// PIPEWRIGHT_PAGE names the page; what it should show is in the .json file beside it.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const file = process.env.PIPEWRIGHT_PAGE;
+const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
+const driver = await import("playwright-core").catch(() => null);
+
+function reasonToSkip() {
+  if (!driver) return "skipped: playwright-core is not installed";
+  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
+  return false;
+}
+const skip = reasonToSkip();
+if (skip) console.log(skip);
+
+const flags = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+let browser;
+let page;
+const problems = [];  // console errors, exceptions, requests
+const expected = skip ? [] : JSON.parse(readFileSync(file.replace(/html$/, "json"), "utf8"));
+
+before(async () => {
+  if (skip) return;
+  browser = await driver.chromium.launch({ executablePath, args: flags });
+  page = await browser.newPage({ viewport: { width: 1400, height: 1100 } });
+  page.on("console", (message) => problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
+  });
+  await page.goto(pathToFileURL(file).href);
+  await page.waitForFunction(() => window.pipewright);
+});
+
+after(() => browser?.close());
+
+const range = () => page.evaluate(() => window.pipewright.range());
+const near = (actual, wanted, tolerance = 1e-10) =>
+  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
+const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done())));
+
+async function pointAt(run, device, seconds) {
+  const place = await page.evaluate((at) => window.pipewright.place(...at), [run, device, seconds]);
+  await page.mouse.move(place.x, place.y);
+  return place;
+}
+
+// Of the tooltip: its head and its lines by name.
+async function tooltip() {
+  return page.evaluate(() => {
+    const element = document.getElementById("tooltip");
+    if (element.hidden) return null;
+    const texts = (tag) => [...element.querySelectorAll(tag)].map((one) => one.textContent);
+    const values = texts("dd");
+    const lines = Object.fromEntries(texts("dt").map((name, i) => [name, values[i]]));
+    return { head: element.querySelector("b").textContent, ...lines };
+  });
+}
+
+test("every pass of the trace is there with its times", { skip }, async () => {
+  const shown = await page.evaluate(() =>
+    window.pipewright.runs.map((run) => ({ name: run.name, passes: run.passes })));
+  assert.deepEqual(shown, expected.map(({ name, passes }) => ({ name, passes })));
+
+  for (const [r, run] of expected.entries()) {
+    const next = run.hosts.map(() => 0);
+    const places = run.rows.map(({ device }) => [device, next[device]++]);
+    const rows = await page.evaluate(([index, at]) =>
+      at.map(([device, i]) => window.pipewright.runs[index].pass(device, i)), [r, places]);
+    rows.forEach((row, i) => {
+      const wanted = run.rows[i];
+      for (const name of ["kind", "stage", "microbatch"]) assert.equal(row[name], wanted[name]);
+      for (const name of ["ready", "start", "end", "released"]) near(row[name], wanted[name], 1e-11);
+    });
+  }
+});
+
+test("the tooltip describes the pass under the pointer", { skip }, async () => {
+  // The first backward of device 1 runs from 8.10 ms on, after three forwards that end at 4.02 ms.
+  await pointAt(0, 1, 0.009);
+  assert.deepEqual(await tooltip(), {
+    head: "backward of microbatch 0",
+    on: "device 1, node-0-gpu-1",
+    stage: "1",
+    start: "8.1000 ms",
+    end: "10.1000 ms",
+    duration: "2.000 ms",
+    "input ready": "8.1000 ms",
+    "idle before": "4.080 ms",
+  });
+});
+
+test("the tooltip says how long an idle time is and what ends it", { skip }, async () => {
+  await pointAt(0, 1, 0.006);
+  const words = await tooltip();
+  assert.equal(words.head, "idle");
+  assert.equal(words.for, "4.080 ms");
+  assert.equal(words.next, "backward of microbatch 0");
+});
+
+test("the tooltip tells a blocked send from idle time", { skip }, async () => {
+  await pointAt(1, 0, 0.0012);
+  const words = await tooltip();
+  assert.equal(words.head, "blocked by the send after forward of microbatch 0");
+  assert.equal(words.for, "400 us");
+});
+
+test("the wheel zooms at the cursor", { skip }, async () => {
+  const before = await range();
+  await pointAt(0, 1, 0.009);
+  await page.mouse.wheel(0, -400);
+  await frame();
+  const closer = await range();
+  assert.ok(closer.to - closer.from < 0.6 * (before.to - before.from));
+  const share = ({ from, to }) => (0.009 - from) / (to - from);
+  near(share(closer), share(before), 0.01);
+});
+
+test("keys and dragging pan, f fits the whole axis again", { skip }, async () => {
+  const start = await range();
+  await page.keyboard.press("ArrowRight");
+  const right = await range();
+  assert.ok(right.from > start.from);
+  near(right.to - right.from, start.to - start.from, 1e-9);
+
+  const place = await pointAt(0, 1, (right.from + right.to) / 2);
+  await page.mouse.down();
+  await page.mouse.move(place.x + 100, place.y);
+  await page.mouse.up();
+  assert.ok((await range()).from < right.from);
+
+  await page.keyboard.press("f");
+  const whole = await range();
+  assert.equal(whole.from, 0);
+  const ends = expected.flatMap((run) => run.rows.map((row) => row.end));
+  near(whole.to, Math.max(...ends));
+});
+
+test("dragging with shift zooms to the range", { skip }, async () => {
+  const from = await pointAt(0, 0, 0.01);
+  await page.keyboard.down("Shift");
+  await page.mouse.down();
+  const to = await page.evaluate(() => window.pipewright.place(0, 0, 0.02));
+  await page.mouse.move(to.x, from.y, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  const zoomed = await range();
+  near(zoomed.from, 0.01, 1e-4);
+  near(zoomed.to, 0.02, 1e-4);
+  const axis = await page.locator("#axis").boundingBox();
+  await page.mouse.dblclick(axis.x + 600, from.y);
+  assert.equal((await range()).from, 0);
+});
+
+test("memory is what the trace says", { skip }, async () => {
+  for (const [r, run] of expected.entries()) {
+    // Between the changes: at a change itself the order of rows decides.
+    const rows = run.hosts.map((_, d) => run.memory.filter(({ device }) => device === d));
+    for (const [device, changes] of rows.entries())
+      for (let i = 0; i + 1 < changes.length; ++i) {
+        const [row, next] = [changes[i], changes[i + 1]];
+        if (next.time - row.time < 1e-9) continue;
+        const middle = (row.time + next.time) / 2;
+        const bytes = await page.evaluate(([run, d, t]) =>
+          window.pipewright.runs[run].memoryAt(d, t), [r, device, middle]);
+        assert.equal(bytes, row.bytes);
+      }
+  }
+});
+
+test("the tooltip of memory names the device and its bytes", { skip }, async () => {
+  const chart = page.locator(".memory").first();
+  const box = await chart.boundingBox();
+  const { x } = await page.evaluate(() => window.pipewright.place(0, 0, 0.006));
+  await page.mouse.move(x, box.y + 10);  // the topmost line
+  const words = await tooltip();
+  assert.equal(words.head, "device 0, node-0-gpu-0");
+  assert.equal(words.holds, "18.0 GiB");
+  assert.equal(words.peak, "18.0 GiB");
+  assert.equal(words.capacity, "80.0 GiB");
+});
+
+test("timeline and memory share the time axis", { skip }, async () => {
+  const lefts = await page.evaluate(() =>
+    [...document.querySelectorAll(".u-over")].map((plot) => {
+      const { left, width } = plot.getBoundingClientRect();
+      return [left, left + width];
+    }));
+  const from = await page.evaluate(() => window.pipewright.place(0, 0, 0));
+  const { to } = await range();
+  const end = await page.evaluate((time) => window.pipewright.place(0, 0, time), to);
+  for (const [left, right] of lefts) {
+    near(left, from.x, 1);
+    near(right, end.x, 1);
+  }
+});
+
+test("hostile names are text", { skip }, async () => {
+  const headings = await page.locator("h2").allTextContents();
+  assert.ok(headings[1].startsWith(expected[1].name));
+  assert.ok((await page.locator("pre").last().textContent()).startsWith("<b>bold</b><script>"));
+  await pointAt(1, 2, 0.0025);
+  assert.equal((await tooltip()).on, "device 2, <i>x</i>");
+  assert.equal(await page.locator("main img, main i, main b, header img").count(), 0);
+  assert.equal(await page.evaluate(() => window.attacked), undefined);
+});
+
+test("the page was drawn without errors and without the network", { skip }, () => {
+  assert.deepEqual(problems, []);
+});
