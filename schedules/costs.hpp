@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +18,7 @@ enum class P2p : std::uint8_t {
 
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {
-  std::vector<double> of_stage[pass_kinds];  // [kind][stage]; empty for a kind that never runs
+  std::array<std::vector<double>, pass_kinds> of_stage;  // empty for a kind that never runs
 
   double operator()(const Pass& pass) const {
     return of_stage[static_cast<int>(pass.kind)][pass.stage];

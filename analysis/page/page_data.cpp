@@ -135,7 +135,7 @@ int tick_digits(double longest_s) {
   return longest_s > 0 ? digits - 1 - static_cast<int>(std::floor(std::log10(longest_s))) : 0;
 }
 
-std::string script_safe(std::string json) {
+std::string script_safe(std::string_view json) {
   std::string safe;
   for (const char c : json)
     if (c == '<')

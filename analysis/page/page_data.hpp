@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "analysis/summary.hpp"
 
@@ -16,6 +17,6 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
                       int tick_digits);
 
 // JSON in which nothing can end the script element around it or begin a comment in it.
-std::string script_safe(std::string json);
+std::string script_safe(std::string_view json);
 
 }  // namespace pipewright::analysis

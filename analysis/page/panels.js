@@ -13,7 +13,7 @@ function fillTable(table, columns) {
   columns[0].cells.forEach((_, row) => {
     const line = body.insertRow();
     for (const column of columns) {
-      const cell = column.cells[row].replace(/(\d) /g, "$1\u00a0");  // no break before a unit
+      const cell = column.cells[row].replace(/(\d|to) /g, "$1\u00a0");  // no break before a unit
       line.append(textElement("td", cell));
     }
   });

@@ -1,6 +1,7 @@
 #include "analysis/timeline/axis.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -22,9 +23,9 @@ TimeTicks time_ticks(double span_s, int most) {
     const char* name;
     double per_s;
   };
-  static constexpr Unit units[]{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}};
-  const Unit* unit = std::begin(units);
-  while (span_s * unit->per_s < 1 && std::next(unit) != std::end(units)) ++unit;
+  static constexpr std::array<Unit, 4> units{{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}}};
+  const auto* unit = units.begin();
+  while (span_s * unit->per_s < 1 && std::next(unit) != units.end()) ++unit;
 
   const double span = span_s * unit->per_s;
   const double step = round_step(span / most);

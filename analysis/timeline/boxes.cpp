@@ -38,7 +38,8 @@ class Blend {
     const Colour colour{channel(sum_.red, idle_.red), channel(sum_.green, idle_.green),
                         channel(sum_.blue, idle_.blue)};
     Box* last = boxes_.empty() ? nullptr : &boxes_.back();
-    if (last && !last->pass && last->right == cell_ * grain_ && equal(last->colour, colour))
+    if (last != nullptr && last->pass == nullptr && last->right == cell_ * grain_ &&
+        equal(last->colour, colour))
       last->right = (cell_ + 1) * grain_;
     else
       boxes_.push_back({cell_ * grain_, (cell_ + 1) * grain_, colour, nullptr});

@@ -10,7 +10,6 @@ namespace pipewright::analysis {
 namespace {
 
 constexpr double page_width = 1200;
-constexpr double margin = 14;
 constexpr double label_gap = 8;  // between a label and its row
 constexpr double tallest_row = 24;
 constexpr double tallest_panel = 640;
@@ -66,8 +65,8 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
 
   Layout layout{};
   layout.width = page_width;
-  layout.left = margin + widest_label(runs) + label_gap;
-  layout.right = page_width - margin - 10;  // half of the last tick's label
+  layout.left = page_margin + widest_label(runs) + label_gap;
+  layout.right = page_width - page_margin - 10;  // half of the last tick's label
   layout.units_per_s = (layout.right - layout.left) / span_s;
   std::size_t passes = 0;
   for (const trace::Trace& run : runs) passes += run.passes.size();
@@ -75,7 +74,7 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
   layout.ticks = time_ticks(span_s, 14);
   layout.legend = explain(runs);
   layout.legend.left = layout.left;
-  layout.legend.baseline = margin + 12;
+  layout.legend.baseline = page_margin + 12;
 
   double y = layout.legend.baseline + 12;
   for (const trace::Trace& run : runs) {
@@ -93,7 +92,7 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
     y = panel.bottom + 10;
   }
   layout.axis_top = y - 4;
-  layout.height = layout.axis_top + 31 + margin;
+  layout.height = layout.axis_top + 31 + page_margin;
   return layout;
 }
 

@@ -12,7 +12,9 @@
 
 namespace pipewright::analysis {
 
-// Where one run goes, in points: its title stands on `title`, its rows from `top` to `bottom`.
+inline constexpr double page_margin = 14;  // points, as all lengths here
+
+// Where one run goes: its title stands on `title`, its rows from `top` to `bottom`.
 struct PanelPlace {
   double title;
   double top;

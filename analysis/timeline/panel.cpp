@@ -1,6 +1,6 @@
 #include "analysis/timeline/panel.hpp"
 
-#include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -11,7 +11,7 @@ namespace pipewright::analysis {
 namespace {
 
 constexpr double least_hatched = 0.5;
-constexpr double least_outlined = 3;  // width of a box
+constexpr double least_outlined = 3;  // width and height of a box
 
 void draw_title(Canvas& canvas, const Layout& layout, const PanelPlace& place,
                 const RunTitle& title) {
@@ -35,7 +35,7 @@ void draw_device_label(Canvas& canvas, const Layout& layout, double middle,
   if (label.host.empty()) {
     canvas.text(right, baseline, label.device, {.size = 10, .align = Align::right});
   } else {
-    canvas.text(14, baseline, label.device, name);
+    canvas.text(page_margin, baseline, label.device, name);
     canvas.text(right, baseline, label.host, host);
   }
 }
@@ -61,19 +61,26 @@ void fill_boxes(Canvas& canvas, double origin, const Row& row) {
   }
 }
 
+// Thinner around narrow boxes, or lines would outweigh colours; blends have none.
 void outline_boxes(Canvas& canvas, double origin, const Row& row) {
-  bool any = false;
-  for (const Box& box : row.boxes) {
-    if (box.right - box.left < least_outlined) continue;
-    canvas.rectangle(origin + box.left, row.top, origin + box.right, row.bottom);
-    any = true;
-  }
-  if (any) canvas.outline(ink, 0.4);
+  if (row.bottom - row.top < least_outlined) return;
+  const auto outline = [&](double least, double most, double width) {
+    bool any = false;
+    for (const Box& box : row.boxes) {
+      const double wide = box.right - box.left;
+      if (box.pass == nullptr || wide < least || wide >= most) continue;
+      canvas.rectangle(origin + box.left, row.top, origin + box.right, row.bottom);
+      any = true;
+    }
+    if (any) canvas.outline(ink, width);
+  };
+  outline(least_outlined, 2.5 * least_outlined, 0.2);
+  outline(2.5 * least_outlined, std::numeric_limits<double>::infinity(), 0.4);
 }
 
 void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row& row) {
   for (const Box& box : row.boxes) {
-    if (!box.pass) continue;
+    if (box.pass == nullptr) continue;
     const double until = box.pass->released * units_per_s;
     if (until - box.right >= least_hatched)
       canvas.hatch(origin + box.right, row.top, origin + until, row.bottom);
@@ -82,7 +89,7 @@ void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row&
 
 void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
   for (const Box& box : row.boxes) {
-    if (!box.pass || !labels.of(box.pass->kind)) continue;
+    if (box.pass == nullptr || !labels.of(box.pass->kind)) continue;
     if (!label_fits(box.pass->microbatch, labels.size, box.right - box.left)) continue;
     const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
     canvas.text(origin + (box.left + box.right) / 2,

@@ -1,5 +1,6 @@
 #include "analysis/timeline/text.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +21,7 @@ std::size_t character_size(std::string_view rest) {
     if (!continues(byte)) return 0;
     code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
   }
-  constexpr std::uint32_t least[]{0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
   if (code < least[size] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
   return code < 0xA0 ? 0 : size;  // U+0080 to U+009F are controls
 }

@@ -29,6 +29,10 @@ Handle checked(hid_t id, Handle::Closer closer) {
   return {id, closer};
 }
 
+void close(Handle& handle) {
+  if (!handle.close()) throw WriteFailure{last_failure()};
+}
+
 // Properties of a dataset: time stamps would make two equal runs differ by bytes.
 Handle chunked(hsize_t rows) {
   Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -44,10 +48,11 @@ void write_dataset(hid_t file, const char* name, const Handle& type, hsize_t row
                    const void* data) {
   const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
   const Handle properties = chunked(std::max<hsize_t>(1, rows));
-  const Handle dataset = checked(
+  Handle dataset = checked(
       H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
       H5Dclose);
   if (rows > 0) check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+  close(dataset);
 }
 
 void write_attribute(hid_t file, const char* name, const Handle& type, const void* value) {
@@ -134,7 +139,7 @@ class Appender {
 
   void close() {
     flush();
-    if (!dataset_.close()) throw WriteFailure{last_failure()};
+    pipewright::trace::close(dataset_);
   }
 
  private:
@@ -230,7 +235,7 @@ void TraceWriter::finish() {
     file.tables->memory.close();
     check(H5Fflush(file.file.get(), H5F_SCOPE_GLOBAL));
     file.tables.reset();
-    if (!file.file.close()) throw WriteFailure{last_failure()};
+    close(file.file);
   });
   file.name.commit();
 }

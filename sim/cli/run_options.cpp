@@ -34,7 +34,6 @@ constexpr std::array key_options{
     KeyOption{"p2p", "p2p", "point to point: eager (default), rendezvous or blocking"},
     KeyOption{"engine", "engine", "simgrid (default), or timing: no contention, no SimGrid"},
     KeyOption{"trace", "trace", "write the trace to this HDF5 file"},
-    KeyOption{"output,o", "output", "write .html .svg .png .pdf .json or .csv", true},
 };
 
 std::string long_name(const KeyOption& option) {
@@ -45,7 +44,7 @@ std::string long_name(const KeyOption& option) {
 po::options_description visible_options() {
   po::options_description options("options", 100);
   const auto words = [](const char* name) {
-    return po::value<std::vector<std::string>>()->multitoken()->composing()->value_name(name);
+    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
   };
   auto add = options.add_options();
   add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
@@ -53,8 +52,9 @@ po::options_description visible_options() {
   add("group-size", words("G"), "microbatches that pass a chunk before the next chunk's turn");
   for (const KeyOption& option : key_options)
     add(option.option, words(option.is_list ? "X.." : "X"), option.help);
+  add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("config,c", words("FILE"), "the scenario, as the first argument is");
-  add("set", words("KEY=VALUE.."), "set any key of the scenario, as in schedule.chunks=4");
+  add("set", words("KEY=VALUE..")->composing(), "set any key of the scenario, as in schedule.chunks=4");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -143,15 +143,16 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
     return std::nullopt;
   }
   config::Value root = scenario_file(given);
-  for (const KeyOption& option : key_options) {
-    const std::vector<std::string> words = values(given, long_name(option));
-    if (words.empty()) continue;
-    const std::string flag = "--" + long_name(option);
-    const config::Origin origin{.source = flag};
-    config::set_key(root, option.key,
-                    option.is_list ? config::make_list(words, origin)
-                                   : config::make_text(single(words, flag), origin));
-  }
+  const auto set = [&](const std::string& option, const char* key, bool is_list) {
+    const std::vector<std::string> words = values(given, option);
+    if (words.empty()) return;
+    const config::Origin origin{.source = "--" + option};
+    config::set_key(root, key,
+                    is_list ? config::make_list(words, origin)
+                            : config::make_text(single(words, origin.source), origin));
+  };
+  for (const KeyOption& option : key_options) set(long_name(option), option.key, option.is_list);
+  set("output", "output", true);
   set_schedules(root, given);
   for (const std::string& word : values(given, "set")) {
     const std::size_t equals = word.find('=');

@@ -50,6 +50,7 @@ class Cluster {
   // Throws Error if the platform file knows no way.
   Route route(const Host* source, const Host* destination) const;
 
+  bool is_ideal() const { return ideal_; }
   const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
   const std::string& text() const { return text_; }  // the file's content, empty if ideal
 

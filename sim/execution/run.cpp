@@ -9,7 +9,7 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   std::vector<trace::DeviceRow> rows;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     rows.push_back({.device = device,
-                    .host = cluster::name_of(job.hosts[device]),
+                    .host = job.cluster.is_ideal() ? "" : cluster::name_of(job.hosts[device]),
                     .memory_capacity = cluster::memory_of(job.hosts[device])});
   return rows;
 }

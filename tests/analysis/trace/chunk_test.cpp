@@ -1,5 +1,6 @@
 #include "analysis/trace/chunk.hpp"
 
+#include <array>
 #include <cstring>
 
 #include <catch2/catch.hpp>
@@ -34,16 +35,16 @@ TEST_CASE("a stored chunk has the first bytes of all rows, then the second bytes
 
   std::size_t wrong = 0;
   for (std::size_t row = 0; row < chunk_rows; ++row) {
-    unsigned char expected[21] = {};
+    std::array<unsigned char, 21> expected{};
     if (row < count) {
       const trace::MemoryRow& from = trace.memory[row];
-      std::memcpy(expected, &from.device, 4);
+      std::memcpy(expected.data(), &from.device, 4);
       expected[4] = static_cast<unsigned char>(from.category);
-      std::memcpy(expected + 5, &from.time, 8);
-      std::memcpy(expected + 13, &from.bytes, 8);
+      std::memcpy(&expected[5], &from.time, 8);
+      std::memcpy(&expected[13], &from.bytes, 8);
     }
     for (std::size_t byte = 0; byte < 21; ++byte)
-      wrong += bytes[byte * chunk_rows + row] != expected[byte];
+      if (bytes[byte * chunk_rows + row] != expected[byte]) ++wrong;
   }
   CHECK(wrong == 0);
 }

@@ -72,7 +72,7 @@ trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t pass
     pass.device = index(devices);
     pass.chunk = index(2);
     pass.stage = pass.chunk * devices + pass.device;
-    pass.microbatch = index(64 * 3);
+    pass.microbatch = index(192);
     pass.iteration = pass.microbatch / 64;
     pass.kind = static_cast<trace::PassKind>(below(trace::pass_kinds));
     double& now = clock[pass.device];

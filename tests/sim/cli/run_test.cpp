@@ -186,9 +186,10 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
   CHECK_THAT(error("bad.yaml"), Catch::Contains("bad.yaml:3:16: forward_times has 2 values"));
   CHECK_THAT(error("none.yaml"), Catch::Contains("none.yaml"));
   CHECK_THAT(error(quick + "--schedule zigzag"), Catch::Contains("no schedule is called 'zigzag'"));
-  CHECK_THAT(error(quick + "-f -1"), Catch::Contains("--forward-times") && Catch::Contains("-1"));
-  CHECK_THAT(error(quick + "-f nan"), Catch::Contains("--forward-times"));
-  CHECK_THAT(error(quick + "-f 1 2 3"), Catch::Contains("has 3 values; 1f1b takes 1 or 4"));
+  const std::string untimed = "-s 4 -b 8 --backward-times 2 ";
+  CHECK_THAT(error(untimed + "-f -1"), Catch::Contains("--forward-times") && Catch::Contains("-1"));
+  CHECK_THAT(error(untimed + "-f nan"), Catch::Contains("--forward-times"));
+  CHECK_THAT(error(untimed + "-f 1 2 3"), Catch::Contains("has 3 values; 1f1b takes 1 or 4"));
   CHECK_THAT(error(quick + "--cluster none.xml"), Catch::Contains("none.xml"));
   CHECK_THAT(error(quick + "--cluster bad.yaml"), Catch::Contains("bad.yaml"));
   CHECK_THAT(error(quick + "--p2p loud"), Catch::Contains("eager"));
@@ -196,7 +197,8 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
   CHECK_THAT(error(quick + "--set depth=3"), Catch::Contains("depth"));
   CHECK_THAT(error(quick + "--set depth"), Catch::Contains("KEY=VALUE"));
   CHECK_THAT(error(quick + "--frobnicate"), Catch::Contains("frobnicate"));
-  CHECK_THAT(error(quick + "bad.yaml none.yaml"), Catch::Contains("one scenario at a time"));
+  CHECK_THAT(error("bad.yaml none.yaml" + quick), Catch::Contains("one scenario at a time"));
+  CHECK_THAT(error(quick + "-f 1"), Catch::Contains("cannot be specified more than once"));
   CHECK_THAT(error("-s 4 -b 8"), Catch::Contains("forward"));
   CHECK_THAT(error("-s 40 -b 80 -f 1 --backward-times 2 --cluster " PIPEWRIGHT_ROOT
                    "/platforms/clusters/dgx-a100.xml"),
