@@ -173,7 +173,8 @@ std::string device_table(const Summary& run) {
 
   TextTable table;
   table.add_names("device", cells(devices, [](auto& d) { return std::to_string(d.device); }));
-  table.add_names("host", cells(devices, [](auto& d) { return printable(d.host); }));
+  if (std::any_of(devices.begin(), devices.end(), [](auto& d) { return !d.host.empty(); }))
+    table.add_names("host", cells(devices, [](auto& d) { return printable(d.host); }));
   table.add_numbers({"passes"}, cells(devices, [](auto& d) { return std::to_string(d.passes); }));
   table.add_numbers({"start", time.unit}, cells(devices, [&](auto& d) { return time(d.start_s); }));
   table.add_numbers({"end", time.unit}, cells(devices, [&](auto& d) { return time(d.end_s); }));
