@@ -50,10 +50,13 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
     throw Error(fmt::format("{}: has no group size; interleaved-1f1b takes one", entry.name));
 
   const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
-  constexpr std::uint64_t most_stages = std::numeric_limits<std::uint16_t>::max();
-  if (stages > most_stages)
-    throw Error(fmt::format("{}: {} stages are more than the {} that are supported", entry.name,
-                            stages, most_stages));
+  const auto at_most = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {
+    if (value > most)
+      throw Error(fmt::format("{}: {} {} are more than the {} that are supported", entry.name,
+                              value, what, most));
+  };
+  at_most(parameters.devices, 16384, "devices");  // each is an actor with a stack of its own
+  at_most(stages, std::numeric_limits<std::uint16_t>::max(), "stages");
   const double passes = 2.0 * static_cast<double>(stages) * parameters.microbatches *
                         static_cast<double>(parameters.iterations);
   constexpr double most_passes = 2147483648.0;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "schedules/pass.hpp"
@@ -25,24 +26,27 @@ struct PassTimes {
   }
 };
 
-// Time in seconds that a boundary tensor takes from one device to another when nothing contends.
+// Time in seconds that a boundary tensor takes from one device to another when nothing contends; 0
+// within a device.
 class HopTimes {
  public:
-  // The same for every pair of different devices.
-  HopTimes(std::uint32_t devices, double seconds)
-      : devices_(devices), seconds_(std::size_t{devices} * devices, seconds) {
-    for (std::uint32_t device = 0; device < devices; ++device) set(device, device, 0);
-  }
+  explicit HopTimes(double everywhere) : everywhere_(everywhere) {}
   void set(std::uint32_t source, std::uint32_t destination, double seconds) {
-    seconds_[std::size_t{source} * devices_ + destination] = seconds;
+    special_[key(source, destination)] = seconds;
   }
   double operator()(std::uint32_t source, std::uint32_t destination) const {
-    return seconds_[std::size_t{source} * devices_ + destination];
+    if (source == destination) return 0;
+    const auto found = special_.find(key(source, destination));
+    return found == special_.end() ? everywhere_ : found->second;
   }
 
  private:
-  std::uint32_t devices_;
-  std::vector<double> seconds_;  // [source][destination]
+  static std::uint64_t key(std::uint32_t source, std::uint32_t destination) {
+    return std::uint64_t{source} << 32U | destination;
+  }
+
+  double everywhere_;
+  std::unordered_map<std::uint64_t, double> special_;  // by source and destination
 };
 
 // When a pass ran. All in seconds from the start of the run.

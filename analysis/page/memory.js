@@ -10,7 +10,7 @@ const MEMORY_BOTTOM = 6;
 function byteTicks(most) {
   let unit = 1;
   while (most / unit >= 1024) unit *= 1024;
-  const step = roundStep(most / unit / 4) * unit;
+  const step = roundStep(most / unit / 6) * unit;
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 

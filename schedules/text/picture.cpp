@@ -34,7 +34,7 @@ std::string draw_text(const Schedule& schedule) {
     const std::string idle = fmt::format("{:<{}}", '.', width);
     while (row.size() < static_cast<std::size_t>(std::lround(cell)) * width) row += idle;
   };
-  const HopTimes hops(schedule.devices, 0);
+  const HopTimes hops(0);
   double makespan = 0;
   Timing(schedule, times, hops, P2p::eager)
       .run([&](std::uint32_t device, const Pass& pass, const PassSpan& span) {

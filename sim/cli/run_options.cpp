@@ -54,7 +54,8 @@ po::options_description visible_options() {
     add(option.option, words(option.is_list ? "X.." : "X"), option.help);
   add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("config,c", words("FILE"), "the scenario, as the first argument is");
-  add("set", words("KEY=VALUE..")->composing(), "set any key of the scenario, as in schedule.chunks=4");
+  add("set", words("KEY=VALUE..")->composing(),
+      "set any key of the scenario, as in schedule.chunks=4");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");

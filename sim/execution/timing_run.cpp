@@ -8,7 +8,7 @@ namespace {
 // What each boundary costs when nothing contends.
 schedules::HopTimes uncontended(const Job& job) {
   const schedules::Routes& routes = job.schedule.routes;
-  schedules::HopTimes hops(job.schedule.devices, 0);
+  schedules::HopTimes hops(0);
   const auto connect = [&](std::uint32_t a, std::uint32_t b) {
     if (a == b) return;
     const cluster::Route route = job.cluster.route(job.hosts[a], job.hosts[b]);

@@ -32,7 +32,7 @@ void timing_engine(benchmark::State& state, const char* name) {
   const Schedule schedule = make_schedule(
       name, {.devices = devices, .microbatches = static_cast<std::uint32_t>(state.range(0))});
   const PassTimes times = times_of(schedule);
-  const HopTimes hops(devices, 0.1);
+  const HopTimes hops(0.1);
   for (auto _ : state) {
     double makespan = 0;
     Timing(schedule, times, hops, P2p::eager)
@@ -56,7 +56,7 @@ void bare_sweep(benchmark::State& state) {
   };
   const Schedule schedule = make_schedule("1f1b", {.devices = devices, .microbatches = m});
   const PassTimes times = times_of(schedule);
-  const HopTimes hops(devices, 0.1);
+  const HopTimes hops(0.1);
   std::vector<Step> steps;
   const auto slot = [&](PassKind kind, std::uint32_t stage, std::uint32_t k) {
     return static_cast<std::int32_t>(((kind == PassKind::forward ? 0 : devices) + stage) * m + k);

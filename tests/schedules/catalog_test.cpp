@@ -59,7 +59,10 @@ TEST_CASE("a schedule that cannot be is refused with a reason", "[catalog]") {
   CHECK_THROWS_WITH(make_schedule("gpipe", {.devices = 2, .microbatches = 2, .group_size = 2}),
                     Catch::Contains("has no group size"));
   CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 70000, .microbatches = 2}),
-                    Catch::Contains("70000 stages are more than the 65535"));
+                    Catch::Contains("70000 devices are more than the 16384"));
+  CHECK_THROWS_WITH(
+      make_schedule("interleaved-1f1b", {.devices = 8192, .microbatches = 2, .chunks = 9}),
+      Catch::Contains("73728 stages are more than the 65535"));
   CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 64, .microbatches = 2000000000}),
                     Catch::Contains("256000000000 passes are more than"));
 }

@@ -29,7 +29,7 @@ std::map<std::tuple<PassKind, int, int>, PassSpan> spans(const Schedule& schedul
                                                          const PassTimes& times, double hop,
                                                          P2p mode) {
   std::map<std::tuple<PassKind, int, int>, PassSpan> result;
-  const HopTimes hops(schedule.devices, hop);
+  const HopTimes hops(hop);
   Timing(schedule, times, hops, mode)
       .run([&](std::uint32_t, const Pass& pass, const PassSpan& span) {
         result[{pass.kind, pass.stage, pass.microbatch}] = span;

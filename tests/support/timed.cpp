@@ -30,7 +30,7 @@ Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& tim
     double busy = 0;
   };
   std::vector<Device> devices(schedule.devices);
-  const schedules::HopTimes hops(schedule.devices, hop);
+  const schedules::HopTimes hops(hop);
   schedules::Timing(schedule, times, hops, mode)
       .run([&](std::uint32_t index, const schedules::Pass&, const schedules::PassSpan& span) {
         Device& device = devices[index];

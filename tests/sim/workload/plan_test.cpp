@@ -26,7 +26,8 @@ const std::string interleaved =
 
 }  // namespace
 
-TEST_CASE("a time, or one per device, is shared by the chunks, but one per stage is not", "[plan]") {
+TEST_CASE("a time, or one per device, is shared by the chunks, but one per stage is not",
+          "[plan]") {
   const auto forward = [](const std::string& given) {
     return times(plan(interleaved + "forward_times: " + given + ", backward_times: 1}"),
                  PassKind::forward);
