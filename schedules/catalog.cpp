@@ -19,7 +19,7 @@ constexpr std::array entries{
           .help = "one forward, one backward: PipeDream-Flush (Narayanan et al. 2021)",
           .make = one_f_one_b},
     Entry{.name = "eager-1f1b",
-          .help = "1F1B with twice the warm-up, which hides forward transfers (Zheng et al. 2022)",
+          .help = "1F1B with twice the warm-up, which hides forward transfers (Zhuang et al. 2022)",
           .make = eager_one_f_one_b},
     Entry{.name = "interleaved-1f1b",
           .help = "1F1B over several chunks a device (Narayanan et al. 2021, Megatron-LM)",

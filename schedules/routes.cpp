@@ -7,7 +7,7 @@
 namespace pipewright::schedules {
 
 Routes Routes::looped(std::uint32_t devices, std::uint32_t chunks) {
-  std::vector<std::uint32_t> route(devices * chunks);
+  std::vector<std::uint32_t> route(std::size_t{devices} * chunks);
   for (std::uint32_t stage = 0; stage < route.size(); ++stage) route[stage] = stage % devices;
   return Routes({std::move(route)});
 }

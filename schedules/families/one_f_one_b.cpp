@@ -76,7 +76,7 @@ Schedule one_f_one_b(const Parameters& parameters) {
   return with_flush("1f1b", Warmup::plain, parameters);
 }
 
-// Eager 1F1B (Zheng et al. 2022, arXiv 2211.05322): the same bubble, min(2(p-r)-1, m) in flight;
+// Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble, min(2(p-r)-1, m) in flight;
 // a forward transfer has a whole F+B to arrive in.
 Schedule eager_one_f_one_b(const Parameters& parameters) {
   return with_flush("eager-1f1b", Warmup::eager, parameters);

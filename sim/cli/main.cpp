@@ -56,7 +56,7 @@ int main(int count, char** words) {
     if (std::fflush(stdout) != 0) return report("standard output: cannot write", exit_user_error);
     return status;
   } catch (const Interrupted&) {
-    return report("interrupted; nothing was written", exit_interrupted);
+    return report("interrupted before the end", exit_interrupted);
   } catch (const std::runtime_error& error) {
     return report(error.what(), exit_user_error);
   } catch (const std::bad_alloc&) {
