@@ -17,6 +17,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run_options.hpp"
 #include "sim/cli/version.hpp"
+#include "sim/config/yaml.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 
@@ -75,6 +76,15 @@ std::vector<path> trace_files(const path& file, const std::vector<workload::Plan
   return files;
 }
 
+// The scenario of one of its schedules alone, which runs the same again.
+std::string scenario_of(const config::Scenario& scenario, std::size_t index) {
+  if (scenario.schedules.size() == 1) return scenario.text;
+  config::Value tree = scenario.tree;
+  const config::Value one = config::find(tree, "schedule")->items.at(index);
+  config::set_key(tree, "schedule", one);
+  return config::to_yaml(tree);
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // only where an output is drawn from them
@@ -100,7 +110,7 @@ Results run_all(const RunRequest& request, const std::vector<workload::Plan>& pl
       sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
     trace::Tee tee(sinks);
 
-    trace::RunInfo info{.scenario = scenario.text,
+    trace::RunInfo info{.scenario = scenario_of(scenario, i),
                         .versions = versions(),
                         .samples_per_microbatch = scenario.samples_per_microbatch.value_or(0),
                         .tokens_per_microbatch = scenario.tokens_per_microbatch.value_or(0)};

@@ -25,6 +25,22 @@ TEST_CASE("show prints the table that run printed", "[cli]") {
   CHECK(place.run("show t-1f1b.h5 --json").out == place.run(quick + "--schedule 1f1b --json").out);
 }
 
+TEST_CASE("the scenario in a trace runs the same again", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(quick + "--schedule gpipe interleaved-1f1b --chunks 2 --trace t.h5").status ==
+          0);
+  const tests::Ran stored = place.shell(
+      "/usr/bin/python3 -c \"import "
+      "h5py; print(h5py.File('t-interleaved-1f1b-x2.h5').attrs['scenario'].decode())\" > "
+      "again.yaml");
+  if (stored.status != 0) {
+    WARN("skipped: h5py is not installed");
+    return;
+  }
+  CHECK(place.run("run again.yaml --trace again.h5").status == 0);
+  CHECK(place.read("again.h5") == place.read("t-interleaved-1f1b-x2.h5"));
+}
+
 TEST_CASE("show draws what run draws", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--trace t.h5 -o a.svg a.html").status == 0);
