@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -44,14 +45,17 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
 }  // namespace
 
 Output parse_output(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
+  std::string extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto* const kind = std::find_if(kinds.begin(), kinds.end(),
                                         [&](const auto& one) { return one.first == extension; });
   if (kind == kinds.end())
     throw UsageError(fmt::format(
-        "{}: there is no output of kind '{}'; there are .html (page), .svg, .png and .pdf "
-        "(picture), .json and .csv (summary)",
-        file.string(), extension));
+        "{}: {}; there are .html (page), .svg, .png and .pdf (picture), .json and .csv (summary)",
+        file.string(),
+        extension.empty() ? "the extension says what is written"
+                          : fmt::format("there is no output of kind '{}'", extension)));
   return {file, kind->second};
 }
 

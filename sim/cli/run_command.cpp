@@ -85,18 +85,35 @@ std::string scenario_of(const config::Scenario& scenario, std::size_t index) {
   return config::to_yaml(tree);
 }
 
+// Refuses to write over what the run reads, and two files of one name.
+void check_files(const RunRequest& request, const std::vector<path>& written) {
+  const auto whole = [](const path& file) { return std::filesystem::weakly_canonical(file); };
+  std::set<path> read;
+  if (request.file) read.insert(whole(*request.file));
+  if (request.scenario.cluster) read.insert(whole(request.scenario.cluster->value));
+  std::set<path> taken;
+  for (const path& file : written) {
+    if (read.count(whole(file)) != 0)
+      throw UsageError(
+          fmt::format("{}: is read by this run and cannot be written too", file.string()));
+    if (!taken.insert(whole(file)).second)
+      throw UsageError(fmt::format("{}: would be written twice", file.string()));
+  }
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // only where an output is drawn from them
-  std::vector<path> files;
+  std::vector<path> files;           // the traces', if they are wanted
 };
 
-Results run_all(const RunRequest& request, const std::vector<workload::Plan>& plans, bool collect) {
+Results run_all(const RunRequest& request, const std::vector<workload::Plan>& plans,
+                const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
   const cluster::Cluster cluster = open_cluster(scenario);
   const std::vector<cluster::Host*> hosts = place(scenario, cluster);
-  Results results;
-  if (scenario.trace) results.files = trace_files(scenario.trace->value, plans);
+  watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
+  Results results{.files = files};
 
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const workload::Plan& plan = plans[i];
@@ -142,8 +159,13 @@ int run_command(const Arguments& arguments) {
   for (const config::ScheduleSpec& spec : scenario.schedules)
     plans.push_back(workload::make_plan(scenario, spec));
 
-  watch_for_interrupts();
-  const Results results = run_all(*request, plans, needs_traces(outputs));
+  std::vector<path> traces;
+  if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
+  std::vector<path> written = named;
+  written.insert(written.end(), traces.begin(), traces.end());
+  check_files(*request, written);
+
+  const Results results = run_all(*request, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
 
   if (request->json) {

@@ -123,14 +123,14 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
   }
 }
 
-config::Value scenario_file(const po::variables_map& given) {
+std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
   std::vector<std::string> files = values(given, "scenario");
   for (const std::string& file : values(given, "config")) files.push_back(file);
-  if (files.empty()) return config::empty_scenario();
+  if (files.empty()) return std::nullopt;
   if (files.size() > 1)
     throw UsageError(
         fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
-  return config::read_yaml_file(files.front());
+  return files.front();
 }
 
 }  // namespace
@@ -143,7 +143,8 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
     print_help();
     return std::nullopt;
   }
-  config::Value root = scenario_file(given);
+  const std::optional<std::filesystem::path> file = scenario_file(given);
+  config::Value root = file ? config::read_yaml_file(file->string()) : config::empty_scenario();
   const auto set = [&](const std::string& option, const char* key, bool is_list) {
     const std::vector<std::string> words = values(given, option);
     if (words.empty()) return;
@@ -163,6 +164,7 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
     config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
   }
   return RunRequest{.scenario = config::read_scenario(root),
+                    .file = file,
                     .json = given.count("json") != 0,
                     .quiet = given.count("quiet") != 0};
 }

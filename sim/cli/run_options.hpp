@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -12,8 +13,9 @@ namespace pipewright::cli {
 // concerns the printing alone.
 struct RunRequest {
   config::Scenario scenario;
-  bool json = false;   // the summary on standard output, nothing else
-  bool quiet = false;  // no progress bar
+  std::optional<std::filesystem::path> file;  // that the scenario was read from
+  bool json = false;                          // the summary on standard output, nothing else
+  bool quiet = false;                         // no progress bar
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -77,7 +77,11 @@ int show(const Arguments& arguments) {
 int schedule_command(const Arguments& arguments) {
   const std::string verb = arguments.empty() ? "" : arguments.front();
   if (verb == "--help" || verb == "-h") return help();
-  if (verb == "list") return list();
+  if (verb == "list") {
+    if (arguments.size() > 1)
+      throw UsageError(fmt::format("schedule list takes no '{}'", arguments[1]));
+    return list();
+  }
   if (verb == "show") return show({arguments.begin() + 1, arguments.end()});
   throw UsageError(fmt::format("schedule: 'list' or 'show', not '{}'", verb));
 }

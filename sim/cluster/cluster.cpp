@@ -10,6 +10,7 @@
 
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/platform_file.hpp"
+#include "sim/cluster/probe.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::cluster {
@@ -47,6 +48,7 @@ Cluster Cluster::load(const std::filesystem::path& file) {
   cluster.name_ = file.string();
   cluster.text_ = read_platform_file(file);
   if (has_platform) throw std::logic_error("a second platform in one process: " + cluster.name_);
+  probe(file);
   has_platform = true;
   try {
     engine().load_platform(file.string());

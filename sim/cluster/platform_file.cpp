@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -47,9 +48,10 @@ class Checker final : public pugi::xml_tree_walker {
     const std::string_view text = node.attribute(attribute).value();
     if (text.empty()) return;
     const double number = std::strtod(text.data(), nullptr);
-    if (number < 0 || (number == 0 && !may_be_zero) || number != number)
+    if (!(number >= 0) || (number == 0 && !may_be_zero) || std::isinf(number))
       fail(node, fmt::format("{} '{}' of {} '{}' must be {}", attribute, text, node.name(),
-                             node.attribute("id").value(), may_be_zero ? ">= 0" : "> 0"));
+                             node.attribute("id").value(),
+                             may_be_zero ? "finite and >= 0" : "finite and > 0"));
   }
   [[noreturn]] void fail(const pugi::xml_node& node, const std::string& what) const {
     const auto end =

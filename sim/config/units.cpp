@@ -59,8 +59,9 @@ struct Quantity {
 };
 
 constexpr double any_finite = 1.7976931348623157e308;
-constexpr Quantity time_quantity{"time", "a finite time >= 0, such as 18.5 ms",
-                                 "a bare number is in seconds", time_units, any_finite};
+constexpr double largest_time = 1e9;  // seconds, 30 years: no sum of passes leaves double's range
+constexpr Quantity time_quantity{"time", "a time from 0 to 1e9 s, such as 18.5 ms",
+                                 "a bare number is in seconds", time_units, largest_time};
 constexpr Quantity size_quantity{"size", "a size from 0 to 2^63 bytes, such as 24 MiB",
                                  "a bare number is in bytes", size_units, 0x1.0p+63};
 constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",

@@ -47,9 +47,11 @@ class FlowChannel final : public Channel {
       flow->wait();
       const Message message = on_the_way_.front();
       on_the_way_.pop_front();
-      const Arrival arrival{.posted = message.posted,
-                            .start = flow->get_start_time() - route_.epoch,
-                            .end = flow->get_finish_time() - route_.epoch + route_.latency};
+      const Arrival arrival{
+          .posted = message.posted,
+          // SimGrid's clock may be a rounding behind the device's.
+          .start = std::max(message.posted, flow->get_start_time() - route_.epoch),
+          .end = flow->get_finish_time() - route_.epoch + route_.latency};
       if (message.microbatch == microbatch) return arrival;
       early_.emplace_back(message.microbatch, arrival);  // received in the order of sending
     }

@@ -204,6 +204,22 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
              Catch::Contains("has 32 hosts, but the pipeline has 40 devices"));
 }
 
+TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]") {
+  const tests::Workplace place;
+  const std::string scenario = R"({"devices": 2, "microbatches": 2, "forward_times": 1,
+                                   "backward_times": 2})";
+  place.write("a.json", scenario);
+  const tests::Ran over = place.run("run a.json -o a.json");
+  CHECK(over.status == 2);
+  CHECK_THAT(over.err, Catch::Contains("a.json: is read by this run"));
+  CHECK(place.run("run a.json --trace ./a.json").status == 2);
+  CHECK(place.read("a.json") == scenario);
+  const tests::Ran twice = place.run("run a.json -o b.json --trace b.json");
+  CHECK(twice.status == 2);
+  CHECK_THAT(twice.err, Catch::Contains("b.json: would be written twice"));
+  CHECK(place.files() == "a.json");
+}
+
 TEST_CASE("a folder that is not there is noticed, and nothing is half-written", "[run]") {
   const tests::Workplace place;
   for (const std::string words :
@@ -244,10 +260,15 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted one
   for (const auto& entry : std::filesystem::directory_iterator(place.folder()))
     std::filesystem::remove(entry);
 
-  const tests::Ran interrupted = place.shell(long_run + "kill -TERM $pid; wait $pid");
-  CHECK(interrupted.status == 130);
-  CHECK_THAT(interrupted.err, Catch::Contains("interrupted"));
-  CHECK(place.files().empty());
+  // A shell without job control starts what is in the background deaf to SIGINT; env undoes that.
+  for (const std::string signal : {"TERM", "INT"}) {
+    const tests::Ran interrupted = place.shell("env --default-signal=INT " + long_run + "kill -" +
+                                               signal + " $pid; wait $pid");
+    CAPTURE(signal);
+    CHECK(interrupted.status == 130);
+    CHECK_THAT(interrupted.err, Catch::Contains("interrupted"));
+    CHECK(place.files().empty());
+  }
 }
 
 TEST_CASE("help is by example and goes to standard output", "[run]") {

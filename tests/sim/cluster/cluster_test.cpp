@@ -57,6 +57,26 @@ TEST_CASE("an ideal network costs its latency whatever the size", "[cluster]") {
   CHECK(network.name() == "ideal network, 500 ms a hop");
 }
 
+TEST_CASE("what SimGrid would end the process over is an error", "[cluster]") {
+  const tests::Workplace place;
+  const auto complaint = [&](const std::string& inside) {
+    place.write("p.xml",
+                "<?xml version='1.0'?>\n"
+                "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                "<platform version=\"4.1\">" +
+                    inside + "</platform>\n");
+    const tests::Ran ran = place.run("run -s 1 -b 1 -f 1 --backward-times 1 --cluster p.xml");
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, Catch::StartsWith("pipewright: p.xml: SimGrid cannot load it: "));
+    return ran.err;
+  };
+  CHECK_THAT(complaint(""), Catch::Contains("p.xml"));
+  CHECK_THAT(complaint("<zone id='z' routing='Full'><host id='h' speed='1Gf'/>"
+                       "<link id='l' bandwidth='1GBps' latency='0s'/>"
+                       "<link id='l' bandwidth='1GBps' latency='0s'/></zone>"),
+             Catch::Contains("l"));
+}
+
 TEST_CASE("what SimGrid says of a platform comes with the file's name and line", "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",

@@ -39,12 +39,12 @@ TEST_CASE("what SimGrid would die of is told with file and line", "[platform]") 
              Catch::StartsWith("p.xml:4: routing 'Fool' is unknown; there are Full, "));
   CHECK(complaint(platform("<zone id='a' routing='Full'>\n<link id='l' bandwidth='1GBps' "
                            "latency='-1us'/></zone>")) ==
-        "p.xml:5: latency '-1us' of link 'l' must be >= 0");
+        "p.xml:5: latency '-1us' of link 'l' must be finite and >= 0");
   CHECK(
       complaint(platform("<zone id='a' routing='Full'><link id='l' bandwidth='0GBps'/></zone>")) ==
-      "p.xml:4: bandwidth '0GBps' of link 'l' must be > 0");
+      "p.xml:4: bandwidth '0GBps' of link 'l' must be finite and > 0");
   CHECK(complaint(platform("<zone id='a' routing='Full'><host id='h' speed='0f'/></zone>")) ==
-        "p.xml:4: speed '0f' of host 'h' must be > 0");
+        "p.xml:4: speed '0f' of host 'h' must be finite and > 0");
 }
 
 TEST_CASE("no file, or a folder, is no platform", "[platform]") {

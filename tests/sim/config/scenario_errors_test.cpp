@@ -119,9 +119,9 @@ TEST_CASE("counts are whole numbers from 1") {
 TEST_CASE("each key refuses what it cannot mean") {
   const auto [key, value, message] = GENERATE(table<std::string, std::string, std::string>({
       {"forward_times", "[18.5 ms, 19 ms, -3 ms]",
-       "forward_times[2] is -3 ms; a pass time is a finite time >= 0, such as 18.5 ms"},
+       "forward_times[2] is -3 ms; a pass time is a time from 0 to 1e9 s, such as 18.5 ms"},
       {"forward_times", "nan",
-       "forward_times is the text 'nan'; a pass time is a finite time >= 0, such as 18.5 ms"},
+       "forward_times is the text 'nan'; a pass time is a time from 0 to 1e9 s, such as 18.5 ms"},
       {"backward_times", "[]",
        "backward_times is an empty list; allowed: a pass time, or a list of them, such as 18.5 ms "
        "or [18.5 ms, 19 ms]"},
@@ -130,7 +130,8 @@ TEST_CASE("each key refuses what it cannot mean") {
        "[18.5 ms, 19 ms]"},
       {"forward_times", "[1, [2]]",
        "forward_times[1] is a list; allowed: a pass time, such as 18.5 ms"},
-      {"p2p_time", "-1", "p2p_time is -1; a hop's latency is a finite time >= 0, such as 18.5 ms"},
+      {"p2p_time", "-1",
+       "p2p_time is -1; a hop's latency is a time from 0 to 1e9 s, such as 18.5 ms"},
       {"p2p_time", "[1]", "p2p_time is a list; allowed: a hop's latency, such as 18.5 ms"},
       {"boundary_tensor", "24 MiBit",
        "boundary_tensor is 24 MiBit, and 'MiBit' is no unit of a size; allowed units: B, kB, MB, "
