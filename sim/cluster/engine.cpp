@@ -11,9 +11,6 @@ sg4::Engine& engine() {
   static sg4::Engine* const instance = [] {
     auto* made = new sg4::Engine("pipewright");  // not (argc, argv), which eats --help
     xbt_log_control_set("xbt_cfg.thres:warning");
-#ifdef __SANITIZE_ADDRESS__
-    sg4::Engine::set_config("contexts/factory:thread");  // it cannot follow hand-switched stacks
-#endif
     xbt_log_control_set("s4u_actor.thres:critical");       // of passes shorter than its precision
     xbt_log_control_set("ker_engine.app:file:/dev/null");  // deadlocks are told in our words
     sg4::Engine::set_config("network/model:CM02");
