@@ -42,8 +42,6 @@ void write_text(const std::filesystem::path& file, const std::string& text) {
   partial.commit();
 }
 
-}  // namespace
-
 Output parse_output(const std::filesystem::path& file) {
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -58,6 +56,8 @@ Output parse_output(const std::filesystem::path& file) {
                           : fmt::format("there is no output of kind '{}'", extension)));
   return {file, kind->second};
 }
+
+}  // namespace
 
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) {
   std::vector<Output> outputs;

@@ -18,7 +18,6 @@ struct Output {
 };
 
 // Throws UsageError, which says what kinds there are, or what is wrong with the file's folder.
-Output parse_output(const std::filesystem::path& file);
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 
 // Pages and pictures are drawn from traces, the others from summaries.
