@@ -28,6 +28,7 @@ inline constexpr std::array<KindStyle, trace::pass_kinds> kind_styles{{
     {'I', "input gradient", {0.800, 0.475, 0.655}},
     {'W', "weight gradient", {0.000, 0.620, 0.451}},
     {'B', "backward", {0.902, 0.624, 0.000}},
+    {'R', "recompute", {0.941, 0.894, 0.259}},
 }};
 
 constexpr const KindStyle& style(trace::PassKind kind) {

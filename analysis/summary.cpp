@@ -24,7 +24,7 @@ double exposed(double gap_start, double send_end, const trace::PassRow& next) {
 }  // namespace
 
 void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
-                        const std::vector<trace::StageRow>&) {
+                        const std::vector<trace::StageRow>& stages) {
   summary_ = {};
   summary_.run = run;
   summary_.devices.resize(devices.size());
@@ -34,6 +34,13 @@ void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::Devi
     summary_.devices[i].memory_capacity_bytes = devices[i].memory_capacity;
   }
   running_.assign(devices.size(), {});
+  recomputed_.assign(std::size_t{run.devices} * run.chunks, false);
+  std::uint32_t count = 0;
+  for (const trace::StageRow& stage : stages) {
+    count = std::max(count, stage.stage + 1);
+    recomputed_.at(stage.stage) = stage.recomputed != 0;
+  }
+  if (count > 0) recomputed_.resize(count);
 }
 
 void SummarySink::pass(const trace::PassRow& row) {
@@ -41,16 +48,24 @@ void SummarySink::pass(const trace::PassRow& row) {
   Running& running = running_[row.device];
   if (device.passes++ == 0) device.start_s = row.start;
   device.end_s = std::max(device.end_s, row.end);
-  device.busy_s += row.end - row.start;
-
-  device.exposed_communication_s += exposed(running.previous_end, running.previous_released, row);
+  Pair& pair = running.pair;
+  const bool fused =
+      device.passes > 1 && row.start == pair.start && row.end == running.previous_end;
+  if (!fused) {
+    device.busy_s += row.end - row.start;
+    pair = {row.start, running.previous_end, running.previous_released, 0};
+  }
+  // Two that run as one wait for the later of their inputs.
+  const double waited = exposed(pair.gap_start, pair.send_end, row);
+  device.exposed_communication_s += length(pair.exposed, waited);
+  pair.exposed = std::max(pair.exposed, waited);
   running.previous_end = row.end;
   running.previous_released = row.released;
 
-  if (row.kind == PassKind::forward) {
+  if (row.kind == (recomputed_.at(row.stage) ? PassKind::recompute : PassKind::forward)) {
     running.peak_chunks_in_flight =
         std::max(running.peak_chunks_in_flight, ++running.chunks_in_flight);
-  } else if (row.kind != PassKind::input_grad) {
+  } else if (row.kind == PassKind::backward || row.kind == PassKind::weight_grad) {
     --running.chunks_in_flight;
   }
 }
@@ -65,10 +80,13 @@ void SummarySink::memory(const trace::MemoryRow& row) {
 
 void SummarySink::finish() {
   double busy = 0;
+  // A stage, or a slice's part of it, in microbatches of 1/devices of the model.
+  const double share = static_cast<double>(summary_.devices.size()) /
+                       static_cast<double>(std::max<std::size_t>(1, recomputed_.size())) /
+                       std::max(1U, summary_.run.slices);
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) {
     DeviceSummary& device = summary_.devices[i];
-    device.peak_in_flight = static_cast<double>(running_[i].peak_chunks_in_flight) /
-                            static_cast<double>(std::max(1U, summary_.run.chunks));
+    device.peak_in_flight = running_[i].peak_chunks_in_flight * share;
     busy += device.busy_s;
     summary_.makespan_s = std::max(summary_.makespan_s, device.end_s);
     summary_.span_bubble_s =

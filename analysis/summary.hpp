@@ -49,7 +49,15 @@ class SummarySink final : public trace::Sink {
   const Summary& summary() const { return summary_; }
 
  private:
+  // What runs at once: a pass, or a fused forward and backward.
+  struct Pair {
+    double start = 0;
+    double gap_start = 0;  // the end of what ran before
+    double send_end = 0;   // and of its blocking send
+    double exposed = 0;    // communication in the gap
+  };
   struct Running {
+    Pair pair;
     double previous_end = 0;       // of the pass before
     double previous_released = 0;  // likewise
     int chunks_in_flight = 0;
@@ -58,6 +66,7 @@ class SummarySink final : public trace::Sink {
   };
   Summary summary_;
   std::vector<Running> running_;
+  std::vector<bool> recomputed_;  // by stage
 };
 
 Summary summarize(const trace::Trace& trace);

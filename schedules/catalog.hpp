@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "schedules/costs.hpp"
 #include "schedules/schedule.hpp"
 
 namespace pipewright::schedules {
@@ -16,13 +17,22 @@ struct Parameters {
   std::uint32_t iterations = 1;
   std::optional<std::uint32_t> chunks;      // stages per device
   std::optional<std::uint32_t> group_size;  // microbatches that pass a chunk before the next chunk
+  std::optional<std::uint32_t> slices;      // of a microbatch along the sequence
+  std::optional<std::uint32_t> recompute;   // chunks of a device whose forward keeps nothing
+  // What the greedy schedules plan with: F, I and W of each device, and the latency of a hop.
+  // Left empty, F = I = W and no latency.
+  PassTimes device_times;
+  double hop = 0;
 };
 
 struct Entry {
   std::string_view name;
-  std::string_view help;  // one line
+  std::string_view help;    // one line
+  std::string_view source;  // the paper or the implementation that it is from
   bool takes_chunks = false;
   bool takes_group_size = false;
+  bool takes_slices = false;
+  bool takes_recompute = false;
   Schedule (*make)(const Parameters& parameters) = nullptr;
 };
 

@@ -6,9 +6,9 @@ namespace pipewright::schedules {
 namespace {
 
 // How far one microbatch has come on one stage.
-enum class Progress : std::uint8_t { none, forwarded, gradient_sent, done };
+enum class Progress : std::uint8_t { none, forwarded, gradient_sent, done, to_recompute };
 
-bool advance(Progress& progress, PassKind kind) {
+bool advance(Progress& progress, PassKind kind, bool recomputes) {
   const auto step = [&](Progress from, Progress to) {
     if (progress != from) return false;
     progress = to;
@@ -16,7 +16,9 @@ bool advance(Progress& progress, PassKind kind) {
   };
   switch (kind) {
     case PassKind::forward:
-      return step(Progress::none, Progress::forwarded);
+      return step(Progress::none, recomputes ? Progress::to_recompute : Progress::forwarded);
+    case PassKind::recompute:
+      return step(Progress::to_recompute, Progress::forwarded);
     case PassKind::input_grad:
       return step(Progress::forwarded, Progress::gradient_sent);
     case PassKind::weight_grad:
@@ -32,20 +34,33 @@ bool advance(Progress& progress, PassKind kind) {
   throw Error(fmt::format("{}: device {}: {} {}", schedule.name, device, describe(pass), what));
 }
 
+// A fused pass and its partner stand side by side in one body; a partner leads no pair itself.
+void check_pairs(const Schedule& schedule, std::uint32_t device) {
+  for (const Loop& loop : schedule.programs[device].loops)
+    for (std::size_t i = 0; i < loop.body.size(); ++i) {
+      if (!loop.body[i].fused) continue;
+      if (i + 1 == loop.body.size() || loop.body[i + 1].fused)
+        fail(schedule, device, loop.body[i], "is fused with no other pass");
+      ++i;
+    }
+}
+
 }  // namespace
 
 void check_complete(const Schedule& schedule) {
   const std::size_t microbatches = schedule.total_microbatches();
   std::vector<Progress> progress(schedule.stages() * microbatches, Progress::none);
   for (std::uint32_t device = 0; device < schedule.programs.size(); ++device) {
+    check_pairs(schedule, device);
     for (PassCursor at(schedule.programs[device]); !at.done(); at.next()) {
       const Pass pass = at.pass();
       if (pass.stage >= schedule.stages() || pass.microbatch >= microbatches)
         fail(schedule, device, pass, "is outside the schedule");
       if (schedule.routes.device(pass.stage, pass.microbatch) != device)
         fail(schedule, device, pass, "belongs to another device");
-      if (!advance(progress[pass.stage * microbatches + pass.microbatch], pass.kind))
-        fail(schedule, device, pass, "comes twice or before its F or I");
+      if (!advance(progress[pass.stage * microbatches + pass.microbatch], pass.kind,
+                   schedule.recomputes(pass.stage)))
+        fail(schedule, device, pass, "comes twice or before what it needs");
     }
   }
   for (std::size_t i = 0; i < progress.size(); ++i)

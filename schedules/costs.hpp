@@ -20,9 +20,14 @@ enum class P2p : std::uint8_t {
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {
   std::array<std::vector<double>, pass_kinds> of_stage;  // empty for a kind that never runs
+  double overlap = 1;         // a fused pair takes this part of the sum of its two times,
+  std::vector<double> fused;  // or, if given, this, by the stage of the first
 
   double operator()(const Pass& pass) const {
     return of_stage[static_cast<int>(pass.kind)][pass.stage];
+  }
+  double operator()(const Pass& first, const Pass& second) const {
+    return fused.empty() ? overlap * ((*this)(first) + (*this)(second)) : fused[first.stage];
   }
 };
 

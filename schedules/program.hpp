@@ -41,6 +41,12 @@ class PassCursor {
     result.microbatch += offset_;
     return result;
   }
+  // The partner of a fused pass: both stand in the same body.
+  Pass following() const {
+    Pass result = at_[1];
+    result.microbatch += offset_;
+    return result;
+  }
   void next() {
     if (++at_ != body_end_) return;
     const Loop& loop = program_->loops[loop_];

@@ -12,6 +12,13 @@ Routes Routes::looped(std::uint32_t devices, std::uint32_t chunks) {
   return Routes({std::move(route)});
 }
 
+Routes Routes::v_shape(std::uint32_t devices) {
+  std::vector<std::uint32_t> route(std::size_t{devices} * 2);
+  for (std::uint32_t device = 0; device < devices; ++device)
+    route[device] = route[2 * devices - 1 - device] = device;
+  return Routes({std::move(route)});
+}
+
 Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
     : device_of_(std::move(device_of)) {
   std::map<std::uint32_t, std::set<std::uint32_t>> stages_on;

@@ -13,6 +13,9 @@ class Routes {
   // The looped placement: stage s on device s mod devices.
   static Routes looped(std::uint32_t devices, std::uint32_t chunks);
 
+  // The V: stage s on device s, and stage 2 devices - 1 - s on it too.
+  static Routes v_shape(std::uint32_t devices);
+
   // device_of[route][stage]; all routes have the same number of stages.
   explicit Routes(std::vector<std::vector<std::uint32_t>> device_of);
 

@@ -17,11 +17,11 @@ std::vector<double> peak_in_flight(const Schedule& schedule) {
     std::int64_t held = 0;
     std::int64_t peak = 0;
     for (PassCursor at(program); !at.done(); at.next()) {
-      const PassKind kind = at.pass().kind;
-      if (kind == PassKind::forward) peak = std::max(peak, ++held);
-      if (kind == PassKind::backward || kind == PassKind::weight_grad) --held;
+      const Pass pass = at.pass();
+      if (takes_activations(schedule, pass)) peak = std::max(peak, ++held);
+      if (ends_microbatch(pass.kind)) --held;
     }
-    peaks.push_back(static_cast<double>(peak) / schedule.chunks);
+    peaks.push_back(static_cast<double>(peak) * schedule.share());
   }
   return peaks;
 }

@@ -41,6 +41,39 @@ class Timing {
 
   template <class Visit>
   void advance(std::uint32_t index, Visit& visit);
+  const Stage& stage_of(const Pass& pass) const {
+    return stages_[schedule_.routes.route_of(pass.microbatch) * schedule_.stages() + pass.stage];
+  }
+  std::size_t slot_of(const Pass& pass) const {
+    return pass.stage * microbatches_ + pass.microbatch;
+  }
+  double& input_of(const Pass& pass) {
+    const bool activation = pass.kind == PassKind::forward;
+    return (activation ? activations_ : gradients_)[slot_of(pass)];
+  }
+  bool must_wait(Device& device, const Pass& pass) {
+    if (pass.kind == PassKind::recompute || input_of(pass) >= 0) return false;
+    device.waits_for = &input_of(pass);
+    return true;
+  }
+  PassSpan arrival(const Pass& pass, double released) {
+    if (pass.kind == PassKind::recompute) return {};  // its input was kept by F
+    const Stage& stage = stage_of(pass);
+    PassSpan span{.sent = input_of(pass)};
+    double hop = pass.kind == PassKind::forward ? stage.hop_in_activation : stage.hop_in_gradient;
+    if (pass.kind == PassKind::weight_grad) hop = 0;
+    // A rendezvous within a device costs nothing, so the hop decides whether there is one.
+    const bool meets = mode_ == P2p::rendezvous && hop > 0;
+    span.ready = (meets ? std::max(span.sent, released) : span.sent) + hop;
+    return span;
+  }
+  // How long the sender of its output is held up.
+  double held_up(const Pass& pass) const {
+    if (mode_ != P2p::blocking) return 0;
+    if (pass.kind == PassKind::forward) return stage_of(pass).hop_out_activation;
+    return sends_gradient(pass.kind) ? stage_of(pass).hop_out_gradient : 0;
+  }
+  void hand_on(const Pass& pass, double end);
   void deliver(double& slot, double sent, std::uint32_t receiver) {
     slot = sent;
     if (devices_[receiver].waits_for == &slot) runnable_.push_back(receiver);
@@ -72,44 +105,48 @@ void Timing::run(Visit&& visit) {
 template <class Visit>
 void Timing::advance(std::uint32_t index, Visit& visit) {
   Device& device = devices_[index];
-  const std::uint32_t last = schedule_.stages() - 1;
   for (; !device.at.done(); device.at.next()) {
     const Pass pass = device.at.pass();
-    const Stage& stage =
-        stages_[schedule_.routes.route_of(pass.microbatch) * (last + 1) + pass.stage];
-    const bool forward = pass.kind == PassKind::forward;
-    const std::size_t slot = pass.stage * microbatches_ + pass.microbatch;
-    double& input = forward ? activations_[slot] : gradients_[slot];
-    if (input < 0) {
-      device.waits_for = &input;
-      return;
-    }
-
-    PassSpan span;
-    span.sent = input;
-    double hop = forward ? stage.hop_in_activation : stage.hop_in_gradient;
-    if (pass.kind == PassKind::weight_grad) hop = 0;
-    // A rendezvous within a device costs nothing, so the hop decides whether there is one.
-    const bool meets = mode_ == P2p::rendezvous && hop > 0;
-    span.ready = (meets ? std::max(span.sent, device.released) : span.sent) + hop;
+    if (must_wait(device, pass)) return;
+    PassSpan span = arrival(pass, device.released);
     span.start = std::max(device.released, span.ready);
-    span.end = span.start + times_(pass);
-    span.released = span.end;
-    if (mode_ == P2p::blocking && pass.kind != PassKind::weight_grad)
-      span.released += forward ? stage.hop_out_activation : stage.hop_out_gradient;
-    device.released = span.released;
-    visit(index, pass, span);
-
-    if (forward) {
-      // Behind the last stage the loss turns the activation into the gradient.
-      if (pass.stage == last)
-        input = 0, gradients_[slot] = span.end;
-      else
-        deliver(activations_[slot + microbatches_], span.end, stage.next);
-    } else if (sends_gradient(pass.kind)) {
-      if (pass.stage > 0) deliver(gradients_[slot - microbatches_], span.end, stage.previous);
-      input = span.end;  // what W waits for
+    if (!pass.fused) {
+      span.end = span.start + times_(pass);
+      span.released = span.end + held_up(pass);
+      device.released = span.released;
+      visit(index, pass, span);
+      hand_on(pass, span.end);
+      continue;
     }
+
+    const Pass partner = device.at.following();
+    if (must_wait(device, partner)) return;
+    // The two inputs are received, and the two outputs sent, one after the other.
+    PassSpan other = arrival(partner, std::max(device.released, span.ready));
+    span.start = other.start = std::max(span.start, other.ready);
+    span.end = other.end = span.start + times_(pass, partner);
+    span.released = span.end + held_up(pass);
+    other.released = span.released + held_up(partner);
+    device.released = other.released;
+    visit(index, pass, span);
+    visit(index, partner, other);
+    hand_on(pass, span.end);
+    hand_on(partner, span.released);
+    device.at.next();
+  }
+}
+
+inline void Timing::hand_on(const Pass& pass, double end) {
+  const std::size_t slot = slot_of(pass);
+  if (pass.kind == PassKind::forward) {
+    // Behind the last stage the loss turns the activation into the gradient.
+    if (pass.stage + 1U == schedule_.stages())
+      activations_[slot] = 0, gradients_[slot] = end;
+    else
+      deliver(activations_[slot + microbatches_], end, stage_of(pass).next);
+  } else if (sends_gradient(pass.kind)) {
+    if (pass.stage > 0) deliver(gradients_[slot - microbatches_], end, stage_of(pass).previous);
+    gradients_[slot] = end;  // what W waits for
   }
 }
 

@@ -27,7 +27,12 @@ class RowChecks {
   std::uint32_t iterations_;
   std::uint64_t microbatches_;  // of all iterations
   std::uint64_t stages_ = 0;
-  std::vector<double> pass_end_;     // by device, of the row before
+  struct Span {
+    double start = 0;
+    double end = 0;
+    PassKind kind = PassKind::forward;
+  };
+  std::vector<Span> previous_;       // by device, of the row before
   std::vector<double> memory_time_;  // likewise
 };
 

@@ -8,8 +8,8 @@
 // Everything in analysis/ reads these; the engines write them through a Sink.
 namespace pipewright::trace {
 
-enum class PassKind : std::uint8_t { forward, input_grad, weight_grad, backward };
-inline constexpr int pass_kinds = 4;
+enum class PassKind : std::uint8_t { forward, input_grad, weight_grad, backward, recompute };
+inline constexpr int pass_kinds = 5;
 
 enum class TransferKind : std::uint8_t { activation, gradient };
 
@@ -31,6 +31,7 @@ struct RunInfo {
   std::uint32_t iterations = 1;
   double samples_per_microbatch = 0;  // 0: unknown
   double tokens_per_microbatch = 0;   // 0: unknown
+  std::uint32_t slices = 1;  // of a microbatch along the sequence; passes then count slices
 
   bool operator==(const RunInfo&) const = default;
 };
@@ -44,19 +45,21 @@ struct DeviceRow {
 };
 
 struct StageRow {
-  std::uint32_t stage = 0;   // virtual stage
-  std::uint32_t chunk = 0;   // its place among the chunks of its device
-  std::uint32_t device = 0;  // a stage that lives on two devices has two rows
+  std::uint32_t stage = 0;       // virtual stage
+  std::uint32_t chunk = 0;       // its place among the chunks of its device
+  std::uint32_t device = 0;      // a stage that lives on two devices has two rows
+  std::uint32_t recomputed = 0;  // 1: F keeps no activations, R makes them anew
 
   bool operator==(const StageRow&) const = default;
 };
 
-// One pass: sent <= ready <= start < end <= released (all but `start < end` may be equal).
+// One pass: sent <= ready <= start < end <= released (all but `start < end` may be equal). Two that
+// run as one, a fused forward and backward, follow one another with the same start and end.
 struct PassRow {
   std::uint32_t device = 0;
   std::uint32_t stage = 0;
   std::uint32_t chunk = 0;
-  std::uint32_t microbatch = 0;  // counted over all iterations
+  std::uint32_t microbatch = 0;  // or slice of one, counted over all iterations
   std::uint32_t iteration = 0;
   PassKind kind = PassKind::forward;
   double sent = 0;      // its input was handed to the network (0 for the first stage's input)

@@ -14,7 +14,7 @@
 namespace pipewright::trace {
 
 inline constexpr const char* format_name = "pipewright-trace";
-inline constexpr std::uint32_t format_version = 1;
+inline constexpr std::uint32_t format_version = 2;
 inline constexpr std::size_t chunk_rows = 16384;
 
 enum class ColumnType : std::uint8_t { u32, u64, f64, pass_kind, transfer_kind, memory_category };
@@ -49,9 +49,9 @@ struct Table;
 template <>
 struct Table<StageRow> {
   static constexpr const char* name = "stages";
-  static constexpr std::array columns{PIPEWRIGHT_COLUMN(StageRow, stage),
-                                      PIPEWRIGHT_COLUMN(StageRow, chunk),
-                                      PIPEWRIGHT_COLUMN(StageRow, device)};
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(StageRow, stage), PIPEWRIGHT_COLUMN(StageRow, chunk),
+      PIPEWRIGHT_COLUMN(StageRow, device), PIPEWRIGHT_COLUMN(StageRow, recomputed)};
 };
 
 template <>
@@ -101,10 +101,11 @@ inline constexpr std::array<RunField<std::string>, 6> text_fields{
      {"network", &RunInfo::network},
      {"scenario", &RunInfo::scenario},
      {"versions", &RunInfo::versions}}};
-inline constexpr std::array<RunField<std::uint32_t>, 4> count_fields{
+inline constexpr std::array<RunField<std::uint32_t>, 5> count_fields{
     {{"devices", &RunInfo::devices},
      {"chunks", &RunInfo::chunks},
      {"microbatches", &RunInfo::microbatches},
+     {"slices", &RunInfo::slices},
      {"iterations", &RunInfo::iterations}}};
 inline constexpr std::array<RunField<double>, 2> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},

@@ -29,6 +29,8 @@ constexpr std::array key_options{
     KeyOption{"backward-times", "backward_times", "time of B, the full backward", true},
     KeyOption{"input-grad-times", "input_grad_times", "or time of I, the input gradient,", true},
     KeyOption{"weight-grad-times", "weight_grad_times", "and of W, the weight gradient", true},
+    KeyOption{"overlap", "overlap", "a fused F and B take this part of their sum (1),"},
+    KeyOption{"fused-times", "fused_times", "or this time of their own", true},
     KeyOption{"p2p-time", "p2p_time", "time of a hop without a cluster (0)"},
     KeyOption{"cluster", "cluster", "SimGrid platform file (XML) of the cluster"},
     KeyOption{"p2p", "p2p", "point to point: eager (default), rendezvous or blocking"},

@@ -107,6 +107,16 @@ constexpr std::array table{
                  .flag = "--weight-grad-times",
                  .help = "time of W, the backward pass of the weights, likewise"},
                 [](const Field& f, Scenario& s) { s.weight_grad_times = read_pass_times(f); }},
+    ScenarioKey{{.name = "overlap",
+                 .flag = "--overlap",
+                 .help = "a fused forward and backward take this part of their sum (1)"},
+                [](const Field& f, Scenario& s) {
+                  s.overlap = read_positive_number(f, "a part such as 0.8");
+                }},
+    ScenarioKey{{.name = "fused_times",
+                 .flag = "--fused-times",
+                 .help = "or their own time, by the forward's device or stage"},
+                [](const Field& f, Scenario& s) { s.fused_times = read_pass_times(f); }},
     ScenarioKey{{.name = "p2p_time",
                  .flag = "--p2p-time",
                  .help = "time of a hop on the ideal network (0)"},
@@ -254,7 +264,7 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
 Scenario read_scenario(const Value& root) {
   Scenario scenario;
   read_keys<Scenario>({root, ""}, table, scenario);
-  if (scenario.schedules.empty()) scenario.schedules.push_back({"1f1b", {}, {}, {}});
+  if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
   check_backward(scenario, root);
   check_network(scenario, root);
   scenario.tree = canonical(root, scenario);

@@ -37,6 +37,8 @@ struct Scenario {
   std::optional<PassTimes> backward_times;  // either this or the next two
   std::optional<PassTimes> input_grad_times;
   std::optional<PassTimes> weight_grad_times;
+  double overlap = 1;                    // of a fused pair: part of the sum of its two times
+  std::optional<PassTimes> fused_times;  // or its own
 
   double p2p_time = 0;                // seconds a hop on the ideal network
   std::uint64_t boundary_tensor = 0;  // bytes

@@ -26,6 +26,15 @@ constexpr std::array table{
                       [](const Field& field, ScheduleSpec& spec) {
                         spec.group_size = {read_count(field, "8"), field.value.origin};
                       }},
+    Key<ScheduleSpec>{{.name = "slices", .help = "of a microbatch along the sequence (2)"},
+                      [](const Field& field, ScheduleSpec& spec) {
+                        spec.slices = {read_count(field, "2"), field.value.origin};
+                      }},
+    Key<ScheduleSpec>{{.name = "recompute",
+                       .help = "chunks of a device whose forward is run again before its backward"},
+                      [](const Field& field, ScheduleSpec& spec) {
+                        spec.recompute = {read_count(field, "1"), field.value.origin};
+                      }},
 };
 
 }  // namespace

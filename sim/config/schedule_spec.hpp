@@ -15,6 +15,8 @@ struct ScheduleSpec {
   std::string name;
   std::optional<Located<std::uint32_t>> chunks;
   std::optional<Located<std::uint32_t>> group_size;
+  std::optional<Located<std::uint32_t>> slices;
+  std::optional<Located<std::uint32_t>> recompute;
   Origin origin;
 };
 

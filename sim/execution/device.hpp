@@ -18,8 +18,11 @@ class Device {
   std::optional<schedules::Pass> stands_at() const;
 
  private:
-  // When the input was sent and had arrived.
-  schedules::PassSpan wait_for_input(const schedules::Pass& pass, const Network& network);
+  // When the input was sent and had arrived, for a device that is ready to receive it `now`.
+  schedules::PassSpan wait_for_input(const schedules::Pass& pass, double now,
+                                     const Network& network);
+  // Returns when the device may go on.
+  double send_output(const schedules::Pass& pass, double now, const Network& network);
 
   const Job& job_;
   std::uint32_t index_;

@@ -44,6 +44,8 @@ Network::Network(const Job& job, const std::vector<cluster::sg4::ActorPtr>& rece
 }
 
 const Network::End& Network::input_of(const schedules::Pass& pass) const {
+  static constexpr End none;
+  if (pass.kind == schedules::PassKind::recompute) return none;  // its input was kept by F
   const Stage& here = stage(pass.stage, pass.microbatch);
   if (pass.kind == schedules::PassKind::forward) return here.activation;
   return schedules::sends_gradient(pass.kind) ? here.gradient : here.kept;

@@ -1,5 +1,7 @@
 #include "sim/execution/recorder.hpp"
 
+#include <algorithm>
+
 namespace pipewright::execution {
 namespace {
 
@@ -11,6 +13,8 @@ trace::PassKind kind_in_trace(schedules::PassKind kind) {
       return trace::PassKind::input_grad;
     case schedules::PassKind::weight_grad:
       return trace::PassKind::weight_grad;
+    case schedules::PassKind::recompute:
+      return trace::PassKind::recompute;
     case schedules::PassKind::backward:
       break;
   }
@@ -34,15 +38,21 @@ Recorder::Recorder(const Job& job, std::uint32_t device, trace::Sink& sink)
 void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& span) {
   const schedules::Schedule& schedule = job_.schedule;
   const workload::Activations& stage = job_.costs.activations[pass.stage];
-  if (stage.held > 0 && pass.kind == schedules::PassKind::forward) {
-    activations_ += stage.held;
+  // A stage that recomputes keeps its input alone until R.
+  const std::uint64_t input =
+      schedule.recomputes(pass.stage) ? std::min(stage.held, job_.costs.boundary_bytes) : 0;
+  std::uint64_t taken = 0;
+  if (pass.kind == schedules::PassKind::forward) taken = input;
+  if (schedules::takes_activations(schedule, pass)) taken = stage.held - input;
+  if (taken > 0) {
+    activations_ += taken;
     report_activations(span.start);
   }
   sink_.pass({.device = device_,
               .stage = pass.stage,
               .chunk = schedule.routes.chunk(pass.stage, pass.microbatch),
               .microbatch = pass.microbatch,
-              .iteration = pass.microbatch / schedule.microbatches,
+              .iteration = pass.microbatch / (schedule.microbatches * schedule.slices),
               .kind = kind_in_trace(pass.kind),
               .sent = span.sent,
               .ready = span.ready,

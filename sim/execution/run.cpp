@@ -20,7 +20,8 @@ std::vector<trace::StageRow> stage_rows(const schedules::Schedule& schedule) {
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
       rows.push_back({.stage = stage,
                       .chunk = schedule.routes.chunk(stage, route),
-                      .device = schedule.routes.device(stage, route)});
+                      .device = schedule.routes.device(stage, route),
+                      .recomputed = schedule.recomputes(stage) ? 1U : 0U});
   return rows;
 }
 
@@ -47,6 +48,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.devices = job.schedule.devices;
   info.chunks = job.schedule.chunks;
   info.microbatches = job.schedule.microbatches;
+  info.slices = job.schedule.slices;
   info.iterations = job.schedule.iterations;
   sink.begin(info, device_rows(job), stage_rows(job.schedule));
   if (engine == EngineKind::simgrid)

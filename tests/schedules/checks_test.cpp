@@ -36,7 +36,7 @@ TEST_CASE("what a schedule lacks or repeats is named", "[checks]") {
                     "mine: microbatch 0 is never finished on stage 1");
   CHECK_THROWS_WITH(
       check_complete(in_order({{F, 0, 0}, {F, 0, 0}})),
-      "mine: device 0: F of microbatch 0 on stage 0 comes twice or before its F or I");
+      "mine: device 0: F of microbatch 0 on stage 0 comes twice or before what it needs");
   CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {W, 0, 0}})),
                     Catch::Contains("W of microbatch 0 on stage 0 comes twice or before"));
   CHECK_THROWS_WITH(check_complete(in_order({{F, 2, 0}})), Catch::Contains("is outside"));

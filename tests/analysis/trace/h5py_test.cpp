@@ -78,11 +78,11 @@ print(trace["passes"].dtype.names, trace["passes"].chunks, trace["passes"].compr
 print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]))
 )");
   CHECK(printed == R"(['cluster', 'devices', 'memory', 'passes', 'stages', 'transfers']
-pipewright-trace 1 b'schedule: {name: x}\n'
+pipewright-trace 2 b'schedule: {name: x}\n'
 <platform/>
 
 nœud "1" [0 1]
-{'F': 0, 'I': 1, 'W': 2, 'B': 3}
+{'F': 0, 'I': 1, 'W': 2, 'B': 3, 'R': 4}
 {'activation': 0, 'gradient': 1}
 {'weights': 0, 'gradients': 1, 'optimizer': 2, 'activations': 3}
 ('device', 'stage', 'chunk', 'microbatch', 'iteration', 'kind', 'sent', 'ready', 'start', 'end', 'released') (16384,) gzip

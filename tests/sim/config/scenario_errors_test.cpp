@@ -28,7 +28,8 @@ std::string error_when(const std::string& key, const std::string& value) {
 
 const std::string all_keys =
     "cluster, devices (or num_stages), placement, microbatches (or num_batches), iterations, "
-    "schedule, forward_times, backward_times, input_grad_times, weight_grad_times, p2p_time, "
+    "schedule, forward_times, backward_times, input_grad_times, weight_grad_times, overlap, "
+    "fused_times, p2p_time, "
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
 
@@ -72,7 +73,8 @@ TEST_CASE("keys that are missing name the flag that gives them") {
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
         "placement, microbatches, iterations, schedule, forward_times, backward_times, "
-        "input_grad_times, weight_grad_times, p2p_time, boundary_tensor, activation, state, "
+        "input_grad_times, weight_grad_times, overlap, fused_times, p2p_time, boundary_tensor, "
+        "activation, state, "
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
 }
 
