@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedules/blocks/building_block.hpp"
+
+namespace pipewright::schedules {
+
+struct Cell {
+  Pass pass;
+  std::int64_t start = 0;
+};
+
+// Passes on a squared sheet, a row per device in order of time: what the steps of the framework
+// hand to each other.
+struct Grid {
+  std::string name;
+  Routes routes;
+  std::uint32_t microbatches = 0;
+  CellLengths lengths = unit_lengths;
+  std::vector<bool> recomputed;  // as in Schedule
+  std::vector<std::vector<Cell>> rows;
+};
+
+// The order of a grid's passes, without their cells.
+Schedule to_schedule(const Grid& grid);
+
+}  // namespace pipewright::schedules
