@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "schedules/families/blocks.hpp"
 #include "schedules/families/families.hpp"
 
 namespace pipewright::schedules {
@@ -30,6 +31,30 @@ constexpr std::array entries{
           .takes_chunks = true,
           .takes_group_size = true,
           .make = interleaved_one_f_one_b},
+    Entry{.name = "interleaved-low-memory",
+          .help = "interleaved 1F1B with half the warm-up, which hides no transfers",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .takes_chunks = true,
+          .takes_group_size = true,
+          .make = interleaved_low_memory},
+    Entry{.name = "grouped-interleaved",
+          .help = "interleaved in small groups, W apart: less memory, chunks may be recomputed",
+          .source = "Wan et al. 2025, arXiv 2503.01328",
+          .takes_chunks = true,
+          .takes_group_size = true,
+          .takes_recompute = true,
+          .block = grouped_interleaved_block,
+          .make = grouped_interleaved},
+    Entry{.name = "looped-bfs",
+          .help = "chunk by chunk, all microbatches of each: breadth first",
+          .source = "Lamy-Poirier 2023, arXiv 2211.05953",
+          .takes_chunks = true,
+          .make = looped_bfs},
+    Entry{.name = "seq1f1b",
+          .help = "1F1B over slices of each sequence",
+          .source = "Sun et al. 2024, arXiv 2406.03488",
+          .takes_slices = true,
+          .make = seq_one_f_one_b},
     Entry{.name = "1f1b-2bw",
           .help = "1F1B without flush, two weight versions: PipeDream-2BW",
           .source = "Narayanan et al. 2021, arXiv 2006.09503",
@@ -38,14 +63,80 @@ constexpr std::array entries{
           .help = "eager 1F1B without flush, two weight versions",
           .source = "both of the above",
           .make = eager_2bw},
+    Entry{.name = "zb-h1",
+          .help = "1F1B whose W passes fill the bubble, at 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2401.10241",
+          .make = zb_h1},
+    Entry{.name = "zb-h2",
+          .help = "no bubble within a device's span, at twice 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2401.10241",
+          .make = zb_h2},
+    Entry{.name = "zb-1p",
+          .help = "planned greedily for the stage times given, at 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2401.10241",
+          .make = zb_1p},
+    Entry{.name = "zb-2p",
+          .help = "planned greedily for the stage times given, at twice 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2401.10241",
+          .make = zb_2p},
+    Entry{.name = "interleaved-zb",
+          .help = "interleaved 1F1B whose W passes fill the bubble",
+          .source = "PyTorch, ScheduleInterleavedZeroBubble",
+          .takes_chunks = true,
+          .takes_group_size = true,
+          .make = interleaved_zero_bubble},
+    Entry{.name = "zb-v",
+          .help = "no bubble within a device's span, at 1F1B's memory, two chunks in a V",
+          .source = "Qi et al. 2024, arXiv 2401.10241",
+          .make = zb_v},
+    Entry{.name = "v-zb",
+          .help = "no bubble within a device's span, at 1F1B's memory, from a building block",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .block = v_zb,
+          .make = from_block<v_zb>},
+    Entry{.name = "v-half",
+          .help = "two chunks in a V at half of 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .block = v_half,
+          .make = from_block<v_half>},
+    Entry{.name = "v-min",
+          .help = "two chunks in a V at a third of 1F1B's memory",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .block = v_min,
+          .make = from_block<v_min>},
+    Entry{.name = "1f1b-v",
+          .help = "two chunks in a V at two thirds of 1F1B's memory, B not split",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .block = one_f_one_b_v,
+          .make = from_block<one_f_one_b_v>},
+    Entry{.name = "two-thirds-1f1b",
+          .help = "1F1B with W apart, at two thirds of its memory",
+          .source = "Qi et al. 2024, arXiv 2405.15362",
+          .block = two_thirds_1f1b,
+          .make = from_block<two_thirds_1f1b>},
+    Entry{.name = "dualpipe",
+          .help = "two directions, each F fused with a B of the other: two copies of the weights",
+          .source = "DeepSeek-AI 2024, arXiv 2412.19437",
+          .make = dualpipe},
+    Entry{.name = "dualpipe-v",
+          .help = "DualPipe on half the devices: fused pairs, two chunks in a V",
+          .source = "DeepSeek-AI 2025, github.com/deepseek-ai/DualPipe",
+          .make = dualpipe_v},
 };
 
-// "interleaved-1f1b takes one"
+// "interleaved-1f1b, looped-bfs do"
 std::string who_takes(bool Entry::*flag) {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries)
     if (entry.*flag) names.push_back(entry.name);
-  return fmt::format("of the catalog only {} does", fmt::join(names, ", "));
+  return fmt::format("{} {}", fmt::join(names, ", "), names.size() == 1 ? "does" : "do");
+}
+
+void check_passes(std::string_view name, double passes) {
+  constexpr double most_passes = 2147483648.0;
+  if (passes > most_passes)
+    throw Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported", name,
+                            passes, most_passes));
 }
 
 void check_sizes(const Entry& entry, const Parameters& parameters) {
@@ -75,12 +166,9 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
   };
   at_most(parameters.devices, 16384, "devices");  // each is an actor with a stack of its own
   at_most(stages, std::numeric_limits<std::uint16_t>::max(), "stages");
-  const double passes = 2.0 * static_cast<double>(stages) * parameters.microbatches *
-                        static_cast<double>(parameters.iterations) * parameters.slices.value_or(1);
-  constexpr double most_passes = 2147483648.0;
-  if (passes > most_passes)
-    throw Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported",
-                            entry.name, passes, most_passes));
+  check_passes(entry.name, 2.0 * static_cast<double>(stages) * parameters.microbatches *
+                               static_cast<double>(parameters.iterations) *
+                               parameters.slices.value_or(1));
 }
 
 }  // namespace
@@ -92,7 +180,9 @@ Schedule make_schedule(std::string_view name, const Parameters& parameters) {
   for (const Entry& entry : entries) {
     if (entry.name == name) {
       check_sizes(entry, parameters);
-      return entry.make(parameters);
+      Schedule schedule = entry.make(parameters);
+      check_passes(name, static_cast<double>(schedule.size()));
+      return schedule;
     }
     names.push_back(entry.name);
   }

@@ -10,6 +10,8 @@
 
 namespace pipewright::schedules {
 
+struct BuildingBlock;
+
 // What a user may choose about a schedule. Optional ones are for the families that take them.
 struct Parameters {
   std::uint32_t devices = 0;
@@ -23,6 +25,7 @@ struct Parameters {
   // Left empty, F = I = W and no latency.
   PassTimes device_times;
   double hop = 0;
+  double input_grad_releases = 0;  // the part of a pass's activations that I, before W, frees
 };
 
 struct Entry {
@@ -33,6 +36,7 @@ struct Entry {
   bool takes_group_size = false;
   bool takes_slices = false;
   bool takes_recompute = false;
+  BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
   Schedule (*make)(const Parameters& parameters) = nullptr;
 };
 

@@ -27,6 +27,10 @@ struct Program {
   std::uint64_t size() const;  // passes over all iterations
 };
 
+// The same passes in the same order, as loops where they repeat with a constant shift of their
+// microbatches: a flat list of a long schedule becomes a short program.
+Program fold(const std::vector<Pass>& passes);
+
 // Walks a program pass by pass: for (PassCursor at(program); !at.done(); at.next()) use(at.pass());
 class PassCursor {
  public:

@@ -32,6 +32,8 @@ class Routes {
     return chunk_of_[route_of(microbatch)][stage];
   }
 
+  friend bool operator==(const Routes&, const Routes&) = default;
+
  private:
   std::vector<std::vector<std::uint32_t>> device_of_;
   std::vector<std::vector<std::uint32_t>> chunk_of_;

@@ -10,6 +10,26 @@ std::uint64_t Schedule::size() const {
   return passes;
 }
 
+namespace {
+
+template <class Is>
+bool any_pass(const Schedule& schedule, Is is) {
+  for (const Program& program : schedule.programs)
+    for (const Loop& loop : program.loops)
+      if (std::any_of(loop.body.begin(), loop.body.end(), is)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool has_fused_pairs(const Schedule& schedule) {
+  return any_pass(schedule, [](const Pass& pass) { return pass.fused; });
+}
+
+bool splits_backward(const Schedule& schedule) {
+  return any_pass(schedule, [](const Pass& pass) { return pass.kind == PassKind::input_grad; });
+}
+
 std::vector<double> peak_in_flight(const Schedule& schedule) {
   std::vector<double> peaks;
   peaks.reserve(schedule.programs.size());

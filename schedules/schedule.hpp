@@ -38,6 +38,9 @@ struct Schedule {
   std::uint64_t size() const;  // passes over all devices
 };
 
+bool has_fused_pairs(const Schedule& schedule);
+bool splits_backward(const Schedule& schedule);  // into I and W, anywhere
+
 // Whether the stage's activations are held from this pass on: F, or R where there is one.
 inline bool takes_activations(const Schedule& schedule, const Pass& pass) {
   return pass.kind == (schedule.recomputes(pass.stage) ? PassKind::recompute : PassKind::forward);

@@ -32,10 +32,15 @@ Timing::Timing(const Schedule& schedule, const PassTimes& times, const HopTimes&
   for (std::uint32_t device = schedule.devices; device-- > 0;) runnable_.push_back(device);
 }
 
-void Timing::fail() const {
+void Timing::fail() {
   std::vector<Blocked> blocked;
-  for (std::uint32_t device = 0; device < devices_.size(); ++device)
-    if (!devices_[device].at.done()) blocked.push_back({device, devices_[device].at.pass()});
+  for (std::uint32_t device = 0; device < devices_.size(); ++device) {
+    const PassCursor& at = devices_[device].at;
+    if (at.done()) continue;
+    // Of a fused pair it may be the second alone whose input is missing.
+    const bool second = at.pass().fused && !must_wait(devices_[device], at.pass());
+    blocked.push_back({device, second ? at.following() : at.pass()});
+  }
   throw Deadlock(schedule_, std::move(blocked));
 }
 

@@ -78,7 +78,7 @@ class Timing {
     slot = sent;
     if (devices_[receiver].waits_for == &slot) runnable_.push_back(receiver);
   }
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail();
 
   const Schedule& schedule_;
   const PassTimes& times_;

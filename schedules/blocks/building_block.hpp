@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,15 +34,31 @@ struct BuildingBlock {
   CellLengths lengths = unit_lengths;
   std::vector<bool> recomputed;  // as in Schedule
   std::vector<BlockPass> passes;
+  bool binding = true;    // false: the cells give an order, inputs may come after them
+  bool reordered = true;  // false: repeated and squeezed alone
+  // Stages' activations that any device may hold once reordered. Without it every device keeps the
+  // peak that it has in the repeated block.
+  std::optional<std::uint32_t> peak;
+};
+
+// A block that cannot be, by the fault of one of its passes.
+struct BlockError : Error {
+  BlockError(const std::string& text, const Pass& at) : Error(text), pass(at) {}
+  Pass pass;
 };
 
 // Puts a W behind every I that has none, at the first cell of its device that is free in every
-// repetition, in the order of the Is. Throws Error where the device has too few free cells.
+// repetition, in the order of the Is. Throws BlockError where the device has too few free cells.
 void place_weight_grads(BuildingBlock& block);
 
-// Throws Error, naming passes and cells, unless every stage runs each microbatch's F and then B, or
-// I and W (with R between, where it recomputes), and no pass starts before what it needs has ended.
+// Throws BlockError, naming passes and cells, unless every stage runs each microbatch's F and then
+// B, or I and W (with R between, where it recomputes), and no pass starts before what it needs has
+// ended.
 void check_block(const BuildingBlock& block);
+
+// How many cells each activation lives, from the start of F (of R, where there is one) to the end
+// of W or B: [microbatch * stages + stage].
+std::vector<std::int64_t> lifespans(const BuildingBlock& block);
 
 // Memory bound of section 3.1: on each device, the sum over its stages of ceil(l / T) m, where l is
 // how many cells an activation lives and m what one takes, in microbatches of a whole device.

@@ -5,7 +5,12 @@
 namespace pipewright::schedules {
 
 // Fills the idle cells of warm-up and cool-down with later passes of the same device, without
-// raising any device's peak number of activations above `peak` (in stages' activations).
-Grid reorder(const Grid& grid, std::uint32_t peak);
+// raising any device's number of activations (of a stage each) above its peak: passes slide to
+// the left (slide.hpp), then warm-up and cool-down are justified (justify.hpp). No pass of the
+// result ends after the last of `grid`.
+Grid reorder(const Grid& grid, const std::vector<std::int64_t>& peaks);
+
+// The most activations, of a stage each, that every device holds in a grid at any time.
+std::vector<std::int64_t> peaks_of(const Grid& grid);
 
 }  // namespace pipewright::schedules

@@ -13,7 +13,7 @@ schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double f
                                    double input_grad, double weight_grad) {
   schedules::PassTimes times;
   const auto set = [&](PassKind kind, double of_device) {
-    times.of_stage[static_cast<int>(kind)].assign(schedule.stages(), of_device / schedule.chunks);
+    times.of_stage[static_cast<int>(kind)].assign(schedule.stages(), of_device * schedule.share());
   };
   set(PassKind::forward, forward);
   set(PassKind::input_grad, input_grad);
@@ -32,11 +32,11 @@ Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& tim
   std::vector<Device> devices(schedule.devices);
   const schedules::HopTimes hops(hop);
   schedules::Timing(schedule, times, hops, mode)
-      .run([&](std::uint32_t index, const schedules::Pass&, const schedules::PassSpan& span) {
+      .run([&](std::uint32_t index, const schedules::Pass& pass, const schedules::PassSpan& span) {
         Device& device = devices[index];
         device.first = std::min(device.first, span.start);
         device.last = std::max(device.last, span.end);
-        device.busy += span.end - span.start;
+        if (!pass.fused) device.busy += span.end - span.start;  // its partner runs the whole time
       });
   Timed result;
   for (const Device& device : devices) {

@@ -82,3 +82,38 @@ TEST_CASE("a group that would stall is refused with one that works", "[interleav
   CHECK_THROWS_WITH(make(4, 8, 2, 9), Catch::Contains("larger than the iteration"));
   CHECK_NOTHROW(make(4, 9, 2, 5));
 }
+
+TEST_CASE("the low-memory warm-up has the same bubble and holds p microbatches in whole groups",
+          "[interleaved]") {
+  for (std::uint32_t p = 1; p <= 8; ++p)
+    for (std::uint32_t v = 1; v <= 4; ++v)
+      for (std::uint32_t m = p; m <= 4 * p + 1; ++m) {
+        const auto schedule = schedules::make_schedule(
+            "interleaved-low-memory", {.devices = p, .microbatches = m, .chunks = v});
+        CAPTURE(p, v, m);
+        CHECK(timed(schedule, uniform_times(schedule, 1, 1, 1)).idle ==
+              Approx((p - 1) * 3.0 / v).margin(1e-9));
+        if (m % p != 0) continue;  // the groups are larger then
+        const auto peaks = schedules::peak_in_flight(schedule);
+        for (std::uint32_t r = 0; r < p; ++r)
+          CHECK(peaks[r] == Approx(((v - 1) * p + p - r) / static_cast<double>(v)));
+      }
+}
+
+TEST_CASE("the low-memory warm-up hides no latency", "[interleaved]") {
+  const auto schedule =
+      schedules::make_schedule("interleaved-low-memory", {.devices = 8, .microbatches = 32});
+  CHECK(timed(schedule, uniform_times(schedule, 1, 1, 1), 0.1).idle == Approx(23.1).margin(0.05));
+}
+
+TEST_CASE("every schedule in groups refuses a group that would stall, by its own name",
+          "[interleaved]") {
+  for (const char* name : {"interleaved-1f1b", "interleaved-low-memory", "interleaved-zb"}) {
+    const auto with_group = [&](std::uint32_t group) {
+      return schedules::make_schedule(
+          name, {.devices = 4, .microbatches = 9, .chunks = 2, .group_size = group});
+    };
+    CHECK_THROWS_WITH(with_group(4), Catch::StartsWith(name) && Catch::EndsWith("size 5 works"));
+    CHECK_NOTHROW(with_group(5));
+  }
+}

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "schedules/families/families.hpp"
+#include "schedules/families/script.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+using Op = Script::Op;
+
+constexpr Op forward(std::uint32_t chunk) { return {PassKind::forward, chunk}; }
+constexpr Op backward(std::uint32_t chunk) { return {PassKind::backward, chunk}; }
+
+// One op: the forward of a microbatch on one chunk, the backward of another on the other chunk.
+std::vector<Op> both(std::uint32_t forward_chunk) {
+  return {{PassKind::forward, forward_chunk, true}, backward(1 - forward_chunk)};
+}
+
+// I now; its W waits in a queue.
+class WeightQueue {
+ public:
+  explicit WeightQueue(Script& script) : script_(&script) {}
+  void input_grad(std::uint32_t chunk) {
+    script_->run(1, {{PassKind::input_grad, chunk}});
+    waiting_.push_back(chunk);
+  }
+  void weight_grad() {
+    script_->run(1, {{PassKind::weight_grad, waiting_.front()}});
+    waiting_.pop_front();
+  }
+
+ private:
+  Script* script_;
+  std::deque<std::uint32_t> waiting_;  // chunks
+};
+
+// The program of device r of p in the V, for m microbatches; chunk 0 is the one that a microbatch
+// visits first. The eight phases are those of DeepSeek's dualpipev.py.
+void write(Script& script, std::uint32_t r, std::uint32_t p, std::uint32_t m) {
+  WeightQueue queue(script);
+  script.run(2 * (p - r - 1), {forward(0)});
+  script.run(r + 1, {forward(0), forward(1)});
+  script.run(p - r - 1, {{PassKind::input_grad, 1}, {PassKind::weight_grad, 1}, forward(1)});
+
+  std::vector<Op> crossing = both(0);
+  for (const Op& op : both(1)) crossing.push_back(op);
+  std::uint32_t crossings = m - 2 * p + r + 1;
+  if (r == p - 1) {  // the last device has no other microbatch yet for its first backward
+    script.run(1, {forward(0), backward(1)});
+    script.run(1, both(1));
+    --crossings;
+  }
+  script.run(crossings, crossing);
+
+  for (std::uint32_t i = 0; i < p - r - 1; ++i) {
+    script.run(1, {backward(1)});
+    script.run(1, both(1));
+  }
+  const std::uint32_t full = r + 1;  // backwards before the W are put off for good
+  for (std::uint32_t i = 0; i < 2 * (r + 1); ++i) {
+    const std::uint32_t chunk = 1 - i % 2;
+    if (i < full)
+      script.run(1, {backward(chunk)});
+    else
+      queue.input_grad(chunk);
+  }
+  for (std::uint32_t i = 0; i < p - r - 1; ++i) {
+    queue.weight_grad();
+    queue.input_grad(0);
+  }
+  for (std::uint32_t i = 0; i < r + 1; ++i) queue.weight_grad();
+}
+
+Schedule frame(std::string name, const Parameters& parameters, Routes routes) {
+  return {.name = std::move(name),
+          .devices = parameters.devices,
+          .chunks = 2,
+          .microbatches = parameters.microbatches,
+          .iterations = parameters.iterations,
+          .routes = std::move(routes),
+          .programs = {}};
+}
+
+void add(Schedule& schedule, Program program) {
+  program.iterations = schedule.iterations;
+  program.iteration_step = schedule.microbatches;
+  schedule.programs.push_back(std::move(program));
+}
+
+void check_both_even(std::uint32_t devices, std::uint32_t microbatches) {
+  if (devices % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * devices) return;
+  std::set<std::string> near;
+  for (const std::uint32_t p : {std::max(devices - devices % 2, 2U), devices + devices % 2})
+    for (const std::uint32_t m : {microbatches - microbatches % 2, microbatches + microbatches % 2})
+      near.insert(fmt::format("{} devices with {} microbatches", p, std::max(m, 2 * p)));
+  throw Error(
+      fmt::format("dualpipe: devices and microbatches must be even, for two directions, and the "
+                  "microbatches at least twice the devices, not {} and {}; {} would do",
+                  devices, microbatches, fmt::join(near, " or ")));
+}
+
+}  // namespace
+
+// DualPipeV (DeepSeek-AI 2025, github.com/deepseek-ai/DualPipe): DualPipe cut in half, with the
+// time of DualPipe on 2p devices with 2m microbatches; in flight (2p+1)/2.
+Schedule dualpipe_v(const Parameters& parameters) {
+  const std::uint32_t devices = parameters.devices;
+  if (parameters.microbatches < 2 * devices)
+    throw Error(fmt::format("dualpipe-v: {} devices need at least {} microbatches, not {}", devices,
+                            2 * devices, parameters.microbatches));
+  Schedule schedule = frame("dualpipe-v", parameters, Routes::v_shape(devices));
+  for (std::uint32_t r = 0; r < devices; ++r) {
+    Script script({Script::Chunk{static_cast<std::uint16_t>(r), 0},
+                   Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - r), 0}},
+                  1);
+    write(script, r, devices, parameters.microbatches);
+    add(schedule, script.finish());
+  }
+  return schedule;
+}
+
+// DualPipe (DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.1): microbatches enter at both ends, so
+// that each device holds two stages, and a forward of one direction is fused with a backward of the
+// other. With F = I = W = 1 for a chunk and FB for a fused pair: (m - p/2 - 2) FB + 5p/2 + 4;
+// in flight p+1.
+Schedule dualpipe(const Parameters& parameters) {
+  const std::uint32_t devices = parameters.devices;
+  check_both_even(devices, parameters.microbatches);
+  std::vector<std::uint32_t> down(devices);
+  std::vector<std::uint32_t> up(devices);
+  for (std::uint32_t stage = 0; stage < devices; ++stage) {
+    down[stage] = stage;
+    up[stage] = devices - 1 - stage;
+  }
+  Schedule schedule = frame("dualpipe", parameters, Routes({down, up}));
+  for (std::uint32_t r = 0; r < devices; ++r) {
+    // What enters at the near end comes first; even microbatches enter at device 0.
+    const std::uint32_t near = r < devices / 2 ? 0 : 1;
+    const std::uint32_t depth = std::min(r, devices - 1 - r);
+    Script script({Script::Chunk{static_cast<std::uint16_t>(depth), near},
+                   Script::Chunk{static_cast<std::uint16_t>(devices - 1 - depth), 1 - near}},
+                  2);
+    write(script, depth, devices / 2, parameters.microbatches / 2);
+    add(schedule, script.finish());
+  }
+  return schedule;
+}
+
+}  // namespace pipewright::schedules

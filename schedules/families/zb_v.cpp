@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "schedules/families/families.hpp"
+#include "schedules/families/script.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+using Op = Script::Op;
+
+constexpr Op F0{PassKind::forward, 0}, F1{PassKind::forward, 1};
+constexpr Op I0{PassKind::input_grad, 0}, I1{PassKind::input_grad, 1};
+constexpr Op W0{PassKind::weight_grad, 0}, W1{PassKind::weight_grad, 1};
+
+// The rule is for at least 2p-1 microbatches; with fewer, the missing ones are left out.
+Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t microbatches) {
+  const std::uint32_t n = std::max(2 * devices - 1, microbatches);
+  const std::uint32_t behind = devices - device;  // itself included
+  Script script({Script::Chunk{static_cast<std::uint16_t>(device), 0},
+                 Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - device), 0}},
+                1, microbatches);
+  script.run(2 * behind - 1, {F0});
+  script.run(device, {F1, F0});
+  script.run(behind, {F1, I1, W1});
+  script.run(n - (2 * devices - 1 - device), {F0, I0, W0, F1, I1, W1});
+  script.run(behind - 1, {I0, W0, F1, I1, W1});
+  script.run(device, {I0, I1});
+  script.run(behind, {I0, W0});
+  script.run(device, {W1});
+  script.run(device, {W0});
+  return script.finish();
+}
+
+}  // namespace
+
+// ZB-V (Qi et al. 2024, arXiv 2401.10241, section 6; the hand rule of PyTorch's
+// ScheduleZBVZeroBubble). For F = I = W and m >= 2p-1: bubble (p-1)F/2, none of it between a
+// device's first and last pass; in flight p.
+Schedule zb_v(const Parameters& parameters) {
+  Schedule schedule{.name = "zb-v",
+                    .devices = parameters.devices,
+                    .chunks = 2,
+                    .microbatches = parameters.microbatches,
+                    .iterations = parameters.iterations,
+                    .routes = Routes::v_shape(parameters.devices),
+                    .programs = {}};
+  for (std::uint32_t device = 0; device < parameters.devices; ++device) {
+    Program program = one_device(device, parameters.devices, parameters.microbatches);
+    program.iterations = parameters.iterations;
+    program.iteration_step = parameters.microbatches;
+    schedule.programs.push_back(std::move(program));
+  }
+  return schedule;
+}
+
+}  // namespace pipewright::schedules

@@ -1,0 +1,110 @@
+#include "schedules/families/greedy_zero_bubble.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/checks.hpp"
+#include "support/timed.hpp"
+
+using namespace pipewright;
+using schedules::greedy_zero_bubble;
+using schedules::make_schedule;
+using schedules::PassKind;
+
+namespace {
+
+schedules::Parameters planned_with(std::uint32_t p, std::uint32_t m, double forward,
+                                   double input_grad, double weight_grad, double hop = 0) {
+  schedules::Parameters parameters{.devices = p, .microbatches = m};
+  const auto set = [&](PassKind kind, double time) {
+    parameters.device_times.of_stage[static_cast<int>(kind)].assign(p, time);
+  };
+  set(PassKind::forward, forward);
+  set(PassKind::input_grad, input_grad);
+  set(PassKind::weight_grad, weight_grad);
+  parameters.hop = hop;
+  return parameters;
+}
+
+// The most that a device holds when I releases a part of a pass's activations.
+double peak_with_release(const schedules::Schedule& schedule, double part) {
+  double peak = 0;
+  for (const auto& program : schedule.programs) {
+    double held = 0;
+    for (schedules::PassCursor at(program); !at.done(); at.next()) {
+      if (at.pass().kind == PassKind::forward) held += 1;
+      if (at.pass().kind == PassKind::input_grad) held -= part;
+      if (at.pass().kind == PassKind::weight_grad) held -= 1 - part;
+      peak = std::max(peak, held);
+    }
+  }
+  return peak;
+}
+
+}  // namespace
+
+TEST_CASE("at 1F1B's memory the greedy plan idles as little as ZB-H1", "[greedy]") {
+  for (std::uint32_t p = 1; p <= 8; ++p)
+    for (std::uint32_t m : {2 * p, 3 * p + 1, 4 * p}) {
+      const auto schedule = make_schedule("zb-1p", {.devices = p, .microbatches = m});
+      const auto result = tests::timed(schedule, tests::uniform_times(schedule, 1, 1, 1));
+      CAPTURE(p, m);
+      CHECK(result.span_bubble <= p - 1 + 1e-9);
+      for (const double peak : schedules::peak_in_flight(schedule)) CHECK(peak <= p);
+    }
+}
+
+TEST_CASE("2p-1 microbatches of memory are enough to leave no bubble", "[greedy]") {
+  for (std::uint32_t p : {4U, 5U, 6U, 8U}) {
+    const auto schedule =
+        greedy_zero_bubble("mine", {.devices = p, .microbatches = 4 * p}, 2 * p - 1);
+    const auto result = tests::timed(schedule, tests::uniform_times(schedule, 1, 1, 1));
+    CHECK(result.span_bubble == Approx(0).margin(1e-9));
+    CHECK(result.idle == Approx(p - 1));
+  }
+}
+
+TEST_CASE("a greedy plan is complete and keeps within any memory limit", "[greedy]") {
+  for (std::uint32_t p = 1; p <= 6; ++p)
+    for (std::uint32_t m : {1U, 2U, 5U, 12U, 31U})
+      for (std::uint32_t limit = 1; limit <= 2 * p + 1; ++limit)
+        for (const double part : {0.0, 0.5, 0.57, 1.0}) {
+          auto parameters = planned_with(p, m, 1, 1.3, 0.6, 0.1);
+          parameters.input_grad_releases = part;
+          const auto schedule = greedy_zero_bubble("mine", parameters, limit);
+          CAPTURE(p, m, limit, part);
+          CHECK_NOTHROW(schedules::check_complete(schedule));
+          CHECK(peak_with_release(schedule, part) <= limit + 1e-9);
+          CHECK_NOTHROW(tests::timed(schedule, tests::uniform_times(schedule, 1, 1, 1), 0.1,
+                                     schedules::P2p::blocking));
+        }
+}
+
+TEST_CASE("more memory never lengthens the plan by much, and shortens it in the end", "[greedy]") {
+  const auto span_bubble = [](std::uint32_t limit) {
+    const auto schedule = greedy_zero_bubble("mine", planned_with(8, 32, 10, 12, 8, 1), limit);
+    return tests::timed(schedule, tests::uniform_times(schedule, 10, 12, 8), 1).span_bubble;
+  };
+  CHECK(span_bubble(16) < span_bubble(8));
+  CHECK(span_bubble(24) < span_bubble(16));
+}
+
+TEST_CASE("the plan knows a slow device", "[greedy]") {
+  auto parameters = planned_with(4, 24, 1, 1, 1);
+  for (auto& times : parameters.device_times.of_stage)
+    if (!times.empty()) times[2] = 1.5;
+  const auto schedule = greedy_zero_bubble("mine", parameters, 8);
+  auto times = tests::uniform_times(schedule, 1, 1, 1);
+  for (auto& of_stage : times.of_stage)
+    if (!of_stage.empty()) of_stage[2] *= 1.5;
+  const auto blind = make_schedule("zb-2p", {.devices = 4, .microbatches = 24});
+  CHECK(tests::timed(schedule, times).makespan <= tests::timed(blind, times).makespan);
+}
+
+TEST_CASE("what the greedy plan cannot do is refused", "[greedy]") {
+  CHECK_THROWS_WITH(greedy_zero_bubble("mine", {.devices = 2, .microbatches = 4}, 0),
+                    "mine: a device must hold at least 1 microbatch");
+  CHECK_THROWS_WITH(make_schedule("zb-1p", {.devices = 64, .microbatches = 1U << 21U}),
+                    Catch::Contains("64 devices x 2097152 microbatches are more than"));
+}
