@@ -1,0 +1,161 @@
+#include "schedules/text/torch_action.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedules/schedule.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+constexpr std::array<std::string_view, 11> names{"F",       "I",       "W",          "B",
+                                                 "SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
+                                                 "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+constexpr std::string_view overlap = "OVERLAP_F_B";
+constexpr std::uint32_t most_stages = 65535;  // as everywhere in pipewright
+constexpr std::uint32_t most_microbatches = 1U << 31U;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes the digits that `text` starts with; `what` is counted from 0 up to `most` - 1.
+std::uint32_t take_number(std::string_view& text, std::uint32_t most, std::string_view what,
+                          std::string_view cell) {
+  std::uint32_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (length == 0)
+    throw Error(
+        fmt::format("{}: a {} number is missing; a cell is such as 0F3: stage, type, "
+                    "microbatch",
+                    quoted(cell), what));
+  if (fault != std::errc{} || value >= most)
+    throw Error(fmt::format("{}: {} {} is beyond the {} that are supported", quoted(cell), what,
+                            quoted(text.substr(0, length)), most));
+  text.remove_prefix(length);
+  return value;
+}
+
+TorchOp find_op(std::string_view name, bool legacy, std::string_view cell) {
+  if (legacy) {
+    if (name == "B") return TorchOp::input_grad;
+    if (name == "BW") return TorchOp::backward;
+    if (name == "I")
+      throw Error(fmt::format("{}: there is no I in a legacy file, where B is the input gradient",
+                              quoted(cell)));
+  } else if (name == "BW") {
+    throw Error(
+        fmt::format("{}: BW was the full backward, and B the input gradient, in files of "
+                    "2024; read this one as legacy (--legacy)",
+                    quoted(cell)));
+  }
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Error(
+        fmt::format("{}: there is no type {}; there are F, {}W, SEND_F, RECV_F, SEND_B, "
+                    "RECV_B, UNSHARD, RESHARD, REDUCE_GRAD and (xFk;yBj)OVERLAP_F_B",
+                    quoted(cell), quoted(name), legacy ? "B, BW, " : "I, B, "));
+  return static_cast<TorchOp>(found - names.begin());
+}
+
+TorchAction parse_action(std::string_view text, bool legacy) {
+  const std::string_view cell = text;
+  TorchAction action;
+  action.stage = static_cast<std::uint16_t>(take_number(text, most_stages, "stage", cell));
+  const auto* const type_end = std::find_if(text.begin(), text.end(), is_digit);
+  const auto length = static_cast<std::size_t>(type_end - text.begin());
+  action.op = find_op(text.substr(0, length), legacy, cell);
+  text.remove_prefix(length);
+  if (takes_microbatch(action.op))
+    action.microbatch = take_number(text, most_microbatches, "microbatch", cell);
+  if (!text.empty())
+    throw Error(fmt::format("{}: {} is too much; {}", quoted(cell), quoted(text),
+                            takes_microbatch(action.op) ? "nothing stands behind the microbatch"
+                                                        : "this type takes no microbatch"));
+  return action;
+}
+
+std::vector<TorchAction> parse_pair(std::string_view cell, bool legacy) {
+  const std::size_t close = cell.find(')');
+  if (close == std::string_view::npos || cell.substr(close + 1) != overlap)
+    throw Error(
+        fmt::format("{}: a cell in parentheses is such as (0F7;7B3)OVERLAP_F_B", quoted(cell)));
+  const std::string_view inner = cell.substr(1, close - 1);
+  const std::size_t middle = inner.find(';');
+  if (middle == std::string_view::npos || inner.find(';', middle + 1) != std::string_view::npos)
+    throw Error(fmt::format("{}: two actions overlap, with ';' between them", quoted(cell)));
+  TorchAction first = parse_action(inner.substr(0, middle), legacy);
+  const TorchAction second = parse_action(inner.substr(middle + 1), legacy);
+  if (first.op != TorchOp::forward ||
+      (second.op != TorchOp::backward && second.op != TorchOp::input_grad))
+    throw Error(
+        fmt::format("{}: what overlaps is a forward and then a backward, as in "
+                    "(0F7;7B3)OVERLAP_F_B",
+                    quoted(cell)));
+  if (first.stage == second.stage && first.microbatch == second.microbatch)
+    throw Error(
+        fmt::format("{}: the backward needs the end of its own forward, so they cannot "
+                    "overlap",
+                    quoted(cell)));
+  first.fused = true;
+  return {first, second};
+}
+
+}  // namespace
+
+Pass to_pass(const TorchAction& action) {
+  if (!is_pass(action.op)) throw std::logic_error("an action that is no pass");
+  return {static_cast<PassKind>(action.op), action.stage, action.microbatch, action.fused};
+}
+
+TorchAction to_action(const Pass& pass) {
+  if (pass.kind == PassKind::recompute) throw std::logic_error("a pass that no cell can hold");
+  return {static_cast<TorchOp>(pass.kind), pass.stage, pass.microbatch, pass.fused};
+}
+
+TorchAction counterpart(const TorchAction& transfer) {
+  const auto at = [&](TorchOp op, int step) {
+    return TorchAction{op, static_cast<std::uint16_t>(transfer.stage + step), transfer.microbatch};
+  };
+  switch (transfer.op) {
+    case TorchOp::send_f:
+      return at(TorchOp::recv_f, 1);
+    case TorchOp::recv_f:
+      return at(TorchOp::send_f, -1);
+    case TorchOp::send_b:
+      return at(TorchOp::recv_b, -1);
+    case TorchOp::recv_b:
+      return at(TorchOp::send_b, 1);
+    default:
+      throw std::logic_error("an action that is no transfer");
+  }
+}
+
+std::string to_string(const TorchAction& action) {
+  const std::string_view name = names.at(static_cast<std::size_t>(action.op));
+  return takes_microbatch(action.op) ? fmt::format("{}{}{}", action.stage, name, action.microbatch)
+                                     : fmt::format("{}{}", action.stage, name);
+}
+
+std::vector<TorchAction> parse_torch_cell(std::string_view text, bool legacy) {
+  if (text.front() == '(') return parse_pair(text, legacy);
+  return {parse_action(text, legacy)};
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string result = "'";
+  for (const char c : text.substr(0, longest)) {
+    if (c >= ' ' && c <= '~')
+      result += c;
+    else
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return result + (text.size() > longest ? "...'" : "'");
+}
+
+}  // namespace pipewright::schedules

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+
+#include "schedules/routes.hpp"
+#include "schedules/schedule.hpp"
+#include "schedules/text/torch_action.hpp"
+
+// From passes to all that a rank does, as torch.distributed.pipelining lowers a schedule.
+namespace pipewright::schedules {
+
+// Where a receive is posted on its rank.
+enum class Receives : std::uint8_t {
+  at_send,      // when the sender sends, as PyTorch does: maybe long before it is needed
+  before_pass,  // just before the pass that needs it
+};
+
+// compute_comms of a schedule: UNSHARD and RESHARD of weights (the next three stages are held),
+// REDUCE_GRAD behind a stage's last gradient, SEND and RECV. Throws Error where PyTorch's files
+// cannot hold the schedule, Deadlock where its order can never run.
+TorchRows lower(const Schedule& schedule, Receives receives);
+
+// The three steps, in this order. PyTorch evicts stages in the order of a Python set, we in theirs.
+std::vector<TorchAction> add_unshard_reshard(const std::vector<TorchAction>& passes);
+std::vector<TorchAction> add_reduce_grad(const std::vector<TorchAction>& actions,
+                                         std::uint32_t microbatches);
+TorchRows add_transfers(const TorchRows& rows, const Schedule& schedule);
+
+// Moves every receive to just before its pass.
+TorchRows defer_receives(const TorchRows& rows, const Routes& routes);
+
+// The receive that a pass waits for, and the send that it is followed by, if ranks are crossed.
+std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes);
+std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes);
+
+}  // namespace pipewright::schedules

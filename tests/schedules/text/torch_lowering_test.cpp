@@ -1,0 +1,85 @@
+#include "schedules/text/torch_lowering.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "schedules/deadlock.hpp"
+#include "schedules/text/torch_csv.hpp"
+
+using namespace pipewright::schedules;
+
+namespace {
+
+Schedule read(const std::string& text) { return read_torch_csv(text, "mine.csv").schedule; }
+
+std::string row_of(const std::vector<TorchAction>& row) {
+  const std::string text = to_torch_csv(TorchRows{row});
+  return text.substr(0, text.size() - 2);
+}
+
+std::vector<TorchAction> passes(const std::string& row) { return torch_passes(read(row)).front(); }
+
+}  // namespace
+
+TEST_CASE("a receive is posted where the sender sends, ranks taking turns", "[torch]") {
+  const Schedule schedule = make_schedule("1f1b", {.devices = 2, .microbatches = 3});
+  CHECK(to_torch_csv(lower(schedule, Receives::at_send)) ==
+        "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0F2,0SEND_F2,0RECV_B1,0B1,0RECV_B2,0B2,"
+        "0REDUCE_GRAD,0RESHARD\r\n"
+        "1UNSHARD,1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1RECV_F2,1B1,1SEND_B1,1F2,1B2,1SEND_B2,"
+        "1REDUCE_GRAD,1RESHARD\r\n");
+}
+
+TEST_CASE("or just before the pass that needs it", "[torch]") {
+  const Schedule schedule = make_schedule("1f1b", {.devices = 2, .microbatches = 3});
+  CHECK(to_torch_csv(lower(schedule, Receives::before_pass)) ==
+        "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0F2,0SEND_F2,0RECV_B1,0B1,0RECV_B2,0B2,"
+        "0REDUCE_GRAD,0RESHARD\r\n"
+        "1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F2,1F2,1B2,1SEND_B2,"
+        "1REDUCE_GRAD,1RESHARD\r\n");
+}
+
+TEST_CASE("both receives of a pair stand before it, and its sends behind it", "[torch]") {
+  const Schedule schedule = read(
+      "0F0,0F1,0F2,3F0,3B0,(3F1;0B0)OVERLAP_F_B,3B1,0B1,3F2,3B2,0B2\n"
+      "1F0,2F0,1F1,2F1,(1F2;2B0)OVERLAP_F_B,1B0,2F2,2B1,1B1,2B2,1B2\n");
+  const TorchRows rows = lower(schedule, Receives::before_pass);
+  CHECK_THAT(row_of(rows[1]), Catch::Contains("1RECV_F2,2RECV_B0,(1F2;2B0)OVERLAP_F_B,1B0,"));
+  CHECK_THAT(row_of(rows[0]), Catch::Contains("3RECV_F1,0RECV_B0,(3F1;0B0)OVERLAP_F_B,3B1,3SEND"));
+}
+
+TEST_CASE("weights of the next three stages are held, and no others", "[torch]") {
+  CHECK(row_of(add_unshard_reshard(passes("0F0,1F0,2F0,3F0,4F0,4B0,3B0,2B0,1B0,0B0"))) ==
+        "0UNSHARD,1UNSHARD,2UNSHARD,0F0,0RESHARD,3UNSHARD,1F0,1RESHARD,4UNSHARD,2F0,3F0,4F0,4B0,"
+        "4RESHARD,1UNSHARD,3B0,3RESHARD,0UNSHARD,2B0,2RESHARD,1B0,1RESHARD,0B0,0RESHARD");
+}
+
+TEST_CASE("a pair is looked ahead to as a whole", "[torch]") {
+  // From 0F0 on come 0, 1, 2 and, with 2, 3.
+  CHECK(row_of(add_unshard_reshard(passes("3F0,0F0,1F0,(2F0;3B0)OVERLAP_F_B,2B0,1B0,0B0"))) ==
+        "3UNSHARD,0UNSHARD,1UNSHARD,3F0,2UNSHARD,0F0,0RESHARD,1F0,(2F0;3B0)OVERLAP_F_B,3RESHARD,"
+        "0UNSHARD,2B0,2RESHARD,1B0,1RESHARD,0B0,0RESHARD");
+}
+
+TEST_CASE("the gradient of a stage is reduced behind its last pass", "[torch]") {
+  CHECK(row_of(add_reduce_grad(passes("0F0,0F1,0I0,0B1,0W0"), 2)) ==
+        "0F0,0F1,0I0,0B1,0W0,0REDUCE_GRAD");
+  CHECK(row_of(add_reduce_grad(passes("0F0,1F0,(0F1;1B0)OVERLAP_F_B,0B0,1F1,1B1,0B1"), 2)) ==
+        "0F0,1F0,(0F1;1B0)OVERLAP_F_B,0B0,1F1,1B1,1REDUCE_GRAD,0B1,0REDUCE_GRAD");
+}
+
+TEST_CASE("an order that can never run is no schedule to lower", "[torch]") {
+  const Schedule stuck = read("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
+  try {
+    lower(stuck, Receives::at_send);
+    FAIL("lowered");
+  } catch (const Deadlock& deadlock) {
+    CHECK_THAT(deadlock.what(),
+               Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for the gradient") &&
+                   Catch::Contains("device 1 at F of microbatch 1 on stage 1 waits for"));
+  }
+  // Of a pair the part that waits is named.
+  CHECK_THROWS_WITH(
+      lower(read("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n"), Receives::at_send),
+      Catch::Contains("device 0 at B of microbatch 0 on stage 0"));
+}

@@ -1,0 +1,67 @@
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "schedules/text/torch_csv.hpp"
+#include "schedules/text/torch_lowering.hpp"
+
+using namespace pipewright::schedules;
+
+namespace {
+
+void check_same(const Schedule& one, const Schedule& other) {
+  CHECK(one.devices == other.devices);
+  CHECK(one.chunks == other.chunks);
+  CHECK(one.microbatches == other.microbatches);
+  REQUIRE(one.stages() == other.stages());
+  for (std::uint32_t stage = 0; stage < one.stages(); ++stage)
+    CHECK(one.routes.device(stage, 0) == other.routes.device(stage, 0));
+  CHECK(torch_passes(one) == torch_passes(other));
+}
+
+// Nothing where the family cannot do the sizes.
+std::optional<Schedule> make(const Entry& entry, std::uint32_t devices) {
+  try {
+    return make_schedule(entry.name, {.devices = devices, .microbatches = 2 * devices});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool can_be_held(const Schedule& schedule) {
+  return schedule.weight_versions == 1 && schedule.routes.count() == 1 && schedule.slices == 1 &&
+         schedule.recomputed.empty();
+}
+
+}  // namespace
+
+TEST_CASE("every schedule that a file can hold comes back from it the same", "[torch]") {
+  int held = 0;
+  for (const Entry& entry : catalog()) {
+    for (const std::uint32_t p : {2U, 3U, 4U, 8U}) {
+      CAPTURE(entry.name, p);
+      const std::optional<Schedule> made = make(entry, p);
+      if (!made) continue;
+      const Schedule& schedule = *made;
+      if (!can_be_held(schedule)) {
+        CHECK_THROWS_AS(to_torch_csv(schedule), Error);
+        continue;
+      }
+      ++held;
+      const std::string text = to_torch_csv(schedule);
+      const TorchFile file = read_torch_csv(text, "same.csv");
+      CHECK(file.form == TorchForm::compute_only);
+      check_same(schedule, file.schedule);
+      CHECK(to_torch_csv(file.schedule) == text);
+      for (const Receives receives : {Receives::at_send, Receives::before_pass}) {
+        const TorchRows rows = lower(schedule, receives);
+        const TorchFile lowered = read_torch_csv(to_torch_csv(rows), "same.csv");
+        CHECK(lowered.form == TorchForm::compute_comms);
+        CHECK(lowered.rows == rows);
+        check_same(schedule, lowered.schedule);
+      }
+    }
+  }
+  CHECK(held >= 4 * 4);
+}
