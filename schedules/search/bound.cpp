@@ -1,0 +1,144 @@
+#include "schedules/search/bound.hpp"
+
+#include <algorithm>
+
+namespace pipewright::schedules {
+namespace {
+
+// One microbatch's way, as prefix sums over the stages, in seconds.
+class Way {
+ public:
+  explicit Way(const Pipeline& pipeline) : pipeline_(pipeline) {
+    const std::uint32_t stages = pipeline.routes.stages();
+    forward_.resize(stages + 1);
+    input_grad_.resize(stages + 1);
+    hops_.resize(stages + 1);
+    for (std::uint32_t s = 0; s < stages; ++s) {
+      const bool crosses =
+          s > 0 && pipeline.routes.device(s, 0) != pipeline.routes.device(s - 1, 0);
+      forward_[s + 1] = forward_[s] + time(PassKind::forward, s);
+      input_grad_[s + 1] = input_grad_[s] + time(PassKind::input_grad, s);
+      hops_[s + 1] = hops_[s] + (crosses ? pipeline.hop : 0);
+    }
+  }
+
+  std::uint32_t stages() const { return pipeline_.routes.stages(); }
+  double time(PassKind kind, std::uint32_t stage) const {
+    return pipeline_.times.of_stage[static_cast<std::size_t>(kind)][stage];
+  }
+  // From the start of F on stage `from` to the start of F on `to`.
+  double down(std::uint32_t from, std::uint32_t to) const {
+    return forward_[to] - forward_[from] + hops_[to + 1] - hops_[from + 1];
+  }
+  // From the start of I on stage `from` to the start of I on `to`, before it.
+  double up(std::uint32_t from, std::uint32_t to) const {
+    return input_grad_[from + 1] - input_grad_[to + 1] + hops_[from + 1] - hops_[to + 1];
+  }
+  // From the start of F on stage `from` to the start of I on `to`.
+  double around(std::uint32_t from, std::uint32_t to) const {
+    const std::uint32_t last = stages() - 1;
+    return down(from, last) + time(PassKind::forward, last) + up(last, to);
+  }
+
+ private:
+  const Pipeline& pipeline_;
+  std::vector<double> forward_, input_grad_, hops_;
+};
+
+// The most seconds of work that `room` for activations can stand for: whole activations of the
+// smallest size, but no more than these sizes allow by the unit.
+double most_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& stages,
+                 const std::vector<double>& work, std::int64_t room) {
+  std::int64_t smallest = room + 1;
+  double longest = 0;
+  double densest = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::int64_t held = pipeline.memory.held[stages[i]];
+    all += work[i] * pipeline.microbatches;
+    if (held <= 0) return all * static_cast<double>(stages.size());  // memory bounds nothing
+    smallest = std::min(smallest, held);
+    longest = std::max(longest, work[i]);
+    densest = std::max(densest, work[i] / static_cast<double>(held));
+  }
+  return std::min(
+      {all, static_cast<double>(room / smallest) * longest, static_cast<double>(room) * densest});
+}
+
+double bound_of_device(const Pipeline& pipeline, const Way& way,
+                       const std::vector<std::uint32_t>& stages, std::int64_t limit,
+                       Objective objective) {
+  const std::uint32_t low = stages.front();
+  const std::uint32_t high = stages.back();
+  const std::uint32_t microbatches = pipeline.microbatches;
+  double work = 0;
+  double memory = 0;       // of one microbatch
+  double memory_time = 0;  // likewise, times how long it is held
+  std::vector<double> forwards, gradients;
+  for (const std::uint32_t s : stages) {
+    const double f = way.time(PassKind::forward, s);
+    const double i = way.time(PassKind::input_grad, s);
+    const double w = way.time(PassKind::weight_grad, s);
+    const auto held = static_cast<double>(pipeline.memory.held[s]);
+    const auto early = static_cast<double>(pipeline.memory.released_by_input_grad[s]);
+    forwards.push_back(f);
+    gradients.push_back(i + w);
+    work += microbatches * (f + i + w);
+    memory += held;
+    memory_time += held * (way.around(s, s) + i) + (held - early) * w;
+  }
+
+  const double before = most_work(pipeline, stages, forwards, limit);  // first I, within memory
+  const double after = most_work(pipeline, stages, gradients, limit);  // last F
+  // From F on stage `from` to this device's first I, and from its last F, that of its highest
+  // stage, to the end of W on stage `from`.
+  const auto to_first_gradient = [&](std::uint32_t from) { return way.around(from, high); };
+  const auto from_last_forward = [&](std::uint32_t to) {
+    return way.around(high, to) - way.time(PassKind::forward, high) +
+           way.time(PassKind::input_grad, to) + way.time(PassKind::weight_grad, to);
+  };
+  const bool of_span = objective == Objective::span;
+  const double first_start = of_span ? 0 : way.down(0, low);
+  const std::uint32_t end = of_span ? low : 0;
+  const double idle_before = std::max(first_start, to_first_gradient(end) - before);
+  const double idle_after = std::max(0.0, from_last_forward(end) - after);
+  // The two do not overlap where some F must come after the first I.
+  const bool apart = memory * microbatches > static_cast<double>(limit);
+  double bound = work + (apart ? idle_before + idle_after : std::max(idle_before, idle_after));
+  // The device of the first stage waits for all that this one does between the two.
+  if (apart)
+    bound = std::max(bound, to_first_gradient(0) - before + work - after + from_last_forward(0));
+  if (limit > 0) bound = std::max(bound, microbatches * memory_time / static_cast<double>(limit));
+  return bound;
+}
+
+std::vector<std::vector<std::uint32_t>> stages_by_device(const Pipeline& pipeline) {
+  std::vector<std::vector<std::uint32_t>> stages(pipeline.devices);
+  for (std::uint32_t s = 0; s < pipeline.routes.stages(); ++s)
+    stages[pipeline.routes.device(s, 0)].push_back(s);
+  return stages;
+}
+
+}  // namespace
+
+double lower_bound(const Pipeline& pipeline, Objective objective) {
+  const Way way(pipeline);
+  const auto stages = stages_by_device(pipeline);
+  double bound = 0;
+  if (objective == Objective::makespan)
+    bound =
+        way.around(0, 0) + way.time(PassKind::input_grad, 0) + way.time(PassKind::weight_grad, 0);
+  for (std::uint32_t device = 0; device < pipeline.devices; ++device)
+    bound = std::max(bound, bound_of_device(pipeline, way, stages[device],
+                                            pipeline.memory.limit[device], objective));
+  return bound;
+}
+
+std::vector<std::int64_t> least_memory(const Pipeline& pipeline) {
+  std::vector<std::int64_t> least(pipeline.devices);
+  for (std::uint32_t s = 0; s < pipeline.routes.stages(); ++s)
+    least[pipeline.routes.device(s, 0)] += pipeline.memory.held[s];
+  return least;
+}
+
+}  // namespace pipewright::schedules

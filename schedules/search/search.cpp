@@ -1,0 +1,327 @@
+#include "schedules/search/search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedules/blocks/repeat.hpp"
+#include "schedules/catalog.hpp"
+#include "schedules/families/greedy_zero_bubble.hpp"
+#include "schedules/search/block_seeds.hpp"
+#include "schedules/search/bound.hpp"
+
+namespace pipewright::schedules {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+// Passes that the sweeps of a search of effort 1 may look at, about a second of work, and sweeps
+// over the whole schedule on top, so that a large one is looked at too.
+constexpr double passes_of_effort = 6e6;
+constexpr double sweeps_of_effort = 64;
+
+constexpr std::size_t batch = 8;
+constexpr std::size_t most_blocks = 64;  // of each shape
+
+Order order_of(const Schedule& schedule) {
+  Order order(schedule.devices);
+  for (std::uint32_t device = 0; device < schedule.devices; ++device) {
+    order[device].reserve(schedule.programs[device].size());
+    for (PassCursor at(schedule.programs[device]); !at.done(); at.next())
+      order[device].push_back(at.pass());
+  }
+  return order;
+}
+
+Order order_of(const Grid& grid) {
+  Order order(grid.rows.size());
+  for (std::size_t device = 0; device < order.size(); ++device)
+    for (const Cell& cell : grid.rows[device]) order[device].push_back(cell.pass);
+  return order;
+}
+
+// One placement with what is known of it.
+struct Shape {
+  Pipeline pipeline;
+  double makespan_bound = 0;  // seconds
+  double span_bound = 0;
+
+  double bound(Objective objective) const {
+    return objective == Objective::span ? span_bound : makespan_bound;
+  }
+};
+
+struct Candidate {
+  const Shape* shape = nullptr;
+  Plan plan;
+  std::string origin;
+};
+
+class Search {
+ public:
+  Search(const SearchRequest& request, const std::function<bool(const SearchProgress&)>& go_on)
+      : request_(request),
+        go_on_(go_on),
+        effort_(request.effort * (passes_of_effort +
+                                  sweeps_of_effort * 6.0 * request.devices * request.microbatches)),
+        left_(effort_) {}
+
+  SearchResult run();
+
+ private:
+  const Shape* shape_of(const Routes& routes);
+  void try_catalog();
+  void try_greedy();
+  void try_blocks();
+  void move_passes();
+
+  std::vector<std::size_t> promising() const;
+  void justify(const std::vector<std::size_t>& which, Objective objective,
+               std::initializer_list<Pull> pulls);
+  void add(const Shape& shape, const Order& order, std::string origin);
+  void justify(const Candidate& candidate, Pull pull, Objective objective);
+  void keep(const Shape& shape, Plan plan, const std::string& origin);
+  double value(const Plan& plan) const {
+    return request_.objective == Objective::span ? plan.span : plan.makespan;
+  }
+  double bound(Objective objective) const;
+  void spend(const Order& order, int sweeps) {
+    for (const auto& passes : order) left_ -= static_cast<double>(passes.size()) * sweeps;
+  }
+  bool goes_on();  // spends nothing; false when there is no point in going on
+
+  const SearchRequest& request_;
+  const std::function<bool(const SearchProgress&)>& go_on_;
+  std::vector<std::unique_ptr<Shape>> shapes_;
+  std::vector<Candidate> candidates_;
+  std::optional<Candidate> best_;
+  double effort_;  // passes that may be looked at
+  double left_;    // of them
+  bool stopped_ = false;
+};
+
+bool fits(const Pipeline& pipeline) {
+  const std::vector<std::int64_t> least = least_memory(pipeline);
+  for (std::uint32_t device = 0; device < pipeline.devices; ++device)
+    if (least[device] > pipeline.memory.limit[device]) return false;
+  return true;
+}
+
+// A placement's costs, made once. None where the request has no costs for it, or no memory.
+const Shape* Search::shape_of(const Routes& routes) {
+  for (const auto& shape : shapes_)
+    if (shape->pipeline.routes == routes) return shape.get();
+  std::optional<Pipeline> pipeline = request_.pipeline(routes);
+  if (!pipeline || !fits(*pipeline)) return nullptr;
+  shapes_.push_back(std::make_unique<Shape>(Shape{std::move(*pipeline)}));
+  Shape& shape = *shapes_.back();
+  shape.makespan_bound = lower_bound(shape.pipeline, Objective::makespan);
+  shape.span_bound = lower_bound(shape.pipeline, Objective::span);
+  return &shape;
+}
+
+double Search::bound(Objective objective) const {
+  double least = never;
+  for (const auto& shape : shapes_) least = std::min(least, shape->bound(objective));
+  return least;
+}
+
+bool Search::goes_on() {
+  if (stopped_ || left_ <= 0) return false;
+  const double best = best_ ? value(best_->plan) : never;
+  const double share = 1 - left_ / effort_;
+  stopped_ = !go_on_({.share = share, .best = best, .lower_bound = bound(request_.objective)});
+  if (stopped_ || !best_) return !stopped_;
+  constexpr double rounding = 1 + 1e-9;
+  const bool proven = best <= bound(request_.objective) * rounding;
+  const bool both = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
+                    best_->plan.span <= bound(Objective::span) * rounding;
+  // What breaks ties is worth a part of the effort.
+  constexpr double share_for_ties = 0.1;
+  return !both && (!proven || share < share_for_ties);
+}
+
+void Search::keep(const Shape& shape, Plan plan, const std::string& origin) {
+  if (plan.makespan == never) return;
+  if (best_ && !better(plan, best_->plan, request_.objective)) return;
+  best_ = {&shape, std::move(plan), origin};
+}
+
+// An order as it is; it is justified later.
+void Search::add(const Shape& shape, const Order& order, std::string origin) {
+  Plan plan = Justifier(shape.pipeline).plan(order);
+  if (plan.makespan == never) return;  // not within memory
+  keep(shape, plan, origin);
+  candidates_.push_back({&shape, std::move(plan), std::move(origin)});
+}
+
+void Search::justify(const Candidate& candidate, Pull pull, Objective objective) {
+  constexpr int rounds = 3;
+  const Justifier justifier(candidate.shape->pipeline);
+  keep(*candidate.shape, justifier.improve(candidate.plan, pull, objective, rounds),
+       candidate.origin + ", justified");
+  spend(candidate.plan.order, 1 + rounds);
+}
+
+void Search::try_catalog() {
+  Parameters parameters{.devices = request_.devices, .microbatches = request_.microbatches};
+  if (const Shape* const whole = shape_of(Routes::looped(request_.devices, 1)))
+    parameters.device_times = whole->pipeline.times, parameters.hop = whole->pipeline.hop;
+  for (const Entry& entry : catalog()) {
+    std::optional<Schedule> schedule;
+    try {
+      schedule = make_schedule(entry.name, parameters);
+    } catch (const Error&) {
+      continue;  // sizes that the family cannot do
+    }
+    if (!is_searched(*schedule)) continue;
+    if (const Shape* const shape = shape_of(schedule->routes))
+      add(*shape, order_of(*schedule), fmt::format("{} of the catalog", entry.name));
+  }
+}
+
+// The greedy zero-bubble planner, with the memory that there is instead of p or 2p microbatches.
+void Search::try_greedy() {
+  const Shape* const shape = shape_of(Routes::looped(request_.devices, 1));
+  if (shape == nullptr) return;
+  const Pipeline& pipeline = shape->pipeline;
+  std::int64_t room = request_.microbatches;
+  double early = 1;  // released by I on every device
+  for (std::uint32_t device = 0; device < request_.devices; ++device) {
+    const std::int64_t held = pipeline.memory.held[device];
+    if (held == 0) continue;
+    room = std::min(room, pipeline.memory.limit[device] / held);
+    early = std::min(early, static_cast<double>(pipeline.memory.released_by_input_grad[device]) /
+                                static_cast<double>(held));
+  }
+  try {
+    const Schedule schedule = greedy_zero_bubble("greedy",
+                                                 {.devices = request_.devices,
+                                                  .microbatches = request_.microbatches,
+                                                  .device_times = pipeline.times,
+                                                  .hop = pipeline.hop,
+                                                  .input_grad_releases = early},
+                                                 static_cast<std::uint32_t>(room));
+    add(*shape, order_of(schedule), "greedy zero bubble");
+  } catch (const Error&) {  // sizes that it cannot do
+  }
+}
+
+// The blocks of both shapes by turns, a few at a time.
+void Search::try_blocks() {
+  std::vector<std::pair<const Shape*, std::vector<BuildingBlock>>> seeds;
+  for (const Routes& routes :
+       {Routes::v_shape(request_.devices), Routes::looped(request_.devices, 1)})
+    if (const Shape* const shape = shape_of(routes))
+      seeds.emplace_back(shape, block_seeds(shape->pipeline, most_blocks));
+  for (std::size_t done = 0; done < most_blocks; done += batch) {
+    const std::size_t before = candidates_.size();
+    for (const auto& [shape, blocks] : seeds)
+      for (std::size_t i = done; i < std::min(done + batch, blocks.size()); ++i) {
+        if (!goes_on()) return;
+        const Order order = order_of(repeat(blocks[i], request_.microbatches));
+        add(*shape, order, "block " + blocks[i].name);
+        spend(order, 1);
+      }
+    std::vector<std::size_t> batch_of_blocks;
+    for (std::size_t i = before; i < candidates_.size(); ++i) batch_of_blocks.push_back(i);
+    justify(batch_of_blocks, request_.objective, {Pull::fitting, Pull::safe});
+  }
+}
+
+// The candidates that are best as they are.
+std::vector<std::size_t> Search::promising() const {
+  std::vector<std::size_t> order(candidates_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    return value(candidates_[a].plan) < value(candidates_[b].plan) * (1 - 1e-12);
+  });
+  order.resize(std::min(order.size(), batch));
+  return order;
+}
+
+void Search::justify(const std::vector<std::size_t>& which, Objective objective,
+                     std::initializer_list<Pull> pulls) {
+  for (const Pull pull : pulls)
+    for (const std::size_t i : which) {
+      if (!goes_on()) return;
+      justify(candidates_[i], pull, objective);
+    }
+}
+
+// Moves one pass of the best order to another place nearby and justifies what comes of it.
+void Search::move_passes() {
+  std::mt19937 random(1);  // the same request gives the same answer
+  while (goes_on()) {
+    Order order = best_->plan.order;
+    auto& passes = order[random() % order.size()];
+    const std::size_t from = random() % passes.size();
+    const std::size_t reach = 1 + random() % (3 * std::size_t{request_.devices});
+    const std::size_t to = from > reach ? from - reach : 0;
+    if (to == from) {
+      left_ -= 1;
+      continue;
+    }
+    std::rotate(passes.begin() + to, passes.begin() + from, passes.begin() + from + 1);
+    const Plan moved = Justifier(best_->shape->pipeline).plan(order);
+    spend(order, 1);
+    const std::string suffix = ", local moves";
+    const bool named = best_->origin.ends_with(suffix);
+    if (moved.makespan < never)
+      justify({best_->shape, moved, named ? best_->origin : best_->origin + suffix}, Pull::eager,
+              request_.objective);
+  }
+}
+
+SearchResult Search::run() {
+  const Objective other =
+      request_.objective == Objective::span ? Objective::makespan : Objective::span;
+  const auto all_pulls = {Pull::fitting, Pull::safe, Pull::eager};
+  try_catalog();
+  try_greedy();
+  justify(promising(), request_.objective, all_pulls);
+  try_blocks();
+  justify(promising(), other, all_pulls);
+  if (best_) move_passes();
+  if (!best_)
+    throw Error(
+        "no order of passes fits into the memory given: a device must hold at least the "
+        "activations of one microbatch");
+
+  const Pipeline& pipeline = best_->shape->pipeline;
+  SearchResult result{.schedule = {.name = "search",
+                                   .devices = request_.devices,
+                                   .chunks = pipeline.routes.stages() / request_.devices,
+                                   .microbatches = request_.microbatches,
+                                   .recomputed = pipeline.recomputed,
+                                   .routes = pipeline.routes,
+                                   .programs = {}},
+                      .origin = best_->origin,
+                      .makespan = best_->plan.makespan,
+                      .span = best_->plan.span,
+                      .lower_bound = bound(request_.objective),
+                      .candidates = candidates_.size(),
+                      .interrupted = stopped_};
+  for (const auto& passes : best_->plan.order) result.schedule.programs.push_back(fold(passes));
+  return result;
+}
+
+}  // namespace
+
+bool is_searched(const Schedule& schedule) {
+  return schedule.routes.count() == 1 && schedule.weight_versions == 1 && schedule.slices == 1 &&
+         !has_fused_pairs(schedule);
+}
+
+SearchResult search(const SearchRequest& request,
+                    const std::function<bool(const SearchProgress&)>& go_on) {
+  return Search(request, go_on).run();
+}
+
+}  // namespace pipewright::schedules

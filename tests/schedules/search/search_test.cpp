@@ -1,0 +1,131 @@
+#include "schedules/search/search.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "schedules/checks.hpp"
+#include "schedules/search/bound.hpp"
+#include "support/pipelines.hpp"
+#include "support/timed.hpp"
+
+using namespace pipewright;
+using namespace pipewright::schedules;
+
+namespace {
+
+bool always(const SearchProgress&) { return true; }
+
+SearchResult search_for(std::uint32_t p, std::uint32_t m, const std::array<double, 3>& times,
+                        double hop, double memory, Objective objective, double effort = 1) {
+  return search({.devices = p,
+                 .microbatches = m,
+                 .pipeline =
+                     [&](const Routes& routes) {
+                       return std::optional(tests::pipeline(routes, p, m, times, hop, memory));
+                     },
+                 .objective = objective,
+                 .effort = effort},
+                always);
+}
+
+// Rule of v_auto_schedule.py for F = I = W, in cells of half a unit: the span bubble with room for
+// L half activations.
+double published_cells(double p, double L) {
+  return 3 * p - 1 - 3 * L + std::max(3 * p, p - 1 + 2 * (1 + std::ceil(L / 2)));
+}
+
+}  // namespace
+
+TEST_CASE("with unit passes the search meets the published closed form at every limit",
+          "[search]") {
+  for (std::uint32_t p = 3; p <= 16; ++p)
+    for (std::uint32_t L = 2 * ((p + 4) / 3); L <= 2 * p; ++L) {
+      const std::uint32_t m = 2 * p + 4;
+      const auto found = search_for(p, m, {1, 1, 1}, 0, L / 2.0, Objective::span, 0.2);
+      CAPTURE(p, L, found.origin);
+      CHECK(2 * (found.span - 3 * m) <= Approx(published_cells(p, L)).margin(1e-6));
+      CHECK(found.span >= found.lower_bound * (1 - 1e-9));
+    }
+}
+
+TEST_CASE("the search is never worse than a fixed schedule that fits, nor better than its bound",
+          "[search]") {
+  std::mt19937 random(7);
+  const auto real = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() % 1000) / 1000;
+  };
+  for (int round = 0; round < 40; ++round) {
+    const std::uint32_t p = 2 + random() % 7;
+    const std::uint32_t m = p + random() % (2 * p);
+    const std::array<double, 3> times{real(0.5, 2), real(0.5, 2), real(0.2, 2)};
+    const double hop = round % 3 == 0 ? 0 : real(0, 0.3);
+    const double memory = real(p / 3.0 + 1.5, 2.0 * p);
+    const Objective objective = round % 2 == 0 ? Objective::makespan : Objective::span;
+    const auto found = search_for(p, m, times, hop, memory, objective, 0.05);
+    CAPTURE(p, m, times, hop, memory, found.origin);
+
+    CHECK_NOTHROW(check_complete(found.schedule));
+    for (const double held : peak_in_flight(found.schedule)) CHECK(held <= memory + 1e-9);
+    const auto again = tests::timed(
+        found.schedule, tests::uniform_times(found.schedule, times[0], times[1], times[2]), hop);
+    CHECK(again.makespan == Approx(found.makespan));
+    const double reached = objective == Objective::span ? found.span : found.makespan;
+    CHECK(reached >= found.lower_bound * (1 - 1e-9));
+
+    for (const Entry& entry : catalog()) {
+      std::optional<Schedule> fixed;
+      try {
+        fixed = make_schedule(entry.name, {.devices = p, .microbatches = m});
+      } catch (const Error&) {
+        continue;
+      }
+      const auto held = peak_in_flight(*fixed);
+      if (fixed->routes.count() > 1 || *std::max_element(held.begin(), held.end()) > memory)
+        continue;
+      const auto result =
+          tests::timed(*fixed, tests::uniform_times(*fixed, times[0], times[1], times[2]), hop);
+      CAPTURE(entry.name);
+      const double busy = m * (times[0] + times[1] + times[2]);
+      CHECK(reached <=
+            (objective == Objective::span ? result.span_bubble + busy : result.makespan) *
+                (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("the same request finds the same schedule", "[search]") {
+  const auto once = search_for(4, 9, {1, 1.3, 0.6}, 0.1, 3, Objective::makespan, 0.1);
+  const auto again = search_for(4, 9, {1, 1.3, 0.6}, 0.1, 3, Objective::makespan, 0.1);
+  CHECK(once.origin == again.origin);
+  CHECK(once.makespan == again.makespan);
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    PassCursor a(once.schedule.programs[device]);
+    PassCursor b(again.schedule.programs[device]);
+    for (; !a.done() && !b.done(); a.next(), b.next()) CHECK(a.pass() == b.pass());
+    CHECK(a.done() == b.done());
+  }
+}
+
+TEST_CASE("a search that is stopped gives its best so far", "[search]") {
+  int asked = 0;
+  const auto found =
+      search({.devices = 6,
+              .microbatches = 20,
+              .pipeline =
+                  [](const Routes& routes) {
+                    return std::optional(tests::pipeline(routes, 6, 20, {1, 1.4, 0.7}, 0.1, 3));
+                  },
+              .effort = 100},
+             [&](const SearchProgress&) { return ++asked < 4; });
+  CHECK(found.interrupted);
+  CHECK(asked == 4);
+  CHECK_NOTHROW(check_complete(found.schedule));
+}
+
+TEST_CASE("memory below one microbatch is refused", "[search]") {
+  CHECK_THROWS_WITH(search_for(4, 8, {1, 1, 1}, 0, 0.5, Objective::makespan),
+                    Catch::Contains("at least the activations of one microbatch"));
+}
