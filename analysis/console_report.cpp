@@ -221,6 +221,8 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
 
 }  // namespace
 
+std::string in_flight_text(const Summary& run) { return microbatches(range(run, in_flight)); }
+
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);

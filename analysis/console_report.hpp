@@ -12,4 +12,7 @@ namespace pipewright::analysis {
 // gets a second table with a row a device. The words are those of metrics.md.
 std::string console_table(std::span<const Summary> runs);
 
+// The peak microbatches in flight on the devices of a run: "8", "5.5..7".
+std::string in_flight_text(const Summary& run);
+
 }  // namespace pipewright::analysis

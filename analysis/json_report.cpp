@@ -52,9 +52,15 @@ Json run_json(const Summary& summary) {
 
 }  // namespace
 
-std::string json_summary(std::span<const Summary> runs) {
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
   Json json = Json::array();
-  for (const Summary& run : runs) json.push_back(run_json(run));
+  for (const Summary& run : runs) {
+    const std::size_t index = json.size();
+    json.push_back(run_json(run));
+    if (index >= more.size()) continue;
+    for (const JsonField& field : more[index])
+      std::visit([&](const auto& value) { json.back()[field.key] = value; }, field.value);
+  }
   // Names come from files: bytes that are no UTF-8 become U+FFFD.
   constexpr auto replace = Json::error_handler_t::replace;
   return (runs.size() == 1 ? json[0] : json).dump(2, ' ', false, replace) + '\n';

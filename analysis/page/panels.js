@@ -46,7 +46,9 @@ function fillLegend(legend, page, runs) {
   if (blocked) entry(swatch([""], "hatched"), "blocked by its send");
   entry(swatch(["var(--idle)"]), "idle");
   const shades = widest.chunks > 1 ? `dark to light: chunk 0 to ${widest.chunks - 1}; ` : "";
-  const words = `${shades}numbers: microbatch; passes narrower than a pixel mix their colours`;
+  const pairs = runs.some(({ rows }) => rows.partner.some((at) => at !== 0))
+    ? "one above the other: fused; " : "";
+  const words = `${shades}${pairs}numbers: microbatch; passes narrower than a pixel mix their colours`;
   const note = textElement("span", words);
   note.className = "note";
   legend.append(note);

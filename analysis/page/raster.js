@@ -1,4 +1,4 @@
-// Rows of passes as pixels, one line of an image for each device. A pixel that several passes share
+// Rows of passes as pixels, one line of an image for each device, or two where pairs are told apart. A pixel that several passes share
 // gets the mean of their colours by time, so that no number of passes is too many, and none gets
 // lost.
 
@@ -11,23 +11,32 @@ class Raster {
   }
 
   // Paints [from, to] over `width` pixels, transparent after `until`, with lines at the ticks of
-  // `grid`. Returns the passes that are at least `wide` pixels wide, and those that wait visibly for
+  // `grid`; with `halves`, two lines a device. Returns the passes that are at least `wide` pixels wide, and those that wait visibly for
   // their send, each followed by its device.
-  paint({ from, to, width, until, grid, gap, wide }, theme) {
+  paint({ from, to, width, until, grid, gap, wide, halves }, theme) {
     const { rows } = this;
     const perTick = width / (to - from);
-    const context = sizedContext(this.canvas, width, rows.devices);
-    const image = context.createImageData(width, rows.devices);
+    const height = rows.devices * (halves ? 2 : 1);
+    const context = sizedContext(this.canvas, width, height);
+    const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);
     const lines = new Set(grid.map((time) => Math.round((time - from) * perTick)));
     const ground = { idle: rgb(theme.idle), line: rgb(theme.line), lines };
     const idleEnd = Math.min(width, Math.ceil((until - from) * perTick));
     const blocked = rgb(theme.blocked);
     const found = { passes: [], blocked: [] };
-    const line = new Line(width);
+    const upper = new Line(width);
+    const lower = halves ? new Line(width) : null;
+    const put = (i, left, right, colour) => {
+      const paired = rows.partner[i] !== 0;
+      if (!halves) return upper.add(left, right, colour, paired ? 0.5 : 1);
+      if (!paired || isUpper(rows, i)) upper.add(left, right, colour, 1);
+      if (!paired || !isUpper(rows, i)) lower.add(left, right, colour, 1);
+    };
 
     for (let device = 0; device < rows.devices; ++device) {
-      line.clear();
+      upper.clear();
+      lower?.clear();
       const high = rows.first[device + 1];
       for (let i = firstAbove(rows.released, rows.first[device], high, from); i < high; ++i) {
         if (rows.start[i] >= to) break;
@@ -36,14 +45,18 @@ class Raster {
         if (right - left >= wide) found.passes.push(i, device);
         // A gap of a pixel tells neighbours apart where there is room for it.
         const shown = right - left >= 5 * gap ? right - gap : right;
-        line.add(left, shown, this.fills[rows.kind[i] * this.chunks + rows.chunk[i]]);
+        put(i, left, shown, this.fills[rows.kind[i] * this.chunks + rows.chunk[i]]);
         if (rows.released[i] > rows.end[i]) {
           const free = (rows.released[i] - from) * perTick;
-          line.add(right, free, blocked);
+          put(i, right, free, blocked);
           if (free - right >= 3) found.blocked.push(i, device);
         }
       }
-      line.blend(pixels.subarray(device * width, device * width + idleEnd), ground);
+      const lines = halves ? [upper, lower] : [upper];
+      lines.forEach((line, half) => {
+        const at = (device * lines.length + half) * width;
+        line.blend(pixels.subarray(at, at + idleEnd), ground);
+      });
     }
     context.putImageData(image, 0, 0);
     return found;
@@ -67,13 +80,13 @@ class Line {
     this.sums.fill(0);
   }
 
-  add(left, right, colour) {
+  add(left, right, colour, weight) {
     const { sums } = this;
     const low = Math.max(0, left);
     const high = Math.min(this.width, right);
     const red = colour[0], green = colour[1], blue = colour[2];  // destructuring is slower here
     for (let pixel = Math.floor(low); pixel < high; ++pixel) {
-      const share = Math.min(high, pixel + 1) - Math.max(low, pixel);
+      const share = (Math.min(high, pixel + 1) - Math.max(low, pixel)) * weight;
       const at = 4 * pixel;
       sums[at] += red * share;
       sums[at + 1] += green * share;

@@ -1,5 +1,8 @@
 // The rows of a run as columns of numbers; row_columns.hpp describes the bytes. Times are ticks.
 
+const KINDS = 5;  // F, I, W, B, R
+const FORWARD = 0;
+
 async function unpackRows(base64, devices) {
   const text = atob(base64);
   const packed = new Uint8Array(text.length);
@@ -57,7 +60,7 @@ function decodeRows(bytes, devices) {
   for (const name of Object.keys(names)) {
     const column = (names[name] = new Uint32Array(count));
     for (let device = 0; device < devices; ++device) {
-      const previous = [0, 0, 0, 0];
+      const previous = new Array(KINDS).fill(0);
       for (let i = first[device]; i < first[device + 1]; ++i)
         previous[kind[i]] = column[i] = previous[kind[i]] + signed();
     }
@@ -75,8 +78,26 @@ function decodeRows(bytes, devices) {
       for (let i = changes[device]; i < changes[device + 1]; ++i)
         previous = column[i] = previous + signed();
     }
-  return { devices, count, first, start, end, released, ready, kind, ...names, memory };
+  const partner = pairs(first, start, end);
+  return { devices, count, first, start, end, released, ready, kind, ...names, partner, memory };
 }
+
+// Of every row, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
+// that were fused start and end together.
+function pairs(first, start, end) {
+  const partner = new Int8Array(start.length);
+  for (let device = 0; device + 1 < first.length; ++device)
+    for (let i = first[device] + 1; i < first[device + 1]; ++i) {
+      if (partner[i - 1] !== 0 || start[i] === end[i]) continue;
+      if (start[i] !== start[i - 1] || end[i] !== end[i - 1]) continue;
+      partner[i - 1] = 1;
+      partner[i] = -1;
+    }
+  return partner;
+}
+
+// Of a pair the forward is drawn above and the backward below.
+const isUpper = (rows, i) => rows.kind[i] === FORWARD;
 
 // The first of the indices [low, high) whose value is greater than `limit`, or `high`.
 function firstAbove(column, low, high, limit) {

@@ -2,6 +2,8 @@
 
 const RIGHT_MARGIN = 16;
 const LEAST_LABELLED_ROW = 11;  // CSS pixels, as all sizes here
+const LEAST_HALVED_ROW = 6;
+const LEAST_NUMBER = 7;
 
 function rowHeight(devices) {
   return Math.min(26, Math.max(1, Math.floor(768 / Math.max(1, devices))));
@@ -14,6 +16,8 @@ class Timeline {
     this.raster = new Raster(run.rows, run.colours);
     this.rowHeight = rowHeight(run.rows.devices);
     this.rowGap = this.rowHeight >= 6 ? 2 : this.rowHeight >= 4 ? 1 : 0;
+    // The two passes of a pair lie above each other where the rows are high enough.
+    this.halves = this.rowHeight >= LEAST_HALVED_ROW && run.rows.partner.some((at) => at !== 0);
   }
 
   draw(view, grid, theme) {
@@ -24,11 +28,20 @@ class Timeline {
     const width = Math.round(view.width * scale);
     const found = this.raster.paint({
       from: view.from, to: view.to, width, until: run.makespan, grid, gap: scale, wide: 7 * scale,
+      halves: this.halves,
     }, theme);
 
-    // Each line of the image becomes a row.
+    // Each line of the image becomes a row, or half of one.
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.raster.canvas, view.left * scale, 0, width, this.canvas.height);
+    const image = this.raster.canvas;
+    if (this.halves)
+      for (let line = 0; line < 2 * devices; ++line) {
+        const device = line >> 1;
+        const top = Math.round(this.partTop(device, line % 2) * scale);
+        const bottom = Math.round((this.partTop(device, line % 2) + this.partHeight(true)) * scale);
+        context.drawImage(image, 0, line, width, 1, view.left * scale, top, width, bottom - top);
+      }
+    else context.drawImage(image, view.left * scale, 0, width, this.canvas.height);
     context.scale(scale, scale);
     if (this.rowGap > 0)
       for (let device = 0; device < devices; ++device)
@@ -41,6 +54,15 @@ class Timeline {
     this.number(context, view, found.passes);
     context.restore();
     this.labelDevices(context, view, theme);
+  }
+
+  // Of half of a device's row: 0 the upper, 1 the lower.
+  partTop(device, half) {
+    return device * this.rowHeight + half * this.partHeight(true);
+  }
+
+  partHeight(halved) {
+    return (this.rowHeight - this.rowGap) / (halved ? 2 : 1);
   }
 
   hatch(context, view, blocked, theme) {
@@ -61,21 +83,25 @@ class Timeline {
   number(context, view, passes) {
     if (this.rowHeight < LEAST_LABELLED_ROW) return;
     const { rows, colours } = this.run;
-    const size = Math.min(12, Math.round((this.rowHeight - this.rowGap) * 0.8));
-    context.font = `${size}px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    const digit = context.measureText("0").width;
-    for (const dark of [true, false]) {
+    // Few changes of font and colour: both are slow.
+    for (const [halved, dark] of [[false, true], [false, false], [true, true], [true, false]]) {
+      const size = Math.min(12, Math.round(this.partHeight(halved) * (halved ? 0.9 : 0.8)));
+      if (size < LEAST_NUMBER || (halved && !this.halves)) continue;
+      context.font = `${size}px ${FONT}`;
+      const digit = context.measureText("0").width;
       context.fillStyle = dark ? "#16181b" : "#ffffff";
       for (let k = 0; k < passes.length; k += 2) {
         const i = passes[k];
         if (colours[rows.kind[i]][rows.chunk[i]].dark_text !== dark) continue;
+        if ((rows.partner[i] !== 0) !== halved) continue;
         const label = String(rows.microbatch[i]);
         const left = Math.max(view.left, view.x(rows.start[i]));
         const right = Math.min(view.left + view.width, view.x(rows.end[i]));
         if (right - left < label.length * digit + 4) continue;
-        const middle = passes[k + 1] * this.rowHeight + (this.rowHeight - this.rowGap) / 2 + 0.5;
+        const top = this.partTop(passes[k + 1], halved && !isUpper(rows, i) ? 1 : 0);
+        const middle = top + this.partHeight(halved) / 2 + 0.5;
         context.fillText(label, (left + right) / 2, middle);
       }
     }
@@ -114,8 +140,16 @@ class Timeline {
     const low = rows.first[device];
     const next = firstAbove(rows.start, low, rows.first[device + 1], time);
     const pass = next - 1;
-    if (next > low && time <= rows.end[pass]) return { device, pass, time };
+    if (next > low && time <= rows.end[pass])
+      return { device, pass: this.ofPair(pass, y - device * this.rowHeight), time };
     return { device, after: next > low ? pass : null, next, time };
+  }
+
+  // The pass itself, or its partner where the point is in that one's half of the row.
+  ofPair(pass, y) {
+    const { rows } = this.run;
+    const upper = y < this.partHeight(true);
+    return upper === isUpper(rows, pass) ? pass : pass + rows.partner[pass];
   }
 }
 

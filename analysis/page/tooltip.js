@@ -59,9 +59,12 @@ class Describer {
 
   pass(run, device, i) {
     const { rows } = run;
-    const free = i > rows.first[device] ? rows.released[i - 1] : 0;
+    const partner = rows.partner[i];
+    const before = Math.min(i, i + partner) - 1;
+    const free = before >= rows.first[device] ? rows.released[before] : 0;
     const lines = [["on", this.deviceName(run, device)], ["stage", String(rows.stage[i])]];
     if (run.chunks > 1) lines.push(["chunk", String(rows.chunk[i])]);
+    if (partner !== 0) lines.push(["fused with", this.name(run, i + partner)]);
     if (run.iterations > 1) lines.push(["iteration", String(rows.iteration[i])]);
     lines.push(
       ["start", this.instant(rows.start[i])],

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 namespace pipewright::analysis {
-namespace {
 
 double round_step(double least) {
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -15,8 +14,6 @@ double round_step(double least) {
     if (digit * power >= least * (1 - 1e-9)) return digit * power;
   return 10 * power;
 }
-
-}  // namespace
 
 TimeTicks time_ticks(double span_s, int most) {
   struct Unit {

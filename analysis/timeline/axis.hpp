@@ -16,6 +16,9 @@ struct TimeTicks {
   std::string unit;  // of the labels: s, ms, us or ns
 };
 
+// The least of 1, 2 or 5 x 10^k that is not below `least`.
+double round_step(double least);
+
 TimeTicks time_ticks(double span_s, int most);  // at most so many steps
 
 }  // namespace pipewright::analysis

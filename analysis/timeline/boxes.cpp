@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "analysis/timeline/device_rows.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -67,14 +70,24 @@ std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::u
   std::vector<Box> blends;
   std::vector<Box> wide;
   Blend blend(grain, idle, blends);
-  for (const trace::PassRow* pass : passes) {
+  const auto colour_of = [&](const trace::PassRow* pass) {
+    return pass_colour(pass->kind, pass->chunk, chunks);
+  };
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const trace::PassRow* pass = passes[i];
+    const trace::PassRow* fused =
+        i + 1 < passes.size() && are_fused(*pass, *passes[i + 1]) ? passes[++i] : nullptr;
     const double left = pass->start * units_per_s;
     const double right = pass->end * units_per_s;
-    const Colour colour = pass_colour(pass->kind, pass->chunk, chunks);
     if (right - left < grain) {
-      blend.add(left, right, colour);
+      blend.add(left, right,
+                fused == nullptr ? colour_of(pass) : mix(colour_of(pass), colour_of(fused), 0.5));
+    } else if (fused == nullptr) {
+      wide.push_back({left, right, colour_of(pass), pass});
     } else {
-      wide.push_back({left, right, colour, pass});
+      if (pass->kind != trace::PassKind::forward) std::swap(pass, fused);
+      wide.push_back({left, right, colour_of(pass), pass, Part::upper});
+      wide.push_back({left, right, colour_of(fused), fused, Part::lower});
     }
   }
   blend.flush();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -8,12 +9,16 @@
 
 namespace pipewright::analysis {
 
+// Of the height of a row; the two passes of a fused pair share it, the forward above.
+enum class Part : std::uint8_t { whole, upper, lower };
+
 // A rectangle of a device's row, in the units of the picture from the time axis's origin.
 struct Box {
   double left;
   double right;
   Colour colour;
   const trace::PassRow* pass;  // nullptr: a blend of several passes
+  Part part = Part::whole;
 };
 
 // A pass narrower than `grain` gets no box of its own: what is in each such cell of the grid blends

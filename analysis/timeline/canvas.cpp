@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <stdexcept>
 
 #include <cairo-pdf.h>
@@ -94,6 +95,12 @@ void Canvas::line(double x0, double y0, double x1, double y1, Colour colour, dou
   cairo_move_to(context_.get(), x0, y0);
   cairo_line_to(context_.get(), x1, y1);
   outline(colour, width);
+}
+
+void Canvas::dot(double x, double y, double radius, Colour colour) {
+  cairo_new_sub_path(context_.get());
+  cairo_arc(context_.get(), x, y, radius, 0, 2 * std::numbers::pi);
+  fill(colour);
 }
 
 void Canvas::hatch(double left, double top, double right, double bottom) {

@@ -1,9 +1,6 @@
 #include "analysis/timeline/drawing.hpp"
 
-#include <cerrno>
-#include <fstream>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,9 +9,8 @@
 #include "analysis/timeline/layout.hpp"
 #include "analysis/timeline/legend.hpp"
 #include "analysis/timeline/panel.hpp"
+#include "analysis/timeline/picture_file.hpp"
 #include "analysis/timeline/titles.hpp"
-#include "analysis/trace/error.hpp"
-#include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -29,17 +25,6 @@ void draw_axis(Canvas& canvas, const Layout& layout) {
   canvas.line(layout.left, y, layout.right, y, ink, 0.7);
   canvas.text((layout.left + layout.right) / 2, y + 31, fmt::format("time ({})", layout.ticks.unit),
               {.size = 10.5, .align = Align::centre});
-}
-
-void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
-  trace::PartialFile partial(file);
-  std::ofstream stream(partial.temporary(), std::ios::binary);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  if (!stream)
-    throw trace::TraceError(
-        fmt::format("{}: cannot write: {}", file.string(), std::generic_category().message(errno)));
-  partial.commit();
 }
 
 }  // namespace
@@ -57,7 +42,7 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
   for (std::size_t i = 0; i < runs.size(); ++i)
     draw_panel(canvas, layout, layout.panels[i], runs[i], titles[i], summaries[i].makespan_s);
   draw_axis(canvas, layout);
-  write_bytes(file, canvas.finish());
+  write_picture(file, canvas.finish());
 }
 
 }  // namespace pipewright::analysis

@@ -10,6 +10,7 @@ namespace {
 constexpr double largest = 10.5;
 constexpr double smallest = 6.5;
 constexpr double share_of_height = 0.62;
+constexpr double share_of_half = 0.8;   // less room around it, so that it can be read at all
 constexpr double digit_width = 0.6363;  // of DejaVu Sans, all digits alike; in sizes of the font
 constexpr double share_that_fits =
     0.9;  // of a kind's passes, so that a few short ones do not count
@@ -39,7 +40,7 @@ LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_h
     sizes[static_cast<std::size_t>(pass.kind)].push_back(
         ((pass.end - pass.start) * units_per_s - 1) / width(pass.microbatch));
 
-  LabelStyle style{fitting_height, {}};
+  LabelStyle style{fitting_height, 0, {}};
   for (std::size_t kind = 0; kind < sizes.size(); ++kind) {
     std::vector<double>& of_kind = sizes[kind];
     if (of_kind.empty()) continue;
@@ -51,6 +52,8 @@ LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_h
     style.kinds[kind] = true;
     style.size = std::min(style.size, fitting);
   }
+  const double half = std::min(style.size, box_height / 2 * share_of_half);
+  if (half >= smallest) style.half_size = half;
   return style;
 }
 

@@ -10,7 +10,8 @@ namespace pipewright::analysis {
 
 // How the boxes of a run are labelled: in one size, and a kind of pass as a whole or not at all.
 struct LabelStyle {
-  double size = 0;  // of the font, points
+  double size = 0;       // of the font, points
+  double half_size = 0;  // in boxes of half a row's height; 0: none there
   std::array<bool, trace::pass_kinds> kinds{};
 
   bool of(trace::PassKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/timeline/canvas.hpp"
+#include "analysis/timeline/device_rows.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -47,6 +48,9 @@ LegendContent explain(std::span<const trace::Trace> runs) {
       legend.kinds.insert(pass.kind);
       legend.blocked_sends = legend.blocked_sends || pass.released > pass.end;
     }
+    for (const auto& passes : passes_by_device(run))
+      for (std::size_t i = 1; i < passes.size(); ++i)
+        legend.pairs = legend.pairs || are_fused(*passes[i - 1], *passes[i]);
   }
   return legend;
 }

@@ -30,6 +30,7 @@ struct LegendContent {
   std::set<trace::PassKind> kinds;
   std::uint32_t chunks = 1;
   bool blocked_sends = false;
+  bool pairs = false;    // of passes that run as one
   bool numbers = false;  // on the boxes
   double left;
   double baseline;

@@ -1,8 +1,11 @@
 #include "analysis/timeline/legend.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace pipewright::analysis {
 namespace {
@@ -50,11 +53,13 @@ void draw_legend(Canvas& canvas, const LegendContent& legend) {
   canvas.rectangle(x, top, x + swatch_width, top + swatch_height);
   canvas.fill(idle_paint);
   frame_and_words(swatch_width, "idle");
-  std::string notes = legend.numbers ? "numbers: microbatch" : "";
+  std::vector<std::string> notes;
+  if (legend.numbers) notes.push_back("numbers: microbatch");
   if (legend.chunks > 1)
-    notes +=
-        fmt::format("{}dark to light: chunk 0 to {}", notes.empty() ? "" : "; ", legend.chunks - 1);
-  canvas.text(x, legend.baseline, notes, {.size = 10.5, .colour = faint_ink});
+    notes.push_back(fmt::format("dark to light: chunk 0 to {}", legend.chunks - 1));
+  if (legend.pairs) notes.push_back("one above the other: fused");
+  canvas.text(x, legend.baseline, fmt::format("{}", fmt::join(notes, "; ")),
+              {.size = 10.5, .colour = faint_ink});
 }
 
 }  // namespace pipewright::analysis

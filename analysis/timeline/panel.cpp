@@ -44,6 +44,10 @@ struct Row {
   double top;
   double bottom;
   std::vector<Box> boxes;
+
+  double middle() const { return (top + bottom) / 2; }
+  double top_of(const Box& box) const { return box.part == Part::lower ? middle() : top; }
+  double bottom_of(const Box& box) const { return box.part == Part::upper ? middle() : bottom; }
 };
 
 // Boxes of a colour are one path: the file stays small. Boxes of passes come after the blends,
@@ -56,7 +60,8 @@ void fill_boxes(Canvas& canvas, double origin, const Row& row) {
         &box);
   for (const auto& [key, boxes] : by_colour) {
     for (const Box* box : boxes)
-      canvas.rectangle(origin + box->left, row.top, origin + box->right, row.bottom);
+      canvas.rectangle(origin + box->left, row.top_of(*box), origin + box->right,
+                       row.bottom_of(*box));
     canvas.fill(boxes.front()->colour);
   }
 }
@@ -69,7 +74,7 @@ void outline_boxes(Canvas& canvas, double origin, const Row& row) {
     for (const Box& box : row.boxes) {
       const double wide = box.right - box.left;
       if (box.pass == nullptr || wide < least || wide >= most) continue;
-      canvas.rectangle(origin + box.left, row.top, origin + box.right, row.bottom);
+      canvas.rectangle(origin + box.left, row.top_of(box), origin + box.right, row.bottom_of(box));
       any = true;
     }
     if (any) canvas.outline(ink, width);
@@ -90,12 +95,13 @@ void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row&
 void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
   for (const Box& box : row.boxes) {
     if (box.pass == nullptr || !labels.of(box.pass->kind)) continue;
-    if (!label_fits(box.pass->microbatch, labels.size, box.right - box.left)) continue;
+    const double size = box.part == Part::whole ? labels.size : labels.half_size;
+    if (size <= 0 || !label_fits(box.pass->microbatch, size, box.right - box.left)) continue;
     const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
     canvas.text(origin + (box.left + box.right) / 2,
-                (row.top + row.bottom) / 2 + 0.36 * labels.size,
+                (row.top_of(box) + row.bottom_of(box)) / 2 + 0.36 * size,
                 std::to_string(box.pass->microbatch),
-                {.size = labels.size, .align = Align::centre, .colour = colour});
+                {.size = size, .align = Align::centre, .colour = colour});
   }
 }
 

@@ -30,7 +30,7 @@ const expected = skip ? [] : JSON.parse(readFileSync(file.replace(/html$/, "json
 before(async () => {
   if (skip) return;
   browser = await driver.chromium.launch({ executablePath, args: flags });
-  page = await browser.newPage({ viewport: { width: 1400, height: 1100 } });
+  page = await browser.newPage({ viewport: { width: 1400, height: 1900 } });
   page.on("console", (message) => problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("request", (request) => {
@@ -111,6 +111,41 @@ test("the tooltip tells a blocked send from idle time", { skip }, async () => {
   const words = await tooltip();
   assert.equal(words.head, "blocked by the send after forward of microbatch 0");
   assert.equal(words.for, "400 us");
+});
+
+test("the tooltip tells the halves of a fused pair apart", { skip }, async () => {
+  // On device 0 the forward of microbatch 2 and the backward of 0 run as one from 2 to 4.4 ms.
+  const place = await pointAt(2, 0, 0.003);
+  const upper = await tooltip();
+  assert.equal(upper.head, "forward of microbatch 2");
+  assert.equal(upper["fused with"], "backward of microbatch 0");
+  assert.equal(upper["idle before"], "0 s");
+  await page.mouse.move(place.x, place.y + 8);
+  const lower = await tooltip();
+  assert.equal(lower.head, "backward of microbatch 0");
+  assert.equal(lower["fused with"], "forward of microbatch 2");
+  assert.equal(lower["idle before"], "0 s");
+  await pointAt(2, 0, 0.0015);
+  assert.equal((await tooltip())["fused with"], undefined);
+});
+
+test("the halves of a fused pair have the colours of their kinds", { skip }, async () => {
+  const at = await page.evaluate(() => {
+    const { x, y } = window.pipewright.place(2, 0, 0.0023);
+    const canvas = document.querySelectorAll("section")[2].querySelector("canvas");
+    const { left, top } = canvas.getBoundingClientRect();
+    const { data } = canvas.getContext("2d").getImageData(x - left, y - 4 - top, 1, 14);
+    return { upper: [...data.slice(0, 4)], lower: [...data.slice(-4)] };
+  });
+  const [red, , blue] = [0, 1, 2];
+  assert.ok(at.upper[blue] > at.upper[red], `${at.upper}`);  // forwards are blue,
+  assert.ok(at.lower[red] > at.lower[blue], `${at.lower}`);  // backwards orange
+});
+
+test("every kind of pass is in the legend", { skip }, async () => {
+  const words = await page.locator("#legend").textContent();
+  for (const kind of ["forward (F)", "backward (B)", "recompute (R)"])
+    assert.ok(words.includes(kind), words);
 });
 
 test("the wheel zooms at the cursor", { skip }, async () => {

@@ -1,5 +1,5 @@
-// Writes a page of two runs, one of them with hostile names, and beside it, with the extension
-// .json, what a browser should show of it.
+// Writes a page of three runs, one with hostile names and one with fused passes, and beside it,
+// with the extension .json, what a browser should show of it.
 
 #include <exception>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page.hpp"
+#include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 
 using namespace pipewright;
@@ -31,7 +32,7 @@ nlohmann::json expectations(const std::vector<trace::Trace>& runs) {
     }
     for (const trace::PassRow& pass : run.passes)
       json["rows"].push_back({{"device", pass.device},
-                              {"kind", std::string(1, "FIWB"[static_cast<int>(pass.kind)])},
+                              {"kind", std::string(1, "FIWBR"[static_cast<int>(pass.kind)])},
                               {"stage", pass.stage},
                               {"microbatch", pass.microbatch},
                               {"ready", pass.ready},
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
   try {
     std::vector<trace::Trace> runs{
         analysis::test::one_f_one_b_trace({}),
-        analysis::test::one_f_one_b_trace({.split_backward = true, .blocked_s = 0.4e-3})};
+        analysis::test::one_f_one_b_trace({.split_backward = true, .blocked_s = 0.4e-3}),
+        analysis::test::fused_trace()};
     runs[1].run.schedule = "</script><img src=x onerror=\"window.attacked = 1\">";
     runs[1].run.scenario = "<b>bold</b><script>window.attacked = 1</script>\n";
     runs[1].devices[2].host = "<i>x</i>";

@@ -6,6 +6,7 @@
 
 #include "analysis/page/binary_text.hpp"
 #include "tests/analysis/page/unpacking.hpp"
+#include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis {
@@ -44,6 +45,7 @@ TEST_CASE("passes come back from their columns") {
     pass.iteration = pass.microbatch / 10;
   }
   check_round_trip(chunked);
+  check_round_trip(test::fused_trace());
   check_round_trip({});
 }
 

@@ -5,6 +5,8 @@
 
 #include <zlib.h>
 
+#include "analysis/trace/rows.hpp"
+
 namespace pipewright::analysis::test {
 namespace {
 
@@ -82,7 +84,7 @@ Unpacked unpack(std::string_view columns, std::size_t devices) {
   for (auto& passes : rows.passes) {
     std::int64_t free = 0;
     std::int64_t kind = 0;
-    std::array<Pass, 4> before{};
+    std::array<Pass, trace::pass_kinds> before{};
     for (Pass& pass : passes) {
       pass.start += free;
       free = pass.end += pass.start;

@@ -68,4 +68,36 @@ TEST_CASE("a wide pass among narrow ones is drawn over the blend") {
   CHECK(boxes.front().pass == nullptr);
 }
 
+TEST_CASE("a fused pair shares its row, the forward above") {
+  std::vector<trace::PassRow> passes = alternating(4, 2.0);
+  for (const bool backward_first : {false, true}) {
+    passes[2] = passes[backward_first ? 1 : 0];
+    passes[3] = passes[backward_first ? 0 : 1];
+    passes[2].start = passes[3].start = 4;
+    passes[2].end = passes[3].end = 7;
+    const std::vector<Box> boxes = boxes_of(passes, 1.0);
+    REQUIRE(boxes.size() == 4);
+    CHECK(boxes[1].part == Part::whole);
+    CHECK(boxes[2].part == Part::upper);
+    CHECK(boxes[2].pass->kind == trace::PassKind::forward);
+    CHECK(boxes[3].part == Part::lower);
+    CHECK(boxes[3].pass->kind == trace::PassKind::backward);
+    CHECK(boxes[2].left == boxes[3].left);
+    CHECK(boxes[2].right == 7);
+  }
+}
+
+TEST_CASE("narrow fused pairs blend in equal parts") {
+  std::vector<trace::PassRow> passes = alternating(512, 1.0 / 512);
+  for (std::size_t i = 0; i < passes.size(); i += 2) {
+    passes[i + 1].start = passes[i].start;
+    passes[i].end = passes[i + 1].end;
+  }
+  const std::vector<Box> boxes = boxes_of(passes, 1.0 / 16);
+  const Colour mean =
+      mix(style(trace::PassKind::forward).colour, style(trace::PassKind::backward).colour, 0.5);
+  CHECK(boxes[0].colour.red == Approx(mean.red).margin(0.02));
+  CHECK(boxes[0].colour.blue == Approx(mean.blue).margin(0.02));
+}
+
 }  // namespace pipewright::analysis

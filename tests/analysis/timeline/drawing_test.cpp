@@ -5,6 +5,7 @@
 
 #include "analysis/palette.hpp"
 #include "analysis/trace/error.hpp"
+#include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
@@ -94,6 +95,20 @@ TEST_CASE("passes have the colours of their kinds") {
   CHECK(backward / static_cast<double>(forward) == Approx(2.0).margin(0.25));
   CHECK(pixels_of(style(trace::PassKind::weight_grad).colour) == 0);
   cairo_surface_destroy(image);
+}
+
+TEST_CASE("both passes of a fused pair are seen and labelled") {
+  const ScratchFolder folder;
+  trace::Trace run = test::fused_trace();
+  const auto svg_of = [&](const trace::Trace& trace) {
+    return drawn(folder, {trace}, PictureKind::svg);
+  };
+  const std::size_t before = characters(svg_of(run));
+  for (trace::PassRow& pass : run.passes) pass.microbatch = pass.microbatch % 10;
+  const std::size_t of_digits = characters(svg_of(run));
+  CHECK(of_digits < before);
+  for (trace::PassRow& pass : run.passes) pass.microbatch += 10;
+  CHECK(characters(svg_of(run)) == of_digits + run.passes.size());
 }
 
 TEST_CASE("pictures of large runs stay small") {

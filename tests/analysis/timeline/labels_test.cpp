@@ -24,6 +24,17 @@ TEST_CASE("boxes are labelled where the numbers of a kind fit, all in one size")
   CHECK_FALSE(label_style(run, 30e3, 8).any());  // rows too low for text
 }
 
+TEST_CASE("half boxes have smaller labels, or none") {
+  const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
+  const LabelStyle high = label_style(run, 30e3, 22);
+  CHECK(high.half_size > 6.5);
+  CHECK(high.half_size < high.size);
+  CHECK(high.half_size < 11);
+  const LabelStyle low = label_style(run, 30e3, 15);
+  CHECK(low.any());
+  CHECK(low.half_size == 0);
+}
+
 TEST_CASE("a label needs room for its digits") {
   CHECK(label_fits(7, 10, 8));
   CHECK_FALSE(label_fits(17, 10, 8));
