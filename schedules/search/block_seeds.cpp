@@ -30,9 +30,9 @@ struct Ranked {
 // Cells of the F and I legs on every device: cells[leg][device].
 class Sketch {
  public:
-  Sketch(std::uint32_t devices, int legs, std::vector<std::int64_t> limits)
-      : devices_(devices), legs_(legs), limits_(std::move(limits)) {
-    for (auto& leg : cells_) leg.resize(devices);
+  Sketch(const Pipeline& pipeline, int legs)
+      : memory_(pipeline.memory), devices_(pipeline.devices), legs_(legs) {
+    for (auto& leg : cells_) leg.resize(devices_);
   }
 
   // Places the legs one after the other: even ones go down the devices, odd ones up.
@@ -54,13 +54,13 @@ class Sketch {
   std::int64_t length() const { return length_; }
   std::int64_t cell(int leg, std::uint32_t device) const { return cells_[leg][device]; }
 
-  // The most activations that a device holds once W take the free cells; 0 where passes collide or
-  // a limit is broken.
+  // The most that a device holds once W take the free cells, in the unit of the memory; less than 0
+  // where passes collide or a limit is broken.
   std::int64_t peak(std::int64_t interval) const {
     std::int64_t most = 0;
     for (std::uint32_t device = 0; device < devices_; ++device) {
       const std::int64_t held = held_on(device, interval);
-      if (held == 0 || held > limits_[device]) return 0;
+      if (held < 0 || held > memory_.limit[device]) return -1;
       most = std::max(most, held);
     }
     return most;
@@ -69,9 +69,9 @@ class Sketch {
  private:
   std::int64_t held_on(std::uint32_t device, std::int64_t interval) const;
 
+  const ActivationMemory& memory_;
   std::uint32_t devices_;
   int legs_;
-  std::vector<std::int64_t> limits_;
   std::array<std::vector<std::int64_t>, most_legs> cells_;
   std::int64_t length_ = 0;
 };
@@ -80,28 +80,34 @@ std::int64_t Sketch::held_on(std::uint32_t device, std::int64_t interval) const 
   std::uint64_t taken = 0;  // residues; intervals beyond 64 cells are not sketched
   for (int leg = 0; leg < legs_; ++leg) {
     const std::uint64_t bit = 1ULL << (cells_[leg][device] % interval);
-    if ((taken & bit) != 0) return 0;
+    if ((taken & bit) != 0) return -1;
     taken |= bit;
   }
   // The chunk of leg l's F is that of the I that mirrors it. W come first come first served.
-  std::array<std::int64_t, most_legs> released{};
+  std::array<std::int64_t, most_legs> gradient_end{};
+  std::array<std::int64_t, most_legs> weight_grad_end{};
   for (int leg = legs_ / 2; leg < legs_; ++leg) {
     std::int64_t cell = cells_[leg][device] + 1;
+    gradient_end[legs_ - 1 - leg] = cell;
     while ((taken >> (cell % interval) & 1U) != 0) ++cell;
     taken |= 1ULL << (cell % interval);
-    released[legs_ - 1 - leg] = cell + 1;
+    weight_grad_end[legs_ - 1 - leg] = cell + 1;
   }
   std::int64_t most = 0;
   for (int at = 0; at < legs_ / 2; ++at) {
     const std::int64_t now = cells_[at][device];  // the peak comes with some F
+    // How many repetitions have come to this cell by now.
+    const auto come = [&](std::int64_t cell) {
+      const std::int64_t distance = now - cell;
+      return distance >= 0 ? distance / interval : -((-distance + interval - 1) / interval);
+    };
     std::int64_t held = 0;
-    for (int leg = 0; leg < legs_ / 2; ++leg) {
-      // How many repetitions of this leg's activation are alive at `now`.
-      const auto started = [&](std::int64_t cell) {
-        const std::int64_t distance = now - cell;
-        return distance >= 0 ? distance / interval : -((-distance + interval - 1) / interval);
-      };
-      held += started(cells_[leg][device]) - started(released[leg]);
+    for (int chunk = 0; chunk < legs_ / 2; ++chunk) {
+      const std::uint32_t stage = chunk == 0 ? device : 2 * devices_ - 1 - device;
+      const std::int64_t early = memory_.released_by_input_grad[stage];
+      held += memory_.held[stage] * come(cells_[chunk][device]) -
+              early * come(gradient_end[chunk]) -
+              (memory_.held[stage] - early) * come(weight_grad_end[chunk]);
     }
     most = std::max(most, held);
   }
@@ -111,7 +117,7 @@ std::int64_t Sketch::held_on(std::uint32_t device, std::int64_t interval) const 
 void consider(Sketch& sketch, const Offsets& offsets, std::vector<Ranked>& found) {
   sketch.place(offsets);
   const std::int64_t peak = sketch.peak(offsets.interval);
-  if (peak > 0) found.push_back({offsets, peak, sketch.length()});
+  if (peak >= 0) found.push_back({offsets, peak, sketch.length()});
 }
 
 // All gaps of fewer than one interval between the legs.
@@ -188,11 +194,7 @@ BuildingBlock to_block(const Sketch& sketch, const Pipeline& pipeline, const Off
 
 std::vector<BuildingBlock> block_seeds(const Pipeline& pipeline, std::size_t most) {
   const int legs = pipeline.routes.stages() == pipeline.devices ? 2 : 4;
-  std::vector<std::int64_t> limits;
-  const auto smallest = std::max<std::int64_t>(
-      1, *std::min_element(pipeline.memory.held.begin(), pipeline.memory.held.end()));
-  for (const std::int64_t limit : pipeline.memory.limit) limits.push_back(limit / smallest);
-  Sketch sketch(pipeline.devices, legs, std::move(limits));
+  Sketch sketch(pipeline, legs);
 
   std::vector<Ranked> found;
   const std::int64_t tight = 3 * legs / 2;

@@ -1,6 +1,6 @@
 #include "schedules/search/exact.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -69,7 +69,7 @@ std::optional<pid_t> spawn(std::vector<std::string> words) {
 }
 
 // The solver minds its time limit in most of what it does; what lasts longer is killed.
-void wait(pid_t child, Clock::time_point deadline) {
+void wait_until_ended(pid_t child, Clock::time_point deadline) {
   constexpr auto grace = std::chrono::seconds(2);
   constexpr auto nap = std::chrono::milliseconds(2);
   int status = 0;
@@ -103,7 +103,7 @@ std::optional<ExactResult> solve_exactly(const Pipeline& pipeline, double unit, 
   const std::string problem = folder.file("model.lp");
   const std::string solution = folder.file("solution.txt");
   ExactResult result{.plan = start};
-  while (Clock::now() < deadline) {
+  do {
     constexpr double rounding = 1e-6;  // of a cell
     const auto cells =
         static_cast<std::int64_t>(std::ceil(result.plan.makespan / unit - rounding)) - 1;
@@ -113,11 +113,12 @@ std::optional<ExactResult> solve_exactly(const Pipeline& pipeline, double unit, 
     if (!out) throw std::runtime_error(fmt::format("{}: cannot write it", problem));
     std::filesystem::remove(solution);
 
-    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    const double left =
+        std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count());
     const auto child = spawn({"cbc", problem, "-timeMode", "elapsed", "-seconds",
                               fmt::format("{:.1f}", left), "-solve", "-solution", solution});
     if (!child) return std::nullopt;
-    wait(*child, deadline);
+    wait_until_ended(*child, deadline);
     ++result.solves;
     const Answer answer = answer_in(solution);
     if (answer == Answer::unknown) break;
@@ -130,7 +131,7 @@ std::optional<ExactResult> solve_exactly(const Pipeline& pipeline, double unit, 
     if (!better(shorter, result.plan, Objective::makespan))
       throw std::logic_error("the exact model's solution is no better plan");
     result.plan = std::move(shorter);
-  }
+  } while (Clock::now() < deadline);
   return result;
 }
 

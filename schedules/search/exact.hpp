@@ -13,8 +13,9 @@ struct ExactResult {
 };
 
 // Improves the makespan of `start` until the solver CBC (`cbc` on PATH) proves that no order can
-// end a cell of `unit` seconds earlier (exact_model.hpp), or for about `seconds`: nothing for large
-// pipelines. None if there is no CBC. Throws Error as the model does.
+// end a cell of `unit` seconds earlier (exact_model.hpp), or for about `seconds`: enough for some 4
+// devices and 8 microbatches, hopeless for large pipelines. None if there is no CBC. Throws Error
+// unless times are whole cells. How far it comes in time depends on the machine; the rest does not.
 std::optional<ExactResult> solve_exactly(const Pipeline& pipeline, double unit, const Plan& start,
                                          int seconds);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
-#include <limits>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -129,7 +129,10 @@ void ExactModel::write(std::ostream& out, std::int64_t cells) const {
         writer.at_most(0);
       }
     }
-  for (std::uint32_t device = 0; device < pipeline_.devices; ++device)
+  for (std::uint32_t device = 0; device < pipeline_.devices; ++device) {
+    std::int64_t common = 0;
+    for (const Row& row : rows_)
+      if (row.device == device) common = std::gcd(common, std::gcd(row.takes, row.frees));
     for (std::int64_t t = 0; t < cells; ++t) {
       const auto add = [&](auto&& factors) {
         for (std::size_t q = 0; q < rows_.size(); ++q) {
@@ -141,9 +144,12 @@ void ExactModel::write(std::ostream& out, std::int64_t cells) const {
       };
       add([](const Row&) { return std::pair<std::int64_t, std::int64_t>{1, 1}; });
       writer.at_most(1);
-      add([](const Row& row) { return std::pair{row.takes, row.frees}; });
-      writer.at_most(pipeline_.memory.limit[device]);
+      // Bytes are too large for a solver's tolerances; their common divisor is not needed.
+      if (common == 0) continue;
+      add([&](const Row& row) { return std::pair{row.takes / common, row.frees / common}; });
+      writer.at_most(pipeline_.memory.limit[device] / common);
     }
+  }
 
   out << "Bounds\n zero = 0\n";
   std::string integers;

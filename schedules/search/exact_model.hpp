@@ -9,17 +9,18 @@
 namespace pipewright::schedules {
 
 // "Can the passes end within so many cells?" as a mixed-integer program: time-indexed (Pritsker,
-// Watters and Wolfe 1969), cells of one unit of time, F, I and W (and R) as jobs, devices and their
-// memory as resources. Microbatches are alike, so those of one stage and kind may run in their
-// order, and it suffices to count: the variable n(q, t) is how many passes q, of one stage and
-// kind, have started by cell t. With d(q) the passes' cells:
-//   n(q, t) <= n(q, t + 1)                                       what has started stays so;
-//   n(q, t + d(r) + hop) <= n(r, t)                              q needs r;
-//   sum over q of device: n(q, t) - n(q, t - d(q)) <= 1          one pass at a time;
-//   sum over q of device: takes(q) n(q, t) - frees(q) n(q, t - d(q)) <= limit   (memory),
-// and n is 0 before q's earliest start and m after its latest. The step variables make the
-// precedences integral (Christofides, Alvarez-Valdes and Tamarit 1987); big-M orders, as in the
-// program of arXiv 2401.10241, appendix G, leave a far weaker relaxation.
+// Watters and Wolfe 1969) in cells of one unit of time, with F, I, W and R as jobs and devices and
+// their memory as resources. Microbatches are alike, so those of one stage and kind may as well run
+// in their order, and it suffices to count: the variable n(q, t) is how many of the passes q, those
+// of one stage and kind, have started by cell t. With d(q) the cells that one of them takes:
+//   n(q, t) <= n(q, t + 1)                                       what has started stays so
+//   n(q, t + d(r) + hop) <= n(r, t)                              q needs r
+//   sum over q of device: n(q, t) - n(q, t - d(q)) <= 1          one pass at a time
+//   sum over q of device: takes(q) n(q, t) - frees(q) n(q, t - d(q)) <= limit    memory
+// and n is 0 before q can start, and m from where the last q must have started to end in time.
+// Rows of one +1 and one -1 keep the relaxation integral but for the resources (Christofides,
+// Alvarez-Valdes and Tamarit 1987); the order variables with big M of arXiv 2401.10241's program
+// leave a far weaker one.
 class ExactModel {
  public:
   // Throws Error unless all times are multiples of `unit` seconds, and those of passes not 0.

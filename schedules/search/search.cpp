@@ -21,9 +21,9 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Passes that the sweeps of a search of effort 1 may look at, about a second of work, and sweeps
+// Passes that the sweeps of a search of effort 1 may look at, a second or two of work, and sweeps
 // over the whole schedule on top, so that a large one is looked at too.
-constexpr double passes_of_effort = 6e6;
+constexpr double passes_of_effort = 1.2e7;
 constexpr double sweeps_of_effort = 64;
 
 constexpr std::size_t batch = 8;
@@ -59,9 +59,17 @@ struct Shape {
 
 struct Candidate {
   const Shape* shape = nullptr;
-  Plan plan;
+  Plan plan;         // as it was found
+  Plan best = plan;  // as justified so far
   std::string origin;
 };
+
+// "zb-v of the catalog, justified, local moves": each word once.
+std::string noted(const std::string& origin, const char* word) {
+  return origin.find(word) == std::string::npos ? fmt::format("{}, {}", origin, word) : origin;
+}
+
+enum class From : std::uint8_t { found, justified };
 
 class Search {
  public:
@@ -82,10 +90,10 @@ class Search {
   void move_passes();
 
   std::vector<std::size_t> promising() const;
-  void justify(const std::vector<std::size_t>& which, Objective objective,
+  void justify(const std::vector<std::size_t>& which, From from, Objective objective,
                std::initializer_list<Pull> pulls);
   void add(const Shape& shape, const Order& order, std::string origin);
-  void justify(const Candidate& candidate, Pull pull, Objective objective);
+  void justify(Candidate& candidate, const Plan& from, Pull pull, Objective objective);
   void keep(const Shape& shape, Plan plan, const std::string& origin);
   double value(const Plan& plan) const {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
@@ -119,6 +127,7 @@ const Shape* Search::shape_of(const Routes& routes) {
     if (shape->pipeline.routes == routes) return shape.get();
   std::optional<Pipeline> pipeline = request_.pipeline(routes);
   if (!pipeline || !fits(*pipeline)) return nullptr;
+  pipeline->microbatches = request_.microbatches;
   shapes_.push_back(std::make_unique<Shape>(Shape{std::move(*pipeline)}));
   Shape& shape = *shapes_.back();
   shape.makespan_bound = lower_bound(shape.pipeline, Objective::makespan);
@@ -150,7 +159,7 @@ bool Search::goes_on() {
 void Search::keep(const Shape& shape, Plan plan, const std::string& origin) {
   if (plan.makespan == never) return;
   if (best_ && !better(plan, best_->plan, request_.objective)) return;
-  best_ = {&shape, std::move(plan), origin};
+  best_ = {.shape = &shape, .plan = std::move(plan), .best = {}, .origin = origin};
 }
 
 // An order as it is; it is justified later.
@@ -158,15 +167,15 @@ void Search::add(const Shape& shape, const Order& order, std::string origin) {
   Plan plan = Justifier(shape.pipeline).plan(order);
   if (plan.makespan == never) return;  // not within memory
   keep(shape, plan, origin);
-  candidates_.push_back({&shape, std::move(plan), std::move(origin)});
+  candidates_.push_back({.shape = &shape, .plan = std::move(plan), .origin = std::move(origin)});
 }
 
-void Search::justify(const Candidate& candidate, Pull pull, Objective objective) {
+void Search::justify(Candidate& candidate, const Plan& from, Pull pull, Objective objective) {
   constexpr int rounds = 3;
-  const Justifier justifier(candidate.shape->pipeline);
-  keep(*candidate.shape, justifier.improve(candidate.plan, pull, objective, rounds),
-       candidate.origin + ", justified");
-  spend(candidate.plan.order, 1 + rounds);
+  Plan plan = Justifier(candidate.shape->pipeline).improve(from, pull, objective, rounds);
+  spend(plan.order, 1 + rounds);
+  keep(*candidate.shape, plan, noted(candidate.origin, "justified"));
+  if (better(plan, candidate.best, request_.objective)) candidate.best = std::move(plan);
 }
 
 void Search::try_catalog() {
@@ -231,7 +240,7 @@ void Search::try_blocks() {
       }
     std::vector<std::size_t> batch_of_blocks;
     for (std::size_t i = before; i < candidates_.size(); ++i) batch_of_blocks.push_back(i);
-    justify(batch_of_blocks, request_.objective, {Pull::fitting, Pull::safe});
+    justify(batch_of_blocks, From::found, request_.objective, {Pull::fitting, Pull::safe});
   }
 }
 
@@ -240,18 +249,21 @@ std::vector<std::size_t> Search::promising() const {
   std::vector<std::size_t> order(candidates_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-    return value(candidates_[a].plan) < value(candidates_[b].plan) * (1 - 1e-12);
+    return value(candidates_[a].best) < value(candidates_[b].best) * (1 - 1e-12);
   });
   order.resize(std::min(order.size(), batch));
   return order;
 }
 
-void Search::justify(const std::vector<std::size_t>& which, Objective objective,
+// Each as it was found, or as justified so far, which leads deeper but along one way.
+void Search::justify(const std::vector<std::size_t>& which, From from, Objective objective,
                      std::initializer_list<Pull> pulls) {
   for (const Pull pull : pulls)
     for (const std::size_t i : which) {
       if (!goes_on()) return;
-      justify(candidates_[i], pull, objective);
+      Candidate& candidate = candidates_[i];
+      justify(candidate, Plan(from == From::found ? candidate.plan : candidate.best), pull,
+              objective);
     }
 }
 
@@ -271,11 +283,13 @@ void Search::move_passes() {
     std::rotate(passes.begin() + to, passes.begin() + from, passes.begin() + from + 1);
     const Plan moved = Justifier(best_->shape->pipeline).plan(order);
     spend(order, 1);
-    const std::string suffix = ", local moves";
-    const bool named = best_->origin.ends_with(suffix);
-    if (moved.makespan < never)
-      justify({best_->shape, moved, named ? best_->origin : best_->origin + suffix}, Pull::eager,
-              request_.objective);
+    if (moved.makespan == never) continue;
+    Candidate candidate{.shape = best_->shape,
+                        .plan = {},
+                        .best = best_->plan,
+                        .origin = noted(best_->origin, "local moves")};
+    constexpr std::array pulls{Pull::fitting, Pull::safe, Pull::eager};
+    justify(candidate, moved, pulls[random() % pulls.size()], request_.objective);
   }
 }
 
@@ -285,9 +299,10 @@ SearchResult Search::run() {
   const auto all_pulls = {Pull::fitting, Pull::safe, Pull::eager};
   try_catalog();
   try_greedy();
-  justify(promising(), request_.objective, all_pulls);
+  justify(promising(), From::found, request_.objective, all_pulls);
   try_blocks();
-  justify(promising(), other, all_pulls);
+  justify(promising(), From::justified, other, all_pulls);
+  justify(promising(), From::justified, request_.objective, all_pulls);
   if (best_) move_passes();
   if (!best_)
     throw Error(
