@@ -35,7 +35,7 @@ Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint
     last = std::max(last, one.cell);
   }
   const auto blocks_a_microbatch = static_cast<std::uint32_t>((last - first) / block.interval + 1);
-  const std::uint32_t core_blocks = 3 * blocks_a_microbatch + 6;
+  const std::uint32_t core_blocks = 2 * blocks_a_microbatch + 4;
   const std::uint32_t all_blocks = microbatches / block.microbatches;
   const std::uint32_t rounds = all_blocks > core_blocks ? all_blocks - core_blocks : 0;
   Schedule schedule = through_all_steps(block, microbatches - rounds * block.microbatches);

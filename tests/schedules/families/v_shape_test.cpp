@@ -33,10 +33,12 @@ Figures figures(const std::string& name, std::uint32_t p, std::uint32_t m,
 
 TEST_CASE("V-Half idles 3p-7 half units, 3p-4 for odd p, with (p+2)/2 in flight", "[v-shape]") {
   for (std::uint32_t p = 3; p <= 16; ++p) {
-    const Figures v_half = figures("v-half", p, 4 * p);
-    CAPTURE(p);
-    CHECK(v_half.idle == Approx((3.0 * p - (p % 2 == 0 ? 7 : 4)) / 2));
-    CHECK(v_half.peak == Approx((p + 2) / 2));
+    for (const std::uint32_t m : {4 * p, 40 * p}) {
+      const Figures v_half = figures("v-half", p, m);
+      CAPTURE(p, m);
+      CHECK(v_half.idle == Approx((3.0 * p - (p % 2 == 0 ? 7 : 4)) / 2));
+      CHECK(v_half.peak == Approx((p + 2) / 2));
+    }
   }
 }
 
@@ -45,20 +47,24 @@ TEST_CASE("V-Half idles 3p-7 half units, 3p-4 for odd p, with (p+2)/2 in flight"
 TEST_CASE("V-Min idles 6p-1-6 floor((p+4)/3) half units, the least that its memory allows",
           "[v-shape]") {
   for (std::uint32_t p = 3; p <= 16; ++p) {
-    const Figures v_min = figures("v-min", p, 4 * p);
-    CAPTURE(p);
-    CHECK(v_min.idle == Approx((6.0 * p - 1 - 6 * ((p + 4) / 3)) / 2));
-    CHECK(v_min.peak == Approx((p + 4) / 3));
+    for (const std::uint32_t m : {4 * p, 40 * p}) {
+      const Figures v_min = figures("v-min", p, m);
+      CAPTURE(p, m);
+      CHECK(v_min.idle == Approx((6.0 * p - 1 - 6 * ((p + 4) / 3)) / 2));
+      CHECK(v_min.peak == Approx((p + 4) / 3));
+    }
   }
 }
 
 TEST_CASE("V-ZB has no span bubble and p in flight", "[v-shape]") {
   for (std::uint32_t p = 1; p <= 16; ++p) {
-    const Figures v_zb = figures("v-zb", p, 4 * p);
-    CAPTURE(p);
-    CHECK(v_zb.span_bubble == Approx(0).margin(1e-9));
-    CHECK(v_zb.idle == Approx((p - 1) / 2.0).margin(1e-9));
-    CHECK(v_zb.peak <= p);
+    for (const std::uint32_t m : {4 * p, 40 * p}) {
+      const Figures v_zb = figures("v-zb", p, m);
+      CAPTURE(p, m);
+      CHECK(v_zb.span_bubble == Approx(0).margin(1e-9));
+      CHECK(v_zb.idle == Approx((p - 1) / 2.0).margin(1e-9));
+      CHECK(v_zb.peak <= p);
+    }
   }
 }
 
@@ -66,7 +72,8 @@ TEST_CASE("1F1B-V meets its reference values", "[v-shape]") {
   const std::map<std::uint32_t, double> idle{{4, 7.5}, {5, 9},    {6, 11},
                                              {7, 15},  {8, 16.5}, {9, 18}};
   for (const auto& [p, expected] : idle)
-    CHECK(figures("1f1b-v", p, 4 * p).idle == Approx(expected));
+    for (const std::uint32_t m : {4 * p, 40 * p})
+      CHECK(figures("1f1b-v", p, m).idle == Approx(expected));
   for (std::uint32_t p = 2; p <= 16; ++p) {
     CAPTURE(p);
     const Figures v = figures("1f1b-v", p, 4 * p);

@@ -58,8 +58,8 @@ TEST_CASE("the search is never worse than a fixed schedule that fits, nor better
     return low + (high - low) * static_cast<double>(random() % 1000) / 1000;
   };
   for (int round = 0; round < 40; ++round) {
-    const std::uint32_t p = 2 + random() % 7;
-    const std::uint32_t m = p + random() % (2 * p);
+    const auto p = static_cast<std::uint32_t>(2 + random() % 7);
+    const auto m = static_cast<std::uint32_t>(p + random() % (2 * p));
     const std::array<double, 3> times{real(0.5, 2), real(0.5, 2), real(0.2, 2)};
     const double hop = round % 3 == 0 ? 0 : real(0, 0.3);
     const double memory = real(p / 3.0 + 1.5, 2.0 * p);
