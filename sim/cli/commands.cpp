@@ -12,7 +12,7 @@ std::span<const Command> commands() {
       Command{
           .name = "show", .help = "the same table and pictures from a trace", .run = show_command},
       Command{.name = "schedule",
-              .help = "list the schedules there are, or draw one",
+              .help = "list, draw, check and explain schedules, search for better ones",
               .run = schedule_command},
   };
   return table;

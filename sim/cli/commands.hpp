@@ -32,6 +32,6 @@ std::span<const Command> commands();
 
 int run_command(const Arguments& arguments);       // pipewright run
 int show_command(const Arguments& arguments);      // pipewright show
-int schedule_command(const Arguments& arguments);  // pipewright schedule list|show
+int schedule_command(const Arguments& arguments);  // pipewright schedule
 
 }  // namespace pipewright::cli

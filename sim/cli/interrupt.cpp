@@ -5,19 +5,21 @@
 namespace pipewright::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t raised = 0;
 
 }  // namespace
 
 void watch_for_interrupts() {
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) { raised = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
+bool interrupted() { return raised != 0; }
+
 void throw_if_interrupted() {
-  if (interrupted != 0) throw Interrupted();
+  if (interrupted()) throw Interrupted();
 }
 
 }  // namespace pipewright::cli

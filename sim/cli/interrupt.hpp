@@ -11,6 +11,7 @@ struct Interrupted : std::exception {
 
 // From here on the first SIGINT, SIGTERM or SIGHUP only raises a flag; the second ends the process.
 void watch_for_interrupts();
+bool interrupted();
 void throw_if_interrupted();
 
 }  // namespace pipewright::cli

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,17 +32,6 @@ constexpr std::array<std::pair<std::string_view, OutputKind>, 6> kinds{{
     {".csv", OutputKind::csv},
 }};
 
-void write_text(const std::filesystem::path& file, const std::string& text) {
-  trace::PartialFile partial(file);
-  std::ofstream stream(partial.temporary(), std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream)
-    throw std::runtime_error(
-        fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
-  partial.commit();
-}
-
 Output parse_output(const std::filesystem::path& file) {
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -63,6 +53,33 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) 
   std::vector<Output> outputs;
   for (const std::filesystem::path& file : files) outputs.push_back(parse_output(file));
   return outputs;
+}
+
+void check_files(std::span<const std::filesystem::path> read,
+                 std::span<const std::filesystem::path> written) {
+  using std::filesystem::path;
+  const auto whole = [](const path& file) { return std::filesystem::weakly_canonical(file); };
+  std::set<path> inputs;
+  for (const path& file : read) inputs.insert(whole(file));
+  std::set<path> taken;
+  for (const path& file : written) {
+    if (inputs.count(whole(file)) != 0)
+      throw UsageError(
+          fmt::format("{}: is read by this run and cannot be written too", file.string()));
+    if (!taken.insert(whole(file)).second)
+      throw UsageError(fmt::format("{}: would be written twice", file.string()));
+  }
+}
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  trace::PartialFile partial(file);
+  std::ofstream stream(partial.temporary(), std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream)
+    throw std::runtime_error(
+        fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
+  partial.commit();
 }
 
 bool needs_traces(std::span<const Output> outputs) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/summary.hpp"
@@ -19,6 +20,13 @@ struct Output {
 
 // Throws UsageError, which says what kinds there are, or what is wrong with the file's folder.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
+
+// Refuses to write over what is read, and two files of one name. Throws UsageError.
+void check_files(std::span<const std::filesystem::path> read,
+                 std::span<const std::filesystem::path> written);
+
+// The file appears once it is whole. Throws TraceError or std::runtime_error.
+void write_text(const std::filesystem::path& file, const std::string& text);
 
 // Pages and pictures are drawn from traces, the others from summaries.
 bool needs_traces(std::span<const Output> outputs);

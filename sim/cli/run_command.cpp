@@ -12,6 +12,7 @@
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/hosts.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
@@ -25,23 +26,6 @@ namespace pipewright::cli {
 namespace {
 
 using std::filesystem::path;
-
-cluster::Cluster open_cluster(const config::Scenario& scenario) {
-  return scenario.cluster ? cluster::Cluster::load(scenario.cluster->value)
-                          : cluster::Cluster::ideal(scenario.p2p_time);
-}
-
-std::vector<cluster::Host*> place(const config::Scenario& scenario,
-                                  const cluster::Cluster& cluster) {
-  std::vector<std::string> names;
-  for (const auto& host : scenario.placement) names.push_back(host.value);
-  try {
-    return cluster.place(names, scenario.devices.value);
-  } catch (const cluster::Error& error) {
-    if (scenario.placement.empty()) throw;
-    throw config::Error(config::locate(scenario.placement.front().origin, error.what()));
-  }
-}
 
 schedules::P2p p2p_mode(config::P2p mode) {
   switch (mode) {
@@ -85,20 +69,15 @@ std::string scenario_of(const config::Scenario& scenario, std::size_t index) {
   return config::to_yaml(tree);
 }
 
-// Refuses to write over what the run reads, and two files of one name.
-void check_files(const RunRequest& request, const std::vector<path>& written) {
-  const auto whole = [](const path& file) { return std::filesystem::weakly_canonical(file); };
-  std::set<path> read;
-  if (request.file) read.insert(whole(*request.file));
-  if (request.scenario.cluster) read.insert(whole(request.scenario.cluster->value));
-  std::set<path> taken;
-  for (const path& file : written) {
-    if (read.count(whole(file)) != 0)
-      throw UsageError(
-          fmt::format("{}: is read by this run and cannot be written too", file.string()));
-    if (!taken.insert(whole(file)).second)
-      throw UsageError(fmt::format("{}: would be written twice", file.string()));
-  }
+// All files that the run reads.
+std::vector<path> files_read(const RunRequest& request) {
+  std::vector<path> read;
+  if (request.file) read.push_back(*request.file);
+  if (request.scenario.cluster) read.push_back(request.scenario.cluster->value);
+  for (const config::ScheduleSpec& spec : request.scenario.schedules)
+    if (config::schedule_source(spec.name) != config::ScheduleSource::catalog)
+      read.emplace_back(spec.name);
+  return read;
 }
 
 struct Results {
@@ -119,7 +98,8 @@ Results run_all(const RunRequest& request, const std::vector<workload::Plan>& pl
     const workload::Plan& plan = plans[i];
     analysis::SummarySink summary;
     trace::TraceCollector collector;
-    Progress progress(label(plan.schedule), plan.schedule.size(), !request.quiet && !request.json);
+    PassProgress progress(label(plan.schedule), plan.schedule.size(),
+                          !request.quiet && !request.json);
     std::unique_ptr<trace::TraceWriter> writer;
     std::vector<trace::Sink*> sinks{&progress, &summary};
     if (collect) sinks.push_back(&collector);
@@ -163,7 +143,7 @@ int run_command(const Arguments& arguments) {
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = named;
   written.insert(written.end(), traces.begin(), traces.end());
-  check_files(*request, written);
+  check_files(files_read(*request), written);
 
   const Results results = run_all(*request, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);

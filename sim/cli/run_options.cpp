@@ -2,46 +2,34 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "schedules/catalog.hpp"
-#include "sim/cli/options.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/cli/scenario_options.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-// Options that put their words under a key of the scenario.
-struct KeyOption {
-  const char* option;  // long name, and short name after a comma
+// Options that put a number under a key of the schedules that take it.
+struct SizeOption {
+  const char* name;
   const char* key;
   const char* help;
-  bool is_list = false;
+  bool schedules::Entry::*takes;
 };
-constexpr std::array key_options{
-    KeyOption{"num-stages,s", "devices", "devices of the pipeline"},
-    KeyOption{"num-batches,b", "microbatches", "microbatches of an iteration"},
-    KeyOption{"iterations", "iterations", "iterations, one after the other (1)"},
-    KeyOption{"forward-times,f", "forward_times",
-              "time of F: one, one per device, or one per stage", true},
-    KeyOption{"backward-times", "backward_times", "time of B, the full backward", true},
-    KeyOption{"input-grad-times", "input_grad_times", "or time of I, the input gradient,", true},
-    KeyOption{"weight-grad-times", "weight_grad_times", "and of W, the weight gradient", true},
-    KeyOption{"overlap", "overlap", "a fused F and B take this part of their sum (1),"},
-    KeyOption{"fused-times", "fused_times", "or this time of their own", true},
-    KeyOption{"p2p-time", "p2p_time", "time of a hop without a cluster (0)"},
-    KeyOption{"cluster", "cluster", "SimGrid platform file (XML) of the cluster"},
-    KeyOption{"p2p", "p2p", "point to point: eager (default), rendezvous or blocking"},
-    KeyOption{"engine", "engine", "simgrid (default), or timing: no contention, no SimGrid"},
-    KeyOption{"trace", "trace", "write the trace to this HDF5 file"},
+constexpr std::array size_options{
+    SizeOption{"chunks", "chunks", "stages per device, for schedules that take chunks",
+               &schedules::Entry::takes_chunks},
+    SizeOption{"group-size", "group_size",
+               "microbatches that pass a chunk before the next chunk's turn",
+               &schedules::Entry::takes_group_size},
+    SizeOption{"slices", "slices", "of a microbatch along the sequence",
+               &schedules::Entry::takes_slices},
+    SizeOption{"recompute", "recompute",
+               "chunks of a device whose forward is run again before its backward",
+               &schedules::Entry::takes_recompute},
 };
-
-std::string long_name(const KeyOption& option) {
-  const std::string name = option.option;
-  return name.substr(0, name.find(','));
-}
 
 po::options_description visible_options() {
   po::options_description options("options", 100);
@@ -50,14 +38,9 @@ po::options_description visible_options() {
   };
   auto add = options.add_options();
   add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
-  add("chunks", words("V"), "stages per device, for schedules that take chunks");
-  add("group-size", words("G"), "microbatches that pass a chunk before the next chunk's turn");
-  for (const KeyOption& option : key_options)
-    add(option.option, words(option.is_list ? "X.." : "X"), option.help);
+  for (const SizeOption& option : size_options) add(option.name, words("N"), option.help);
+  add_scenario_options(options, {OptionKind::pipeline, OptionKind::whole, OptionKind::run});
   add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
-  add("config,c", words("FILE"), "the scenario, as the first argument is");
-  add("set", words("KEY=VALUE..")->composing(),
-      "set any key of the scenario, as in schedule.chunks=4");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -82,21 +65,14 @@ void print_help() {
     fmt::print("  {:<36} {}\n", key.name, key.info.help);
 }
 
-bool takes_chunks(const std::string& name) {
-  const auto catalog = schedules::catalog();
-  return std::any_of(catalog.begin(), catalog.end(), [&](const schedules::Entry& entry) {
-    return entry.name == name && entry.takes_chunks;
+bool takes(const std::string& name, bool schedules::Entry::*flag) {
+  return std::ranges::any_of(schedules::catalog(), [&](const schedules::Entry& entry) {
+    return entry.name == name && entry.*flag;
   });
 }
 
-const std::string& single(const std::vector<std::string>& words, const std::string& flag) {
-  if (words.size() != 1)
-    throw UsageError(fmt::format("{} takes one value, not {}", flag, words.size()));
-  return words.front();
-}
-
-// --schedule replaces the scenario's; --chunks and --group-size go to those of several schedules
-// that take them, and to a single one whatever it is, which then may refuse.
+// --schedule replaces the scenario's; --chunks and the like go to those of several schedules that
+// take them, and to a single one whatever it is, which then may refuse.
 void set_schedules(config::Value& root, const po::variables_map& given) {
   const std::vector<std::string> names = values(given, "schedule");
   const config::Origin origin{.source = "--schedule"};
@@ -109,30 +85,19 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     }
     config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
   }
-  for (const auto& [option, key] : {std::pair{"chunks", "schedule{}.chunks"},
-                                    std::pair{"group-size", "schedule{}.group_size"}}) {
-    const std::vector<std::string> words = values(given, option);
+  for (const SizeOption& option : size_options) {
+    const std::vector<std::string> words = values(given, option.name);
     if (words.empty()) continue;
-    const std::string flag = std::string("--") + option;
+    const std::string flag = std::string("--") + option.name;
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
-      config::set_key(root, fmt::format(fmt::runtime(key), ""), value);
+      config::set_key(root, fmt::format("schedule.{}", option.key), value);
       continue;
     }
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (takes_chunks(names[i]))
-        config::set_key(root, fmt::format(fmt::runtime(key), fmt::format(".{}", i)), value);
+      if (takes(names[i], option.takes))
+        config::set_key(root, fmt::format("schedule.{}.{}", i, option.key), value);
   }
-}
-
-std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
-  std::vector<std::string> files = values(given, "scenario");
-  for (const std::string& file : values(given, "config")) files.push_back(file);
-  if (files.empty()) return std::nullopt;
-  if (files.size() > 1)
-    throw UsageError(
-        fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
-  return files.front();
 }
 
 }  // namespace
@@ -145,28 +110,13 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
     print_help();
     return std::nullopt;
   }
-  const std::optional<std::filesystem::path> file = scenario_file(given);
-  config::Value root = file ? config::read_yaml_file(file->string()) : config::empty_scenario();
-  const auto set = [&](const std::string& option, const char* key, bool is_list) {
-    const std::vector<std::string> words = values(given, option);
-    if (words.empty()) return;
-    const config::Origin origin{.source = "--" + option};
-    config::set_key(root, key,
-                    is_list ? config::make_list(words, origin)
-                            : config::make_text(single(words, origin.source), origin));
-  };
-  for (const KeyOption& option : key_options) set(long_name(option), option.key, option.is_list);
-  set("output", "output", true);
-  set_schedules(root, given);
-  for (const std::string& word : values(given, "set")) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos)
-      throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word));
-    const std::string key = word.substr(0, equals);
-    config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
-  }
+  const config::Value root = scenario_tree(given, [&](config::Value& tree) {
+    if (const std::vector<std::string> files = values(given, "output"); !files.empty())
+      config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
+    set_schedules(tree, given);
+  });
   return RunRequest{.scenario = config::read_scenario(root),
-                    .file = file,
+                    .file = scenario_file(given),
                     .json = given.count("json") != 0,
                     .quiet = given.count("quiet") != 0};
 }

@@ -86,10 +86,11 @@ constexpr std::array table{
                 [](const Field& f, Scenario& s) {
                   s.iterations = {read_count(f, "2"), f.value.origin};
                 }},
-    ScenarioKey{{.name = "schedule",
-                 .flag = "--schedule",
-                 .help = "a name, {name, chunks, group_size}, or a list of those (1f1b)"},
-                [](const Field& f, Scenario& s) { s.schedules = read_schedules(f); }},
+    ScenarioKey{
+        {.name = "schedule",
+         .flag = "--schedule",
+         .help = "a name, a .csv or .yaml file, {name, chunks, group_size}, or a list (1f1b)"},
+        [](const Field& f, Scenario& s) { s.schedules = read_schedules(f); }},
     ScenarioKey{{.name = "forward_times",
                  .flag = "-f/--forward-times",
                  .help = "time of F: one, one per device, or one per stage",
@@ -218,6 +219,8 @@ Value canonical(const Value& root, const Scenario& scenario) {
     cluster->text = scenario.cluster->value.string();
     cluster->origin.folder.clear();
   }
+  if (Value* const schedule = find(tree, "schedule"))
+    resolve_schedules(*schedule, scenario.schedules);
   return tree;
 }
 

@@ -1,6 +1,10 @@
 #include "sim/config/schedule_spec.hpp"
 
 #include <array>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
 
 namespace pipewright::config {
 namespace {
@@ -8,13 +12,31 @@ namespace {
 constexpr std::string_view allowed =
     "a name, a map, or a list of those, such as 1f1b or {name: interleaved-1f1b, chunks: 2}";
 
+// A path is taken from the folder of the scenario.
+std::string read_name(const Field& field, std::string_view what) {
+  const std::string& text = read_text(field, what);
+  if (schedule_source(text) == ScheduleSource::catalog) return text;
+  const std::filesystem::path path =
+      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  if (folder || !std::filesystem::exists(path, ignored))
+    throw Error(
+        fmt::format("{} is {}, and {} is {}; allowed: a schedule's name, or the path of a "
+                    "schedule file, from the folder of the scenario or, on a command "
+                    "line, the current one",
+                    subject(field), in_quotes(text), in_quotes(path.string()),
+                    folder ? "a folder" : "no file"));
+  return path.string();
+}
+
 constexpr std::array table{
     Key<ScheduleSpec>{{.name = "name",
                        .flag = "--schedule",
                        .help = "which schedule, such as interleaved-1f1b",
                        .required = true},
                       [](const Field& field, ScheduleSpec& spec) {
-                        spec.name = read_text(field, "a name such as interleaved-1f1b");
+                        spec.name = read_name(field, "a name such as interleaved-1f1b");
                         spec.origin = field.value.origin;
                       }},
     Key<ScheduleSpec>{{.name = "chunks", .flag = "--chunks", .help = "stages on each device"},
@@ -39,6 +61,12 @@ constexpr std::array table{
 
 }  // namespace
 
+ScheduleSource schedule_source(std::string_view name) {
+  if (name.ends_with(".csv")) return ScheduleSource::torch_file;
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) return ScheduleSource::building_block;
+  return ScheduleSource::catalog;
+}
+
 std::vector<ScheduleSpec> read_schedules(const Field& field) {
   std::vector<ScheduleSpec> schedules;
   for (const Field& item : items(field, allowed)) {
@@ -46,12 +74,22 @@ std::vector<ScheduleSpec> read_schedules(const Field& field) {
     if (item.value.kind == Value::Kind::map) {
       read_keys<ScheduleSpec>(item, table, spec);
     } else {
-      spec.name = read_text(item, allowed);
+      spec.name = read_name(item, allowed);
       spec.origin = item.value.origin;
     }
     schedules.push_back(std::move(spec));
   }
   return schedules;
+}
+
+void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs) {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (schedule_source(specs[i].name) == ScheduleSource::catalog) continue;
+    Value& item = schedules.kind == Value::Kind::list ? schedules.items.at(i) : schedules;
+    Value& name = item.kind == Value::Kind::map ? *find(item, "name") : item;
+    name.text = specs[i].name;
+    name.origin.folder.clear();
+  }
 }
 
 std::vector<KeyInfo> schedule_keys() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/fields.hpp"
@@ -10,7 +11,7 @@
 
 namespace pipewright::config {
 
-// A schedule as asked for. Whether the name exists, and what it takes, the catalog knows.
+// A schedule as asked for. Whether a name exists, and what it takes, the catalog knows.
 struct ScheduleSpec {
   std::string name;
   std::optional<Located<std::uint32_t>> chunks;
@@ -20,8 +21,19 @@ struct ScheduleSpec {
   Origin origin;
 };
 
-// A name, a map, or a list of those.
+// What a schedule's name is, by how it ends.
+enum class ScheduleSource : std::uint8_t {
+  catalog,
+  torch_file,      // .csv: a schedule of PyTorch
+  building_block,  // .yaml, .yml
+};
+ScheduleSource schedule_source(std::string_view name);
+
+// A name, a map, or a list of those. Names of files become paths from the current folder.
 std::vector<ScheduleSpec> read_schedules(const Field& field);
+
+// Puts those paths into what was read, so that it says the same wherever it stands.
+void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs);
 
 std::vector<KeyInfo> schedule_keys();
 

@@ -29,7 +29,9 @@ void Device::run(const Network& network) {
     }
 
     const schedules::Pass partner = at_.following();
+    at_partner_ = true;
     schedules::PassSpan other = wait_for_input(partner, std::max(now_, span.ready), network);
+    at_partner_ = false;
     span.start = other.start = std::max(span.start, other.ready);
     span.end = other.end = span.start + job_.costs.times(pass, partner);
     sg4::this_actor::sleep_until(epoch_ + span.end);
@@ -70,7 +72,7 @@ schedules::PassSpan Device::wait_for_input(const schedules::Pass& pass, double n
 
 std::optional<schedules::Pass> Device::stands_at() const {
   if (at_.done()) return std::nullopt;
-  return at_.pass();
+  return at_partner_ ? at_.following() : at_.pass();
 }
 
 }  // namespace pipewright::execution

@@ -30,7 +30,8 @@ class Device {
   trace::Sink& sink_;
   Recorder recorder_;
   schedules::PassCursor at_;
-  double now_ = 0;  // this device's time, exact where SimGrid's clock has rounded
+  bool at_partner_ = false;  // waits for the input of the second of a fused pair
+  double now_ = 0;           // this device's time, exact where SimGrid's clock has rounded
 };
 
 }  // namespace pipewright::execution

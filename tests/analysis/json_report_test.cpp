@@ -41,6 +41,18 @@ TEST_CASE("one run is an object with these keys", "[report]") {
                        {"memory_capacity_bytes", nullptr}});
 }
 
+TEST_CASE("what a caller adds stands beside a run's own figures", "[report]") {
+  const std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
+  const std::vector<analysis::JsonFields> more{{{"gap", 0.5}, {"origin", std::string("a \"b\"")}},
+                                               {{"interrupted", true}}};
+  const Json json = Json::parse(json_summary(runs, more));
+  CHECK(json.at(0).at("gap") == 0.5);
+  CHECK(json.at(0).at("origin") == "a \"b\"");
+  CHECK(json.at(1).at("interrupted") == true);
+  CHECK(!json.at(1).contains("gap"));
+  CHECK(json.at(1).at("makespan_s") == 10.0);
+}
+
 TEST_CASE("several runs are an array, in their order", "[report]") {
   std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
   runs[1].run.schedule = "gpipe";

@@ -140,6 +140,8 @@ TEST_CASE("several schedules are compared in one table, with a trace each", "[ru
   REQUIRE(both.is_array());
   CHECK(both[0]["chunks"] == 1);
   CHECK(both[1]["chunks"] == 2);
+  const json sliced = summary(place, quick + "--schedule 1f1b seq1f1b --slices 4");
+  CHECK(sliced[0]["devices"][0]["passes"].get<int>() * 4 == sliced[1]["devices"][0]["passes"]);
 }
 
 TEST_CASE("options stand over the scenario, and --set reaches every key", "[run]") {
@@ -273,7 +275,10 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted one
 
 TEST_CASE("help is by example and goes to standard output", "[run]") {
   const tests::Workplace place;
-  for (const std::string words : {"--help", "run --help", "show --help", "schedule --help"}) {
+  for (const std::string words :
+       {"--help", "run --help", "show --help", "schedule --help", "schedule list --help",
+        "schedule show --help", "schedule check --help", "schedule explain --help",
+        "schedule search --help", "schedule frontier --help"}) {
     const tests::Ran ran = place.run(words);
     CHECK(ran.status == 0);
     CHECK(ran.err.empty());

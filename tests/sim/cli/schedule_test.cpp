@@ -12,6 +12,19 @@ TEST_CASE("schedule list names every schedule of the catalog", "[cli]") {
     CHECK_THAT(ran.out, Catch::Contains(std::string(entry.name) + " "));
 }
 
+TEST_CASE("schedule list with sizes says what each schedule comes to", "[cli]") {
+  const tests::Workplace place;
+  const std::string text = place.run("schedule list -s 4 -b 16").out;
+  for (const char* row : {"\nzb-h1 ", "\nv-half ", "  5.9  ", " 2.50 "})
+    CHECK_THAT(text, Catch::Contains(row));
+  const std::string markdown = place.run("schedule list -s 3 -b 16 --markdown").out;
+  CHECK_THAT(markdown, Catch::Contains("| 1f1b | 11.1 | 6.00 | 1..3 |") &&
+                           Catch::Contains("| dualpipe | - | - | - |") &&
+                           Catch::Contains("- dualpipe: devices and microbatches must be even"));
+  CHECK_THAT(place.run("schedule list -s 4 -b 16 -f 2").out, !Catch::Contains("F = I = W"));
+  CHECK(place.run("schedule list -s 4").status == 2);
+}
+
 TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("schedule show 1f1b -s 3 -b 3").out,
@@ -32,9 +45,47 @@ TEST_CASE("schedule refuses what it does not know", "[cli]") {
   };
   CHECK_THAT(error("schedule show 9f9b"), Catch::Contains("no schedule is called '9f9b'"));
   CHECK_THAT(error("schedule show"), Catch::Contains("one schedule's name"));
-  CHECK_THAT(error("schedule draw"), Catch::Contains("'list' or 'show', not 'draw'"));
-  CHECK_THAT(error("schedule show 1f1b --format pdf"), Catch::Contains("there are text and csv"));
+  CHECK_THAT(error("schedule draw"), Catch::Contains("not 'draw'"));
+  CHECK_THAT(error("schedule show 1f1b --format pdf"),
+             Catch::Contains("there are text, csv and comms"));
   CHECK_THAT(error("schedule show 1f1b -s x"), Catch::Contains("--num-stages"));
   CHECK_THAT(error("schedule show 1f1b -s -3"), Catch::Contains("-3"));
   CHECK_THAT(error("schedule show 1f1b-2bw --format csv"), Catch::Contains("weight version"));
+}
+
+TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
+  const tests::Workplace place;
+  place.write("mine.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}, I0: {}}\n");
+  for (const std::string words : {"v-half", "mine.yaml"}) {
+    const tests::Ran ran = place.run("schedule explain -s 3 -b 6 " + words);
+    CHECK(ran.status == 0);
+    for (const char* step : {"1. the block", "2. repeated", "3. squeezed", "4. reordered"})
+      CHECK_THAT(ran.out, Catch::Contains(step));
+  }
+  CHECK_THAT(place.run("schedule show mine.yaml -s 3 -b 6").out,
+             Catch::StartsWith("mine.yaml: 3 devices x 6 microbatches, 2 chunks a device"));
+  place.write("still.yaml",
+              "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}\n"
+              "reorder: false\n");
+  const tests::Ran still = place.run("schedule explain still.yaml");
+  CHECK_THAT(still.out, Catch::Contains("3. squeezed") && !Catch::Contains("4. reordered"));
+}
+
+TEST_CASE("schedule explain says what it cannot explain", "[cli]") {
+  const tests::Workplace place;
+  const auto error = [&](const std::string& words) {
+    const tests::Ran ran = place.run("schedule explain " + words);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    return ran.err;
+  };
+  CHECK_THAT(error("gpipe"), Catch::Contains("gpipe follows a rule") && Catch::Contains("v-half"));
+  CHECK_THAT(error("9f9b"), Catch::Contains("no schedule is called '9f9b'"));
+  CHECK_THAT(error(""), Catch::Contains("one schedule's name"));
+  CHECK_THAT(error("v-half -s 0"), Catch::Contains("--num-stages"));
+  CHECK_THAT(error("none.yaml"), Catch::Contains("none.yaml: cannot be read"));
+  CHECK_THAT(error("some.csv"), Catch::Contains("no building block"));
+  place.write("bad.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}}\n");
+  CHECK_THAT(error("bad.yaml"),
+             Catch::Contains("bad.yaml:3:8: cells: there is neither B nor I of chunk 0"));
 }

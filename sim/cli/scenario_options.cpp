@@ -1,0 +1,105 @@
+#include "sim/cli/scenario_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/yaml.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// An option that puts its words under a key of the scenario.
+struct KeyOption {
+  OptionKind kind;
+  const char* option;  // long name, and short name after a comma
+  const char* key;
+  const char* help;
+  bool is_list = false;
+};
+constexpr auto pipeline = OptionKind::pipeline;
+constexpr auto whole = OptionKind::whole;
+constexpr auto run = OptionKind::run;
+constexpr std::array key_options{
+    KeyOption{pipeline, "num-stages,s", "devices", "devices of the pipeline"},
+    KeyOption{pipeline, "num-batches,b", "microbatches", "microbatches of an iteration"},
+    KeyOption{run, "iterations", "iterations", "iterations, one after the other (1)"},
+    KeyOption{pipeline, "forward-times,f", "forward_times",
+              "time of F: one, one per device, or one per stage", true},
+    KeyOption{whole, "backward-times", "backward_times",
+              "or time of B, the full backward, where nothing is split", true},
+    KeyOption{pipeline, "input-grad-times", "input_grad_times",
+              "time of I, the input gradient, likewise", true},
+    KeyOption{pipeline, "weight-grad-times", "weight_grad_times", "time of W, the weight gradient",
+              true},
+    KeyOption{whole, "overlap", "overlap", "a fused F and B take this part of their sum (1),"},
+    KeyOption{whole, "fused-times", "fused_times", "or this time of their own", true},
+    KeyOption{pipeline, "p2p-time", "p2p_time", "time of a hop without a cluster (0)"},
+    KeyOption{pipeline, "cluster", "cluster", "SimGrid platform file (XML) of the cluster"},
+    KeyOption{run, "p2p", "p2p", "point to point: eager (default), rendezvous or blocking"},
+    KeyOption{run, "engine", "engine", "simgrid (default), or timing: no contention, no SimGrid"},
+    KeyOption{run, "trace", "trace", "write the trace to this HDF5 file"},
+};
+
+std::string long_name(const KeyOption& option) {
+  const std::string name = option.option;
+  return name.substr(0, name.find(','));
+}
+
+}  // namespace
+
+void add_scenario_options(po::options_description& options, const std::vector<OptionKind>& kinds) {
+  const auto words = [](const char* name) {
+    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
+  };
+  auto add = options.add_options();
+  for (const KeyOption& option : key_options)
+    if (std::ranges::find(kinds, option.kind) != kinds.end())
+      add(option.option, words(option.is_list ? "X.." : "X"), option.help);
+  add("config,c", words("FILE"), "the scenario, as the first argument is");
+  add("set", words("KEY=VALUE..")->composing(),
+      "set any key of the scenario, as in activation.per_microbatch='2 GiB'");
+}
+
+const std::string& single(const std::vector<std::string>& words, const std::string& flag) {
+  if (words.size() != 1)
+    throw UsageError(fmt::format("{} takes one value, not {}", flag, words.size()));
+  return words.front();
+}
+
+std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
+  std::vector<std::string> files = values(given, "scenario");
+  for (const std::string& file : values(given, "config")) files.push_back(file);
+  if (files.empty()) return std::nullopt;
+  if (files.size() > 1)
+    throw UsageError(
+        fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
+  return files.front();
+}
+
+config::Value scenario_tree(const po::variables_map& given,
+                            const std::function<void(config::Value&)>& between) {
+  const std::optional<std::filesystem::path> file = scenario_file(given);
+  config::Value root = file ? config::read_yaml_file(file->string()) : config::empty_scenario();
+  for (const KeyOption& option : key_options) {
+    const std::vector<std::string> words = values(given, long_name(option));
+    if (words.empty()) continue;
+    const config::Origin origin{.source = "--" + long_name(option)};
+    config::set_key(root, option.key,
+                    option.is_list ? config::make_list(words, origin)
+                                   : config::make_text(single(words, origin.source), origin));
+  }
+  if (between) between(root);
+  for (const std::string& word : values(given, "set")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word));
+    const std::string key = word.substr(0, equals);
+    config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
+  }
+  return root;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/summary.hpp"
+#include "schedules/catalog.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/workload/plan.hpp"
+
+namespace pipewright::cli {
+
+// One iteration of a scenario where nothing contends, to compare schedules by: on the ideal
+// network, with the timing engine. What the scenario says of a cluster becomes the time of a hop:
+// that of the boundary tensor between the neighbours that are farthest apart.
+class Uncontended {
+ public:
+  explicit Uncontended(config::Scenario scenario);
+
+  const config::Scenario& scenario() const { return scenario_; }  // its p2p_time is the hop
+  analysis::Summary summary(const workload::Plan& plan) const;
+  trace::Trace trace(const workload::Plan& plan) const;
+
+ private:
+  void run(const workload::Plan& plan, trace::Sink& sink) const;
+
+  config::Scenario scenario_;
+  cluster::Cluster network_;
+  std::vector<cluster::Host*> hosts_;
+};
+
+std::string sizes(const config::Scenario& scenario);  // "8 devices x 32 microbatches"
+
+// One schedule of the catalog under a scenario, with the parameters that are its defaults.
+struct CatalogRun {
+  const schedules::Entry* entry = nullptr;
+  bool is_searched = false;  // of the kind that the search looks at
+  std::string why_not;       // not empty: it cannot do these sizes, or not with these times
+  analysis::Summary summary;
+};
+std::vector<CatalogRun> run_catalog(const Uncontended& uncontended);
+std::vector<CatalogRun> searched(std::vector<CatalogRun> runs);  // those that the search looks at
+
+}  // namespace pipewright::cli

@@ -1,0 +1,264 @@
+#include "sim/config/building_block.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "sim/config/keys.hpp"
+#include "sim/config/yaml.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::int64_t most_cells = 1'000'000;  // what a cell or a step may be
+constexpr std::uint32_t most_of_interval = 4096;
+constexpr std::uint32_t most_devices = 16384;
+
+std::int64_t read_whole(const Field& field, std::int64_t least, std::int64_t most) {
+  const std::string allowed = fmt::format("a whole number from {} to {}", least, most);
+  const std::string& text = read_text(field, allowed);
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc{} || rest != end || number < least || number > most)
+    throw wrong(field, allowed);
+  return number;
+}
+
+std::uint32_t read_unsigned(const Field& field, std::uint32_t least, std::uint32_t most) {
+  return static_cast<std::uint32_t>(read_whole(field, least, most));
+}
+
+std::int64_t read_cell(const Field& field) { return read_whole(field, -most_cells, most_cells); }
+
+std::string name_of(const BlockLeg& leg) { return fmt::format("{}{}", leg.kind, leg.chunk); }
+
+constexpr std::string_view placement_allowed =
+    "looped, v, or the device of every stage, such as [0, 1, 1, 0]";
+
+void read_placement(const Field& field, BuildingBlock& block) {
+  block.placement_origin = field.value.origin;
+  if (field.value.kind != Value::Kind::list) {
+    constexpr std::array<std::string_view, 2> shapes{"looped", "v"};
+    if (field.value.kind != Value::Kind::text) throw wrong(field, placement_allowed);
+    block.placement = static_cast<BuildingBlock::Placement>(read_choice(field, shapes));
+    return;
+  }
+  block.placement = BuildingBlock::Placement::listed;
+  for (const Field& item : items(field, placement_allowed))
+    block.device_of_stage.push_back(read_unsigned(item, 0, most_devices - 1));
+}
+
+constexpr std::array leg_table{
+    Key<BlockLeg>{{.name = "at", .help = "the cell of its first pass"},
+                  [](const Field& field, BlockLeg& leg) { leg.at = read_cell(field); }},
+    Key<BlockLeg>{
+        {.name = "gap", .help = "cells between it and the pass that it needs"},
+        [](const Field& field, BlockLeg& leg) { leg.gap = read_whole(field, 0, most_cells); }},
+    Key<BlockLeg>{{.name = "step", .help = "cells from one of its passes to the next"},
+                  [](const Field& field, BlockLeg& leg) { leg.step = read_cell(field); }},
+};
+
+constexpr std::string_view leg_allowed =
+    "a list of cells, one per device, or a map with keys of at, gap and step, such as {gap: 1, "
+    "step: 2}";
+
+BlockLeg read_leg(const Field& field, BlockLeg leg) {
+  leg.origin = field.value.origin;
+  if (field.value.kind == Value::Kind::list) {
+    for (const Field& item : items(field, leg_allowed)) leg.cells.push_back(read_cell(item));
+    return leg;
+  }
+  if (field.value.kind != Value::Kind::map) throw wrong(field, leg_allowed);
+  read_keys<BlockLeg>(field, leg_table, leg);
+  if (leg.at && leg.gap)
+    throw Error(
+        fmt::format("{} has both at and gap; give where it starts by one of them", subject(field)));
+  const bool stays = leg.kind == 'W' || leg.kind == 'R';
+  if (stays && (leg.at || leg.step))
+    throw Error(
+        fmt::format("{}: {} goes from device to device with its I or B; allowed: a list of "
+                    "cells, one per device, or gap",
+                    subject(field), leg.kind));
+  return leg;
+}
+
+// "I1": the kind of pass and the chunk.
+BlockLeg read_leg_name(const Entry& entry) {
+  const std::string_view name = entry.key;
+  std::uint32_t chunk = 0;
+  const auto [rest, code] = std::from_chars(name.data() + std::min<std::size_t>(1, name.size()),
+                                            name.data() + name.size(), chunk);
+  if (name.empty() || block_pass_kinds.find(name.front()) == std::string_view::npos ||
+      code != std::errc{} || rest != name.data() + name.size())
+    throw Error(locate(entry.origin,
+                       fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
+                                   "as F0 or I1",
+                                   in_quotes(name))));
+  return {.kind = name.front(), .chunk = chunk, .cells = {}, .origin = entry.origin};
+}
+
+void read_legs(const Field& field, BuildingBlock& block) {
+  constexpr std::string_view allowed = "a map from passes to cells, such as F0: {at: 0, step: 1}";
+  block.legs_origin = field.value.origin;
+  if (field.value.kind != Value::Kind::map || field.value.entries.empty())
+    throw wrong(field, allowed);
+  std::set<std::pair<char, std::uint32_t>> seen;
+  for (const Entry& entry : field.value.entries) {
+    BlockLeg leg = read_leg_name(entry);
+    if (!seen.insert({leg.kind, leg.chunk}).second)
+      throw Error(locate(entry.origin, fmt::format("{} is given twice", in_quotes(entry.key))));
+    const Field of_pass{entry.value, fmt::format("{}.{}", field.name, shown(entry.key))};
+    const bool per_microbatch = entry.value.kind == Value::Kind::list &&
+                                !entry.value.items.empty() &&
+                                entry.value.items.front().kind != Value::Kind::text;
+    if (!per_microbatch) {
+      block.legs.push_back(read_leg(of_pass, leg));
+      continue;
+    }
+    for (const Field& item : items(of_pass, leg_allowed)) {
+      block.legs.push_back(read_leg(item, leg));
+      ++leg.microbatch;
+    }
+  }
+}
+
+void read_lengths(const Field& field, BuildingBlock& block) {
+  constexpr std::string_view allowed =
+      "a map from kinds of pass to cells, such as {F: 1, I: 1, W: 1, B: 2, R: 1}";
+  if (field.value.kind != Value::Kind::map) throw wrong(field, allowed);
+  for (const Entry& entry : field.value.entries) {
+    const std::size_t kind =
+        entry.key.size() == 1 ? block_pass_kinds.find(entry.key.front()) : std::string_view::npos;
+    if (kind == std::string_view::npos)
+      throw Error(locate(entry.origin, fmt::format("{} is no kind of pass; allowed: {}",
+                                                   in_quotes(entry.key), allowed)));
+    block.lengths[kind] =
+        read_unsigned({entry.value, field.name + "." + entry.key}, 1, most_of_interval);
+  }
+}
+
+bool read_flag(const Field& field) {
+  constexpr std::array<std::string_view, 2> flags{"false", "true"};
+  return read_choice(field, flags) == 1;
+}
+
+struct Draft {
+  BuildingBlock block;
+  std::optional<Located<std::uint32_t>> chunks;
+};
+
+constexpr std::array table{
+    Key<Draft>{{.name = "placement",
+                .help = "which device holds which stage: looped, v, or a list of devices",
+                .required = true},
+               [](const Field& field, Draft& draft) { read_placement(field, draft.block); }},
+    Key<Draft>{{.name = "chunks", .help = "stages on each device"},
+               [](const Field& field, Draft& draft) {
+                 draft.chunks = {read_unsigned(field, 1, most_of_interval), field.value.origin};
+               }},
+    Key<Draft>{{.name = "interval",
+                .help = "cells from one block to the next, such as 6",
+                .required = true},
+               [](const Field& field, Draft& draft) {
+                 draft.block.interval = read_unsigned(field, 1, most_of_interval);
+               }},
+    Key<Draft>{{.name = "microbatches", .help = "how many a block holds"},
+               [](const Field& field, Draft& draft) {
+                 draft.block.microbatches = read_unsigned(field, 1, most_of_interval);
+               }},
+    Key<Draft>{{.name = "lengths", .help = "cells that each kind of pass takes"},
+               [](const Field& field, Draft& draft) { read_lengths(field, draft.block); }},
+    Key<Draft>{{.name = "cells", .help = "where the passes of a block stand", .required = true},
+               [](const Field& field, Draft& draft) { read_legs(field, draft.block); }},
+    Key<Draft>{{.name = "memory", .help = "that reordering may use, in whole-device microbatches"},
+               [](const Field& field, Draft& draft) {
+                 draft.block.memory = {read_positive_number(field, "a number of microbatches"),
+                                       field.value.origin};
+               }},
+    Key<Draft>{{.name = "reorder", .help = "whether warm-up and cool-down are filled up"},
+               [](const Field& field, Draft& draft) { draft.block.reorder = read_flag(field); }},
+};
+
+// A V has two chunks; a list has as many as it names each device.
+std::uint32_t chunks_of(const Draft& draft) {
+  const BuildingBlock& block = draft.block;
+  if (block.placement == BuildingBlock::Placement::looped)
+    return draft.chunks ? draft.chunks->value : 1;
+  std::uint32_t chunks = 2;
+  if (block.placement == BuildingBlock::Placement::listed) {
+    std::vector<std::uint32_t> stages(1 + std::ranges::max(block.device_of_stage), 0);
+    for (const std::uint32_t device : block.device_of_stage) ++stages[device];
+    chunks = stages.front();
+    for (std::size_t device = 0; device < stages.size(); ++device)
+      if (stages[device] != chunks || chunks == 0)
+        throw Error(locate(
+            block.placement_origin,
+            fmt::format("placement gives {} stages to device 0 and {} to device {}; every device "
+                        "up to the highest holds equally many",
+                        chunks, stages[device], device)));
+  }
+  if (draft.chunks && draft.chunks->value != chunks)
+    throw Error(locate(draft.chunks->origin,
+                       fmt::format("chunks is {}, and this placement has {} stages on a device",
+                                   draft.chunks->value, chunks)));
+  return chunks;
+}
+
+// Every leg is of a chunk that there is, and given for all microbatches; every chunk has an F and
+// either a B or an I.
+void check_legs(const BuildingBlock& block) {
+  std::map<std::pair<char, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
+  for (const BlockLeg& leg : block.legs) {
+    if (leg.chunk >= block.chunks)
+      throw Error(locate(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}",
+                                                 name_of(leg), block.chunks - 1)));
+    ++given[{leg.kind, leg.chunk}];
+  }
+  for (const BlockLeg& leg : block.legs)
+    if (const std::uint32_t count = given[{leg.kind, leg.chunk}]; count != block.microbatches)
+      throw Error(locate(leg.origin,
+                         fmt::format("{} is given for {} microbatches; allowed: a list with one "
+                                     "entry for each of the {} of a block",
+                                     name_of(leg), count, block.microbatches)));
+  for (std::uint32_t chunk = 0; chunk < block.chunks; ++chunk) {
+    const auto has = [&](char kind) { return given.contains({kind, chunk}); };
+    const auto refuse = [&](std::string_view what) {
+      throw Error(locate(block.legs_origin,
+                         fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
+                                     "else I{1} (W{1} may be left out, to stand where there is "
+                                     "room)",
+                                     what, chunk)));
+    };
+    if (!has('F')) refuse("there is no F");
+    if (!has('B') && !has('I')) refuse("there is neither B nor I");
+    if (has('B') && (has('I') || has('W'))) refuse("there is a B and also a part of it");
+  }
+}
+
+}  // namespace
+
+BuildingBlock read_building_block(const Value& root) {
+  if (root.kind != Value::Kind::map)
+    throw wrong({root, "the building block"}, "a map with at least placement, interval and cells");
+  Draft draft;
+  read_keys<Draft>({root, ""}, table, draft);
+  BuildingBlock& block = draft.block;
+  block.name = root.origin.source;
+  block.chunks = chunks_of(draft);
+  check_legs(block);
+  return block;
+}
+
+BuildingBlock read_building_block_file(const std::string& path) {
+  BuildingBlock block = read_building_block(read_yaml_file(path));
+  block.name = std::filesystem::path(path).filename().string();
+  return block;
+}
+
+}  // namespace pipewright::config

@@ -1,0 +1,108 @@
+#include "sim/workload/schedule_source.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "schedules/checks.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/workload/building_block.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using schedules::Parameters;
+using schedules::Schedule;
+
+void check_agreement(const Schedule& schedule, const Parameters& given, const std::string& file) {
+  const auto agree = [&](std::uint32_t asked, std::uint32_t held, std::string_view what,
+                         std::string_view key) {
+    if (asked != 0 && asked != held)
+      throw schedules::Error(
+          fmt::format("{}: the file is a schedule of {} {}, and {} are asked "
+                      "for; set {} to {}",
+                      file, held, what, asked, key, held));
+  };
+  agree(given.devices, schedule.devices, "devices", "devices (-s)");
+  agree(given.microbatches, schedule.microbatches, "microbatches", "microbatches (-b)");
+  agree(given.chunks.value_or(0), schedule.chunks, "chunks a device", "chunks");
+  constexpr std::uint64_t most_passes = 1ULL << 31U;
+  if (schedule.size() > most_passes / given.iterations)
+    throw schedules::Error(
+        fmt::format("{}: {} passes, {} times, are more than the {} that are "
+                    "supported",
+                    file, schedule.size(), given.iterations, most_passes));
+}
+
+// What the families of the catalog take, and files decide.
+void check_takes_no(const Parameters& given, const std::string& file) {
+  if (given.group_size || given.slices.value_or(1) > 1 || given.recompute.value_or(0) > 0)
+    throw schedules::Error(
+        fmt::format("{}: a schedule from a file takes no group size, slices or "
+                    "recomputed chunks: it says itself what runs",
+                    file));
+}
+
+Schedule from_torch_file(const std::string& file, const Parameters& parameters) {
+  Schedule schedule = read_torch_file(file).schedule;
+  check_agreement(schedule, parameters, file);
+  schedule.iterations = parameters.iterations;
+  for (schedules::Program& program : schedule.programs) {
+    program.iterations = parameters.iterations;
+    program.iteration_step = schedule.microbatches;
+  }
+  return schedule;
+}
+
+Schedule from_block_file(const std::string& file, const Parameters& parameters) {
+  const config::BuildingBlock block = config::read_building_block_file(file);
+  if (const std::uint32_t chunks = parameters.chunks.value_or(block.chunks); chunks != block.chunks)
+    throw schedules::Error(fmt::format("{}: the block has {} chunks a device, and {} are asked for",
+                                       file, block.chunks, chunks));
+  return make_schedule(block, parameters.devices, parameters.microbatches, parameters.iterations);
+}
+
+}  // namespace
+
+schedules::TorchFile read_torch_file(const std::string& file, bool legacy) {
+  const auto fail = [&](std::string_view why) {
+    throw schedules::Error(fmt::format("{}: cannot read: {}", file, why));
+  };
+  if (std::error_code ignored; std::filesystem::is_directory(file, ignored)) fail("it is a folder");
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail(std::generic_category().message(errno));
+  std::string text;
+  std::vector<char> piece(1U << 16U);
+  while (stream && text.size() <= schedules::most_torch_bytes) {
+    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad()) fail("reading failed");
+  return schedules::read_torch_csv(text, file, legacy);
+}
+
+Schedule load_schedule(const std::string& name, const Parameters& parameters) {
+  const config::ScheduleSource source = config::schedule_source(name);
+  if (source != config::ScheduleSource::catalog) check_takes_no(parameters, name);
+  Schedule schedule = [&] {
+    switch (source) {
+      case config::ScheduleSource::torch_file:
+        return from_torch_file(name, parameters);
+      case config::ScheduleSource::building_block:
+        return from_block_file(name, parameters);
+      case config::ScheduleSource::catalog:
+        break;
+    }
+    return schedules::make_schedule(name, parameters);
+  }();
+  schedules::check_complete(schedule);
+  return schedule;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,81 @@
+#include "sim/workload/stage_costs.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+namespace pipewright::workload {
+namespace {
+
+using schedules::Routes;
+
+// A chunk's share of its device's bytes; the shares add up to them exactly.
+std::uint64_t share(std::uint64_t bytes, std::uint32_t chunk, std::uint32_t chunks) {
+  return bytes / chunks + (chunk < bytes % chunks ? 1 : 0);
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
+                                               const Routes& routes, std::uint32_t devices,
+                                               std::uint32_t slices) {
+  const std::uint32_t stages = routes.stages();
+  std::vector<double> result;
+  if (given.size() == stages && given.size() != devices) {
+    for (const double seconds : given) result.push_back(seconds / slices);
+    return result;
+  }
+  if (given.size() != 1 && given.size() != devices) return std::nullopt;
+  const double part = static_cast<double>(devices) / stages / slices;
+  for (std::uint32_t stage = 0; stage < stages; ++stage)
+    result.push_back(given[given.size() == 1 ? 0 : routes.device(stage, 0)] * part);
+  return result;
+}
+
+void complete_times(schedules::PassTimes& times) {
+  const auto of = [&](schedules::PassKind kind) -> std::vector<double>& {
+    return times.of_stage[static_cast<std::size_t>(kind)];
+  };
+  const auto& input = of(schedules::PassKind::input_grad);
+  const auto& weight = of(schedules::PassKind::weight_grad);
+  of(schedules::PassKind::recompute) = of(schedules::PassKind::forward);
+  auto& backward = of(schedules::PassKind::backward);
+  backward.resize(input.size());
+  std::ranges::transform(input, weight, backward.begin(), std::plus<>());
+}
+
+std::vector<Activations> stage_activations(const config::Activation& given, const Routes& routes,
+                                           std::uint32_t devices, std::uint32_t slices) {
+  std::vector<Activations> result;
+  const std::uint32_t chunks_of_part = routes.stages() / devices;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const std::uint32_t device = routes.device(stage, 0);
+    const std::uint32_t chunk = chunks_of_part == 1 ? 0 : routes.chunk(stage, 0);
+    const auto part = [&](const config::DeviceBytes& bytes) {
+      return share(bytes.at(device), chunk, chunks_of_part) / slices;
+    };
+    const std::uint64_t by_input = part(given.released_by_input_grad);
+    const std::uint64_t by_weight = part(given.released_by_weight_grad);
+    result.push_back({.held = by_input + by_weight, .released_by_input_grad = by_input});
+  }
+  return result;
+}
+
+std::vector<DeviceState> device_states(const config::State& given, const Routes& routes,
+                                       std::uint32_t devices) {
+  std::vector<DeviceState> states(devices);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> counted;  // (holder, part of this device)
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+      const std::uint32_t holder = routes.device(stage, route);
+      const std::uint32_t part = routes.device(stage, 0);
+      if (!counted.insert({holder, part}).second) continue;
+      states[holder].weights += given.weights.at(part);
+      states[holder].gradients += given.gradients.at(part);
+      states[holder].optimizer += given.optimizer.at(part);
+    }
+  return states;
+}
+
+}  // namespace pipewright::workload
