@@ -1,6 +1,8 @@
 #include "schedules/blocks/build.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "schedules/blocks/reorder.hpp"
 #include "schedules/blocks/repeat.hpp"
@@ -27,7 +29,7 @@ std::vector<std::int64_t> allowed_peaks(const BuildingBlock& block, const Grid& 
 Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint32_t iterations) {
   if (block.binding) check_block(block);
   // Warm-up and cool-down last about as long as one microbatch takes from its first pass to its
-  // last; a steady state of at least three rounds lies between them.
+  // last; a steady state lies between them, now and then after a longer way.
   std::int64_t first = block.passes.front().cell;
   std::int64_t last = first;
   for (const BlockPass& one : block.passes) {
@@ -35,12 +37,15 @@ Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint
     last = std::max(last, one.cell);
   }
   const auto blocks_a_microbatch = static_cast<std::uint32_t>((last - first) / block.interval + 1);
-  const std::uint32_t core_blocks = 2 * blocks_a_microbatch + 4;
   const std::uint32_t all_blocks = microbatches / block.microbatches;
-  const std::uint32_t rounds = all_blocks > core_blocks ? all_blocks - core_blocks : 0;
-  Schedule schedule = through_all_steps(block, microbatches - rounds * block.microbatches);
-  if (rounds > 0 && !lengthen(schedule, block.microbatches, rounds))
-    schedule = through_all_steps(block, microbatches);
+  std::optional<Schedule> made;
+  for (const std::uint32_t core : {2 * blocks_a_microbatch + 4, 4 * blocks_a_microbatch + 8}) {
+    if (made || all_blocks <= core) break;
+    const std::uint32_t rounds = all_blocks - core;
+    Schedule short_one = through_all_steps(block, microbatches - rounds * block.microbatches);
+    if (lengthen(short_one, block.microbatches, rounds)) made = std::move(short_one);
+  }
+  Schedule schedule = made ? std::move(*made) : through_all_steps(block, microbatches);
   schedule.iterations = iterations;
   for (Program& program : schedule.programs) {
     program.iterations = iterations;

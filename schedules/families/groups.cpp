@@ -75,9 +75,8 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
   for (std::uint32_t device = 0; device < devices; ++device) {
     // With one chunk the groups make no difference, and the order is the microbatches' own.
     const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
-    const Place place{.before = device,
-                      .after = devices - 1 - device,
-                      .earlier_chunks = (chunks - 1) * group};
+    const Place place{
+        .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
     Program program = one_by_one(order_of(table), pace_of(place));
     program.iterations = parameters.iterations;
     program.iteration_step = microbatches;

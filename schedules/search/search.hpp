@@ -13,7 +13,8 @@ namespace pipewright::schedules {
 struct SearchRequest {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;
-  // Costs and memory of a placement, whatever the microbatches; none where the stages' times are not known for it.
+  // Costs and memory of a placement, whatever the microbatches; none where the stages' times are
+  // not known for it.
   std::function<std::optional<Pipeline>(const Routes&)> pipeline;
   Objective objective = Objective::makespan;
   double effort = 1;  // how many passes may be looked at, in units of the default

@@ -27,15 +27,18 @@ std::string options_of(const schedules::Entry& entry) {
   if (entry.takes_group_size) options.emplace_back("--group-size");
   if (entry.takes_slices) options.emplace_back("--slices");
   if (entry.takes_recompute) options.emplace_back("--recompute");
-  return options.empty() ? "" : fmt::format(" ({})", fmt::join(options, ", "));
+  return fmt::format("{}", fmt::join(options, ", "));
 }
 
 void print_names() {
   std::size_t width = 0;
   for (const schedules::Entry& entry : schedules::catalog())
     width = std::max(width, entry.name.size());
-  for (const schedules::Entry& entry : schedules::catalog())
-    fmt::print("{:<{}}  {}{}\n", entry.name, width, entry.help, options_of(entry));
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    fmt::print("{:<{}}  {}\n", entry.name, width, entry.help);
+    if (const std::string options = options_of(entry); !options.empty())
+      fmt::print("{:<{}}    takes {}\n", "", width, options);
+  }
 }
 
 // One pass of unit time each, unless other times are given.

@@ -48,7 +48,8 @@ TEST_CASE("a device holds its in-flight microbatches' activations and gives all 
       }
       CAPTURE(entry.name);
       for (std::uint32_t device = 0; device < 4; ++device) {
-        CHECK(static_cast<double>(peak[device]) == in_flight[device] * 100 / setup.schedule.share());
+        CHECK(static_cast<double>(peak[device]) ==
+              in_flight[device] * 100 / setup.schedule.share());
         CHECK(last[device] == 0);
       }
     }
