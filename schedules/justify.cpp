@@ -214,7 +214,8 @@ std::uint32_t Justifier::Filler::pick(std::uint32_t index, double now) {
   // Far enough to find a pass for every activation that the device may hold.
   const std::size_t window = pull_ == Pull::none ? 1 : 16 * std::size_t{pipeline_.devices} + 16;
   const bool is_safe = pull_ == Pull::safe && device.head < order.size();
-  double until = is_safe ? reference_.start[index][device.head] : never;
+  double until = never;
+  if (is_safe) until = reference_.start[index][device.head];
   std::int64_t held = device.held;
   std::int64_t most = held;
   std::size_t looked = 0;

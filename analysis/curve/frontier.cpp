@@ -11,7 +11,7 @@
 #include "analysis/curve/label_places.hpp"
 #include "analysis/timeline/axis.hpp"
 #include "analysis/timeline/canvas.hpp"
-#include "analysis/timeline/picture_file.hpp"
+#include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -180,7 +180,7 @@ void draw_frontier(std::span<const FrontierPoint> points, std::span<const NamedP
   for (const FrontierPoint& point : line)
     canvas.dot(x(point.memory), y(point.bubble_ratio), 2.2, found_colour);
   name_dots(canvas, dots, obstacles, x, y);
-  write_picture(file, canvas.finish());
+  trace::write_file(file, canvas.finish());
 }
 
 }  // namespace pipewright::analysis

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,7 +15,6 @@
 #include "analysis/page/binary_text.hpp"
 #include "analysis/page/page_data.hpp"
 #include "analysis/page/row_columns.hpp"
-#include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
@@ -74,21 +71,16 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
   }
   const int digits = tick_digits(longest_s);
 
-  trace::PartialFile partial(file);
-  std::ofstream stream(partial.temporary(), std::ios::binary);
-  Frame frame(stream);
-  frame.fill("chart style", asset("uPlot.min.css"));
-  frame.fill("style", asset("page.css"));
-  frame.fill("data", page_json(runs, summaries, digits));
-  frame.fill("rows", row_elements(runs, std::pow(10.0, digits)));
-  frame.fill("chart script", asset("uPlot.iife.min.js"));
-  frame.fill("script", joined_scripts());
-  frame.finish();
-  stream.close();
-  if (!stream)
-    throw trace::TraceError(
-        fmt::format("{}: cannot write: {}", file.string(), std::generic_category().message(errno)));
-  partial.commit();
+  trace::write_file(file, [&](std::ostream& stream) {
+    Frame frame(stream);
+    frame.fill("chart style", asset("uPlot.min.css"));
+    frame.fill("style", asset("page.css"));
+    frame.fill("data", page_json(runs, summaries, digits));
+    frame.fill("rows", row_elements(runs, std::pow(10.0, digits)));
+    frame.fill("chart script", asset("uPlot.iife.min.js"));
+    frame.fill("script", joined_scripts());
+    frame.finish();
+  });
 }
 
 }  // namespace pipewright::analysis

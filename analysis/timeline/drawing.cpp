@@ -9,8 +9,8 @@
 #include "analysis/timeline/layout.hpp"
 #include "analysis/timeline/legend.hpp"
 #include "analysis/timeline/panel.hpp"
-#include "analysis/timeline/picture_file.hpp"
 #include "analysis/timeline/titles.hpp"
+#include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -42,7 +42,7 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
   for (std::size_t i = 0; i < runs.size(); ++i)
     draw_panel(canvas, layout, layout.panels[i], runs[i], titles[i], summaries[i].makespan_s);
   draw_axis(canvas, layout);
-  write_picture(file, canvas.finish());
+  trace::write_file(file, canvas.finish());
 }
 
 }  // namespace pipewright::analysis

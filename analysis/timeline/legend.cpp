@@ -54,10 +54,10 @@ void draw_legend(Canvas& canvas, const LegendContent& legend) {
   canvas.fill(idle_paint);
   frame_and_words(swatch_width, "idle");
   std::vector<std::string> notes;
-  if (legend.numbers) notes.push_back("numbers: microbatch");
+  if (legend.numbers) notes.emplace_back("numbers: microbatch");
   if (legend.chunks > 1)
     notes.push_back(fmt::format("dark to light: chunk 0 to {}", legend.chunks - 1));
-  if (legend.pairs) notes.push_back("one above the other: fused");
+  if (legend.pairs) notes.emplace_back("one above the other: fused");
   canvas.text(x, legend.baseline, fmt::format("{}", fmt::join(notes, "; ")),
               {.size = 10.5, .colour = faint_ink});
 }

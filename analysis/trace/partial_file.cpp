@@ -1,6 +1,7 @@
 #include "analysis/trace/partial_file.hpp"
 
 #include <cerrno>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -59,6 +60,21 @@ void PartialFile::commit() {
   fs::rename(temporary_, target_, error);
   if (error) fail(path_, error.message());
   committed_ = true;
+}
+
+void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  PartialFile partial(path);
+  std::ofstream stream(partial.temporary(), std::ios::binary);
+  write(stream);
+  stream.close();
+  if (!stream) fail(path, std::generic_category().message(errno));
+  partial.commit();
+}
+
+void write_file(const fs::path& path, const std::string& bytes) {
+  write_file(path, [&](std::ostream& stream) {
+    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  });
 }
 
 }  // namespace pipewright::trace

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
 
 namespace pipewright::trace {
 
@@ -24,5 +27,9 @@ class PartialFile {
   std::filesystem::path temporary_;
   bool committed_ = false;
 };
+
+// A whole file from what `write` puts into the stream, or from these bytes.
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
+void write_file(const std::filesystem::path& path, const std::string& bytes);
 
 }  // namespace pipewright::trace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cli/catalog_table.hpp"
 #include "sim/cli/frontier_report.hpp"
@@ -140,7 +141,7 @@ std::vector<FrontierStep> trace_frontier(const SearchSettings& settings,
 }
 
 std::vector<Output> frontier_outputs(const SearchSettings& settings) {
-  const std::vector<Output> outputs = parse_outputs(settings.outputs);
+  std::vector<Output> outputs = parse_outputs(settings.outputs);
   for (const Output& output : outputs)
     if (output.kind == OutputKind::html || output.kind == OutputKind::json)
       throw UsageError(fmt::format("{}: a frontier is written as .csv (table), .svg, .png or .pdf",
@@ -187,7 +188,7 @@ int frontier_schedule(const Arguments& arguments) {
                           std::move(catalog)};
   for (const Output& output : outputs) {
     if (output.kind == OutputKind::csv)
-      write_text(output.file, csv(frontier));
+      trace::write_file(output.file, csv(frontier));
     else
       draw(frontier, uncontended.scenario(), output);
   }

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -71,17 +68,6 @@ void check_files(std::span<const std::filesystem::path> read,
   }
 }
 
-void write_text(const std::filesystem::path& file, const std::string& text) {
-  trace::PartialFile partial(file);
-  std::ofstream stream(partial.temporary(), std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream)
-    throw std::runtime_error(
-        fmt::format("{}: cannot write: {}", file.string(), std::strerror(errno)));
-  partial.commit();
-}
-
 bool needs_traces(std::span<const Output> outputs) {
   return std::any_of(outputs.begin(), outputs.end(), [](const Output& output) {
     return output.kind != OutputKind::json && output.kind != OutputKind::csv;
@@ -100,9 +86,9 @@ void write_output(const Output& output, std::span<const analysis::Summary> summa
     case OutputKind::pdf:
       return analysis::draw_timeline(traces, output.file, analysis::PictureKind::pdf);
     case OutputKind::json:
-      return write_text(output.file, analysis::json_summary(summaries));
+      return trace::write_file(output.file, analysis::json_summary(summaries));
     case OutputKind::csv:
-      return write_text(output.file, analysis::csv_summary(summaries));
+      return trace::write_file(output.file, analysis::csv_summary(summaries));
   }
 }
 

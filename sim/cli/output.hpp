@@ -25,9 +25,6 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 
-// The file appears once it is whole. Throws TraceError or std::runtime_error.
-void write_text(const std::filesystem::path& file, const std::string& text);
-
 // Pages and pictures are drawn from traces, the others from summaries.
 bool needs_traces(std::span<const Output> outputs);
 

@@ -6,6 +6,7 @@
 #include "analysis/console_report.hpp"
 #include "analysis/json_report.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "sim/cli/catalog_table.hpp"
@@ -63,7 +64,7 @@ void write_outputs(const SearchSettings& settings, const Uncontended& uncontende
   if (needs_traces(outputs)) traces.push_back(uncontended.trace(found.plan));
   for (const Output& output : outputs) {
     if (output.kind == OutputKind::csv)
-      write_text(output.file, schedules::to_torch_csv(found.plan.schedule));
+      trace::write_file(output.file, schedules::to_torch_csv(found.plan.schedule));
     else
       write_output(output, {&found.summary, 1}, traces);
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "schedules/search/bound.hpp"
-#include "sim/workload/stage_costs.hpp"
+#include "sim/workload/by_stage.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/workload/by_stage.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::workload {

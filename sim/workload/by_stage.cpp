@@ -1,4 +1,4 @@
-#include "sim/workload/stage_costs.hpp"
+#include "sim/workload/by_stage.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "schedules/routes.hpp"
+#include "sim/config/memory.hpp"
+#include "sim/workload/stage_costs.hpp"
+
+// From what a scenario says of devices to the stages of a placement. Where every stage lives on
+// several devices, a device's part is what the first route gives it.
+namespace pipewright::workload {
+
+// One time, or one per device, is shared by a device's chunks, one per stage is taken as it is;
+// empty where there are other numbers of times.
+std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
+                                               const schedules::Routes& routes,
+                                               std::uint32_t devices, std::uint32_t slices);
+// R takes as long as F, and B as long as I and W.
+void complete_times(schedules::PassTimes& times);
+
+std::vector<Activations> stage_activations(const config::Activation& given,
+                                           const schedules::Routes& routes, std::uint32_t devices,
+                                           std::uint32_t slices);
+std::vector<DeviceState> device_states(const config::State& given, const schedules::Routes& routes,
+                                       std::uint32_t devices);
+
+}  // namespace pipewright::workload
