@@ -50,9 +50,7 @@ Json run_json(const Summary& summary) {
   return json;
 }
 
-}  // namespace
-
-std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
+Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
   Json json = Json::array();
   for (const Summary& run : runs) {
     const std::size_t index = json.size();
@@ -61,9 +59,23 @@ std::string json_summary(std::span<const Summary> runs, std::span<const JsonFiel
     for (const JsonField& field : more[index])
       std::visit([&](const auto& value) { json.back()[field.key] = value; }, field.value);
   }
+  return json;
+}
+
+std::string text_of(const Json& json) {
   // Names come from files: bytes that are no UTF-8 become U+FFFD.
-  constexpr auto replace = Json::error_handler_t::replace;
-  return (runs.size() == 1 ? json[0] : json).dump(2, ' ', false, replace) + '\n';
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
+
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  const Json json = list_json(runs, more);
+  return text_of(runs.size() == 1 ? json[0] : json);
+}
+
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  return text_of(list_json(runs, more));
 }
 
 }  // namespace pipewright::analysis

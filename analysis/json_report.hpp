@@ -20,5 +20,7 @@ using JsonFields = std::vector<JsonField>;
 // and mean what metrics.md says; numbers are written so that reading them gives the same double.
 // `more` is empty, or has fields for each run.
 std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more = {});
+// An array, however many they are.
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more = {});
 
 }  // namespace pipewright::analysis

@@ -8,9 +8,9 @@ namespace {
 
 using Op = Script::Op;
 
-constexpr Op F0{PassKind::forward, 0}, F1{PassKind::forward, 1};
-constexpr Op I0{PassKind::input_grad, 0}, I1{PassKind::input_grad, 1};
-constexpr Op W0{PassKind::weight_grad, 0}, W1{PassKind::weight_grad, 1};
+constexpr Op f0{PassKind::forward, 0}, f1{PassKind::forward, 1};
+constexpr Op i0{PassKind::input_grad, 0}, i1{PassKind::input_grad, 1};
+constexpr Op w0{PassKind::weight_grad, 0}, w1{PassKind::weight_grad, 1};
 
 // The rule is for at least 2p-1 microbatches; with fewer, the missing ones are left out.
 Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t microbatches) {
@@ -19,15 +19,15 @@ Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t mi
   Script script({Script::Chunk{static_cast<std::uint16_t>(device), 0},
                  Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - device), 0}},
                 1, microbatches);
-  script.run(2 * behind - 1, {F0});
-  script.run(device, {F1, F0});
-  script.run(behind, {F1, I1, W1});
-  script.run(n - (2 * devices - 1 - device), {F0, I0, W0, F1, I1, W1});
-  script.run(behind - 1, {I0, W0, F1, I1, W1});
-  script.run(device, {I0, I1});
-  script.run(behind, {I0, W0});
-  script.run(device, {W1});
-  script.run(device, {W0});
+  script.run(2 * behind - 1, {f0});
+  script.run(device, {f1, f0});
+  script.run(behind, {f1, i1, w1});
+  script.run(n - (2 * devices - 1 - device), {f0, i0, w0, f1, i1, w1});
+  script.run(behind - 1, {i0, w0, f1, i1, w1});
+  script.run(device, {i0, i1});
+  script.run(behind, {i0, w0});
+  script.run(device, {w1});
+  script.run(device, {w0});
   return script.finish();
 }
 

@@ -61,8 +61,8 @@ double most_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& sta
     longest = std::max(longest, work[i]);
     densest = std::max(densest, work[i] / static_cast<double>(held));
   }
-  return std::min(
-      {all, static_cast<double>(room / smallest) * longest, static_cast<double>(room) * densest});
+  const std::int64_t whole = room / smallest;
+  return std::min({all, static_cast<double>(whole) * longest, static_cast<double>(room) * densest});
 }
 
 double bound_of_device(const Pipeline& pipeline, const Way& way,

@@ -99,10 +99,16 @@ class Search {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
   }
   double bound(Objective objective) const;
+  // The bound, or the best itself where they differ by rounding alone.
+  double reached_bound() const {
+    const double least = bound(request_.objective);
+    return value(best_->plan) <= least * (1 + 1e-9) ? value(best_->plan) : least;
+  }
   void spend(const Order& order, int sweeps) {
     for (const auto& passes : order) left_ -= static_cast<double>(passes.size()) * sweeps;
   }
-  bool goes_on();  // spends nothing; false when there is no point in going on
+  bool is_stopped();  // from outside
+  bool goes_on();     // there is a point in going on
 
   const SearchRequest& request_;
   const std::function<bool(const SearchProgress&)>& go_on_;
@@ -141,19 +147,24 @@ double Search::bound(Objective objective) const {
   return least;
 }
 
+bool Search::is_stopped() {
+  if (stopped_) return true;
+  stopped_ = !go_on_({.share = std::min(1.0, 1 - left_ / effort_),
+                      .best = best_ ? value(best_->plan) : never,
+                      .lower_bound = bound(request_.objective)});
+  return stopped_;
+}
+
 bool Search::goes_on() {
-  if (stopped_ || left_ <= 0) return false;
-  const double best = best_ ? value(best_->plan) : never;
-  const double share = 1 - left_ / effort_;
-  stopped_ = !go_on_({.share = share, .best = best, .lower_bound = bound(request_.objective)});
-  if (stopped_ || !best_) return !stopped_;
+  if (left_ <= 0 || is_stopped()) return false;
+  if (!best_) return true;
   constexpr double rounding = 1 + 1e-9;
-  const bool proven = best <= bound(request_.objective) * rounding;
+  const bool proven = value(best_->plan) <= bound(request_.objective) * rounding;
   const bool both = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
                     best_->plan.span <= bound(Objective::span) * rounding;
   // What breaks ties is worth a part of the effort.
   constexpr double share_for_ties = 0.1;
-  return !both && (!proven || share < share_for_ties);
+  return !both && (!proven || 1 - left_ / effort_ < share_for_ties);
 }
 
 void Search::keep(const Shape& shape, Plan plan, const std::string& origin) {
@@ -183,6 +194,7 @@ void Search::try_catalog() {
   if (const Shape* const whole = shape_of(Routes::looped(request_.devices, 1)))
     parameters.device_times = whole->pipeline.times, parameters.hop = whole->pipeline.hop;
   for (const Entry& entry : catalog()) {
+    if (best_ && is_stopped()) return;
     std::optional<Schedule> schedule;
     try {
       schedule = make_schedule(entry.name, parameters);
@@ -280,7 +292,8 @@ void Search::move_passes() {
       left_ -= 1;
       continue;
     }
-    std::rotate(passes.begin() + to, passes.begin() + from, passes.begin() + from + 1);
+    const auto at = [&](std::size_t place) { return passes.begin() + static_cast<int>(place); };
+    std::rotate(at(to), at(from), at(from + 1));
     const Plan moved = Justifier(best_->shape->pipeline).plan(order);
     spend(order, 1);
     if (moved.makespan == never) continue;
@@ -320,7 +333,7 @@ SearchResult Search::run() {
                       .origin = best_->origin,
                       .makespan = best_->plan.makespan,
                       .span = best_->plan.span,
-                      .lower_bound = bound(request_.objective),
+                      .lower_bound = reached_bound(),
                       .candidates = candidates_.size(),
                       .interrupted = stopped_};
   for (const auto& passes : best_->plan.order) result.schedule.programs.push_back(fold(passes));

@@ -131,7 +131,7 @@ std::vector<FrontierStep> trace_frontier(const SearchSettings& settings,
                               value_of(points.back().result, settings.objective) * (1 - 1e-12);
     if (is_better) {
       const Summary summary = uncontended.summary(workload::make_plan(scenario, result.schedule));
-      points.push_back({limit, std::move(result), summary, bound});
+      points.push_back({limit, std::move(result), summary, std::min(bound, summary.makespan_s)});
     } else {
       points.push_back({limit, points.back().result, points.back().summary, bound});
     }

@@ -135,7 +135,7 @@ std::string json(const Frontier& frontier) {
     summaries.push_back(step.summary);
     fields.push_back(json_fields(step.result, step.limit, frontier.objective, step.lower_bound));
   }
-  return analysis::json_summary(summaries, fields);
+  return analysis::json_list(summaries, fields);
 }
 
 }  // namespace pipewright::cli

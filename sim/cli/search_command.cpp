@@ -53,6 +53,8 @@ Found find(const SearchSettings& settings, const Uncontended& uncontended,
   schedules::SearchResult result = search_with_bar(settings, uncontended.scenario(), limit);
   workload::Plan plan = workload::make_plan(uncontended.scenario(), result.schedule);
   analysis::Summary summary = uncontended.summary(plan);
+  // The engine's sums may round otherwise than the search's.
+  result.lower_bound = std::min(result.lower_bound, summary.makespan_s);
   const double above = gap(value_of(result, settings.objective), result.lower_bound);
   return {std::move(result), std::move(plan), std::move(summary), above};
 }
@@ -83,7 +85,8 @@ void print_text(const SearchSettings& settings, const Uncontended& uncontended,
              result.interrupted ? " (interrupted: the best so far)" : "");
   fmt::print("bound    {}: no order on the placements tried can take less; gap {:.2f} %\n",
              analysis::format_seconds(result.lower_bound), 100 * found.gap);
-  fmt::print("holds    {} microbatches in flight", analysis::in_flight_text(summary));
+  const std::string held = analysis::in_flight_text(summary);
+  fmt::print("holds    {} {} in flight", held, held == "1" ? "microbatch" : "microbatches");
   std::uint64_t peak = 0;
   for (const analysis::DeviceSummary& device : summary.devices)
     peak = std::max(peak, device.peak_memory_bytes);
@@ -136,6 +139,7 @@ int print_help() {
       "      --weight-grad-times '12 ms' --p2p-time '0.5 ms' --memory-limit 6 -o best.csv "
       "best.png\n"
       "  pipewright schedule search platforms/scenarios/gpt-6b-a100.yaml --memory-limit '40 GiB'\n"
+      "      -o best.csv\n"
       "  pipewright run platforms/scenarios/gpt-6b-a100.yaml --schedule best.csv\n"
       "\n"
       "-o FILE.csv writes the schedule for PyTorch and for 'pipewright run'; .html .svg .png .pdf "
