@@ -84,9 +84,12 @@ void GreedyPlan::warm_up() {
     }
     gradient = end + costs_.input_grad[j];
   }
-  for (std::size_t j = 1; j < devices_.size(); ++j)
-    if (devices_[j].forwards + extra[j] < microbatches_)
-      extra[j] = std::min(extra[j], extra[j - 1] > 0 ? extra[j - 1] - 1 : 0);
+  // A slow device hands the next fewer than that has time for.
+  for (std::size_t j = 1; j < devices_.size(); ++j) {
+    const std::uint32_t before = extra[j - 1];
+    const bool all = devices_[j - 1].forwards + before == microbatches_;
+    extra[j] = std::min(extra[j], all || before == 0 ? before : before - 1);
+  }
   for (std::size_t j = 0; j < devices_.size(); ++j)
     for (; extra[j] > 0; --extra[j]) put_forward(j);
   for (std::size_t j = devices_.size(); j-- > 0;) put_input_grad(j);

@@ -79,10 +79,13 @@ class GreedyPlan {
   void put_weight_grad(std::size_t j);
 
   // F of microbatch 0 everywhere; then as many more as there is room and time for before the first
-  // gradient comes, fewer on each device than on the one before; then I of microbatch 0.
+  // gradient comes, fewer on each device than on the one before unless that has forwarded all; then
+  // I of microbatch 0.
   void warm_up();
 
-  // A device forwards only if the next does too, or a gap would open between them.
+  // A device forwards only if the next does too, or a gap would open between them. So no device
+  // falls behind the next, if none did in warm-up: each round finds its inputs, and as the last
+  // device always forwards, all have forwarded all when it has.
   void want_forwards();
   bool wants_forward(std::size_t j) const;
 

@@ -1,5 +1,6 @@
 #include "schedules/families/greedy_zero_bubble.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -27,7 +28,8 @@ GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
   for (const auto* times : {&costs.forward, &costs.input_grad, &costs.weight_grad})
     if (times->size() != parameters.devices)
       throw std::logic_error("a greedy schedule needs F, I and W of every device");
-  costs.tolerance = 1e-9 * (costs.forward.front() + costs.input_grad.front());
+  for (std::size_t j = 0; j < parameters.devices; ++j)
+    costs.tolerance = std::max(costs.tolerance, 1e-9 * (costs.forward[j] + costs.input_grad[j]));
   return costs;
 }
 

@@ -1,6 +1,8 @@
 #include "schedules/families/greedy_zero_bubble.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 
 #include <catch2/catch.hpp>
 
@@ -24,6 +26,26 @@ schedules::Parameters planned_with(std::uint32_t p, std::uint32_t m, double forw
   set(PassKind::input_grad, input_grad);
   set(PassKind::weight_grad, weight_grad);
   parameters.hop = hop;
+  return parameters;
+}
+
+// Devices as uneven as they come: small whole times with ties and zeros, or of any magnitude.
+schedules::Parameters uneven(std::mt19937& random) {
+  const auto whole = [&](std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+  };
+  const auto part = [&] { return std::uniform_real_distribution<double>(0, 1)(random); };
+  const bool any_magnitude = whole(0, 2) == 0;
+  const auto time = [&] {
+    return any_magnitude && whole(0, 3) > 0 ? std::pow(10.0, 8 * part() - 4) : whole(0, 4);
+  };
+  schedules::Parameters parameters{.devices = whole(1, 8), .microbatches = whole(1, 24)};
+  parameters.iterations = whole(1, 2);
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad})
+    for (std::uint32_t device = 0; device < parameters.devices; ++device)
+      parameters.device_times.of_stage[static_cast<int>(kind)].push_back(time());
+  parameters.hop = whole(0, 2) == 0 ? 0 : time();
+  parameters.input_grad_releases = std::clamp(1.5 * part() - 0.25, 0.0, 1.0);
   return parameters;
 }
 
@@ -79,6 +101,38 @@ TEST_CASE("a greedy plan is complete and keeps within any memory limit", "[greed
           CHECK_NOTHROW(tests::timed(schedule, tests::uniform_times(schedule, 1, 1, 1), 0.1,
                                      schedules::P2p::blocking));
         }
+}
+
+TEST_CASE("devices of any times get a complete plan that ends, within their memory", "[greedy]") {
+  std::mt19937 random(8);
+  for (int i = 0; i < 3000; ++i) {
+    const auto parameters = uneven(random);
+    const std::uint32_t p = parameters.devices;
+    const std::uint32_t limit = std::uniform_int_distribution<std::uint32_t>(1, 2 * p + 1)(random);
+    const auto schedule = greedy_zero_bubble("mine", parameters, limit);
+    const auto& of_stage = parameters.device_times.of_stage;
+    CAPTURE(i, p, parameters.microbatches, limit, parameters.hop, parameters.input_grad_releases,
+            of_stage[0], of_stage[1], of_stage[2]);
+    REQUIRE_NOTHROW(schedules::check_complete(schedule));
+    REQUIRE(peak_with_release(schedule, parameters.input_grad_releases) <= limit + 1e-9);
+    for (const auto mode :
+         {schedules::P2p::eager, schedules::P2p::rendezvous, schedules::P2p::blocking})
+      REQUIRE_NOTHROW(tests::timed(schedule, parameters.device_times, parameters.hop, mode));
+  }
+}
+
+TEST_CASE("a fast device forwards no more than the slow one before it hands on", "[greedy]") {
+  auto parameters = planned_with(3, 3, 0, 0, 0);
+  parameters.device_times.of_stage = {{{4, 1, 3}, {2, 2, 1}, {1, 3, 4}}};
+  const auto schedule = make_schedule("zb-1p", parameters);
+  CHECK_NOTHROW(schedules::check_complete(schedule));
+  std::vector<int> ahead;  // forwards before the first gradient
+  for (const auto& program : schedule.programs) {
+    ahead.push_back(0);
+    for (schedules::PassCursor at(program); at.pass().kind == PassKind::forward; at.next())
+      ++ahead.back();
+  }
+  CHECK(std::is_sorted(ahead.rbegin(), ahead.rend()));
 }
 
 TEST_CASE("more memory never lengthens the plan by much, and shortens it in the end", "[greedy]") {
