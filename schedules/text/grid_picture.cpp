@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "schedules/text/cell_rows.hpp"
+#include "schedules/text/counted.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -68,8 +69,9 @@ std::string lifespan_lines(const BuildingBlock& block) {
       block.interval);
   const std::size_t digits = fmt::formatted_size("{}", block.devices - 1);
   for (std::uint32_t device = 0; device < block.devices; ++device)
-    lines += fmt::format("device {:>{}} | {}: at most {} microbatches\n", device, digits,
-                         fmt::join(of_device[device], ", "), bound[device]);
+    lines += fmt::format("device {:>{}} | {}: at most {}\n", device, digits,
+                         fmt::join(of_device[device], ", "),
+                         counted_microbatches(std::vector<double>{bound[device]}));
   return lines;
 }
 
@@ -90,8 +92,8 @@ std::string draw_text(const BuildingBlock& block, std::size_t columns) {
 }
 
 std::string draw_text(const Grid& grid, std::int64_t ruler, std::size_t columns) {
-  return fmt::format("{}; in flight at the peak: {} microbatches\n", bubbles(grid),
-                     fmt::join(peak_in_flight(to_schedule(grid)), ", ")) +
+  return fmt::format("{}; in flight at the peak: {}\n", bubbles(grid),
+                     counted_microbatches(peak_in_flight(to_schedule(grid)))) +
          draw_rows(grid).text(columns, ruler);
 }
 

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "schedules/blocks/squeeze.hpp"
 #include "schedules/text/cell_rows.hpp"
+#include "schedules/text/counted.hpp"
 #include "schedules/timing.hpp"
 
 namespace pipewright::schedules {
@@ -29,13 +29,14 @@ std::string draw_text(const Schedule& schedule) {
         first[device].reset();
       });
 
-  std::string text = fmt::format("{}: {} devices x {} microbatches", schedule.name,
-                                 schedule.devices, schedule.microbatches);
+  std::string text =
+      fmt::format("{}: {} x {}", schedule.name, counted(schedule.devices, "device", "devices"),
+                  counted_microbatches(schedule.microbatches));
   if (schedule.chunks > 1) text += fmt::format(", {} chunks a device", schedule.chunks);
   if (schedule.slices > 1) text += fmt::format(", {} slices each", schedule.slices);
   if (schedule.iterations > 1) text += fmt::format(", {} iterations", schedule.iterations);
-  text += fmt::format("; a cell is one F or half a B\nin flight at the peak: {} microbatches\n",
-                      fmt::join(peak_in_flight(schedule), ", "));
+  text += fmt::format("; a cell is one F or half a B\nin flight at the peak: {}\n",
+                      counted_microbatches(peak_in_flight(schedule)));
   return text + rows.text();
 }
 

@@ -17,7 +17,7 @@ enum class Receives : std::uint8_t {
 
 // compute_comms of a schedule: UNSHARD and RESHARD of weights (the next three stages are held),
 // REDUCE_GRAD behind a stage's last gradient, SEND and RECV. Throws Error where PyTorch's files
-// cannot hold the schedule, Deadlock where its order can never run.
+// cannot hold the schedule, ReceiveDeadlock (torch_receives.hpp) where its order can never run.
 TorchRows lower(const Schedule& schedule, Receives receives);
 
 // The three steps, in this order. PyTorch evicts stages in the order of a Python set, we in theirs.

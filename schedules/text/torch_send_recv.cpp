@@ -1,6 +1,8 @@
 // The step of torch_lowering.hpp that adds SEND and RECV.
-#include "schedules/deadlock.hpp"
+#include <algorithm>
+
 #include "schedules/text/torch_lowering.hpp"
+#include "schedules/text/torch_receives.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -24,11 +26,15 @@ class Lowering {
           progress = true;
         }
     }
-    std::vector<Blocked> blocked;
+    std::vector<BlockedRank> blocked;
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank)
       if (const TorchAction* const action = waiting(rank))
-        blocked.push_back({rank, to_pass(*action)});
-    if (!blocked.empty()) throw Deadlock(schedule_, std::move(blocked));
+        blocked.push_back({.rank = rank,
+                           .index = passes_before(rank, *action),
+                           .action = *action,
+                           .receive = receive_for(*action, schedule_.routes),
+                           .behind = {}});
+    if (!blocked.empty()) throw ReceiveDeadlock(schedule_, std::move(blocked));
     return std::move(result_);
   }
 
@@ -43,6 +49,12 @@ class Lowering {
           !arrived_[slot(row[i].op == TorchOp::forward, row[i].stage, row[i].microbatch)])
         return &row[i];
     return nullptr;
+  }
+
+  // Where it stands among the passes alone, as the schedule was given.
+  std::size_t passes_before(std::uint32_t rank, const TorchAction& action) const {
+    return static_cast<std::size_t>(std::count_if(
+        rows_[rank].data(), &action, [](const TorchAction& before) { return is_pass(before.op); }));
   }
 
   // The next cell of the rank, with its sends, and their receives on the other ranks.

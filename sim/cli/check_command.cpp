@@ -1,13 +1,11 @@
-#include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "schedules/text/torch_lowering.hpp"
 #include "schedules/text/torch_receives.hpp"
+#include "sim/cli/check_report.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule_verbs.hpp"
 #include "sim/workload/plan.hpp"
@@ -17,8 +15,6 @@ namespace pipewright::cli {
 namespace {
 
 using schedules::Receives;
-using schedules::ReceiveTiming;
-using schedules::ReceiveWait;
 using schedules::Schedule;
 using schedules::TorchFile;
 
@@ -43,9 +39,10 @@ po::options_description check_options() {
 std::optional<config::PassTimes> times_option(const po::variables_map& given, const char* option) {
   const std::vector<std::string> words = values(given, option);
   if (words.empty()) return std::nullopt;
-  const config::Origin origin{.source = std::string("--") + option};
-  const config::Value list = config::make_list(words, origin);
-  return config::PassTimes{config::read_times({list, option}, "a pass time"), origin};
+  const std::string flag = std::string("--") + option;
+  const config::Value list =
+      words.size() == 1 ? config::make_text(words.front(), {}) : config::make_list(words, {});
+  return config::PassTimes{config::read_times({list, flag}, "a pass time"), {.source = flag}};
 }
 
 schedules::PassTimes pass_times(const po::variables_map& given, const Schedule& schedule) {
@@ -62,23 +59,29 @@ schedules::PassTimes pass_times(const po::variables_map& given, const Schedule& 
   return workload::pass_times(scenario, schedule);
 }
 
-// What one order of receives costs.
-struct Finding {
-  std::string_view receives;
-  ReceiveTiming ordered;
-  double best = 0;  // makespan where each pass waits for its own tensor alone
+TimeUnit unit_of(const po::variables_map& given) {
+  for (const char* option :
+       {"forward-times", "input-grad-times", "weight-grad-times", "backward-times"})
+    if (given.count(option) != 0) return TimeUnit::second;
+  return TimeUnit::cell;
+}
 
-  double lost() const { return ordered.makespan - best; }
-};
+double hop_time(const po::variables_map& given) {
+  if (given.count("p2p-time") == 0) return 0;
+  const std::string text = given["p2p-time"].as<std::string>();
+  const double hop =
+      config::read_time({config::make_text(text, {}), "--p2p-time"}, "a transfer's time");
+  if (unit_of(given) == TimeUnit::cell && text.find_first_of("nmus") != std::string::npos)
+    throw UsageError(
+        fmt::format("--p2p-time is {}, and no times of passes are given, so that it counts cells; "
+                    "give a number alone, or --forward-times and so on too",
+                    text));
+  return hop;
+}
 
 std::vector<Finding> find(const TorchFile& file, const po::variables_map& given) {
   const schedules::PassTimes times = pass_times(given, file.schedule);
-  double hop = 0;
-  if (given.count("p2p-time") != 0) {
-    const config::Value text =
-        config::make_text(given["p2p-time"].as<std::string>(), {.source = "--p2p-time"});
-    hop = config::read_time({text, "p2p-time"}, "a transfer's time");
-  }
+  const double hop = hop_time(given);
   const std::string queue = given["queue"].as<std::string>();
   if (queue != "rank" && queue != "pair")
     throw UsageError(fmt::format("--queue is '{}'; there are rank and pair", queue));
@@ -90,100 +93,22 @@ std::vector<Finding> find(const TorchFile& file, const po::variables_map& given)
     return Finding{receives,
                    timed(queue == "pair" ? schedules::ReceiveQueue::of_pair
                                          : schedules::ReceiveQueue::of_rank),
-                   best};
+                   best, schedules::first_swap(rows, file.schedule.routes)};
   };
   if (file.form == schedules::TorchForm::compute_comms) return {judge("as in the file", file.rows)};
   return {judge("posted at the send", schedules::lower(file.schedule, Receives::at_send)),
           judge("posted before the pass", schedules::lower(file.schedule, Receives::before_pass))};
 }
 
-std::string_view name(schedules::TorchForm form) {
-  return form == schedules::TorchForm::compute_only ? "compute_only" : "compute_comms";
-}
-
-std::vector<std::vector<std::uint32_t>> stages_by_rank(const Schedule& schedule) {
-  std::vector<std::vector<std::uint32_t>> ranks(schedule.devices);
-  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-    ranks[schedule.routes.device(stage, 0)].push_back(stage);
-  return ranks;
-}
-
-void print_text(const std::string& path, const TorchFile& file,
-                const std::vector<Finding>& findings) {
-  const Schedule& schedule = file.schedule;
-  fmt::print("{}: {}, {} ranks, {} stages ({} a rank), {} microbatches, {} passes\n", path,
-             name(file.form), schedule.devices, schedule.stages(), schedule.chunks,
-             schedule.microbatches, schedule.size());
-  const auto ranks = stages_by_rank(schedule);
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    fmt::print("rank {} holds stage{} {}\n", rank, ranks[rank].size() == 1 ? "" : "s",
-               fmt::join(ranks[rank], " "));
-  fmt::print(
-      "sound: every stage runs every microbatch once and in order, and no rank waits for "
-      "ever\n");
-  constexpr std::size_t most_waits = 10;
-  for (const Finding& finding : findings) {
-    const std::vector<ReceiveWait>& waits = finding.ordered.waits;
-    fmt::print(
-        "receives {}: {:.6g} lost: makespan {:.6g}, and {:.6g} if each pass waited for its "
-        "own tensor alone\n",
-        finding.receives, finding.lost(), finding.ordered.makespan, finding.best);
-    for (const ReceiveWait& wait : std::span(waits).first(std::min(waits.size(), most_waits))) {
-      const std::string behind = to_string(wait.behind);
-      fmt::print(
-          "  rank {}, action {}: {} waits {:.6g} {} {}\n", wait.rank, wait.index + 1,
-          to_string(wait.action), wait.seconds,
-          wait.behind == *receive_for(wait.action, schedule.routes) ? "for its late" : "behind",
-          behind);
-    }
-    if (waits.size() > most_waits)
-      fmt::print("  and {} more such waits (--json lists them)\n", waits.size() - most_waits);
-  }
-}
-
-std::string json_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      result += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      result += c;
-  }
-  return result + '"';
-}
-
-std::string json(const ReceiveWait& wait) {
-  return fmt::format(R"({{"rank": {}, "action": {}, "pass": "{}", "behind": "{}", "wait_s": {}}})",
-                     wait.rank, wait.index + 1, to_string(wait.action), to_string(wait.behind),
-                     wait.seconds);
-}
-
-std::string json(const Finding& finding) {
-  std::vector<std::string> waits;
-  for (const ReceiveWait& wait : finding.ordered.waits) waits.push_back(json(wait));
-  return fmt::format(
-      R"({{"receives": "{}", "makespan_s": {}, "best_makespan_s": {}, "lost_s": {}, "waits": [{}]}})",
-      finding.receives, finding.ordered.makespan, finding.best, finding.lost(),
-      fmt::join(waits, ", "));
-}
-
-void print_json(const std::string& path, const TorchFile& file,
-                const std::vector<Finding>& findings) {
-  const Schedule& schedule = file.schedule;
-  std::vector<std::string> ranks;
-  for (const auto& stages : stages_by_rank(schedule))
-    ranks.push_back(fmt::format("[{}]", fmt::join(stages, ", ")));
-  std::vector<std::string> orders;
-  orders.reserve(findings.size());
-  for (const Finding& finding : findings) orders.push_back(json(finding));
-  fmt::print(R"({{"file": {}, "form": "{}", "ranks": {}, "stages": {}, "chunks": {}, )"
-             R"("microbatches": {}, "passes": {}, "stages_of_rank": [{}], "sound": true, )"
-             "\"orders\": [{}]}}\n",
-             json_text(path), name(file.form), schedule.devices, schedule.stages(), schedule.chunks,
-             schedule.microbatches, schedule.size(), fmt::join(ranks, ", "),
-             fmt::join(orders, ", "));
+CheckReport judge(const std::string& path, const po::variables_map& given) {
+  CheckReport report{.path = path,
+                     .file = workload::read_torch_file(path, given.count("legacy") != 0),
+                     .unit = unit_of(given),
+                     .findings = {}};
+  report.file.schedule.name = path;  // in messages
+  schedules::check_pair_order(report.file.rows, report.file.schedule.routes, path);
+  report.findings = find(report.file, given);
+  return report;
 }
 
 int print_help() {
@@ -202,10 +127,11 @@ int print_help() {
       "takes\n"
       "--p2p-time from when both ends are posted; receives of one queue complete in the order "
       "posted;\n"
-      "F = I = W = 1 and B = 2 a stage unless given; collectives take no time. A file of passes "
-      "alone is\n"
-      "lowered as PyTorch does it, and with each receive just before its pass. Exit status 2 if "
-      "unsound.\n"
+      "collectives take no time. F = I = W = 1 and B = 2 cells a stage, where no times are given; "
+      "else\n"
+      "so many seconds, where one is not. Transfers must match in order, as NCCL's do. A file of\n"
+      "passes alone is lowered as PyTorch does it, and with each receive just before its pass.\n"
+      "Exit status 2 if unsound.\n"
       "\n{}",
       describe(check_options()));
   return exit_ok;
@@ -220,13 +146,21 @@ int check_schedule(const Arguments& arguments) {
   if (given.count("help") != 0) return print_help();
   const std::vector<std::string> files = values(given, "file");
   if (files.size() != 1) throw UsageError("schedule check: one schedule file of PyTorch (.csv)");
-  const TorchFile file = workload::read_torch_file(files.front(), given.count("legacy") != 0);
-  const std::vector<Finding> findings = find(file, given);
-  if (given.count("json") != 0)
-    print_json(files.front(), file, findings);
-  else
-    print_text(files.front(), file, findings);
-  return exit_ok;
+  const bool json = given.count("json") != 0;
+  try {
+    const CheckReport report = judge(files.front(), given);
+    if (json)
+      print_json(report);
+    else
+      print_text(report);
+    return exit_ok;
+  } catch (const workload::CannotRead&) {
+    throw;
+  } catch (const schedules::Error& unsound) {
+    if (!json) throw;
+    print_unsound_json(files.front(), unsound.what());
+    return exit_user_error;
+  }
 }
 
 }  // namespace pipewright::cli

@@ -10,6 +10,7 @@
 #include "schedules/blocks/repeat.hpp"
 #include "schedules/blocks/squeeze.hpp"
 #include "schedules/catalog.hpp"
+#include "schedules/text/counted.hpp"
 #include "schedules/text/grid_picture.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule_verbs.hpp"
@@ -37,7 +38,8 @@ po::options_description explain_options() {
 
 void explain(const schedules::BuildingBlock& block, std::uint32_t microbatches, bool with_reorder,
              std::size_t columns) {
-  fmt::print("{}: {} devices x {} microbatches", block.name, block.devices, microbatches);
+  fmt::print("{}: {} x {}", block.name, schedules::counted(block.devices, "device", "devices"),
+             schedules::counted_microbatches(microbatches));
   if (const std::uint32_t chunks = block.routes.stages() / block.devices; chunks > 1)
     fmt::print(", {} chunks a device", chunks);
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)

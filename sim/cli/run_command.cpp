@@ -11,7 +11,9 @@
 #include "analysis/trace/collector.hpp"
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"
+#include "schedules/deadlock.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/dropped_transfers.hpp"
 #include "sim/cli/hosts.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
@@ -116,10 +118,19 @@ Results run_all(const RunRequest& request, const std::vector<workload::Plan>& pl
                              .cluster = cluster,
                              .hosts = hosts,
                              .p2p = p2p_mode(scenario.p2p)};
-    execution::run(job,
-                   scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                              : execution::EngineKind::timing,
-                   std::move(info), tee);
+    try {
+      execution::run(job,
+                     scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                                : execution::EngineKind::timing,
+                     std::move(info), tee);
+    } catch (const schedules::Deadlock& deadlock) {
+      // Plans are called as their files, but without the extension.
+      const std::string& name = scenario.schedules[i].name;
+      if (config::schedule_source(name) == config::ScheduleSource::catalog) throw;
+      schedules::Schedule of_file = plan.schedule;
+      of_file.name = name;
+      throw schedules::Deadlock(of_file, deadlock.blocked());
+    }
     results.summaries.push_back(summary.summary());
     if (collect) results.traces.push_back(std::move(collector.trace));
   }
@@ -145,6 +156,11 @@ int run_command(const Arguments& arguments) {
   written.insert(written.end(), traces.begin(), traces.end());
   check_files(files_read(*request), written);
 
+  if (!request->quiet && !request->json) {
+    std::vector<std::string> names;
+    for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
+    note_dropped_transfers(names);
+  }
   const Results results = run_all(*request, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
 

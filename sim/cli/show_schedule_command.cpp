@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "schedules/deadlock.hpp"
 #include "schedules/text/picture.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
+#include "sim/cli/dropped_transfers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule_verbs.hpp"
 #include "sim/config/fields.hpp"
@@ -57,6 +59,23 @@ schedules::Schedule load(const std::string& name, const po::variables_map& given
                                         .recompute = optional("recompute")});
 }
 
+// Deadlocks are told of `name`, and not of a file without its extension.
+std::string written(schedules::Schedule& schedule, std::string_view format, bool late,
+                    const std::string& name) {
+  if (format == "csv") return schedules::to_torch_csv(schedule);
+  if (format == "text") {
+    try {
+      return schedules::draw_text(schedule);
+    } catch (const schedules::Deadlock& deadlock) {
+      schedule.name = name;
+      throw schedules::Deadlock(schedule, deadlock.blocked());
+    }
+  }
+  schedule.name = name;
+  return schedules::to_torch_csv(schedules::lower(
+      schedule, late ? schedules::Receives::before_pass : schedules::Receives::at_send));
+}
+
 int print_help() {
   fmt::print(
       "usage: pipewright schedule show NAME|FILE [OPTIONS]\n"
@@ -89,15 +108,9 @@ int show_schedule(const Arguments& arguments) {
   const bool late = given.count("late-receives") != 0;
   if (late && format != "comms") throw UsageError("--late-receives goes with --format comms");
 
-  const schedules::Schedule schedule = load(names.front(), given);
-  if (format == "text")
-    fmt::print("{}", schedules::draw_text(schedule));
-  else if (format == "csv")
-    fmt::print("{}", schedules::to_torch_csv(schedule));
-  else
-    fmt::print("{}", schedules::to_torch_csv(
-                         schedules::lower(schedule, late ? schedules::Receives::before_pass
-                                                         : schedules::Receives::at_send)));
+  schedules::Schedule schedule = load(names.front(), given);
+  note_dropped_transfers({names.front()});
+  fmt::print("{}", written(schedule, format, late, names.front()));
   return exit_ok;
 }
 

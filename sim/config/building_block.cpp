@@ -246,6 +246,11 @@ void check_legs(const BuildingBlock& block) {
 BuildingBlock read_building_block(const Value& root) {
   if (root.kind != Value::Kind::map)
     throw wrong({root, "the building block"}, "a map with at least placement, interval and cells");
+  const bool is_block = find(root, "placement") != nullptr || find(root, "interval") != nullptr ||
+                        find(root, "cells") != nullptr;
+  if (!is_block && !root.entries.empty())
+    throw Error(fmt::format("{}: this is no building block; {} is a map with at least {}",
+                            root.origin.source, block_document.noun, block_document.needs));
   Draft draft;
   read_keys<Draft>({root, ""}, table, draft);
   BuildingBlock& block = draft.block;
@@ -256,7 +261,7 @@ BuildingBlock read_building_block(const Value& root) {
 }
 
 BuildingBlock read_building_block_file(const std::string& path) {
-  BuildingBlock block = read_building_block(read_yaml_file(path));
+  BuildingBlock block = read_building_block(read_yaml_file(path, block_document));
   block.name = std::filesystem::path(path).filename().string();
   return block;
 }

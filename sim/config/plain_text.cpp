@@ -45,7 +45,8 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-void check_plain_text(std::string_view text, const Origin& origin, bool count_lines) {
+void check_plain_text(std::string_view text, const Origin& origin, bool count_lines,
+                      std::string_view noun) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<std::uint8_t>(text[i]);
     const bool control =
@@ -53,8 +54,8 @@ void check_plain_text(std::string_view text, const Origin& origin, bool count_li
     const std::size_t length = character_length(text.substr(i, 4));
     if (control || length == 0) {
       const Origin place = count_lines ? moved(origin, text, i) : origin;
-      throw Error(locate(place, fmt::format("byte 0x{:02x} is {}; a scenario is plain UTF-8 text",
-                                            byte, control ? "a control character" : "not UTF-8")));
+      throw Error(locate(place, fmt::format("byte 0x{:02x} is {}; {} is plain UTF-8 text", byte,
+                                            control ? "a control character" : "not UTF-8", noun)));
     }
     i += length;
   }

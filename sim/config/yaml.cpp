@@ -40,7 +40,7 @@ int depth(const Value& value) {
 // containers at a cost that grows with the square of their number.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(Origin origin) : origin_(std::move(origin)) {}
+  Builder(Origin origin, const Document& what) : origin_(std::move(origin)), what_(what) {}
 
   Value take() { return std::move(root_); }
   bool empty() const { return !has_root_; }
@@ -57,11 +57,12 @@ class Builder final : public YAML::EventHandler {
   // Text that begins nothing makes yaml-cpp 0.7 report empty documents without end.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
-      throw Error(locate(place(mark), has_root_
-                                          ? "something follows the end of the document; a "
-                                            "scenario is one document"
-                                          : "no value begins here; a scenario is lines such as "
-                                            "devices: 8"));
+      throw Error(locate(
+          place(mark),
+          has_root_ ? fmt::format("something follows the end of the document; {} is one document",
+                                  what_.noun)
+                    : fmt::format("no value begins here; {} is lines such as {}", what_.noun,
+                                  what_.example)));
     ++documents_;
   }
   void OnDocumentEnd() override {}
@@ -93,7 +94,7 @@ class Builder final : public YAML::EventHandler {
                 const std::string& text) override {
     const Origin here = place(mark);
     check_tag(tag, here);
-    check_plain_text(text, here, false);
+    check_plain_text(text, here, false, what_.noun);
     check_count(here, 1);
     add(make_text(text, here), here, anchor);
   }
@@ -201,6 +202,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   Origin origin_;
+  const Document& what_;
   Value root_;
   bool has_root_ = false;
   int documents_ = 0;
@@ -210,7 +212,7 @@ class Builder final : public YAML::EventHandler {
 };
 
 // What would be right, for the faults that yaml-cpp reports most.
-std::string_view advice(std::string_view fault) {
+std::string advice(std::string_view fault, const Document& what) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> table{{
       {"illegal map value", "write key: value, one a line, with texts that hold ': ' in quotes"},
       {"end of sequence flow not found", "close the list with ] and part its values by commas"},
@@ -220,18 +222,18 @@ std::string_view advice(std::string_view fault) {
       {"illegal EOF in scalar", "close the quotes"},
   }};
   for (const auto& [message, right] : table)
-    if (fault == message) return right;
-  return "a scenario is YAML or JSON, with lines such as devices: 8";
+    if (fault == message) return std::string(right);
+  return fmt::format("{} is YAML or JSON, with lines such as {}", what.noun, what.example);
 }
 
 // A `start` with a line makes places in the text; one without makes all of them `start`.
-Value read(std::string_view text, const Origin& start) {
+Value read(std::string_view text, const Origin& start, const Document& what = scenario_document) {
   if (text.size() > max_bytes)
-    throw Error(fmt::format("{}: more than {} MiB; a scenario is a small text", start.source,
-                            max_bytes >> 20U));
-  check_plain_text(text, start, true);
+    throw Error(fmt::format("{}: more than {} MiB; {} is a small text", start.source,
+                            max_bytes >> 20U, what.noun));
+  check_plain_text(text, start, true, what.noun);
   check_brackets(text, start);
-  Builder builder(start);
+  Builder builder(start, what);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -239,36 +241,36 @@ Value read(std::string_view text, const Origin& start) {
     }
   } catch (const YAML::Exception& fault) {
     throw Error(locate(builder.place(fault.mark),
-                       fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg))));
+                       fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what))));
   }
   if (builder.empty()) {
     const bool file = start.line > 0;
-    throw Error(fmt::format("{}: {}", start.source,
-                            file ? "nothing in it; a scenario is a map with at least devices, "
-                                   "microbatches and forward_times"
-                                 : "no value given"));
+    throw Error(fmt::format(
+        "{}: {}", start.source,
+        file ? fmt::format("nothing in it; {} is a map with at least {}", what.noun, what.needs)
+             : "no value given"));
   }
   return builder.take();
 }
 
-Error cannot_read(const std::string& path, std::string_view reason) {
-  return Error(
-      fmt::format("{}: cannot be read ({}); give a scenario file in YAML or JSON", path, reason));
+Error cannot_read(const std::string& path, std::string_view reason, const Document& what) {
+  return Error(fmt::format("{}: cannot be read ({}); give {} file in YAML or JSON", path, reason,
+                           what.noun));
 }
 
 }  // namespace
 
-Value read_yaml_file(const std::string& path) {
+Value read_yaml_file(const std::string& path, const Document& what) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
-    throw cannot_read(path, "it is a folder");
+    throw cannot_read(path, "it is a folder", what);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(path, std::generic_category().message(errno));
+  if (!file) throw cannot_read(path, std::generic_category().message(errno), what);
   std::string text(max_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw cannot_read(path, "reading failed");
+  if (file.bad()) throw cannot_read(path, "reading failed", what);
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()});
+  return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()}, what);
 }
 
 Value read_yaml_text(std::string_view text, const std::string& name) {

@@ -12,10 +12,21 @@ namespace pipewright::config {
 // hundreds of bytes for one of text, stays within memory.
 inline constexpr std::size_t max_bytes = 4U << 20U;
 
+// What a text should be, for messages.
+struct Document {
+  std::string_view noun;
+  std::string_view needs;    // its required keys
+  std::string_view example;  // of a line
+};
+inline constexpr Document scenario_document{"a scenario", "devices, microbatches and forward_times",
+                                            "devices: 8"};
+inline constexpr Document block_document{"a building block", "placement, interval and cells",
+                                         "interval: 6"};
+
 // Reads one document of YAML, and so of JSON. Anchors and aliases are resolved. Errors: anything
 // but one document of plain UTF-8 text, the same key twice in a map, a key that is no text,
 // nothing where a value should be (null), tags of one's own.
-Value read_yaml_file(const std::string& path);
+Value read_yaml_file(const std::string& path, const Document& what = scenario_document);
 
 // `name` takes the file's place in messages; relative paths start from the current folder.
 Value read_yaml_text(std::string_view text, const std::string& name);

@@ -67,7 +67,11 @@ BuildingBlock to_block(const config::BuildingBlock& given, std::uint32_t devices
     schedules::place_weight_grads(block);
     schedules::check_block(block);
   } catch (const schedules::BlockError& error) {
-    throw config::Error(config::locate(origin_of(given, block, error.pass), error.what()));
+    // The place names the file already.
+    std::string_view text = error.what();
+    if (const std::string name = block.name + ": "; text.starts_with(name))
+      text.remove_prefix(name.size());
+    throw config::Error(config::locate(origin_of(given, block, error.pass), text));
   }
   const std::uint32_t blocks = blocks_under_way(given, block);
   if (given.memory) set_peak(given, block, blocks);

@@ -67,11 +67,9 @@ Schedule from_block_file(const std::string& file, const Parameters& parameters) 
   return make_schedule(block, parameters.devices, parameters.microbatches, parameters.iterations);
 }
 
-}  // namespace
-
-schedules::TorchFile read_torch_file(const std::string& file, bool legacy) {
+std::string read_text(const std::string& file) {
   const auto fail = [&](std::string_view why) {
-    throw schedules::Error(fmt::format("{}: cannot read: {}", file, why));
+    throw CannotRead(fmt::format("{}: cannot read: {}", file, why));
   };
   if (std::error_code ignored; std::filesystem::is_directory(file, ignored)) fail("it is a folder");
   errno = 0;
@@ -84,7 +82,18 @@ schedules::TorchFile read_torch_file(const std::string& file, bool legacy) {
     text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
   }
   if (stream.bad()) fail("reading failed");
-  return schedules::read_torch_csv(text, file, legacy);
+  return text;
+}
+
+}  // namespace
+
+schedules::TorchFile read_torch_file(const std::string& file, bool legacy) {
+  return schedules::read_torch_csv(read_text(file), file, legacy);
+}
+
+bool places_transfers(const std::string& file) {
+  const std::string text = read_text(file);
+  return text.find("SEND_") != std::string::npos || text.find("RECV_") != std::string::npos;
 }
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {

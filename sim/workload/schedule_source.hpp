@@ -13,7 +13,15 @@ namespace pipewright::workload {
 // say nothing. Throws schedules::Error or config::Error.
 schedules::Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters);
 
-// Throws schedules::Error, also where the file cannot be read.
+// A file of which nothing can be said, as it cannot be read.
+struct CannotRead : schedules::Error {
+  using schedules::Error::Error;
+};
+
+// Throws schedules::Error, of it CannotRead.
 schedules::TorchFile read_torch_file(const std::string& file, bool legacy = false);
+
+// Whether a file of PyTorch that has been read places SEND and RECV, which load_schedule drops.
+bool places_transfers(const std::string& file);
 
 }  // namespace pipewright::workload

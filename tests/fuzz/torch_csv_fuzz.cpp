@@ -8,6 +8,7 @@
 
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
+#include "schedules/text/torch_pair_order.hpp"
 #include "schedules/text/torch_receives.hpp"
 
 using namespace pipewright::schedules;
@@ -34,6 +35,8 @@ void check_runs(const TorchFile& file) {
   for (auto& of_stage : times.of_stage) of_stage.assign(file.schedule.stages(), 1);
   const bool comms = file.form == TorchForm::compute_comms;
   const TorchRows rows = comms ? file.rows : lower(file.schedule, Receives::at_send);
+  const bool swaps = first_swap(rows, file.schedule.routes).has_value();
+  require(comms || !swaps);
   const auto makespan = [&](ReceiveQueue queue) {
     return time_receives(rows, file.schedule, times, 0.5, queue).makespan;
   };

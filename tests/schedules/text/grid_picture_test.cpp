@@ -37,7 +37,7 @@ TEST_CASE("a block is drawn with its interval and how long activations live", "[
         "device 1 | .  F0 I0 W0 .  .\n"
         "activations live so many cells; each l cells long takes at most ceil(l/4) at a time\n"
         "device 0 | 6: at most 2 microbatches\n"
-        "device 1 | 3: at most 1 microbatches\n");
+        "device 1 | 3: at most 1 microbatch\n");
 }
 
 TEST_CASE("a grid is drawn with its bubbles and its peak", "[picture]") {

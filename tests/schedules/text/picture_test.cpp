@@ -18,9 +18,9 @@ TEST_CASE("a schedule is drawn as the papers draw it", "[picture]") {
 TEST_CASE("chunks are told apart by letters", "[picture]") {
   CHECK(draw_text(
             make_schedule("interleaved-1f1b", {.devices = 1, .microbatches = 2, .chunks = 2})) ==
-        "interleaved-1f1b: 1 devices x 2 microbatches, 2 chunks a device; a cell is one F or half "
+        "interleaved-1f1b: 1 device x 2 microbatches, 2 chunks a device; a cell is one F or half "
         "a B\n"
-        "in flight at the peak: 1 microbatches\n"
+        "in flight at the peak: 1 microbatch\n"
         "device 0 | F0a F0b B0b     F1a B0a     F1b B1b     B1a\n");
 }
 

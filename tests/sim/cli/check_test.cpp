@@ -7,10 +7,23 @@ using namespace pipewright;
 
 namespace {
 
-// Rank 0 posts the later gradient's receive first: it loses 2 of 9.
+// Rank 1 posts the first gradient's receive before that of the second activations, which are there
+// earlier: F1 waits 3, and the whole takes 13 instead of 12.
+const std::string behind =
+    "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n"
+    "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\r\n"
+    "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1\r\n";
+
+// Rank 1 takes the microbatches in the other order than rank 0 sends them.
 const std::string swapped =
-    "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B1,0RECV_B0,0B0,0B1\r\n"
-    "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\r\n";
+    "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+    "1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F0,1F0,1B0,1SEND_B0\n";
+
+// Rank 1 wants a gradient through the queue before it has made what that needs.
+const std::string blocked =
+    "0F0,0SEND_F0,0RECV_B0,0B0\n"
+    "1RECV_B0,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0\n"
+    "2RECV_F0,2F0,2B0,2SEND_B0\n";
 
 // Rank 0 wants a gradient before it has sent what that needs.
 const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
@@ -19,31 +32,80 @@ const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 
 TEST_CASE("schedule check says what a file is and what its receives cost", "[cli][torch]") {
   const tests::Workplace place;
-  place.write("swapped.csv", swapped);
-  const tests::Ran ran = place.run("schedule check swapped.csv");
+  place.write("behind.csv", behind);
+  const tests::Ran ran = place.run("schedule check behind.csv");
   CHECK(ran.status == 0);
   CHECK(ran.out ==
-        "swapped.csv: compute_comms, 2 ranks, 2 stages (1 a rank), 2 microbatches, 8 passes\n"
+        "behind.csv: compute_comms, 3 ranks, 3 stages (1 a rank), 2 microbatches, 12 passes\n"
         "rank 0 holds stage 0\n"
         "rank 1 holds stage 1\n"
+        "rank 2 holds stage 2\n"
         "sound: every stage runs every microbatch once and in order, and no rank waits for ever\n"
-        "receives as in the file: 2 lost: makespan 11, and 9 if each pass waited for its own "
-        "tensor alone\n"
-        "  rank 0, action 7: 0B0 waits 3 behind 0RECV_B1\n");
+        "times in units, as none are given: F = I = W = 1 cell a stage, B = 2 cells\n"
+        "receives as in the file: 1 cell lost: makespan 13 cells, and 12 cells if each pass "
+        "waited for its own tensor alone\n"
+        "  rank 1, action 6: 1F1 waits 3 cells behind 1RECV_B0\n");
+  place.write("one.csv", "0F0,0B0\n");
+  CHECK_THAT(place.run("schedule check one.csv").out,
+             Catch::StartsWith("one.csv: compute_only, 1 rank, 1 stage (1 a rank), 1 microbatch, "
+                               "2 passes\n"));
+}
+
+TEST_CASE("times that are given are told in seconds", "[cli][torch]") {
+  const tests::Workplace place;
+  place.write("behind.csv", behind);
+  const std::string times = " -f '10 ms' --backward-times '20 ms'";
+  const std::string text = place.run("schedule check behind.csv" + times).out;
+  CHECK_THAT(text, Catch::Contains("10.00 ms lost: makespan 130.0 ms, and 120.0 ms if each pass") &&
+                       Catch::Contains("1F1 waits 30.00 ms behind 1RECV_B0") &&
+                       !Catch::Contains("cell"));
+  const auto json =
+      nlohmann::json::parse(place.run("schedule check behind.csv --json" + times).out);
+  CHECK(json["time_unit"] == "s");
+  CHECK(json["orders"].at(0)["makespan"].get<double>() == Approx(0.13));
+  CHECK_THAT(place.run("schedule check behind.csv --p2p-time '5 us'").err,
+             Catch::Contains("--p2p-time is 5 us") && Catch::Contains("counts cells"));
+  CHECK_THAT(place.run("schedule check behind.csv --p2p-time 0.5").out,
+             Catch::Contains("makespan 16 cells, and 14 cells if"));
 }
 
 TEST_CASE("schedule check says the same in JSON", "[cli][torch]") {
   const tests::Workplace place;
-  place.write("a \"b\".csv", swapped);
-  const auto json = nlohmann::json::parse(
-      place.run("schedule check 'a \"b\".csv' --json --backward-times 4 --p2p-time 0.5").out);
+  place.write("a \"b\".csv", behind);
+  const auto json = nlohmann::json::parse(place.run("schedule check 'a \"b\".csv' --json").out);
   CHECK(json["file"] == "a \"b\".csv");
   CHECK(json["form"] == "compute_comms");
-  CHECK(json["stages_of_rank"] == nlohmann::json::parse("[[0], [1]]"));
+  CHECK(json["sound"] == true);
+  CHECK(json["time_unit"] == "cell");
+  CHECK(json["stages_of_rank"] == nlohmann::json::parse("[[0], [1], [2]]"));
   const auto& order = json["orders"].at(0);
-  CHECK(order["lost_s"] ==
-        order["makespan_s"].get<double>() - order["best_makespan_s"].get<double>());
-  CHECK(order["waits"].at(0)["behind"] == "0RECV_B1");
+  CHECK(order["makespan"] == 13);
+  CHECK(order["best_makespan"] == 12);
+  CHECK(order["lost"] == 1);
+  CHECK(order["swap"].is_null());
+  CHECK(order["waits"].at(0)["behind"] == "1RECV_B0");
+  CHECK(order["waits"].at(0)["wait"] == 3);
+}
+
+TEST_CASE("an unsound file is told in JSON too", "[cli][torch]") {
+  const tests::Workplace place;
+  for (const std::string& text : {swapped, stuck, blocked, std::string("0F0,1\"B\"\n")}) {
+    CAPTURE(text);
+    place.write("bad.csv", text);
+    const tests::Ran ran = place.run("schedule check bad.csv --json");
+    CHECK(ran.status == 2);
+    CHECK(ran.err.empty());
+    const auto json = nlohmann::json::parse(ran.out);
+    CHECK(json["file"] == "bad.csv");
+    CHECK(json["sound"] == false);
+    CHECK("pipewright: " + json["why"].get<std::string>() + "\n" ==
+          place.run("schedule check bad.csv").err);
+  }
+  // Of a file that is not there nothing is known.
+  const tests::Ran none = place.run("schedule check none.csv --json");
+  CHECK(none.status == 2);
+  CHECK(none.out.empty());
+  CHECK_THAT(none.err, Catch::Contains("none.csv: cannot read"));
 }
 
 TEST_CASE("a file of passes is judged as PyTorch lowers it, and with late receives",
@@ -57,8 +119,25 @@ TEST_CASE("a file of passes is judged as PyTorch lowers it, and with late receiv
   CHECK(json["form"] == "compute_only");
   CHECK(json["chunks"] == 2);
   REQUIRE(json["orders"].size() == 2);
-  CHECK(json["orders"][0]["best_makespan_s"] == json["orders"][1]["best_makespan_s"]);
-  CHECK(json["orders"][1]["lost_s"] == 0);
+  CHECK(json["orders"][0]["best_makespan"] == json["orders"][1]["best_makespan"]);
+  CHECK(json["orders"][1]["lost"] == 0);
+}
+
+TEST_CASE("late receives that NCCL would swap are warned of", "[cli][torch]") {
+  const tests::Workplace place;
+  place.write("v.csv", place.run("schedule show zb-v -s 2 -b 4 --format csv").out);
+  const tests::Ran ran = place.run("schedule check v.csv");
+  CHECK(ran.status == 0);
+  const std::size_t late = ran.out.find("receives posted before the pass: ");
+  REQUIRE(late != std::string::npos);
+  CHECK_THAT(ran.out.substr(0, late), !Catch::Contains("warning"));
+  CHECK_THAT(ran.out.substr(late),
+             Catch::Contains("; warning: NCCL would swap tensors: receive ") &&
+                 Catch::Contains(" of rank 1 from rank 0 is "));
+  const auto orders = nlohmann::json::parse(place.run("schedule check v.csv --json").out)["orders"];
+  CHECK(orders[0]["swap"].is_null());
+  CHECK(orders[1]["swap"]["receiver"] == 1);
+  CHECK(orders[1]["swap"]["sender"] == 0);
 }
 
 TEST_CASE("schedule check ends with 2 and a reason for an unsound file", "[cli][torch]") {
@@ -71,16 +150,26 @@ TEST_CASE("schedule check ends with 2 and a reason for an unsound file", "[cli][
     return ran.err;
   };
   CHECK_THAT(error("0F0\r\n1F0,1B0\r\n"), Catch::Contains("bad.csv:1:1: row 1 (rank 0), cell 1"));
-  CHECK_THAT(error(stuck), Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for"));
-  CHECK_THAT(error("0F0,0SEND_F0,0RECV_B1,0RECV_B0,0B0,0F1,0SEND_F1,0B1\n"
-                   "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n"),
-             Catch::Contains("0RECV_B0, which stands behind 0RECV_B1"));
+  CHECK_THAT(error(stuck),
+             Catch::StartsWith("pipewright: bad.csv: deadlock: 2 of 2 ranks wait for ever\n"
+                               "  rank 0 at action 2, 0B0, waits for 0RECV_B0; rank 1 does not "
+                               "come to 1SEND_B0\n"));
+  CHECK_THAT(error(blocked),
+             Catch::Contains("bad.csv: deadlock") &&
+                 Catch::Contains("rank 1 at action 3, 1F0, waits for 1RECV_F0, which stands behind "
+                                 "1RECV_B0; rank 2 does not come to 2SEND_B0"));
+  CHECK(error(swapped) ==
+        "pipewright: bad.csv:1:5: row 1 (rank 0), cell 5: 0RECV_B0 is receive 1 from rank 1, and "
+        "send 1 of rank 1 to this rank is 1SEND_B1 (2:4: row 2 (rank 1), cell 4); NCCL matches "
+        "them by order alone, so tensors would be swapped; right would be 0RECV_B1 here, or "
+        "1SEND_B0 there\n");
   CHECK_THAT(error(std::string("\x7f\x45\x4c\x46\0\0", 6)),
              Catch::Contains("'\\x7fELF\\x00\\x00'"));
-  CHECK_THAT(error(swapped, "--forward-times 1 2 3"), Catch::Contains("forward_times has 3"));
-  CHECK_THAT(error(swapped, "--queue both"), Catch::Contains("there are rank and pair"));
-  CHECK_THAT(error(swapped, "--backward-times 1 --input-grad-times 1"),
-             Catch::Contains("not both"));
+  CHECK_THAT(error(behind, "--forward-times 1 2"), Catch::Contains("forward_times has 2"));
+  CHECK_THAT(error(behind, "--queue both"), Catch::Contains("there are rank and pair"));
+  CHECK_THAT(error(behind, "--backward-times 1 --input-grad-times 1"), Catch::Contains("not both"));
+  CHECK_THAT(error(behind, "-f -1"), Catch::StartsWith("pipewright: --forward-times is -1"));
+  CHECK_THAT(error(behind, "-f 1 x"), Catch::StartsWith("pipewright: --forward-times[1] is "));
   CHECK_THAT(place.run("schedule check none.csv").err, Catch::Contains("none.csv: cannot read"));
   CHECK_THAT(place.run("schedule check .").err, Catch::Contains("it is a folder"));
   CHECK_THAT(place.run("schedule check").err, Catch::Contains("one schedule file"));
@@ -136,6 +225,37 @@ TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
       Catch::Contains("takes no group size"));
 }
 
+TEST_CASE("a file that deadlocks is named as it was given", "[cli][torch]") {
+  const tests::Workplace place;
+  std::filesystem::create_directory(place.folder() / "deep");
+  place.write("deep/stuck.csv", stuck);
+  const std::string named = "pipewright: deep/stuck.csv: deadlock: 2 of 2 ";
+  for (const std::string words :
+       {"schedule check deep/stuck.csv", "schedule show deep/stuck.csv",
+        "schedule show deep/stuck.csv --format comms",
+        "run -s 2 -b 2 -f 1 --backward-times 2 --quiet --schedule deep/stuck.csv"}) {
+    CAPTURE(words);
+    CHECK_THAT(place.run(words).err, Catch::StartsWith(named));
+  }
+}
+
+TEST_CASE("that SEND and RECV of a file are not simulated is said once", "[cli][torch]") {
+  const tests::Workplace place;
+  place.write("a.csv", swapped);
+  place.write("passes.csv", "0F0,0B0\n");
+  const std::string note =
+      "the placement of SEND and RECV is not simulated; 'pipewright schedule check' judges it\n";
+  const std::string show = "schedule show a.csv --format csv";
+  CHECK(place.run(show).err == "pipewright: a.csv: " + note);
+  CHECK(place.run(show).out == "0F0,0F1,0B0,0B1\r\n1F1,1B1,1F0,1B0\r\n");
+  CHECK(place.run("schedule show passes.csv").err.empty());
+  const std::string run = "run -s 2 -b 2 -f 1 --backward-times 2 --schedule a.csv 1f1b a.csv";
+  CHECK_THAT(place.run(run).err, Catch::Contains("pipewright: a.csv: " + note));
+  CHECK_THAT(place.run(run).out, !Catch::Contains("simulated"));
+  CHECK(place.run(run + " --json").err.empty());
+  CHECK(place.run(run + " --quiet").err.empty());
+}
+
 TEST_CASE("both engines name the half of a pair that waits for ever", "[cli][torch]") {
   const tests::Workplace place;
   place.write("pair.csv", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n");
@@ -143,5 +263,6 @@ TEST_CASE("both engines name the half of a pair that waits for ever", "[cli][tor
     CHECK_THAT(
         place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule pair.csv --engine " + engine)
             .err,
-        Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for the gradient"));
+        Catch::Contains("pipewright: pair.csv: deadlock: ") &&
+            Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for the gradient"));
 }

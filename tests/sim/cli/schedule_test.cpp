@@ -71,6 +71,20 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
   CHECK_THAT(still.out, Catch::Contains("3. squeezed") && !Catch::Contains("4. reordered"));
 }
 
+TEST_CASE("one is told in the singular", "[cli]") {
+  const tests::Workplace place;
+  CHECK_THAT(place.run("schedule show 1f1b -s 1 -b 1").out,
+             Catch::Contains("1 device x 1 microbatch;") &&
+                 Catch::Contains("at the peak: 1 microbatch\n"));
+  CHECK_THAT(place.run("schedule explain v-half -s 1 -b 1").out,
+             Catch::Contains("1 device x 1 microbatch,") &&
+                 Catch::Contains("in flight at the peak: 1 microbatch\n") &&
+                 Catch::Contains("at most 1 microbatch\n"));
+  CHECK_THAT(
+      place.run("schedule search -s 1 -b 1 -f 1 --input-grad-times 1 --weight-grad-times 1").out,
+      Catch::Contains("holds    1 microbatch in flight\n"));
+}
+
 TEST_CASE("schedule explain says what it cannot explain", "[cli]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& words) {

@@ -117,7 +117,24 @@ TEST_CASE("a building block is called as its file", "[config][blocks]") {
       folder.write("deep/mine.yaml", "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}");
   CHECK(read_building_block_file(path).name == "mine.yaml");
   CHECK_THAT(error_of([&] { read_building_block_file(path + ".none"); }),
-             Catch::Contains("mine.yaml.none: cannot be read"));
+             Catch::Contains("mine.yaml.none: cannot be read") &&
+                 Catch::EndsWith("give a building block file in YAML or JSON"));
+}
+
+TEST_CASE("what is no building block is told what one is", "[config][blocks]") {
+  const Folder folder;
+  const auto file_error = [&](const std::string& text) {
+    const std::string path = folder.write("b.yaml", text);
+    return error_of([&] { read_building_block_file(path); }).substr(path.size());
+  };
+  const std::string right = "a building block is a map with at least placement, interval and cells";
+  CHECK(file_error("") == ": nothing in it; " + right);
+  CHECK(file_error("devices: 8\nforward_times: 1\n") == ": this is no building block; " + right);
+  CHECK(file_error("0F0,0B0\r\n") ==
+        ":1:1: the building block is 0F0,0B0; allowed: a map with at least placement, "
+        "interval and cells");
+  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block is plain UTF-8 text"));
+  CHECK_THAT(file_error("interval: [1\n"), !Catch::Contains("scenario"));
 }
 
 }  // namespace pipewright::config::test

@@ -144,10 +144,10 @@ TEST_CASE("a block that cannot be is refused at the place that asks for it", "[b
       "b.yaml:5:7: B0 collides: on device 1 it stands at cell 12 and F of microbatch 0 on stage 1 "
       "at cell 1, and blocks come every 6 cells");
   CHECK(error_of("placement: looped\ninterval: 6\ncells:\n  F0: [0, 1, 2, 2]\n  B0: {}") ==
-        "b.yaml:4:7: b.yaml: F of microbatch 0 on stage 3 at cell 2 (device 3) starts before F of "
+        "b.yaml:4:7: F of microbatch 0 on stage 3 at cell 2 (device 3) starts before F of "
         "microbatch 0 on stage 2 at cell 2 (device 2) has ended; cell 3 is its first chance");
   CHECK_THAT(error_of("placement: looped\ninterval: 6\ncells:\n  F0: {step: -1}\n  B0: {}"),
-             Catch::Contains("b.yaml:4:7: b.yaml: F of microbatch 0 on stage 1 at cell -1"));
+             Catch::Contains("b.yaml:4:7: F of microbatch 0 on stage 1 at cell -1"));
   CHECK_THAT(error_of("placement: looped\ninterval: 6\ncells:\n  F0: [0, 1]\n  B0: {}"),
              Catch::Contains("b.yaml:4:7: F0 has 2 cells, and 4 devices are asked for"));
   CHECK_THAT(error_of("placement: [0, 1]\ninterval: 6\ncells:\n  F0: {}\n  B0: {}"),
@@ -156,7 +156,7 @@ TEST_CASE("a block that cannot be is refused at the place that asks for it", "[b
       error_of("placement: v\ninterval: 6\nmemory: 2\n" + v_half.substr(25)),
       Catch::Contains("b.yaml:3:9: memory is 2 microbatches, and the block itself holds 3.5"));
   CHECK_THAT(error_of("{placement: looped, interval: 4, cells: {F0: {}, I0: {at: 3}, W0: [2]}}", 1),
-             Catch::Contains("b.yaml:1:67: b.yaml: W of microbatch 0 on stage 0 at cell 2"));
+             Catch::Contains("b.yaml:1:67: W of microbatch 0 on stage 0 at cell 2"));
   CHECK_THAT(error_of("{placement: looped, interval: 3, cells: {F0: {step: 1}, B0: {step: 3}}}"),
              Catch::Contains("B0 collides with the passes before it wherever it starts"));
   CHECK_THAT(error_of("{placement: looped, interval: 4, cells: {F0: {step: 1000000}, B0: {step: "
