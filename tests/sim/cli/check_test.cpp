@@ -205,7 +205,8 @@ TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
   place.write("deep/run.yaml",
               "{devices: 4, microbatches: 8, iterations: 2, forward_times: 1, backward_times: 2, "
               "schedule: [mine.csv, 1f1b]}");
-  const tests::Ran ran = place.run("run deep/run.yaml --trace t.h5 -o t.csv --json");
+  const tests::Ran ran =
+      place.run("run deep/run.yaml --engine timing --trace t.h5 -o t.csv --json");
   CHECK(ran.err == "");
   const auto runs = nlohmann::json::parse(ran.out);
   CHECK(runs.at(0)["schedule"] == "mine");
@@ -230,10 +231,10 @@ TEST_CASE("a file that deadlocks is named as it was given", "[cli][torch]") {
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/stuck.csv", stuck);
   const std::string named = "pipewright: deep/stuck.csv: deadlock: 2 of 2 ";
-  for (const std::string words :
-       {"schedule check deep/stuck.csv", "schedule show deep/stuck.csv",
-        "schedule show deep/stuck.csv --format comms",
-        "run -s 2 -b 2 -f 1 --backward-times 2 --quiet --schedule deep/stuck.csv"}) {
+  for (const std::string words : {"schedule check deep/stuck.csv", "schedule show deep/stuck.csv",
+                                  "schedule show deep/stuck.csv --format comms",
+                                  "run -s 2 -b 2 -f 1 --backward-times 2 --quiet --engine timing "
+                                  "--schedule deep/stuck.csv"}) {
     CAPTURE(words);
     CHECK_THAT(place.run(words).err, Catch::StartsWith(named));
   }
@@ -249,7 +250,8 @@ TEST_CASE("that SEND and RECV of a file are not simulated is said once", "[cli][
   CHECK(place.run(show).err == "pipewright: a.csv: " + note);
   CHECK(place.run(show).out == "0F0,0F1,0B0,0B1\r\n1F1,1B1,1F0,1B0\r\n");
   CHECK(place.run("schedule show passes.csv").err.empty());
-  const std::string run = "run -s 2 -b 2 -f 1 --backward-times 2 --schedule a.csv 1f1b a.csv";
+  const std::string run =
+      "run -s 2 -b 2 -f 1 --backward-times 2 --engine timing --schedule a.csv 1f1b a.csv";
   CHECK_THAT(place.run(run).err, Catch::Contains("pipewright: a.csv: " + note));
   CHECK_THAT(place.run(run).out, !Catch::Contains("simulated"));
   CHECK(place.run(run + " --json").err.empty());
