@@ -23,9 +23,7 @@ std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t
 bool lengthen(Schedule& schedule, std::uint32_t step, std::uint32_t rounds) {
   std::vector<Program> programs;
   for (const Program& given : schedule.programs) {
-    std::vector<Pass> passes;
-    passes.reserve(given.size());
-    for (PassCursor at(given); !at.done(); at.next()) passes.push_back(at.pass());
+    const std::vector<Pass> passes = passes_of(given);
     Program program = fold(passes);
     const std::size_t passes_a_round = passes.size() / schedule.microbatches * step;
     const std::size_t steady =

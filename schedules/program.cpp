@@ -78,6 +78,13 @@ void Program::repeat(std::uint32_t rounds, std::int32_t microbatch_step, std::ve
   loops.push_back({std::move(body), rounds, microbatch_step});
 }
 
+std::vector<Pass> passes_of(const Program& program) {
+  std::vector<Pass> passes;
+  passes.reserve(program.size());
+  for (PassCursor at(program); !at.done(); at.next()) passes.push_back(at.pass());
+  return passes;
+}
+
 Program fold(const std::vector<Pass>& passes) {
   Program program;
   fold_into(program, passes);

@@ -27,6 +27,8 @@ struct Program {
   std::uint64_t size() const;  // passes over all iterations
 };
 
+std::vector<Pass> passes_of(const Program& program);  // one by one, over all iterations
+
 // The same passes in the same order, as loops where they repeat with a constant shift of their
 // microbatches: a flat list of a long schedule becomes a short program.
 Program fold(const std::vector<Pass>& passes);

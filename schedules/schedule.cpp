@@ -22,6 +22,14 @@ bool any_pass(const Schedule& schedule, Is is) {
 
 }  // namespace
 
+void set_iterations(Schedule& schedule, std::uint32_t iterations) {
+  schedule.iterations = iterations;
+  for (Program& program : schedule.programs) {
+    program.iterations = iterations;
+    program.iteration_step = schedule.microbatches * schedule.slices;
+  }
+}
+
 bool has_fused_pairs(const Schedule& schedule) {
   return any_pass(schedule, [](const Pass& pass) { return pass.fused; });
 }

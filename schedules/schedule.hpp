@@ -38,6 +38,9 @@ struct Schedule {
   std::uint64_t size() const;  // passes over all devices
 };
 
+// Runs the schedule of one iteration so many times, each with the microbatches that follow.
+void set_iterations(Schedule& schedule, std::uint32_t iterations);
+
 bool has_fused_pairs(const Schedule& schedule);
 bool splits_backward(const Schedule& schedule);  // into I and W, anywhere
 

@@ -46,11 +46,7 @@ Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint
     if (lengthen(short_one, block.microbatches, rounds)) made = std::move(short_one);
   }
   Schedule schedule = made ? std::move(*made) : through_all_steps(block, microbatches);
-  schedule.iterations = iterations;
-  for (Program& program : schedule.programs) {
-    program.iterations = iterations;
-    program.iteration_step = microbatches;
-  }
+  set_iterations(schedule, iterations);
   return schedule;
 }
 

@@ -24,7 +24,8 @@ struct Grid {
   std::vector<std::vector<Cell>> rows;
 };
 
-// The order of a grid's passes, without their cells.
+// The order of a grid's passes, without their cells: by device, and as a schedule.
+std::vector<std::vector<Pass>> order_of(const Grid& grid);
 Schedule to_schedule(const Grid& grid);
 
 }  // namespace pipewright::schedules

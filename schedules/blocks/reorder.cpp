@@ -20,13 +20,10 @@ Grid justified(const Grid& grid, const std::vector<std::int64_t>& peaks) {
                                      .released_by_input_grad = std::vector<std::int64_t>(stages, 0),
                                      .limit = peaks},
                           .recomputed = grid.recomputed};
-  Order order(devices);
-  for (std::uint32_t device = 0; device < devices; ++device)
-    for (const Cell& cell : grid.rows[device]) order[device].push_back(cell.pass);
-
   const Justifier justifier(pipeline);
   constexpr int rounds = 4;
-  const Plan best = justifier.improve(justifier.plan(order), Pull::safe, Objective::span, rounds);
+  const Plan best =
+      justifier.improve(justifier.plan(order_of(grid)), Pull::safe, Objective::span, rounds);
   Grid result = grid;
   for (std::uint32_t device = 0; device < devices; ++device)
     for (std::size_t i = 0; i < result.rows[device].size(); ++i)

@@ -30,19 +30,8 @@ constexpr std::size_t batch = 8;
 constexpr std::size_t most_blocks = 64;  // of each shape
 
 Order order_of(const Schedule& schedule) {
-  Order order(schedule.devices);
-  for (std::uint32_t device = 0; device < schedule.devices; ++device) {
-    order[device].reserve(schedule.programs[device].size());
-    for (PassCursor at(schedule.programs[device]); !at.done(); at.next())
-      order[device].push_back(at.pass());
-  }
-  return order;
-}
-
-Order order_of(const Grid& grid) {
-  Order order(grid.rows.size());
-  for (std::size_t device = 0; device < order.size(); ++device)
-    for (const Cell& cell : grid.rows[device]) order[device].push_back(cell.pass);
+  Order order;
+  for (const Program& program : schedule.programs) order.push_back(passes_of(program));
   return order;
 }
 
@@ -94,7 +83,7 @@ class Search {
                std::initializer_list<Pull> pulls);
   void add(const Shape& shape, const Order& order, std::string origin);
   void justify(Candidate& candidate, const Plan& from, Pull pull, Objective objective);
-  void keep(const Shape& shape, Plan plan, const std::string& origin);
+  void keep(const Shape& shape, const Plan& plan, const std::string& origin);
   double value(const Plan& plan) const {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
   }
@@ -167,10 +156,10 @@ bool Search::goes_on() {
   return !both && (!proven || 1 - left_ / effort_ < share_for_ties);
 }
 
-void Search::keep(const Shape& shape, Plan plan, const std::string& origin) {
+void Search::keep(const Shape& shape, const Plan& plan, const std::string& origin) {
   if (plan.makespan == never) return;
   if (best_ && !better(plan, best_->plan, request_.objective)) return;
-  best_ = {.shape = &shape, .plan = std::move(plan), .best = {}, .origin = origin};
+  best_ = {.shape = &shape, .plan = plan, .best = {}, .origin = origin};
 }
 
 // An order as it is; it is justified later.
@@ -274,8 +263,7 @@ void Search::justify(const std::vector<std::size_t>& which, From from, Objective
     for (const std::size_t i : which) {
       if (!goes_on()) return;
       Candidate& candidate = candidates_[i];
-      justify(candidate, Plan(from == From::found ? candidate.plan : candidate.best), pull,
-              objective);
+      justify(candidate, from == From::found ? candidate.plan : candidate.best, pull, objective);
     }
 }
 

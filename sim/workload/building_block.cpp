@@ -8,7 +8,6 @@
 #include "schedules/blocks/build.hpp"
 #include "schedules/blocks/reorder.hpp"
 #include "schedules/blocks/repeat.hpp"
-#include "schedules/blocks/squeeze.hpp"
 #include "sim/config/error.hpp"
 #include "sim/workload/block_placing.hpp"
 
@@ -63,6 +62,7 @@ void set_peak(const config::BuildingBlock& given, BuildingBlock& block, std::uin
 
 BuildingBlock to_block(const config::BuildingBlock& given, std::uint32_t devices) {
   BuildingBlock block = place_legs(given, devices);
+  block.reordered = given.reorder;
   try {
     schedules::place_weight_grads(block);
     schedules::check_block(block);
@@ -85,16 +85,7 @@ schedules::Schedule make_schedule(const config::BuildingBlock& given, std::uint3
   if (passes > most_passes)
     throw config::Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported",
                                     given.name, passes, most_passes));
-  const BuildingBlock block = to_block(given, devices);
-  if (given.reorder) return schedules::build(block, microbatches, iterations);
-  schedules::Schedule schedule =
-      schedules::to_schedule(schedules::squeeze(schedules::repeat(block, microbatches)));
-  schedule.iterations = iterations;
-  for (schedules::Program& program : schedule.programs) {
-    program.iterations = iterations;
-    program.iteration_step = microbatches;
-  }
-  return schedule;
+  return schedules::build(to_block(given, devices), microbatches, iterations);
 }
 
 }  // namespace pipewright::workload

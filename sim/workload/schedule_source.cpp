@@ -51,11 +51,7 @@ void check_takes_no(const Parameters& given, const std::string& file) {
 Schedule from_torch_file(const std::string& file, const Parameters& parameters) {
   Schedule schedule = read_torch_file(file).schedule;
   check_agreement(schedule, parameters, file);
-  schedule.iterations = parameters.iterations;
-  for (schedules::Program& program : schedule.programs) {
-    program.iterations = parameters.iterations;
-    program.iteration_step = schedule.microbatches;
-  }
+  schedules::set_iterations(schedule, parameters.iterations);
   return schedule;
 }
 

@@ -1,5 +1,6 @@
 #include "support/pipelines.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace pipewright::tests {
@@ -32,6 +33,10 @@ schedules::Pipeline pipeline(const schedules::Routes& routes, std::uint32_t devi
                  .limit = std::vector<std::int64_t>(
                      devices, static_cast<std::int64_t>(std::floor(memory / share + 1e-9)) * held)},
       .recomputed = {}};
+}
+
+double published_cells(double p, double L) {
+  return 3 * p - 1 - 3 * L + std::max(3 * p, p - 1 + 2 * (1 + std::ceil(L / 2)));
 }
 
 }  // namespace pipewright::tests

@@ -89,12 +89,6 @@ class Table {
   int missed_ = 0;
 };
 
-// The closed form of v_auto_schedule.py for F = I = W, in cells of half a unit, with room for L
-// half activations.
-double published_cells(double p, double L) {
-  return 3 * p - 1 - 3 * L + std::max(3 * p, p - 1 + 2 * (1 + std::ceil(L / 2)));
-}
-
 void closed_forms(Table& table) {
   for (const std::uint32_t p : {3U, 4U, 8U, 16U})
     for (std::uint32_t L = 2 * ((p + 4) / 3); L <= 2 * p; ++L) {
@@ -106,7 +100,7 @@ void closed_forms(Table& table) {
            .microbatches = m,
            .times = {1, 1, 1},
            .memory = L / 2.0},
-          1 - busy / (busy + published_cells(p, L) / 2));
+          1 - busy / (busy + tests::published_cells(p, L) / 2));
     }
 }
 

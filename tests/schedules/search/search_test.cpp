@@ -31,12 +31,6 @@ SearchResult search_for(std::uint32_t p, std::uint32_t m, const std::array<doubl
                 always);
 }
 
-// Rule of v_auto_schedule.py for F = I = W, in cells of half a unit: the span bubble with room for
-// L half activations.
-double published_cells(double p, double L) {
-  return 3 * p - 1 - 3 * L + std::max(3 * p, p - 1 + 2 * (1 + std::ceil(L / 2)));
-}
-
 }  // namespace
 
 TEST_CASE("with unit passes the search meets the published closed form at every limit",
@@ -46,7 +40,7 @@ TEST_CASE("with unit passes the search meets the published closed form at every 
       const std::uint32_t m = 2 * p + 4;
       const auto found = search_for(p, m, {1, 1, 1}, 0, L / 2.0, Objective::span, 0.2);
       CAPTURE(p, L, found.origin);
-      CHECK(2 * (found.span - 3 * m) <= Approx(published_cells(p, L)).margin(1e-6));
+      CHECK(2 * (found.span - 3 * m) <= Approx(tests::published_cells(p, L)).margin(1e-6));
       CHECK(found.span >= found.lower_bound * (1 - 1e-9));
     }
 }
