@@ -9,6 +9,7 @@
 
 #include "analysis/column_scale.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/trace/tables.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -69,7 +70,10 @@ std::string counted(std::uint32_t count, const char* one, const char* many) {
 // What a run was, in parts: three sizes, then words.
 constexpr std::size_t sizes = 3;
 std::vector<std::string> description(const trace::RunInfo& run) {
-  return {counted(run.devices, "device", "devices"),
+  std::string devices = counted(run.devices, "device", "devices");
+  if (run.lanes > 1) devices += fmt::format(" of {} GPUs", run.lanes);
+  if (run.replicas > 1) devices = fmt::format("{} replicas x {}", run.replicas, devices);
+  return {devices,
           counted(run.microbatches, "microbatch", "microbatches"),
           counted(run.iterations, "iteration", "iterations"),
           "engine " + printable(run.engine),
@@ -114,6 +118,18 @@ void add_rates(TextTable& table, std::span<const Summary> runs, const char* what
                     }));
 }
 
+void add_flops(TextTable& table, std::span<const Summary> runs) {
+  const auto column = [&](std::vector<std::string> title, std::optional<double> Summary::*value,
+                          const ColumnScale& scale) {
+    if (std::none_of(runs.begin(), runs.end(), [&](auto& run) { return run.*value; })) return;
+    table.add_numbers(std::move(title), cells(runs, [&](const Summary& run) {
+                        return run.*value ? scale(*(run.*value)) : unknown;
+                      }));
+  };
+  column({"TFLOP/s", "a GPU", ""}, &Summary::model_flops_per_gpu, {1e12, 1, ""});
+  column({"MFU", "%"}, &Summary::mfu, {0.01, 1, "%"});
+}
+
 // Runs over the capacity of a device are marked.
 void add_memory(TextTable& table, std::span<const Summary> runs) {
   const ColumnScale scale =
@@ -146,6 +162,7 @@ std::string run_table(std::span<const Summary> runs, const std::vector<std::stri
                     cells(runs, [&](auto& run) { return time(makespan(run)); }));
   add_rates(table, runs, "samples", &Summary::samples_per_s);
   add_rates(table, runs, "tokens", &Summary::tokens_per_s);
+  add_flops(table, runs);
   table.add_numbers({"bubble", "ratio", "%"},
                     cells(runs, [](auto& run) { return percent(100 * run.bubble_ratio); }));
   table.add_numbers({"span", "bubble", span.unit},
@@ -195,11 +212,28 @@ std::string device_table(const Summary& run) {
                         return percent(share(memory(d), memory(d) - over_capacity(d)));
                       }));
   table.add_numbers({"exposed", "comm", exposed.unit},
-                    cells(devices, [&](auto& d) { return exposed(d.exposed_communication_s); }));
+                    cells(devices, [&](auto& d) { return exposed(d.exposed.total_s()); }));
   return table.text();
 }
 
-// "! 1f1b: device 0 (node-0-gpu-0) peaks at 82.1 GiB, 2.1 GiB over its 80.0 GiB", or nothing.
+// "weights 12.1 GiB, activations 30.2 GiB"
+std::string contents(const DeviceSummary& device) {
+  const auto names = trace::enum_names(trace::ColumnType::memory_category);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (device.at_peak[i] > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i],
+                          format_bytes(device.at_peak[i]));
+  return text;
+}
+
+std::string named(const DeviceSummary& device) {
+  return device.host.empty() ? fmt::format("device {}", device.device)
+                             : fmt::format("device {} ({})", device.device, printable(device.host));
+}
+
+// "! 1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB, 2.1 GiB over its 80.0 GiB, ...",
+// or nothing.
 std::string over_capacity_line(const Summary& run, const std::string& name) {
   const DeviceSummary* worst = nullptr;
   int count = 0;
@@ -209,14 +243,51 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
     if (worst == nullptr || over_capacity(device) > over_capacity(*worst)) worst = &device;
   }
   if (worst == nullptr) return "";
-  const std::string host = worst->host.empty() ? "" : fmt::format(" ({})", printable(worst->host));
+  const ColumnScale time = time_scale(run.makespan_s, 4);
   std::string line =
-      fmt::format("! {}: device {}{} peaks at {}, {} over its {}", name, worst->device, host,
-                  format_bytes(worst->peak_memory_bytes),
+      fmt::format("! {} does not fit: {} peaks at {}, {} over its {}, first at {} {}: {}", name,
+                  named(*worst), format_bytes(worst->peak_memory_bytes),
                   format_bytes(worst->peak_memory_bytes - worst->memory_capacity_bytes),
-                  format_bytes(worst->memory_capacity_bytes));
+                  format_bytes(worst->memory_capacity_bytes), time(worst->peak_time_s), time.unit,
+                  contents(*worst));
   if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
   return line + '\n';
+}
+
+// What the fullest device holds at its peak.
+std::string peak_line(const Summary& run) {
+  const auto fullest =
+      std::max_element(run.devices.begin(), run.devices.end(),
+                       [](auto& a, auto& b) { return a.peak_memory_bytes < b.peak_memory_bytes; });
+  return fmt::format("memory peak of {}, {}: {}\n", named(*fullest),
+                     format_bytes(fullest->peak_memory_bytes), contents(*fullest));
+}
+
+// Where the time of each device goes, of a run with more in it than passes and transfers.
+std::string time_table(const Summary& run) {
+  const auto& devices = run.devices;
+  const auto extra = [](const DeviceSummary& d) {
+    return d.step_s + d.exposed.total_s() - d.exposed.p2p_s;
+  };
+  if (largest(devices, extra) <= 0) return "";
+  const ColumnScale time = time_scale(run.makespan_s, 4);
+  TextTable table;
+  table.add_names("device", cells(devices, [](auto& d) { return std::to_string(d.device); }));
+  const auto column = [&](std::vector<std::string> title, auto&& value) {
+    title.push_back(time.unit);
+    table.add_numbers(title, cells(devices, [&](auto& d) { return time(value(d)); }));
+  };
+  column({"", "compute"}, [](auto& d) { return d.busy_s - d.exposed.in_passes_s; });
+  column({"tp, cp, ep", "collectives"}, [](auto& d) { return d.exposed.in_passes_s; });
+  column({"point", "to point"}, [](auto& d) { return d.exposed.p2p_s; });
+  column({"gradient", "reduction"}, [](auto& d) { return d.exposed.gradients_s; });
+  column({"weight", "gather"}, [](auto& d) { return d.exposed.weights_s; });
+  column({"optimizer", "step"}, [](auto& d) { return d.step_s; });
+  column({"other", "idle"}, [&](auto& d) {
+    return std::max(0.0, run.makespan_s - d.busy_s - d.step_s - d.exposed.p2p_s -
+                             d.exposed.gradients_s - d.exposed.weights_s);
+  });
+  return '\n' + table.text();
 }
 
 }  // namespace
@@ -228,9 +299,11 @@ std::string console_table(std::span<const Summary> runs) {
   const Labels label = labels(runs);
   std::string text = label.common + "\n\n" + run_table(runs, label.names);
   for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
-  if (runs.size() == 1 && runs[0].devices.size() > 1 &&
-      runs[0].devices.size() <= largest_device_table)
+  if (runs.size() > 1 || runs[0].devices.empty()) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
     text += '\n' + device_table(runs[0]);
+  if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
+  if (runs[0].run.model_flops > 0) text += '\n' + peak_line(runs[0]);
   return text;
 }
 

@@ -26,7 +26,7 @@ std::string csv_summary(std::span<const Summary> runs) {
       text +=
           fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", quoted(run.run.schedule),
                       device.device, quoted(device.host), device.busy_s, device.start_s,
-                      device.end_s, device.exposed_communication_s, device.peak_in_flight,
+                      device.end_s, device.exposed.total_s(), device.peak_in_flight,
                       device.peak_memory_bytes, capacity, device.passes, run.run.chunks,
                       quoted(run.run.engine), quoted(run.run.p2p), run.makespan_s);
     }

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/trace/tables.hpp"
+
 namespace pipewright::analysis {
 namespace {
 
@@ -19,9 +21,20 @@ Json device_json(const DeviceSummary& device) {
   json["busy_s"] = device.busy_s;
   json["start_s"] = device.start_s;
   json["end_s"] = device.end_s;
-  json["exposed_communication_s"] = device.exposed_communication_s;
+  json["exposed_communication_s"] = device.exposed.total_s();
+  json["exposed"] = {{"p2p_s", device.exposed.p2p_s},
+                     {"in_passes_s", device.exposed.in_passes_s},
+                     {"gradients_s", device.exposed.gradients_s},
+                     {"weights_s", device.exposed.weights_s}};
+  json["optimizer_step_s"] = device.step_s;
   json["peak_in_flight"] = device.peak_in_flight;
   json["peak_memory_bytes"] = device.peak_memory_bytes;
+  Json held;
+  for (std::size_t i = 0; i < trace::memory_categories; ++i)
+    if (device.at_peak[i] > 0)
+      held[trace::enum_names(trace::ColumnType::memory_category)[i]] = device.at_peak[i];
+  json["at_peak_bytes"] = held.is_null() ? Json::object() : held;
+  json["peak_time_s"] = device.peak_time_s;
   json["memory_capacity_bytes"] =
       device.memory_capacity_bytes == 0 ? Json(nullptr) : Json(device.memory_capacity_bytes);
   return json;
@@ -34,6 +47,8 @@ Json run_json(const Summary& summary) {
   json["num_batches"] = summary.run.microbatches;
   json["chunks"] = summary.run.chunks;
   json["iterations"] = summary.run.iterations;
+  json["replicas"] = summary.run.replicas;
+  json["gpus"] = gpus(summary.run);
   json["engine"] = summary.run.engine;
   json["p2p"] = summary.run.p2p;
   json["network"] = summary.run.network;
@@ -42,6 +57,9 @@ Json run_json(const Summary& summary) {
   json["span_bubble_s"] = summary.span_bubble_s;
   json["samples_per_s"] = or_null(summary.samples_per_s);
   json["tokens_per_s"] = or_null(summary.tokens_per_s);
+  json["model_flops_per_gpu"] = or_null(summary.model_flops_per_gpu);
+  json["mfu"] = or_null(summary.mfu);
+  json["hfu"] = or_null(summary.hfu);
   json["exposed_communication_s"] = exposed_communication(summary);
   json["devices"] = Json::array();
   for (const DeviceSummary& device : summary.devices)

@@ -41,6 +41,10 @@ void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::Devi
     recomputed_.at(stage.stage) = stage.recomputed != 0;
   }
   if (count > 0) recomputed_.resize(count);
+  waits_.assign(recomputed_.size(), {});
+  for (const trace::StageRow& stage : stages)
+    waits_[stage.stage] = {stage.waits_f, stage.waits_i, stage.waits_w, stage.waits_b,
+                           stage.waits_r};
 }
 
 void SummarySink::pass(const trace::PassRow& row) {
@@ -57,7 +61,8 @@ void SummarySink::pass(const trace::PassRow& row) {
   }
   // Two that run as one wait for the later of their inputs.
   const double waited = exposed(pair.gap_start, pair.send_end, row);
-  device.exposed_communication_s += length(pair.exposed, waited);
+  device.exposed.p2p_s += length(pair.exposed, waited);
+  device.exposed.in_passes_s += waits_.at(row.stage)[static_cast<std::size_t>(row.kind)];
   pair.exposed = std::max(pair.exposed, waited);
   running.previous_end = row.end;
   running.previous_released = row.released;
@@ -74,8 +79,20 @@ void SummarySink::memory(const trace::MemoryRow& row) {
   Running& running = running_.at(row.device);
   running.held.at(static_cast<std::size_t>(row.category)) = row.bytes;
   const auto total = std::accumulate(running.held.begin(), running.held.end(), std::uint64_t{0});
-  std::uint64_t& peak = summary_.devices[row.device].peak_memory_bytes;
-  peak = std::max(peak, total);
+  DeviceSummary& device = summary_.devices[row.device];
+  if (total <= device.peak_memory_bytes) return;
+  device.peak_memory_bytes = total;
+  device.at_peak = running.held;
+  device.peak_time_s = row.time;
+}
+
+void SummarySink::step(const trace::StepRow& row) {
+  DeviceSummary& device = summary_.devices.at(row.device);
+  device.exposed.gradients_s += length(row.start, row.reduced);
+  device.exposed.weights_s += length(row.updated, row.end) + row.gathering;
+  device.step_s += length(row.synchronized, row.updated);
+  double& end = running_[row.device].step_end;
+  end = std::max(end, row.end);
 }
 
 void SummarySink::finish() {
@@ -88,7 +105,7 @@ void SummarySink::finish() {
     DeviceSummary& device = summary_.devices[i];
     device.peak_in_flight = running_[i].peak_chunks_in_flight * share;
     busy += device.busy_s;
-    summary_.makespan_s = std::max(summary_.makespan_s, device.end_s);
+    summary_.makespan_s = std::max({summary_.makespan_s, device.end_s, running_[i].step_end});
     summary_.span_bubble_s =
         std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
   }
@@ -98,11 +115,17 @@ void SummarySink::finish() {
 
   const trace::RunInfo& run = summary_.run;
   const double microbatches_per_s =
-      static_cast<double>(run.microbatches) * run.iterations / summary_.makespan_s;
+      static_cast<double>(run.microbatches) * run.iterations * run.replicas / summary_.makespan_s;
   if (run.samples_per_microbatch > 0)
     summary_.samples_per_s = run.samples_per_microbatch * microbatches_per_s;
   if (run.tokens_per_microbatch > 0)
     summary_.tokens_per_s = run.tokens_per_microbatch * microbatches_per_s;
+  if (run.model_flops <= 0) return;
+  const double per_gpu = microbatches_per_s / static_cast<double>(gpus(run));
+  summary_.model_flops_per_gpu = run.model_flops * per_gpu;
+  if (run.peak_flops <= 0) return;
+  summary_.mfu = run.model_flops * per_gpu / run.peak_flops;
+  summary_.hfu = run.hardware_flops * per_gpu / run.peak_flops;
 }
 
 Summary summarize(const trace::Trace& trace) {
@@ -114,8 +137,12 @@ Summary summarize(const trace::Trace& trace) {
 double exposed_communication(const Summary& summary) {
   double longest = 0;
   for (const DeviceSummary& device : summary.devices)
-    longest = std::max(longest, device.exposed_communication_s);
+    longest = std::max(longest, device.exposed.total_s());
   return longest;
+}
+
+std::uint64_t gpus(const trace::RunInfo& run) {
+  return std::uint64_t{run.devices} * run.lanes * run.replicas;
 }
 
 }  // namespace pipewright::analysis

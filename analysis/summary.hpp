@@ -11,6 +11,16 @@
 
 namespace pipewright::analysis {
 
+// Seconds in which a device computes nothing because of communication, by what it waits for.
+struct Exposed {
+  double p2p_s = 0;        // its next input or its own send is on the way
+  double in_passes_s = 0;  // tensor, context and expert collectives
+  double gradients_s = 0;  // data-parallel reduction, and tied embeddings
+  double weights_s = 0;    // sharded weights that are gathered
+
+  double total_s() const { return p2p_s + in_passes_s + gradients_s + weights_s; }
+};
+
 // One device's share of a run. Definitions with formulas: analysis/metrics.md.
 struct DeviceSummary {
   std::uint32_t device = 0;
@@ -19,20 +29,26 @@ struct DeviceSummary {
   double busy_s = 0;                    // sum of its passes' durations
   double start_s = 0;                   // its first pass starts
   double end_s = 0;                     // its last pass ends
-  double exposed_communication_s = 0;   // idle while its next input or its own send is on the way
+  double step_s = 0;                    // sum of its optimizer's steps
+  Exposed exposed;                      // what it waits for
   double peak_in_flight = 0;            // microbatches of a whole device (a chunk counts 1/chunks)
   std::uint64_t peak_memory_bytes = 0;  // over all categories at once
-  std::uint64_t memory_capacity_bytes = 0;  // 0: unknown
+  std::array<std::uint64_t, trace::memory_categories> at_peak{};  // bytes of each category then
+  double peak_time_s = 0;                                         // when that is first so
+  std::uint64_t memory_capacity_bytes = 0;                        // 0: unknown
 };
 
 // What one run comes to. Times in seconds from the start of the run.
 struct Summary {
   trace::RunInfo run;
-  double makespan_s = 0;     // latest end over devices
+  double makespan_s = 0;     // latest end over devices, their optimizer's steps included
   double bubble_ratio = 0;   // 1 - busy / (devices * makespan)
   double span_bubble_s = 0;  // max over devices of (last end - first start - busy)
   std::optional<double> samples_per_s;
   std::optional<double> tokens_per_s;
+  std::optional<double> model_flops_per_gpu;  // FLOP/s, of forward and backward without recompute
+  std::optional<double> mfu;                  // of the GPU's peak: model FLOPs utilisation
+  std::optional<double> hfu;                  // and with what is recomputed
   std::vector<DeviceSummary> devices;
 };
 
@@ -44,6 +60,7 @@ class SummarySink final : public trace::Sink {
   void pass(const trace::PassRow& row) override;
   void transfer(const trace::TransferRow&) override {}
   void memory(const trace::MemoryRow& row) override;
+  void step(const trace::StepRow& row) override;
   void finish() override;
 
   const Summary& summary() const { return summary_; }
@@ -60,17 +77,20 @@ class SummarySink final : public trace::Sink {
     Pair pair;
     double previous_end = 0;       // of the pass before
     double previous_released = 0;  // likewise
+    double step_end = 0;
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
     std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
   };
   Summary summary_;
   std::vector<Running> running_;
-  std::vector<bool> recomputed_;  // by stage
+  std::vector<bool> recomputed_;                              // by stage
+  std::vector<std::array<double, trace::pass_kinds>> waits_;  // likewise, seconds
 };
 
 Summary summarize(const trace::Trace& trace);
 
 double exposed_communication(const Summary& summary);  // seconds, of the device that has most of it
+std::uint64_t gpus(const trace::RunInfo& run);
 
 }  // namespace pipewright::analysis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "schedules/costs.hpp"
@@ -18,6 +19,9 @@ namespace pipewright::schedules {
 class Timing {
  public:
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
+
+  // No forward of a stage starts before this, in seconds: its weights are on their way until then.
+  void hold_forwards(std::vector<double> until_by_stage) { held_until_ = std::move(until_by_stage); }
 
   // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
@@ -46,6 +50,9 @@ class Timing {
   }
   std::size_t slot_of(const Pass& pass) const {
     return pass.stage * microbatches_ + pass.microbatch;
+  }
+  double earliest(const Pass& pass) const {
+    return held_until_.empty() || pass.kind != PassKind::forward ? 0 : held_until_[pass.stage];
   }
   double& input_of(const Pass& pass) {
     const bool activation = pass.kind == PassKind::forward;
@@ -89,6 +96,7 @@ class Timing {
   std::vector<double> gradients_;
   std::vector<Device> devices_;
   std::vector<std::uint32_t> runnable_;
+  std::vector<double> held_until_;  // by stage; empty: 0
 };
 
 template <class Visit>
@@ -109,7 +117,7 @@ void Timing::advance(std::uint32_t index, Visit& visit) {
     const Pass pass = device.at.pass();
     if (must_wait(device, pass)) return;
     PassSpan span = arrival(pass, device.released);
-    span.start = std::max(device.released, span.ready);
+    span.start = std::max({device.released, span.ready, earliest(pass)});
     if (!pass.fused) {
       span.end = span.start + times_(pass);
       span.released = span.end + held_up(pass);
@@ -123,7 +131,7 @@ void Timing::advance(std::uint32_t index, Visit& visit) {
     if (must_wait(device, partner)) return;
     // The two inputs are received, and the two outputs sent, one after the other.
     PassSpan other = arrival(partner, std::max(device.released, span.ready));
-    span.start = other.start = std::max(span.start, other.ready);
+    span.start = other.start = std::max({span.start, other.ready, earliest(partner)});
     span.end = other.end = span.start + times_(pass, partner);
     span.released = span.end + held_up(pass);
     other.released = span.released + held_up(partner);

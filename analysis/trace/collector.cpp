@@ -7,6 +7,8 @@ void replay(const Trace& trace, Sink& sink) {
   for (const PassRow& row : trace.passes) sink.pass(row);
   for (const TransferRow& row : trace.transfers) sink.transfer(row);
   for (const MemoryRow& row : trace.memory) sink.memory(row);
+  for (const CollectiveRow& row : trace.collectives) sink.collective(row);
+  for (const StepRow& row : trace.steps) sink.step(row);
   sink.finish();
 }
 

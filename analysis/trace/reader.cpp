@@ -254,6 +254,9 @@ void replay(const fs::path& path, Sink& sink) {
   file.each<TransferRow>(
       [&](const TransferRow& row, hsize_t i) { sink.transfer(checked(row, i)); });
   file.each<MemoryRow>([&](const MemoryRow& row, hsize_t i) { sink.memory(checked(row, i)); });
+  file.each<CollectiveRow>(
+      [&](const CollectiveRow& row, hsize_t i) { sink.collective(checked(row, i)); });
+  file.each<StepRow>([&](const StepRow& row, hsize_t i) { sink.step(checked(row, i)); });
   sink.finish();
 }
 

@@ -110,4 +110,25 @@ Wrong RowChecks::wrong(const MemoryRow& row) {
   return {};
 }
 
+Wrong RowChecks::wrong(const CollectiveRow& row) const {
+  if (auto bad = check_counts({{"device", row.device, devices_},
+                               {"stage", row.stage, stages_},
+                               {"iteration", row.iteration, iterations_},
+                               {"kind", static_cast<std::uint64_t>(row.kind), collective_kinds}}))
+    return bad;
+  return check_times({{"posted", row.posted}, {"start", row.start}, {"end", row.end}});
+}
+
+Wrong RowChecks::wrong(const StepRow& row) const {
+  if (auto bad = check_counts(
+          {{"device", row.device, devices_}, {"iteration", row.iteration, iterations_}}))
+    return bad;
+  if (auto bad = check_times({{"gathering", row.gathering}})) return bad;
+  return check_times({{"start", row.start},
+                      {"reduced", row.reduced},
+                      {"synchronized", row.synchronized},
+                      {"updated", row.updated},
+                      {"end", row.end}});
+}
+
 }  // namespace pipewright::trace

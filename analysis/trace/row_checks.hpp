@@ -20,6 +20,8 @@ class RowChecks {
   std::optional<std::string> wrong(const PassRow& row);
   std::optional<std::string> wrong(const TransferRow& row);
   std::optional<std::string> wrong(const MemoryRow& row);
+  std::optional<std::string> wrong(const CollectiveRow& row) const;
+  std::optional<std::string> wrong(const StepRow& row) const;
 
  private:
   std::uint32_t devices_;

@@ -13,8 +13,21 @@ inline constexpr int pass_kinds = 5;
 
 enum class TransferKind : std::uint8_t { activation, gradient };
 
-enum class MemoryCategory : std::uint8_t { weights, gradients, optimizer, activations };
-inline constexpr int memory_categories = 4;
+enum class MemoryCategory : std::uint8_t {
+  weights,
+  gradients,
+  optimizer,
+  activations,
+  logits,     // and what else the loss keeps
+  working,    // activations of the layer that a backward pass recomputes
+  gathered,   // whole weights, while ZeRO-3 needs them
+  buffers,    // of transfers and collectives
+  allowance,  // reserved by the driver, or lost to fragmentation
+};
+inline constexpr int memory_categories = 9;
+
+enum class CollectiveKind : std::uint8_t { reduce_gradients, gather_weights, tie_embeddings };
+inline constexpr int collective_kinds = 3;
 
 // What the run was: enough to label its outputs and, with `scenario`, to run it again.
 struct RunInfo {
@@ -31,7 +44,12 @@ struct RunInfo {
   std::uint32_t iterations = 1;
   double samples_per_microbatch = 0;  // 0: unknown
   double tokens_per_microbatch = 0;   // 0: unknown
-  std::uint32_t slices = 1;  // of a microbatch along the sequence; passes then count slices
+  std::uint32_t slices = 1;    // of a microbatch along the sequence; passes then count slices
+  std::uint32_t replicas = 1;  // data-parallel copies of the pipeline, of which rows show the first
+  std::uint32_t lanes = 1;     // GPUs that make up a device
+  double model_flops = 0;      // FLOP of a microbatch: forward and backward; 0: unknown
+  double hardware_flops = 0;   // with what is recomputed
+  double peak_flops = 0;       // FLOP/s of a GPU
 
   bool operator==(const RunInfo&) const = default;
 };
@@ -49,6 +67,12 @@ struct StageRow {
   std::uint32_t chunk = 0;       // its place among the chunks of its device
   std::uint32_t device = 0;      // a stage that lives on two devices has two rows
   std::uint32_t recomputed = 0;  // 1: F keeps no activations, R makes them anew
+  // Seconds of each F, I, W, B and R in which the device waits for collectives within the pass.
+  double waits_f = 0;
+  double waits_i = 0;
+  double waits_w = 0;
+  double waits_b = 0;
+  double waits_r = 0;
 
   bool operator==(const StageRow&) const = default;
 };
@@ -96,6 +120,34 @@ struct MemoryRow {
   bool operator==(const MemoryRow&) const = default;
 };
 
+// One collective that ran beside the passes of a device.
+struct CollectiveRow {
+  std::uint32_t device = 0;
+  std::uint32_t stage = 0;
+  std::uint32_t iteration = 0;
+  CollectiveKind kind = CollectiveKind::reduce_gradients;
+  std::uint64_t bytes = 0;  // of one GPU's buffer
+  double posted = 0;        // this device was ready for it
+  double start = 0;         // all who take part were
+  double end = 0;
+
+  bool operator==(const CollectiveRow&) const = default;
+};
+
+// The end of a device's iteration: start <= reduced <= synchronized <= updated <= end.
+struct StepRow {
+  std::uint32_t device = 0;
+  std::uint32_t iteration = 0;
+  double start = 0;         // its last pass had ended
+  double reduced = 0;       // its gradients were reduced
+  double synchronized = 0;  // all devices knew the norm of the gradients
+  double updated = 0;       // the optimizer's step was done
+  double end = 0;           // its weights were whole again
+  double gathering = 0;     // seconds in which passes of the iteration waited for weights
+
+  bool operator==(const StepRow&) const = default;
+};
+
 // A whole trace in memory. Rows of one device are in order of time; those of different devices mix.
 struct Trace {
   RunInfo run;
@@ -104,6 +156,8 @@ struct Trace {
   std::vector<PassRow> passes;
   std::vector<TransferRow> transfers;
   std::vector<MemoryRow> memory;
+  std::vector<CollectiveRow> collectives;
+  std::vector<StepRow> steps;
 
   bool operator==(const Trace&) const = default;
 };

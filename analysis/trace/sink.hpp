@@ -16,6 +16,8 @@ class Sink {
   virtual void pass(const PassRow& row) = 0;
   virtual void transfer(const TransferRow& row) = 0;
   virtual void memory(const MemoryRow& row) = 0;
+  virtual void collective(const CollectiveRow&) {}  // of data-parallel runs
+  virtual void step(const StepRow&) {}              // of runs with an optimizer
   virtual void finish() = 0;
 };
 

@@ -17,8 +17,11 @@ std::size_t width(ColumnType type) {
 std::span<const char* const> enum_names(ColumnType type) {
   static constexpr std::array<const char*, pass_kinds> passes{"F", "I", "W", "B", "R"};
   static constexpr std::array<const char*, 2> transfers{"activation", "gradient"};
-  static constexpr std::array<const char*, memory_categories> memory{"weights", "gradients",
-                                                                     "optimizer", "activations"};
+  static constexpr std::array<const char*, memory_categories> memory{
+      "weights", "gradients", "optimizer", "activations", "logits",
+      "working", "gathered",  "buffers",   "allowance"};
+  static constexpr std::array<const char*, collective_kinds> collectives{
+      "reduce_gradients", "gather_weights", "tie_embeddings"};
   switch (type) {
     case ColumnType::pass_kind:
       return passes;
@@ -26,6 +29,8 @@ std::span<const char* const> enum_names(ColumnType type) {
       return transfers;
     case ColumnType::memory_category:
       return memory;
+    case ColumnType::collective_kind:
+      return collectives;
     default:
       return {};
   }

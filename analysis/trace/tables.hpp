@@ -14,10 +14,18 @@
 namespace pipewright::trace {
 
 inline constexpr const char* format_name = "pipewright-trace";
-inline constexpr std::uint32_t format_version = 2;
+inline constexpr std::uint32_t format_version = 3;
 inline constexpr std::size_t chunk_rows = 16384;
 
-enum class ColumnType : std::uint8_t { u32, u64, f64, pass_kind, transfer_kind, memory_category };
+enum class ColumnType : std::uint8_t {
+  u32,
+  u64,
+  f64,
+  pass_kind,
+  transfer_kind,
+  memory_category,
+  collective_kind
+};
 
 std::size_t width(ColumnType type);                        // bytes of a value, on disk and in a row
 std::span<const char* const> enum_names(ColumnType type);  // empty where the type is no enum
@@ -37,6 +45,7 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<Member, PassKind>) return ColumnType::pass_kind;
   if constexpr (std::is_same_v<Member, TransferKind>) return ColumnType::transfer_kind;
   if constexpr (std::is_same_v<Member, MemoryCategory>) return ColumnType::memory_category;
+  if constexpr (std::is_same_v<Member, CollectiveKind>) return ColumnType::collective_kind;
 }
 
 #define PIPEWRIGHT_COLUMN(Row, member) \
@@ -50,8 +59,11 @@ template <>
 struct Table<StageRow> {
   static constexpr const char* name = "stages";
   static constexpr std::array columns{
-      PIPEWRIGHT_COLUMN(StageRow, stage), PIPEWRIGHT_COLUMN(StageRow, chunk),
-      PIPEWRIGHT_COLUMN(StageRow, device), PIPEWRIGHT_COLUMN(StageRow, recomputed)};
+      PIPEWRIGHT_COLUMN(StageRow, stage),   PIPEWRIGHT_COLUMN(StageRow, chunk),
+      PIPEWRIGHT_COLUMN(StageRow, device),  PIPEWRIGHT_COLUMN(StageRow, recomputed),
+      PIPEWRIGHT_COLUMN(StageRow, waits_f), PIPEWRIGHT_COLUMN(StageRow, waits_i),
+      PIPEWRIGHT_COLUMN(StageRow, waits_w), PIPEWRIGHT_COLUMN(StageRow, waits_b),
+      PIPEWRIGHT_COLUMN(StageRow, waits_r)};
 };
 
 template <>
@@ -85,6 +97,26 @@ struct Table<MemoryRow> {
       PIPEWRIGHT_COLUMN(MemoryRow, time), PIPEWRIGHT_COLUMN(MemoryRow, bytes)};
 };
 
+template <>
+struct Table<CollectiveRow> {
+  static constexpr const char* name = "collectives";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(CollectiveRow, device),    PIPEWRIGHT_COLUMN(CollectiveRow, stage),
+      PIPEWRIGHT_COLUMN(CollectiveRow, iteration), PIPEWRIGHT_COLUMN(CollectiveRow, kind),
+      PIPEWRIGHT_COLUMN(CollectiveRow, bytes),     PIPEWRIGHT_COLUMN(CollectiveRow, posted),
+      PIPEWRIGHT_COLUMN(CollectiveRow, start),     PIPEWRIGHT_COLUMN(CollectiveRow, end)};
+};
+
+template <>
+struct Table<StepRow> {
+  static constexpr const char* name = "steps";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(StepRow, device),       PIPEWRIGHT_COLUMN(StepRow, iteration),
+      PIPEWRIGHT_COLUMN(StepRow, start),        PIPEWRIGHT_COLUMN(StepRow, reduced),
+      PIPEWRIGHT_COLUMN(StepRow, synchronized), PIPEWRIGHT_COLUMN(StepRow, updated),
+      PIPEWRIGHT_COLUMN(StepRow, end),          PIPEWRIGHT_COLUMN(StepRow, gathering)};
+};
+
 #undef PIPEWRIGHT_COLUMN
 
 // The root attributes that hold the fields of RunInfo; `cluster`, which may be many megabytes, is
@@ -101,14 +133,19 @@ inline constexpr std::array<RunField<std::string>, 6> text_fields{
      {"network", &RunInfo::network},
      {"scenario", &RunInfo::scenario},
      {"versions", &RunInfo::versions}}};
-inline constexpr std::array<RunField<std::uint32_t>, 5> count_fields{
+inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{
     {{"devices", &RunInfo::devices},
      {"chunks", &RunInfo::chunks},
      {"microbatches", &RunInfo::microbatches},
      {"slices", &RunInfo::slices},
-     {"iterations", &RunInfo::iterations}}};
-inline constexpr std::array<RunField<double>, 2> real_fields{
+     {"iterations", &RunInfo::iterations},
+     {"replicas", &RunInfo::replicas},
+     {"lanes", &RunInfo::lanes}}};
+inline constexpr std::array<RunField<double>, 5> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
-     {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch}}};
+     {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch},
+     {"model_flops", &RunInfo::model_flops},
+     {"hardware_flops", &RunInfo::hardware_flops},
+     {"peak_flops", &RunInfo::peak_flops}}};
 
 }  // namespace pipewright::trace

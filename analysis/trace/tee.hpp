@@ -25,6 +25,12 @@ class Tee final : public Sink {
   void memory(const MemoryRow& row) override {
     for (Sink* sink : sinks_) sink->memory(row);
   }
+  void collective(const CollectiveRow& row) override {
+    for (Sink* sink : sinks_) sink->collective(row);
+  }
+  void step(const StepRow& row) override {
+    for (Sink* sink : sinks_) sink->step(row);
+  }
   void finish() override {
     for (Sink* sink : sinks_) sink->finish();
   }

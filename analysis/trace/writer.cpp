@@ -183,10 +183,13 @@ struct TraceWriter::File {
   }
 
   struct Tables {
-    explicit Tables(hid_t file) : passes(file), transfers(file), memory(file) {}
+    explicit Tables(hid_t file)
+        : passes(file), transfers(file), memory(file), collectives(file), steps(file) {}
     Appender<PassRow> passes;
     Appender<TransferRow> transfers;
     Appender<MemoryRow> memory;
+    Appender<CollectiveRow> collectives;
+    Appender<StepRow> steps;
   };
 
   PartialFile name;
@@ -225,6 +228,10 @@ void TraceWriter::begin(const RunInfo& run, const std::vector<DeviceRow>& device
 void TraceWriter::pass(const PassRow& row) { file_->add(&File::Tables::passes, row); }
 void TraceWriter::transfer(const TransferRow& row) { file_->add(&File::Tables::transfers, row); }
 void TraceWriter::memory(const MemoryRow& row) { file_->add(&File::Tables::memory, row); }
+void TraceWriter::collective(const CollectiveRow& row) {
+  file_->add(&File::Tables::collectives, row);
+}
+void TraceWriter::step(const StepRow& row) { file_->add(&File::Tables::steps, row); }
 
 void TraceWriter::finish() {
   File& file = *file_;
@@ -233,6 +240,8 @@ void TraceWriter::finish() {
     file.tables->passes.close();
     file.tables->transfers.close();
     file.tables->memory.close();
+    file.tables->collectives.close();
+    file.tables->steps.close();
     check(H5Fflush(file.file.get(), H5F_SCOPE_GLOBAL));
     file.tables.reset();
     close(file.file);

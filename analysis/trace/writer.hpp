@@ -25,6 +25,8 @@ class TraceWriter final : public Sink {
   void pass(const PassRow& row) override;
   void transfer(const TransferRow& row) override;
   void memory(const MemoryRow& row) override;
+  void collective(const CollectiveRow& row) override;
+  void step(const StepRow& row) override;
   void finish() override;
 
   // Where the rows go until finish(): what a handler of a deadly signal should unlink.

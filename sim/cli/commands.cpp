@@ -14,6 +14,12 @@ std::span<const Command> commands() {
       Command{.name = "schedule",
               .help = "list, draw, check and explain schedules, search for better ones",
               .run = schedule_command},
+      Command{.name = "layout",
+              .help = "show where a scenario's ranks are and how their groups talk",
+              .run = layout_command},
+      Command{.name = "platform",
+              .help = "make, show and check clusters",
+              .run = platform_command},
   };
   return table;
 }

@@ -18,6 +18,7 @@ struct UsageError : std::runtime_error {
 // Exit statuses. A user's fault is told in one message and leaves nothing half-written.
 enum ExitStatus : int {
   exit_ok = 0,
+  exit_findings = 1,  // of a check
   exit_user_error = 2,
   exit_our_fault = 70,
   exit_interrupted = 130
@@ -33,5 +34,7 @@ std::span<const Command> commands();
 int run_command(const Arguments& arguments);       // pipewright run
 int show_command(const Arguments& arguments);      // pipewright show
 int schedule_command(const Arguments& arguments);  // pipewright schedule
+int layout_command(const Arguments& arguments);    // pipewright layout
+int platform_command(const Arguments& arguments);  // pipewright platform
 
 }  // namespace pipewright::cli

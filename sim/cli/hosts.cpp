@@ -1,22 +1,151 @@
 #include "sim/cli/hosts.hpp"
 
-namespace pipewright::cli {
+#include <algorithm>
+#include <map>
+#include <string>
 
-cluster::Cluster open_cluster(const config::Scenario& scenario) {
-  return scenario.cluster ? cluster::Cluster::load(scenario.cluster->value)
-                          : cluster::Cluster::ideal(scenario.p2p_time);
+#include <fmt/format.h>
+
+#include "sim/config/gpu.hpp"
+#include "sim/execution/pass_waits.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+schedules::P2p p2p_mode(config::P2p mode) {
+  switch (mode) {
+    case config::P2p::eager:
+      return schedules::P2p::eager;
+    case config::P2p::rendezvous:
+      return schedules::P2p::rendezvous;
+    case config::P2p::blocking:
+      break;
+  }
+  return schedules::P2p::blocking;
 }
 
-std::vector<cluster::Host*> place(const config::Scenario& scenario,
-                                  const cluster::Cluster& cluster) {
+cluster::Cluster open_cluster(const config::Scenario& scenario) {
+  if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
+  cluster::Cluster cluster = cluster::Cluster::load(scenario.cluster->value);
+  for (const config::Variation::SlowLink& link : scenario.variation.links) {
+    try {
+      cluster.scale_link(link.link, link.factor);
+    } catch (const cluster::Error& error) {
+      throw config::Error(config::locate(link.origin, error.what()));
+    }
+  }
+  return cluster;
+}
+
+std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluster::Cluster& cluster,
+                                  std::uint32_t ranks) {
   std::vector<std::string> names;
   for (const auto& host : scenario.placement) names.push_back(host.value);
   try {
-    return cluster.place(names, scenario.devices.value);
+    return cluster.place(names, ranks);
   } catch (const cluster::Error& error) {
     if (scenario.placement.empty()) throw;
     throw config::Error(config::locate(scenario.placement.front().origin, error.what()));
   }
+}
+
+config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) {
+  if (scenario.gpu) return *scenario.gpu;
+  const std::string name = host == nullptr ? "" : cluster::gpu_of(host);
+  if (!name.empty()) return config::find_gpu(name);
+  throw config::Error(config::locate(
+      scenario.model->origin,
+      scenario.cluster
+          ? fmt::format("a model needs to know its GPUs, and host '{}' of the cluster does not say "
+                        "what it is; give it <prop id=\"gpu\" value=\"a100-80gb\"/> in the "
+                        "platform file, or the scenario a gpu (--gpu a100-80gb)",
+                        cluster::name_of(host))
+          : std::string("a model needs to know its GPUs; give a cluster, or a gpu (--gpu "
+                        "a100-80gb)")));
+}
+
+// Of one device's passes, all kinds and stages together, in seconds.
+std::vector<double> device_seconds(const workload::Plan& plan) {
+  std::vector<double> seconds(plan.schedule.devices);
+  for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
+    const auto& of_stage = plan.costs.times.of_stage[static_cast<std::size_t>(kind)];
+    for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage)
+      seconds[plan.schedule.routes.device(stage, 0)] += of_stage[stage];
+  }
+  return seconds;
+}
+
+// How much longer passes take on each copy of a device than on the GPU that the plan is for: other
+// GPUs, the slowest of which sets the pace, and stragglers. Empty where nothing differs.
+std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& hardware,
+                             const workload::Plan& plan) {
+  const std::uint32_t devices = plan.schedule.devices;
+  const workload::Ranks& ranks = hardware.ranks;
+  std::vector<double> factors(std::size_t{ranks.replicas()} * devices, 1);
+  if (scenario.model && !scenario.gpu) {
+    const std::vector<double> planned = device_seconds(plan);
+    std::map<std::string, std::vector<double>> by_type;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+      const workload::Coordinates at = ranks.of(rank);
+      const std::string type = cluster::gpu_of(hardware.hosts[rank]);
+      if (type == hardware.gpus[at.pp].name) continue;
+      auto& seconds = by_type[type];
+      if (seconds.empty())
+        seconds = device_seconds(
+            workload::make_plan(scenario, plan.schedule,
+                                workload::Gpus(devices, gpu_of(scenario, hardware.hosts[rank]))));
+      double& factor = factors[std::size_t{at.dp} * devices + at.pp];
+      const double here = seconds[at.pp] / planned[at.pp];
+      factor = at.tp == 0 && at.cp == 0 ? here : std::max(factor, here);
+    }
+  }
+  for (const config::Variation::Straggler& one : scenario.variation.stragglers) {
+    const auto check = [&](std::uint32_t index, std::uint32_t count, const char* what) {
+      if (index >= count)
+        throw config::Error(config::locate(
+            one.origin,
+            fmt::format("{} {} does not exist; allowed: 0 to {}", what, index, count - 1)));
+    };
+    check(one.device, devices, "device");
+    check(one.replica.value_or(0), ranks.replicas(), "replica");
+    for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+      if (!one.replica || *one.replica == replica)
+        factors[std::size_t{replica} * devices + one.device] *= one.factor;
+  }
+  const bool equal = std::ranges::all_of(factors, [](double factor) { return factor == 1; });
+  return equal ? std::vector<double>{} : factors;
+}
+
+}  // namespace
+
+Hardware open_hardware(const config::Scenario& scenario) {
+  Hardware hardware{.cluster = open_cluster(scenario), .ranks = workload::Ranks(scenario.parallel)};
+  hardware.hosts = place(scenario, hardware.cluster, hardware.ranks.size());
+  if (!scenario.model) return hardware;
+  for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device)
+    hardware.gpus.push_back(
+        gpu_of(scenario, hardware.cluster.is_ideal()
+                             ? nullptr
+                             : hardware.hosts[hardware.ranks.rank_of(device, 0, 0)]));
+  return hardware;
+}
+
+execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
+                        workload::Plan& plan) {
+  execution::Job job{.schedule = plan.schedule,
+                     .costs = plan.costs,
+                     .cluster = hardware.cluster,
+                     .hosts = hardware.hosts,
+                     .p2p = p2p_mode(scenario.p2p),
+                     .ranks = hardware.ranks,
+                     .conditions = {.communication = scenario.communication,
+                                    .variation = scenario.variation,
+                                    .zero = scenario.parallel.zero},
+                     .symmetric = scenario.symmetric,
+                     .slowdown = slowdown(scenario, hardware, plan)};
+  if (scenario.communication.detail == config::Detail::fast)
+    execution::add_pass_waits(hardware.cluster, job, plan.costs);
+  return job;
 }
 
 }  // namespace pipewright::cli

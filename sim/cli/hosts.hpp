@@ -4,14 +4,26 @@
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/execution/job.hpp"
+#include "sim/workload/plan.hpp"
+#include "sim/workload/ranks.hpp"
 
 namespace pipewright::cli {
 
-// The scenario's cluster, or the ideal network.
-cluster::Cluster open_cluster(const config::Scenario& scenario);
+// What a scenario runs on: its cluster, or the ideal network that it describes, and on which GPU of
+// it each rank is.
+struct Hardware {
+  cluster::Cluster cluster;
+  workload::Ranks ranks;
+  std::vector<cluster::Host*> hosts;  // by rank
+  workload::Gpus gpus;                // by pipeline device, of its first copy; if there is a model
+};
 
-// The host of each device. Throws cluster::Error or config::Error.
-std::vector<cluster::Host*> place(const config::Scenario& scenario,
-                                  const cluster::Cluster& cluster);
+// Throws config::Error where a placement was given and cannot be, or a GPU's type is not known.
+Hardware open_hardware(const config::Scenario& scenario);
+
+// The plan on the hardware. Where the scenario has a model, the collectives inside passes are timed
+// on the cluster and added to the plan's costs, unless they are to be simulated in full.
+execution::Job make_job(const config::Scenario& scenario, Hardware& hardware, workload::Plan& plan);
 
 }  // namespace pipewright::cli

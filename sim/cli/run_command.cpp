@@ -29,18 +29,6 @@ namespace {
 
 using std::filesystem::path;
 
-schedules::P2p p2p_mode(config::P2p mode) {
-  switch (mode) {
-    case config::P2p::eager:
-      return schedules::P2p::eager;
-    case config::P2p::rendezvous:
-      return schedules::P2p::rendezvous;
-    case config::P2p::blocking:
-      break;
-  }
-  return schedules::P2p::blocking;
-}
-
 // "1f1b", "interleaved-1f1b-x4"; the same twice is told apart by its place.
 std::string label(const schedules::Schedule& schedule) {
   return schedule.chunks > 1 ? fmt::format("{}-x{}", schedule.name, schedule.chunks)
@@ -82,22 +70,32 @@ std::vector<path> files_read(const RunRequest& request) {
   return read;
 }
 
+double samples_per_microbatch(const config::Scenario& scenario) {
+  if (scenario.samples_per_microbatch) return *scenario.samples_per_microbatch;
+  return scenario.model ? scenario.training.microbatch_size : 0;
+}
+
+double tokens_per_microbatch(const config::Scenario& scenario) {
+  if (scenario.tokens_per_microbatch) return *scenario.tokens_per_microbatch;
+  if (!scenario.model) return 0;
+  return static_cast<double>(scenario.training.microbatch_size) *
+         scenario.training.sequence.value_or(scenario.model->value.sequence);
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // only where an output is drawn from them
   std::vector<path> files;           // the traces', if they are wanted
 };
 
-Results run_all(const RunRequest& request, const std::vector<workload::Plan>& plans,
+Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workload::Plan>& plans,
                 const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
-  const cluster::Cluster cluster = open_cluster(scenario);
-  const std::vector<cluster::Host*> hosts = place(scenario, cluster);
   watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
   Results results{.files = files};
 
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const workload::Plan& plan = plans[i];
+    workload::Plan& plan = plans[i];
     analysis::SummarySink summary;
     trace::TraceCollector collector;
     PassProgress progress(label(plan.schedule), plan.schedule.size(),
@@ -111,13 +109,9 @@ Results run_all(const RunRequest& request, const std::vector<workload::Plan>& pl
 
     trace::RunInfo info{.scenario = scenario_of(scenario, i),
                         .versions = versions(),
-                        .samples_per_microbatch = scenario.samples_per_microbatch.value_or(0),
-                        .tokens_per_microbatch = scenario.tokens_per_microbatch.value_or(0)};
-    const execution::Job job{.schedule = plan.schedule,
-                             .costs = plan.costs,
-                             .cluster = cluster,
-                             .hosts = hosts,
-                             .p2p = p2p_mode(scenario.p2p)};
+                        .samples_per_microbatch = samples_per_microbatch(scenario),
+                        .tokens_per_microbatch = tokens_per_microbatch(scenario)};
+    const execution::Job job = make_job(scenario, hardware, plan);
     try {
       execution::run(job,
                      scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
@@ -146,11 +140,11 @@ int run_command(const Arguments& arguments) {
   std::vector<path> named;
   for (const auto& output : scenario.outputs) named.push_back(output.value);
   const std::vector<Output> outputs = parse_outputs(named);
+  std::vector<path> traces;
+  Hardware hardware = open_hardware(scenario);
   std::vector<workload::Plan> plans;
   for (const config::ScheduleSpec& spec : scenario.schedules)
-    plans.push_back(workload::make_plan(scenario, spec));
-
-  std::vector<path> traces;
+    plans.push_back(workload::make_plan(scenario, spec, hardware.gpus));
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = named;
   written.insert(written.end(), traces.begin(), traces.end());
@@ -161,7 +155,7 @@ int run_command(const Arguments& arguments) {
     for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
     note_dropped_transfers(names);
   }
-  const Results results = run_all(*request, plans, traces, needs_traces(outputs));
+  const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
 
   if (request->json) {

@@ -18,12 +18,12 @@ namespace {
 
 config::Scenario without_cluster(config::Scenario scenario) {
   if (scenario.cluster) {
-    const cluster::Cluster cluster = open_cluster(scenario);
-    const std::vector<cluster::Host*> hosts = place(scenario, cluster);
-    for (std::size_t device = 0; device + 1 < hosts.size(); ++device)
-      scenario.p2p_time = std::max(
-          scenario.p2p_time,
-          cluster.route(hosts[device], hosts[device + 1]).seconds(scenario.boundary_tensor));
+    const Hardware hardware = open_hardware(scenario);
+    for (std::size_t device = 0; device + 1 < hardware.hosts.size(); ++device)
+      scenario.p2p_time =
+          std::max(scenario.p2p_time,
+                   hardware.cluster.route(hardware.hosts[device], hardware.hosts[device + 1])
+                       .seconds(scenario.boundary_tensor));
   }
   scenario.cluster.reset();
   scenario.placement.clear();

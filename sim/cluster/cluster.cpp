@@ -1,16 +1,17 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
-#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
-#include <simgrid/Exception.hpp>
-#include <strings.h>
 
 #include "sim/cluster/engine.hpp"
-#include "sim/cluster/platform_file.hpp"
-#include "sim/cluster/probe.hpp"
+#include "sim/cluster/flow_zone.hpp"
+#include "sim/cluster/names.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/platform_reader.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::cluster {
@@ -18,17 +19,18 @@ namespace {
 
 bool has_platform = false;  // SimGrid's engine takes one, and an ideal network takes any
 
-// Natural order: runs of digits compare as numbers.
-bool natural_less(std::string_view a, std::string_view b) {
-  return strverscmp(std::string(a).c_str(), std::string(b).c_str()) < 0;
-}
-
-std::vector<Host*> hosts_in_natural_order() {
-  std::vector<Host*> hosts = engine().get_all_hosts();
-  std::sort(hosts.begin(), hosts.end(), [](const Host* a, const Host* b) {
-    return natural_less(a->get_cname(), b->get_cname());
-  });
-  return hosts;
+// The pairs of hosts of Cluster::add_route, in one zone of the process.
+struct AddedRoutes {
+  FlowZone* zone = nullptr;
+  std::vector<std::vector<const Link*>> links;  // of hosts 2 i and 2 i + 1
+};
+AddedRoutes& added_routes() {
+  static AddedRoutes added;
+  if (added.zone == nullptr)
+    added.zone =
+        new FlowZone("added-routes", *engine().get_netzone_root()->get_impl(),
+                     [](auto source, auto, auto& found) { found = added.links.at(source / 2); });
+  return added;
 }
 
 }  // namespace
@@ -39,88 +41,145 @@ Cluster Cluster::ideal(double latency) {
   Cluster cluster;
   cluster.ideal_latency_ = latency;
   cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
+  cluster.gpus_.push_back(engine().get_all_hosts().front());
   return cluster;
 }
 
-Cluster Cluster::load(const std::filesystem::path& file) {
+Cluster Cluster::load(const std::filesystem::path& path) {
+  const PlatformFile file = read_platform_file(path);
+  if (has_platform) throw std::logic_error("a second platform in one process: " + path.string());
+  engine();  // before anything of SimGrid, which would start one of its own
   Cluster cluster;
-  cluster.ideal_ = false;
-  cluster.name_ = file.string();
-  cluster.text_ = read_platform_file(file);
-  if (has_platform) throw std::logic_error("a second platform in one process: " + cluster.name_);
-  probe(file);
+  cluster.name_ = path.string();
+  cluster.text_ = file.text();
+  std::optional<Platform> platform = read_platform(file);
+  if (platform && platform->hosts.empty())
+    throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
+  cluster.network_ = platform ? make_network(file, std::move(*platform)) : load_with_simgrid(file);
   has_platform = true;
-  try {
-    engine().load_platform(file.string());
-    engine().get_netzone_root()->seal();
-  } catch (const simgrid::ParseError& error) {
-    // "Parse error at FILE:LINE: what"
-    std::string_view what = error.what();
-    constexpr std::string_view prefix = "Parse error at ";
-    if (what.starts_with(prefix)) what.remove_prefix(prefix.size());
-    throw Error(std::string(what));
-  } catch (const std::exception& error) {
-    throw Error(fmt::format("{}: {}", file.string(), error.what()));
-  }
-  if (engine().get_host_count() == 0)
-    throw Error(fmt::format("{}: has no hosts; each GPU is a host", file.string()));
-  for (sg4::Link* link : engine().get_all_links()) {
-    cluster.latencies_.emplace(link, link->get_latency());
-    link->set_latency(0);
-  }
+  static const std::shared_ptr<Network> kept = cluster.network_;  // SimGrid asks it for routes
+  cluster.gpus_ = kept->gpus;
+  if (cluster.gpus_.empty())
+    throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
   return cluster;
 }
+
+const std::vector<Host*>& Cluster::gpus() const { return gpus_; }
 
 std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
-                                  std::uint32_t devices) const {
-  std::vector<Host*> hosts = hosts_in_natural_order();
-  if (ideal_) return std::vector<Host*>(devices, hosts.front());
+                                  std::uint32_t count) const {
+  if (is_ideal()) return std::vector<Host*>(count, gpus_.front());
   if (names.empty()) {
-    if (hosts.size() < devices)
-      throw Error(fmt::format("{}: has {} hosts, but the pipeline has {} devices", name_,
-                              hosts.size(), devices));
-    hosts.resize(devices);
-    return hosts;
+    if (gpus_.size() < count)
+      throw Error(fmt::format("{}: has {} GPUs, but the job takes {}", name_, gpus_.size(), count));
+    return {gpus_.begin(), gpus_.begin() + count};
   }
-  if (names.size() != devices)
-    throw Error(fmt::format("placement names {} hosts, but the pipeline has {} devices",
-                            names.size(), devices));
+  if (names.size() != count)
+    throw Error(
+        fmt::format("placement names {} hosts, but the job takes {} GPUs", names.size(), count));
+  std::unordered_map<std::string, Host*> by_name;
+  for (Host* gpu : gpus_) by_name.emplace(name_of(gpu), gpu);
   std::vector<Host*> placed;
   std::set<std::string> taken;
   for (const std::string& name : names) {
-    Host* host = engine().host_by_name_or_null(name);
-    if (host == nullptr)
-      throw Error(fmt::format("placement: {} has no host '{}'; its first is '{}'", name_, name,
-                              name_of(hosts.front())));
+    const auto host = by_name.find(name);
+    if (host == by_name.end())
+      throw Error(fmt::format("placement: {} has no GPU '{}'; its first is '{}'", name_, name,
+                              name_of(gpus_.front())));
     if (!taken.insert(name).second)
       throw Error(
           fmt::format("placement: host '{}' is named twice; each device needs its own", name));
-    placed.push_back(host);
+    placed.push_back(host->second);
   }
   return placed;
 }
 
 Route Cluster::route(const Host* source, const Host* destination) const {
-  if (ideal_) return {.latency = ideal_latency_};
-  std::vector<sg4::Link*> links;
-  double ignored = 0;  // 0 by now, since the links' latencies are
-  try {
-    source->route_to(destination, links, &ignored);
-  } catch (const std::exception&) {
-    links.clear();  // some routings throw where others come back empty
+  Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
+  if (is_ideal()) {
+    route.latency = ideal_latency_;
+    return route;
   }
-  if (links.empty())
+  if (source == destination) return route;
+  network_->find(source, destination, route);
+  if (route.links.empty())
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
-  Route route;
-  for (const sg4::Link* link : links) {
-    route.latency += latencies_.at(link);
+  for (const Link* link : route.links) {
+    const Network::LinkInfo& info = network_->links.at(link);
+    if (info.failed)
+      throw Error(fmt::format("link '{}' has failed; no other route leads from '{}' to '{}'",
+                              link_name(link), name_of(source), name_of(destination)));
+    route.latency += info.latency;
     route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
   }
   return route;
 }
 
+Route Cluster::add_route(const std::vector<const Link*>& links) const {
+  AddedRoutes& added = added_routes();
+  Route route{.links = links};
+  std::set<const Link*> counted;
+  for (const Link* link : links) {
+    route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
+    if (counted.insert(link).second) route.latency += latency_of(link);
+  }
+  for (Host** end : {&route.source, &route.destination})
+    *end = added.zone->add_host(
+        fmt::format("flow-{}-{}", added.links.size(), end == &route.source ? "from" : "to"), 1, 1,
+        {});
+  added.links.push_back(links);
+  return route;
+}
+
+std::uint32_t Cluster::node_of(const Host* gpu) const {
+  return is_ideal() ? 0 : network_->node_of.at(gpu);
+}
+
+const std::string& Cluster::link_class(const Link* link) const {
+  return network_->links.at(link).link_class;
+}
+
+double Cluster::latency_of(const Link* link) const { return network_->links.at(link).latency; }
+
+double Cluster::bandwidth_of(const Link* link) { return link->get_bandwidth(); }
+
+std::string Cluster::link_name(const Link* link) { return link->get_cname(); }
+
+std::vector<const Link*> Cluster::links() const {
+  std::vector<const Link*> all;
+  if (is_ideal()) return all;
+  for (const auto& [link, info] : network_->links) all.push_back(link);
+  std::sort(all.begin(), all.end(),
+            [](const Link* a, const Link* b) { return natural_less(link_name(a), link_name(b)); });
+  return all;
+}
+
+void Cluster::scale_link(const std::string& name, double factor) {
+  if (!(factor >= 0) || std::isinf(factor))
+    throw Error(fmt::format("link '{}': factor {:g} must be finite and >= 0", name, factor));
+  bool found = false;
+  if (!is_ideal()) {
+    for (auto& [link, info] : network_->links) {
+      const std::string one = link_name(link);
+      if (one != name && one != name + "_UP" && one != name + "_DOWN") continue;
+      found = true;
+      info.failed = factor == 0;
+      if (factor > 0) const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
+    }
+  }
+  if (!found)
+    throw Error(fmt::format(
+        "{}: has no link '{}'; 'pipewright platform show' with --route names those on a way", name_,
+        name));
+}
+
 std::string name_of(const Host* host) { return host->get_cname(); }
+
+std::string gpu_of(const Host* host) {
+  const char* text = host->get_property("gpu");
+  return text == nullptr ? "" : text;
+}
 
 std::uint64_t memory_of(const Host* host) {
   const char* text = host->get_property("memory");

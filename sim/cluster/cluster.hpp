@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace simgrid::s4u {
@@ -16,21 +16,28 @@ class Link;
 namespace pipewright::cluster {
 
 using simgrid::s4u::Host;
+using simgrid::s4u::Link;
 
 // A platform file, or a use of one, that cannot work.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The way from one host to another when nothing else is on it.
+// The way from one GPU to another when nothing else is on it.
 struct Route {
   double latency = 0;                                          // seconds
   double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of its narrowest link
+  // Between which SimGrid carries a flow: the GPUs, or the ports of their NICs.
+  Host* source = nullptr;
+  Host* destination = nullptr;
+  std::vector<const Link*> links;
 
   double seconds(std::uint64_t bytes) const {
     return latency + static_cast<double>(bytes) / bandwidth;
   }
 };
+
+class Network;
 
 // The hosts and links that a run uses. SimGrid has one engine per process, so a process loads one
 // platform file at the most, before any ideal network (std::logic_error otherwise).
@@ -41,32 +48,56 @@ class Cluster {
  public:
   // No links: every hop takes `latency` seconds whatever its size, and nothing contends.
   static Cluster ideal(double latency);
-  // Throws Error with the file's name, and its line where SimGrid tells it.
+  // Throws Error with the file's name and line.
   static Cluster load(const std::filesystem::path& file);
 
-  // A host for each device: the named ones, or the first in natural order of names (node-2 before
-  // node-10). Each device needs its own.
-  std::vector<Host*> place(const std::vector<std::string>& names, std::uint32_t devices) const;
-  // Throws Error if the platform file knows no way.
+  // The GPUs in natural order of names (node-2 before node-10): the hosts with a property `gpu`; of
+  // a platform without that property, all hosts that are nobody's NIC. One host if ideal.
+  const std::vector<Host*>& gpus() const;
+  // A GPU for each rank: the named ones, or the first. Each rank needs its own.
+  std::vector<Host*> place(const std::vector<std::string>& names, std::uint32_t count) const;
+  // No links from a host to itself: there is nothing to carry. Throws Error if the platform file
+  // knows no way, or if a link on it has failed.
   Route route(const Host* source, const Host* destination) const;
 
-  bool is_ideal() const { return ideal_; }
+  // GPUs of a node have the same number: the hosts of one zone, unless a property `node` says which
+  // node a host is of. Nodes are numbered in order of their first GPU.
+  std::uint32_t node_of(const Host* gpu) const;
+  // What a link is: its property `class`; of one that a <cluster> makes, the cluster's property
+  // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
+  const std::string& link_class(const Link* link) const;
+  std::vector<const Link*> links() const;          // in natural order of names
+  double latency_of(const Link* link) const;       // seconds, as the file says
+  static double bandwidth_of(const Link* link);    // bytes/s of one direction
+  static std::string link_name(const Link* link);  // "node-0-nvlink-7", with "_UP" or "_DOWN"
+
+  // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
+  // bandwidth. With 0 it has failed, and routes over it throw Error. Throws Error if there is none.
+  void scale_link(const std::string& name, double factor);
+
+  // A pair of hosts of its own, and a route between them over these links. A link that is listed k
+  // times carries k times the flow's bytes, so that one flow stands for k equal ones.
+  Route add_route(const std::vector<const Link*>& links) const;
+
+  bool is_ideal() const { return network_ == nullptr; }
   const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
   const std::string& text() const { return text_; }  // the file's content, empty if ideal
 
  private:
   Cluster() = default;
 
-  bool ideal_ = true;
   double ideal_latency_ = 0;
   std::string name_;
   std::string text_;
-  std::unordered_map<const simgrid::s4u::Link*, double> latencies_;  // as the file says, seconds
+  std::vector<Host*> gpus_;
+  std::shared_ptr<Network> network_;  // null: ideal
 };
 
-// What a host's name is called in outputs, and its GPU memory in bytes (property "memory", 0:
-// unknown). Throws config::Error if the property is no size.
+// What a host's name is called in outputs, its type of GPU (property "gpu", "" if it has none), and
+// its GPU memory in bytes (property "memory", 0: unknown). memory_of throws config::Error if the
+// property is no size.
 std::string name_of(const Host* host);
+std::string gpu_of(const Host* host);
 std::uint64_t memory_of(const Host* host);
 
 std::string simgrid_version();  // "SimGrid 3.32"

@@ -21,17 +21,18 @@ namespace {
 constexpr std::array routings{"Full",  "Floyd",    "Dijkstra",  "DijkstraCache",
                               "None",  "Vivaldi",  "Cluster",   "Star",
                               "Torus", "Fat_Tree", "Dragonfly", "Wifi"};
+// The attributes that are numbers, and whether 0 is one of those that they may be.
+constexpr std::array<std::pair<const char*, bool>, 5> numbers{
+    {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
 
 class Checker final : public pugi::xml_tree_walker {
  public:
-  Checker(const std::filesystem::path& file, const std::string& text) : file_(file), text_(text) {}
+  explicit Checker(const PlatformFile& file) : file_(file) {}
 
   bool for_each(pugi::xml_node& node) override {
     const std::string_view tag = node.name();
     if (tag == "zone" || tag == "AS") check_routing(node);
-    check_number(node, "latency", true);
-    check_number(node, "bandwidth", false);
-    check_number(node, "speed", false);
+    for (const auto& [attribute, may_be_zero] : numbers) check_number(node, attribute, may_be_zero);
     return true;
   }
 
@@ -41,54 +42,64 @@ class Checker final : public pugi::xml_tree_walker {
     const bool known = std::any_of(routings.begin(), routings.end(),
                                    [&](const char* name) { return routing == name; });
     if (!known && !routing.empty())
-      fail(node, fmt::format("routing '{}' is unknown; there are {}", routing,
-                             fmt::join(routings, ", ")));
+      file_.fail(node.offset_debug(), fmt::format("routing '{}' is unknown; there are {}", routing,
+                                                  fmt::join(routings, ", ")));
   }
   void check_number(const pugi::xml_node& node, const char* attribute, bool may_be_zero) const {
     const std::string_view text = node.attribute(attribute).value();
     if (text.empty()) return;
     const double number = std::strtod(text.data(), nullptr);
     if (!(number >= 0) || (number == 0 && !may_be_zero) || std::isinf(number))
-      fail(node, fmt::format("{} '{}' of {} '{}' must be {}", attribute, text, node.name(),
+      file_.fail(node.offset_debug(),
+                 fmt::format("{} '{}' of {} '{}' must be {}", attribute, text, node.name(),
                              node.attribute("id").value(),
                              may_be_zero ? "finite and >= 0" : "finite and > 0"));
   }
-  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& what) const {
-    const auto end =
-        text_.begin() + std::min<std::ptrdiff_t>(node.offset_debug(), std::ssize(text_));
-    throw Error(
-        fmt::format("{}:{}: {}", file_.string(), std::count(text_.begin(), end, '\n') + 1, what));
-  }
 
-  const std::filesystem::path& file_;
-  const std::string& text_;
+  const PlatformFile& file_;
 };
 
 }  // namespace
 
-std::string read_platform_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored))
-    throw Error(fmt::format("{}: no such platform file", file.string()));
-  if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(fmt::format("{}: a SimGrid platform file (XML) was expected", file.string()));
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) throw Error(fmt::format("{}: {}", file.string(), std::strerror(errno)));
+PlatformFile::PlatformFile(std::filesystem::path path, std::string text)
+    : path_(std::move(path)),
+      text_(std::move(text)),
+      document_(std::make_unique<pugi::xml_document>()) {
+  for (std::size_t at = 0; (at = text_.find('\n', at)) != std::string::npos; ++at)
+    line_ends_.push_back(static_cast<std::ptrdiff_t>(at));
+  const pugi::xml_parse_result parsed = document_->load_buffer(text_.data(), text_.size());
+  if (!parsed) fail(parsed.offset, parsed.description());
+}
+PlatformFile::~PlatformFile() = default;
+PlatformFile::PlatformFile(PlatformFile&&) noexcept = default;
 
-  pugi::xml_document document;
-  const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
-  if (!parsed) {
-    const auto end = text.begin() + std::min<std::ptrdiff_t>(parsed.offset, std::ssize(text));
-    throw Error(fmt::format("{}:{}: {}", file.string(), std::count(text.begin(), end, '\n') + 1,
-                            parsed.description()));
-  }
-  if (!document.child("platform"))
+int PlatformFile::line_of(std::ptrdiff_t offset) const {
+  const auto line = std::lower_bound(line_ends_.begin(), line_ends_.end(), offset);
+  return static_cast<int>(line - line_ends_.begin()) + 1;
+}
+
+void PlatformFile::fail(std::ptrdiff_t offset, const std::string& what) const {
+  throw Error(fmt::format("{}:{}: {}", path_.string(), line_of(offset), what));
+}
+
+PlatformFile read_platform_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw Error(fmt::format("{}: no such platform file", path.string()));
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw Error(fmt::format("{}: a SimGrid platform file (XML) was expected", path.string()));
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw Error(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+
+  PlatformFile file(path, std::move(text));
+  if (!file.document().child("platform"))
     throw Error(
-        fmt::format("{}: has no <platform>; a SimGrid platform file was expected", file.string()));
-  Checker checker(file, text);
-  document.traverse(checker);
-  return text;
+        fmt::format("{}: has no <platform>; a SimGrid platform file was expected", path.string()));
+  Checker checker(file);
+  // The walker may change nodes; this one does not.
+  const_cast<pugi::xml_document&>(file.document()).traverse(checker);
+  return file;
 }
 
 }  // namespace pipewright::cluster

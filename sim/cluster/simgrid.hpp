@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
@@ -19,6 +20,34 @@ sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
   return sg4::Engine::get_instance()->add_actor(name, host, std::forward<Body>(body));
 #else
   return sg4::Actor::create(name, host, std::forward<Body>(body));
+#endif
+}
+
+// Hosts and links of a zone's inner side, kernel::routing::NetZoneImpl.
+template <class Zone>
+sg4::Host* add_host(Zone& zone, const std::string& name, double speed) {
+#if SIMGRID_VERSION >= 40000
+  return zone.add_host(name, std::vector<double>{speed});
+#else
+  return zone.create_host(name, std::vector<double>{speed});
+#endif
+}
+template <class Zone>
+sg4::Link* add_link(Zone& zone, const std::string& name, double bandwidth) {
+#if SIMGRID_VERSION >= 40000
+  return zone.add_link(name, std::vector<double>{bandwidth});
+#else
+  return zone.create_link(name, std::vector<double>{bandwidth});
+#endif
+}
+// The platform's first zone; 3.32 takes it as the root by itself.
+template <class Zone>
+void make_top(sg4::Engine& engine, Zone& zone) {
+#if SIMGRID_VERSION >= 40000
+  zone.set_parent(engine.get_netzone_root()->get_impl());
+#else
+  (void)engine;
+  (void)zone;
 #endif
 }
 

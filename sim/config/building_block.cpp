@@ -143,11 +143,6 @@ void read_lengths(const Field& field, BuildingBlock& block) {
   }
 }
 
-bool read_flag(const Field& field) {
-  constexpr std::array<std::string_view, 2> flags{"false", "true"};
-  return read_choice(field, flags) == 1;
-}
-
 struct Draft {
   BuildingBlock block;
   std::optional<Located<std::uint32_t>> chunks;

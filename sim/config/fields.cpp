@@ -93,6 +93,11 @@ std::size_t read_choice(const Field& field, std::span<const std::string_view> ch
   return static_cast<std::size_t>(place - choices.begin());
 }
 
+bool read_flag(const Field& field) {
+  constexpr std::array<std::string_view, 2> flags{"false", "true"};
+  return read_choice(field, flags) == 1;
+}
+
 double read_time(const Field& field, std::string_view noun) {
   return parse_time(number_text(field, fmt::format("{}, such as 18.5 ms", noun)), subject(field),
                     noun);

@@ -43,6 +43,8 @@ std::uint32_t read_count(const Field& field, std::string_view example);
 // One of `choices`, as its index.
 std::size_t read_choice(const Field& field, std::span<const std::string_view> choices);
 
+bool read_flag(const Field& field);  // true or false
+
 // Seconds and bytes, one value or a list; `noun` says what one value is, "a pass time".
 double read_time(const Field& field, std::string_view noun);
 std::vector<double> read_times(const Field& field, std::string_view noun);

@@ -27,6 +27,8 @@ Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> key
                                        did_you_mean(entry.key, names), fmt::join(allowed, ", "))));
 }
 
+}  // namespace
+
 Error missing(const Field& map, const KeyInfo& key) {
   const std::string name = full_name(map, key.name);
   const std::string how = key.flag.empty() ? fmt::format("the key {}", name)
@@ -36,8 +38,6 @@ Error missing(const Field& map, const KeyInfo& key) {
   if (map.name.empty()) place.line = 0;
   return Error(locate(place, fmt::format("{} is missing: {} ({})", name, key.help, how)));
 }
-
-}  // namespace
 
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
   if (map.value.kind != Value::Kind::map) {

@@ -25,17 +25,25 @@ struct Key {
   void (*read)(const Field&, Target&);
 };
 
+// "gpt.yaml: forward_times is missing; ...", for a key that only others make needless.
+Error missing(const Field& map, const KeyInfo& key);
+
 // The entry of `map` that belongs to each key, or null. Errors: an unknown key, a key that is
 // given by both its names, a required one that is missing, and a value that is no map.
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys);
+
+template <class Table>
+std::vector<KeyInfo> key_infos(const Table& table) {
+  std::vector<KeyInfo> infos;
+  for (const auto& key : table) infos.push_back(key.info);
+  return infos;
+}
 
 // Reads a map into `target`, in the order of the table. `map.name` is empty for the scenario
 // itself and else stands before the names of keys, "activation.per_microbatch".
 template <class Target>
 void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& target) {
-  std::vector<KeyInfo> infos;
-  for (const Key<Target>& key : keys) infos.push_back(key.info);
-  const std::vector<const Entry*> entries = match_keys(map, infos);
+  const std::vector<const Entry*> entries = match_keys(map, key_infos(keys));
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (const Entry* const entry = entries[i])
       keys[i].read({entry->value, map.name.empty() ? entry->key : map.name + "." + entry->key},

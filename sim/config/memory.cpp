@@ -149,13 +149,6 @@ constexpr std::array state_table{
         }},
 };
 
-template <class Table>
-std::vector<KeyInfo> infos(const Table& table) {
-  std::vector<KeyInfo> result;
-  for (const auto& key : table) result.push_back(key.info);
-  return result;
-}
-
 }  // namespace
 
 Activation read_activation(const Field& field, std::uint32_t devices) {
@@ -186,7 +179,7 @@ State read_state(const Field& field, std::uint32_t devices) {
   return draft.first;
 }
 
-std::vector<KeyInfo> activation_keys() { return infos(activation_table); }
-std::vector<KeyInfo> state_keys() { return infos(state_table); }
+std::vector<KeyInfo> activation_keys() { return key_infos(activation_table); }
+std::vector<KeyInfo> state_keys() { return key_infos(state_table); }
 
 }  // namespace pipewright::config

@@ -35,14 +35,11 @@ Located<std::filesystem::path> read_cluster(const Field& field) {
   return {path, origin};
 }
 
-std::vector<Located<std::string>> read_placement(const Field& field, std::uint32_t devices) {
-  constexpr std::string_view allowed = "a list of host names, one per device";
+std::vector<Located<std::string>> read_placement(const Field& field) {
+  constexpr std::string_view allowed = "a list of host names, one per GPU";
   std::vector<Located<std::string>> hosts;
   for (const Field& item : items(field, allowed))
     hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});
-  if (hosts.size() != devices)
-    throw Error(fmt::format("{} has {} hosts for {} devices; allowed: {}", subject(field),
-                            hosts.size(), devices, allowed));
   return hosts;
 }
 
@@ -69,16 +66,20 @@ constexpr std::array table{
                 [](const Field& f, Scenario& s) {
                   s.devices = {read_count(f, "8"), f.value.origin};
                 }},
-    ScenarioKey{
-        {.name = "placement", .help = "host names, one per device; else the first hosts"},
-        [](const Field& f, Scenario& s) { s.placement = read_placement(f, s.devices.value); }},
+    ScenarioKey{{.name = "placement", .help = "host names, one per GPU; else the first hosts"},
+                [](const Field& f, Scenario& s) { s.placement = read_placement(f); }},
     ScenarioKey{{.name = "microbatches",
                  .alias = "num_batches",
                  .flag = "-b/--num-batches",
-                 .help = "how many microbatches an iteration has",
-                 .required = true},
+                 .help = "how many microbatches an iteration has (of each replica)"},
                 [](const Field& f, Scenario& s) {
                   s.microbatches = {read_count(f, "64"), f.value.origin};
+                }},
+    ScenarioKey{{.name = "global_batch",
+                 .flag = "--global-batch",
+                 .help = "or samples of an iteration, over all replicas"},
+                [](const Field& f, Scenario& s) {
+                  s.global_batch = {read_count(f, "1536"), f.value.origin};
                 }},
     ScenarioKey{{.name = "iterations",
                  .flag = "--iterations",
@@ -91,10 +92,34 @@ constexpr std::array table{
          .flag = "--schedule",
          .help = "a name, a .csv or .yaml file, {name, chunks, group_size}, or a list (1f1b)"},
         [](const Field& f, Scenario& s) { s.schedules = read_schedules(f); }},
+    ScenarioKey{{.name = "model",
+                 .flag = "--model",
+                 .help = "a transformer: a name of platforms/models, a file, or a map"},
+                [](const Field& f, Scenario& s) {
+                  s.model = {read_model(f), f.value.origin};
+                }},
+    ScenarioKey{{.name = "gpu",
+                 .flag = "--gpu",
+                 .help = "a name of platforms/gpus, a file, or a map; else the cluster's"},
+                [](const Field& f, Scenario& s) { s.gpu = read_gpu(f); }},
+    ScenarioKey{{.name = "parallel", .help = "how ranks are cut; devices is parallel.pp as well"},
+                [](const Field& f, Scenario& s) { s.parallel = read_parallel(f); }},
+    ScenarioKey{{.name = "partition",
+                 .flag = "--partition",
+                 .help = "layers of the stages: even, ends_less, by_cost, or a list (even)"},
+                [](const Field& f, Scenario& s) { s.partition = read_partition(f); }},
+    ScenarioKey{{.name = "training", .help = "microbatch, sequence, recomputation, state"},
+                [](const Field& f, Scenario& s) { s.training = read_training(f); }},
+    ScenarioKey{{.name = "communication", .help = "who talks when, and by which algorithm"},
+                [](const Field& f, Scenario& s) { s.communication = read_communication(f); }},
+    ScenarioKey{{.name = "variation", .help = "jitter, stragglers, slow links"},
+                [](const Field& f, Scenario& s) { s.variation = read_variation(f); }},
+    ScenarioKey{
+        {.name = "symmetric", .help = "simulate one replica for all: true or false (false)"},
+        [](const Field& f, Scenario& s) { s.symmetric = read_flag(f); }},
     ScenarioKey{{.name = "forward_times",
                  .flag = "-f/--forward-times",
-                 .help = "time of F: one, one per device, or one per stage",
-                 .required = true},
+                 .help = "time of F: one, one per device, or one per stage"},
                 [](const Field& f, Scenario& s) { s.forward_times = read_pass_times(f); }},
     ScenarioKey{{.name = "backward_times",
                  .flag = "--backward-times",
@@ -158,6 +183,13 @@ constexpr std::array table{
                 [](const Field& f, Scenario& s) { s.trace = read_path(f, "run.h5"); }},
 };
 
+const KeyInfo* find_key(std::string_view name) {
+  for (const ScenarioKey& key : table)
+    if (key.info.name == name || (!key.info.alias.empty() && key.info.alias == name))
+      return &key.info;
+  return nullptr;
+}
+
 // The backward pass comes whole or in its two halves.
 void check_backward(const Scenario& scenario, const Value& root) {
   constexpr std::string_view right =
@@ -174,6 +206,7 @@ void check_backward(const Scenario& scenario, const Value& root) {
                                                           : "weight_grad_times",
                                           right)));
   if (whole || (input && weight)) return;
+  if (!input && !weight && scenario.model) return;
   if (input || weight)
     throw Error(locate(
         (input ? input : weight)->origin,
@@ -199,11 +232,56 @@ void check_network(const Scenario& scenario, const Value& root) {
                        "leave out placement"));
 }
 
-const KeyInfo* find_key(std::string_view name) {
-  for (const ScenarioKey& key : table)
-    if (key.info.name == name || (!key.info.alias.empty() && key.info.alias == name))
-      return &key.info;
-  return nullptr;
+// The pipeline's devices may stand with the other parallel sizes, as parallel.pp.
+Value with_devices(const Value& given) {
+  Value root = given;
+  Value* const parallel = find(root, "parallel");
+  if (parallel == nullptr || parallel->kind != Value::Kind::map) return root;
+  const auto pp = std::ranges::find_if(parallel->entries, [](const Entry& entry) {
+    return entry.key == "pp" || entry.key == "pipeline";
+  });
+  if (pp == parallel->entries.end()) return root;
+  for (const char* name : {"devices", "num_stages"})
+    if (const Value* const devices = find(root, name); devices != nullptr)
+      throw Error(
+          locate(pp->origin, fmt::format("parallel.{} is another name of {}, which is given at {}; "
+                                         "leave out one of them",
+                                         pp->key, name, to_string(devices->origin))));
+  Entry devices{"devices", pp->origin, pp->value};
+  parallel->entries.erase(pp);
+  root.entries.push_back(std::move(devices));
+  return root;
+}
+
+void check_times(const Scenario& scenario, const Value& root) {
+  if (!scenario.model && scenario.forward_times.value.empty())
+    throw missing({root, ""}, *find_key("forward_times"));
+}
+
+// Either is given, and a batch deals out evenly.
+void count_microbatches(Scenario& scenario, const Value& root) {
+  if (!scenario.global_batch) {
+    if (scenario.microbatches.value == 0) throw missing({root, ""}, *find_key("microbatches"));
+    return;
+  }
+  const std::uint32_t batch = scenario.global_batch->value;
+  if (scenario.microbatches.value != 0)
+    throw Error(locate(scenario.global_batch->origin,
+                       fmt::format("global_batch stands beside microbatches, given at {}; leave "
+                                   "out one of them",
+                                   to_string(scenario.microbatches.origin))));
+  const std::uint64_t step =
+      std::uint64_t{scenario.parallel.dp.value} * scenario.training.microbatch_size;
+  if (batch % step != 0) {
+    const std::uint64_t below = batch / step * step;
+    throw Error(locate(
+        scenario.global_batch->origin,
+        fmt::format("global_batch is {}, which {} replicas x microbatches of {} do not divide; "
+                    "allowed: {}{}",
+                    batch, scenario.parallel.dp.value, scenario.training.microbatch_size,
+                    below > 0 ? fmt::format("{} or ", below) : "", below + step)));
+  }
+  scenario.microbatches = {static_cast<std::uint32_t>(batch / step), scenario.global_batch->origin};
 }
 
 Value canonical(const Value& root, const Scenario& scenario) {
@@ -264,11 +342,15 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
   set_key(root, path, read_yaml_value(text, origin));
 }
 
-Scenario read_scenario(const Value& root) {
+Scenario read_scenario(const Value& given) {
   Scenario scenario;
+  const Value root = with_devices(given);
   read_keys<Scenario>({root, ""}, table, scenario);
+  scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
+  check_times(scenario, root);
   check_backward(scenario, root);
+  count_microbatches(scenario, root);
   check_network(scenario, root);
   scenario.tree = canonical(root, scenario);
   scenario.text = to_yaml(scenario.tree);
@@ -286,10 +368,14 @@ std::vector<KeyHelp> scenario_keys() {
   for (const ScenarioKey& key : table) {
     const std::string name(key.info.name);
     keys.push_back({name, key.info});
-    const std::vector<KeyInfo> inner = name == "schedule"     ? schedule_keys()
-                                       : name == "activation" ? activation_keys()
-                                       : name == "state"      ? state_keys()
-                                                              : std::vector<KeyInfo>{};
+    const std::vector<KeyInfo> inner = name == "schedule"        ? schedule_keys()
+                                       : name == "activation"    ? activation_keys()
+                                       : name == "state"         ? state_keys()
+                                       : name == "parallel"      ? parallel_keys()
+                                       : name == "training"      ? training_keys()
+                                       : name == "communication" ? communication_keys()
+                                       : name == "variation"     ? variation_keys()
+                                                                 : std::vector<KeyInfo>{};
     for (const KeyInfo& info : inner) keys.push_back({fmt::format("{}.{}", name, info.name), info});
   }
   return keys;

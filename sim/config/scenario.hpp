@@ -7,11 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/communication.hpp"
 #include "sim/config/fields.hpp"
+#include "sim/config/gpu.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/memory.hpp"
+#include "sim/config/model.hpp"
+#include "sim/config/parallel.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/training.hpp"
 #include "sim/config/value.hpp"
+#include "sim/config/variation.hpp"
 
 namespace pipewright::config {
 
@@ -27,14 +33,24 @@ using PassTimes = Located<std::vector<double>>;
 // catalog of schedules and the cluster's hosts.
 struct Scenario {
   std::optional<Located<std::filesystem::path>> cluster;  // absent: the ideal network
-  std::vector<Located<std::string>> placement;            // one host per device, or empty
+  std::vector<Located<std::string>> placement;            // one host per GPU, by rank, or empty
   Located<std::uint32_t> devices;
-  Located<std::uint32_t> microbatches;  // of one iteration
+  Located<std::uint32_t> microbatches;                 // of one iteration and replica
+  std::optional<Located<std::uint32_t>> global_batch;  // samples; then microbatches follow from it
   Located<std::uint32_t> iterations{1, {}};
   std::vector<ScheduleSpec> schedules;  // at least one
 
-  PassTimes forward_times;
-  std::optional<PassTimes> backward_times;  // either this or the next two
+  // A model says what passes cost; times given beside it stand above what it says.
+  std::optional<Located<Model>> model;
+  std::optional<Gpu> gpu;  // else what the cluster's hosts are
+  Parallel parallel;
+  Partition partition;
+  Training training;
+  Communication communication;
+  Variation variation;
+
+  PassTimes forward_times;                  // empty: by the model
+  std::optional<PassTimes> backward_times;  // either this or the next two, or none with a model
   std::optional<PassTimes> input_grad_times;
   std::optional<PassTimes> weight_grad_times;
   double overlap = 1;                    // of a fused pair: part of the sum of its two times
@@ -47,6 +63,7 @@ struct Scenario {
   std::optional<double> samples_per_microbatch;
   std::optional<double> tokens_per_microbatch;
   P2p p2p = P2p::eager;
+  bool symmetric = false;  // one replica stands for all
   Engine engine = Engine::simgrid;
 
   std::vector<Located<std::filesystem::path>> outputs;

@@ -92,10 +92,6 @@ void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs)
   }
 }
 
-std::vector<KeyInfo> schedule_keys() {
-  std::vector<KeyInfo> result;
-  for (const auto& key : table) result.push_back(key.info);
-  return result;
-}
+std::vector<KeyInfo> schedule_keys() { return key_infos(table); }
 
 }  // namespace pipewright::config

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "schedules/costs.hpp"
-#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/collectives/course.hpp"
 
 namespace pipewright::execution {
 
@@ -32,15 +32,13 @@ class Channel {
 // Nothing contends: a message takes `latency` seconds, 0 between two passes of one device.
 std::unique_ptr<Channel> make_latency_channel(double latency, schedules::P2p mode);
 
-// A flow of `bytes` over SimGrid's links, shared max-min fairly, and then the route's latency.
-// Paid after the flow rather than before it, latency needs no actor of its own, moves no arrival on
-// an idle network, and leaves the sharing fair.
+// Flows over SimGrid's links, shared max-min fairly, and then the routes' latency. Paid after the
+// flows rather than before them, latency needs no actor of its own, moves no arrival on an idle
+// network, and leaves the sharing fair.
 struct FlowRoute {
-  std::string name;         // of the mailbox: one channel each
-  std::uint64_t bytes = 0;  // of a message
-  double latency = 0;       // seconds
-  double epoch = 0;         // SimGrid's clock at the start of the run, seconds
-  cluster::sg4::ActorPtr receiver;
+  std::vector<Course::Transfer> transfers;  // of a message, at once
+  double latency = 0;                       // seconds
+  double epoch = 0;                         // SimGrid's clock at the start of the run, seconds
 };
 std::unique_ptr<Channel> make_flow_channel(FlowRoute route, schedules::P2p mode);
 

@@ -2,75 +2,140 @@
 
 #include <algorithm>
 
+#include "sim/execution/noise.hpp"
+
 namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
+using schedules::Pass;
+using schedules::PassKind;
 
-Device::Device(const Job& job, std::uint32_t index, double epoch, trace::Sink& sink)
+Device::Device(const Job& job, Unit unit, double epoch, Synchronizer& others, trace::Sink& sink)
     : job_(job),
-      index_(index),
+      unit_(unit),
       epoch_(epoch),
-      sink_(sink),
-      recorder_(job, index, sink),
-      at_(job.schedule.programs[index]) {}
+      others_(others),
+      copies_(others.copies()),
+      sink_(unit.replica == 0 ? &sink : nullptr),
+      at_(job.schedule.programs[unit.device]),
+      pace_(job.conditions.communication.overlap_slowdown, epoch),
+      gradients_made_(job.schedule, unit.device) {
+  if (sink_ != nullptr) recorder_.emplace(job, unit.device, sink);
+}
 
 void Device::run(const Network& network) {
+  fetch_weights(0);
+  prefetch_weights(at_);
   for (; !at_.done(); at_.next()) {
-    const schedules::Pass pass = at_.pass();
+    const Pass pass = at_.pass();
     schedules::PassSpan span = wait_for_input(pass, now_, network);
-    span.start = std::max(now_, span.ready);
+    span.start = wait_for_weights(pass, std::max(now_, span.ready));
     if (!pass.fused) {
-      span.end = span.start + job_.costs.times(pass);
-      // One sleep for the rest of the wait and the pass: nothing else happens here in between.
-      sg4::this_actor::sleep_until(epoch_ + span.end);
+      span.end = compute(pass, nullptr, span.start);
       now_ = span.released = send_output(pass, span.end, network);
-      recorder_.record(pass, span);
+      if (recorder_) recorder_->record(pass, span);
+      count(pass);
       continue;
     }
 
-    const schedules::Pass partner = at_.following();
+    const Pass partner = at_.following();
     at_partner_ = true;
     schedules::PassSpan other = wait_for_input(partner, std::max(now_, span.ready), network);
+    other.start = wait_for_weights(partner, std::max(span.start, other.ready));
     at_partner_ = false;
-    span.start = other.start = std::max(span.start, other.ready);
-    span.end = other.end = span.start + job_.costs.times(pass, partner);
-    sg4::this_actor::sleep_until(epoch_ + span.end);
+    span.start = other.start;
+    span.end = other.end = compute(pass, &partner, span.start);
     span.released = send_output(pass, span.end, network);
     now_ = other.released = send_output(partner, span.released, network);
-    recorder_.record(pass, span);
-    recorder_.record(partner, other);
+    if (recorder_) {
+      recorder_->record(pass, span);
+      recorder_->record(partner, other);
+    }
     at_.next();
+    count(pass);
+    count(partner);
   }
 }
 
-double Device::send_output(const schedules::Pass& pass, double now, const Network& network) {
+double Device::seconds(const Pass& pass, const Pass* partner) const {
+  const workload::StageCosts& costs = job_.costs;
+  const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
+  double waits = 0;  // for others: no noise of this device
+  for (const Pass* one : {&pass, partner})
+    if (one != nullptr) waits += costs.waits_of(*one);
+  waits = std::min(waits, whole);
+  return (whole - waits) * noise(job_, unit_, pass) + waits;
+}
+
+double Device::compute(const Pass& pass, const Pass* partner, double start) {
+  const double work = seconds(pass, partner);
+  const bool alone = job_.costs.traffic.empty();
+  if (!alone) prefetch_weights(at_);
+  const bool talks = !alone && job_.conditions.communication.detail == config::Detail::full;
+  const Pass& last = partner != nullptr && ends_microbatch(partner->kind) ? *partner : pass;
+  const bool by_parts = !alone && job_.conditions.communication.overlap_grad_reduce &&
+                        job_.conditions.zero < 2 && copies_.has(last.stage) &&
+                        gradients_made_.completes_stage(last);
+  if (talks) return talk_within(pass, work, start);
+  if (!by_parts) return pace_.advance(start, work);
+  // The gradients of a stage become whole layer by layer, from the last one on.
+  const std::uint32_t parts = copies_.parts(last.stage);
+  double now = start;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    now = pace_.advance(now, work / parts);
+    now_ = now;
+    reduce(last.stage, gradients_made_.iteration_of(last), part);
+  }
+  return now;
+}
+
+// Compute and collectives take turns; what can hide under compute runs beside it.
+double Device::talk_within(const Pass& pass, double work, double now) {
+  std::uint64_t turns = 0;
+  const auto& calls = job_.costs.traffic[pass.stage].inside[static_cast<std::size_t>(pass.kind)];
+  for (const workload::Call& call : calls) turns += call.times;
+  double left = work;
+  const double share = turns == 0 ? 0 : work / static_cast<double>(turns);
+  for (const workload::Call& call : calls) {
+    const double beside = std::min(share, call.hides_under / call.times);
+    for (std::uint32_t i = 0; i < call.times; ++i) {
+      now = pace_.advance(now, share - beside);
+      const auto meeting = others_.call(unit_, call, calls_++);
+      const double until = pace_.advance(now, beside);
+      meeting->wait();
+      now = std::max(until, meeting->end_time());
+      left -= share;
+    }
+  }
+  return pace_.advance(now, std::max(0.0, left));
+}
+
+double Device::send_output(const Pass& pass, double now, const Network& network) {
   double released = now;
   if (Channel* output = network.output_of(pass)) released = output->send(pass.microbatch, now);
   if (Channel* kept = network.kept_by(pass)) kept->send(pass.microbatch, now);
   return released;
 }
 
-schedules::PassSpan Device::wait_for_input(const schedules::Pass& pass, double now,
-                                           const Network& network) {
+schedules::PassSpan Device::wait_for_input(const Pass& pass, double now, const Network& network) {
   const Network::End& input = network.input_of(pass);
   if (input.channel == nullptr) return {};
   const Arrival arrival = input.channel->receive(pass.microbatch, now);
-  if (input.crosses)
-    sink_.transfer({.source = input.source,
-                    .destination = index_,
-                    .stage = input.stage,
-                    .microbatch = pass.microbatch,
-                    .kind = pass.kind == schedules::PassKind::forward
-                                ? trace::TransferKind::activation
-                                : trace::TransferKind::gradient,
-                    .bytes = job_.costs.boundary_bytes,
-                    .posted = arrival.posted,
-                    .start = arrival.start,
-                    .end = arrival.end});
+  if (input.crosses && sink_ != nullptr)
+    sink_->transfer({.source = input.source,
+                     .destination = unit_.device,
+                     .stage = input.stage,
+                     .microbatch = pass.microbatch,
+                     .kind = pass.kind == PassKind::forward ? trace::TransferKind::activation
+                                                            : trace::TransferKind::gradient,
+                     .bytes = job_.costs.boundary_bytes * job_.lanes(),
+                     .posted = arrival.posted,
+                     .start = arrival.start,
+                     .end = arrival.end});
   return {.sent = arrival.posted, .ready = arrival.end};
 }
 
-std::optional<schedules::Pass> Device::stands_at() const {
+std::optional<Pass> Device::stands_at() const {
   if (at_.done()) return std::nullopt;
   return at_partner_ ? at_.following() : at_.pass();
 }

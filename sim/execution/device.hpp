@@ -1,37 +1,77 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "schedules/program.hpp"
+#include "sim/execution/gradient_count.hpp"
 #include "sim/execution/network.hpp"
+#include "sim/execution/pace.hpp"
 #include "sim/execution/recorder.hpp"
+#include "sim/execution/synchronizer.hpp"
 
 namespace pipewright::execution {
 
-// The actor of one device: walks its program, waits for inputs, computes, sends.
+// The actor of one device of one replica: walks its program, waits for inputs and weights,
+// computes, sends, and ends each iteration with the optimizer's step.
 class Device {
  public:
-  Device(const Job& job, std::uint32_t index, double epoch, trace::Sink& sink);
+  // Rows of the first replica go to `sink`.
+  Device(const Job& job, Unit unit, double epoch, Synchronizer& others, trace::Sink& sink);
 
   void run(const Network& network);
   // The pass at which it stands; none when it has done all.
   std::optional<schedules::Pass> stands_at() const;
 
  private:
+  // A collective that this device waits for later.
+  struct Pending {
+    Synchronizer::Joined meeting;
+    trace::CollectiveRow row;
+  };
+
   // When the input was sent and had arrived, for a device that is ready to receive it `now`.
   schedules::PassSpan wait_for_input(const schedules::Pass& pass, double now,
                                      const Network& network);
   // Returns when the device may go on.
   double send_output(const schedules::Pass& pass, double now, const Network& network);
+  // Runs the passes that start at `start`, one or a fused pair; returns when they end.
+  double compute(const schedules::Pass& pass, const schedules::Pass* partner, double start);
+  double seconds(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  double talk_within(const schedules::Pass& pass, double work, double now);
+
+  const std::vector<std::uint32_t>& stages() const { return gradients_made_.stages(); }
+  void count(const schedules::Pass& pass);
+
+  void fetch_weights(std::uint32_t iteration);
+  void prefetch_weights(const schedules::PassCursor& at);
+  double wait_for_weights(const schedules::Pass& pass, double now);
+  void drop_weights(const schedules::Pass& pass, double now);
+  Pending gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index);
+  void reduce(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index);
+  double finish(Pending& pending);
+  void finish_iteration(std::uint32_t iteration);
 
   const Job& job_;
-  std::uint32_t index_;
+  Unit unit_;
   double epoch_;  // SimGrid's clock at the start of the run
-  trace::Sink& sink_;
-  Recorder recorder_;
+  Synchronizer& others_;
+  const Copies& copies_;
+  trace::Sink* sink_;  // null: nobody looks at this replica
+  std::optional<Recorder> recorder_;
   schedules::PassCursor at_;
+  Pace pace_;
   bool at_partner_ = false;  // waits for the input of the second of a fused pair
   double now_ = 0;           // this device's time, exact where SimGrid's clock has rounded
+
+  GradientCount gradients_made_;
+  std::map<std::uint64_t, Pending> weights_;  // by stage, or by pass in ZeRO-3
+  std::vector<Pending> gradients_;
+  static constexpr std::uint64_t none_in_use = ~std::uint64_t{0};
+  std::uint64_t in_use_ = none_in_use;  // the pass whose weights ZeRO-3 has gathered
+  std::uint64_t calls_ = 0;
+  double gathering_ = 0;  // seconds of this iteration
 };
 
 }  // namespace pipewright::execution

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/channel.hpp"
 
 namespace pipewright::execution {
@@ -12,28 +13,22 @@ namespace sg4 = cluster::sg4;
 
 class FlowChannel final : public Channel {
  public:
-  FlowChannel(FlowRoute route, schedules::P2p mode)
-      : route_(std::move(route)), mode_(mode), mailbox_(sg4::Mailbox::by_name(route_.name)) {
-    // With a receiver a mailbox takes a message at once; without, it waits for the receive.
-    if (mode_ != schedules::P2p::rendezvous) mailbox_->set_receiver(route_.receiver);
-  }
-  FlowChannel(const FlowChannel&) = delete;
-  FlowChannel& operator=(const FlowChannel&) = delete;
-  ~FlowChannel() override { mailbox_->set_receiver(nullptr); }
+  FlowChannel(FlowRoute route, schedules::P2p mode) : route_(std::move(route)), mode_(mode) {}
 
   double send(std::uint32_t microbatch, double now) override {
-    on_the_way_.push_back({microbatch, now});
-    sg4::CommPtr flow = mailbox_->put_init(this, route_.bytes);
-    if (mode_ != schedules::P2p::blocking) {
-      flow->detach();
-      return now;
+    Message& message = queue_.emplace_back();
+    message.microbatch = microbatch;
+    message.posted = now;
+    if (mode_ != schedules::P2p::rendezvous) start(message);
+    const std::vector<sg4::CommPtr> flows = message.flows;  // the receiver may drop the message
+    if (receiver_waits_) {
+      receiver_waits_ = false;
+      wake_->release();
     }
-    flow->start();
-    flow->wait();
-    return flow->get_finish_time() - route_.epoch + route_.latency;
+    return mode_ == schedules::P2p::blocking ? finish(flows) : now;
   }
 
-  Arrival receive(std::uint32_t microbatch, double) override {
+  Arrival receive(std::uint32_t microbatch, double now) override {
     const auto early = std::find_if(early_.begin(), early_.end(),
                                     [&](const auto& one) { return one.first == microbatch; });
     if (early != early_.end()) {
@@ -41,32 +36,52 @@ class FlowChannel final : public Channel {
       early_.erase(early);
       return arrival;
     }
-    while (true) {
-      void* payload = nullptr;
-      const sg4::CommPtr flow = mailbox_->get_async<void>(&payload);
-      flow->wait();
-      const Message message = on_the_way_.front();
-      on_the_way_.pop_front();
-      const Arrival arrival{
-          .posted = message.posted,
-          // SimGrid's clock may be a rounding behind the device's.
-          .start = std::max(message.posted, flow->get_start_time() - route_.epoch),
-          .end = flow->get_finish_time() - route_.epoch + route_.latency};
+    while (true) {  // received in the order of sending
+      while (queue_.empty()) {
+        receiver_waits_ = true;
+        wake_->acquire();
+      }
+      Message message = std::move(queue_.front());
+      queue_.pop_front();
+      if (message.flows.empty()) start(message);
+      Arrival arrival{.posted = message.posted};
+      arrival.end = finish(message.flows);
+      // SimGrid's clock may be a rounding behind the device's.
+      arrival.start =
+          std::max(message.posted, message.flows.front()->get_start_time() - route_.epoch);
       if (message.microbatch == microbatch) return arrival;
-      early_.emplace_back(message.microbatch, arrival);  // received in the order of sending
+      now = std::max(now, arrival.end);
+      early_.emplace_back(message.microbatch, arrival);
     }
   }
 
  private:
   struct Message {
-    std::uint32_t microbatch;
-    double posted;
+    std::uint32_t microbatch = 0;
+    double posted = 0;
+    std::vector<sg4::CommPtr> flows;  // none before it starts
   };
+
+  void start(Message& message) const {
+    for (const Course::Transfer& part : route_.transfers)
+      message.flows.push_back(sg4::Comm::sendto_async(part.source, part.destination, part.bytes));
+  }
+
+  double finish(const std::vector<sg4::CommPtr>& flows) const {
+    double last = 0;
+    for (const sg4::CommPtr& flow : flows) {
+      flow->wait();
+      last = std::max(last, flow->get_finish_time());
+    }
+    return last - route_.epoch + route_.latency;
+  }
+
   FlowRoute route_;
   schedules::P2p mode_;
-  sg4::Mailbox* mailbox_;
-  std::deque<Message> on_the_way_;
+  std::deque<Message> queue_;
   std::vector<std::pair<std::uint32_t, Arrival>> early_;
+  bool receiver_waits_ = false;
+  sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/trace/rows.hpp"
@@ -7,6 +8,8 @@
 #include "schedules/costs.hpp"
 #include "schedules/schedule.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/workload/conditions.hpp"
+#include "sim/workload/ranks.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 namespace pipewright::execution {
@@ -18,8 +21,30 @@ struct Job {
   const schedules::Schedule& schedule;
   const workload::StageCosts& costs;
   const cluster::Cluster& cluster;
-  std::vector<cluster::Host*> hosts;  // of each device
+  std::vector<cluster::Host*> hosts;  // of each rank
   schedules::P2p p2p = schedules::P2p::eager;
+  std::optional<workload::Ranks> ranks = {};  // none: ranks are devices
+  workload::Conditions conditions = {};
+  bool symmetric = false;             // one replica is simulated, and its flows stand for all
+  std::vector<double> slowdown = {};  // of passes, by replica and device; empty: none
+
+  std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
+  std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
+  std::uint32_t lanes() const { return ranks ? ranks->lanes() : 1; }
+  std::uint32_t rank(std::uint32_t replica, std::uint32_t device, std::uint32_t lane) const {
+    return ranks ? ranks->rank_of(device, replica, lane) : device;
+  }
+  cluster::Host* host(std::uint32_t replica, std::uint32_t device, std::uint32_t lane = 0) const {
+    return hosts[rank(replica, device, lane)];
+  }
+};
+
+// One copy of a pipeline device: the GPUs that run its passes in lockstep.
+struct Unit {
+  std::uint32_t replica = 0;
+  std::uint32_t device = 0;
+
+  auto operator<=>(const Unit&) const = default;
 };
 
 }  // namespace pipewright::execution

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/channel.hpp"
 
 namespace pipewright::execution {

@@ -1,11 +1,29 @@
 #include "sim/execution/network.hpp"
 
-#include <cmath>
-#include <string>
+#include <algorithm>
+#include <utility>
+
+#include "sim/cluster/simgrid.hpp"
 
 namespace pipewright::execution {
+namespace {
 
-Network::Network(const Job& job, const std::vector<cluster::sg4::ActorPtr>& receivers)
+// A boundary tensor has arrived when the last of its parts has.
+std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::Courses& courses,
+                                      double epoch) {
+  FlowRoute route{.epoch = epoch};
+  for (const auto& course : courses) {
+    const Course::Step& step = course->steps.front();
+    route.latency = std::max(route.latency, step.latency);
+    for (const Course::Transfer& transfer : step.transfers) route.transfers.push_back(transfer);
+  }
+  return route.transfers.empty() ? make_latency_channel(route.latency, job.p2p)
+                                 : make_flow_channel(std::move(route), job.p2p);
+}
+
+}  // namespace
+
+Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica)
     : routes_(job.schedule.routes) {
   const double epoch = cluster::sg4::Engine::get_clock();
   const auto connect = [&](std::uint32_t from, std::uint32_t to, std::uint32_t route) {
@@ -15,17 +33,7 @@ Network::Network(const Job& job, const std::vector<cluster::sg4::ActorPtr>& rece
     if (!end.crosses) {
       channels_.push_back(make_latency_channel(0, schedules::P2p::eager));
     } else {
-      const cluster::Route way = job.cluster.route(job.hosts[source], job.hosts[destination]);
-      if (job.costs.boundary_bytes == 0 || std::isinf(way.bandwidth))
-        channels_.push_back(make_latency_channel(way.latency, job.p2p));
-      else
-        channels_.push_back(
-            make_flow_channel({.name = "channel-" + std::to_string(channels_.size()),
-                               .bytes = job.costs.boundary_bytes,
-                               .latency = way.latency,
-                               .epoch = epoch,
-                               .receiver = receivers[destination]},
-                              job.p2p));
+      channels_.push_back(make_channel(job, wiring.hop(replica, source, destination), epoch));
     }
     end.channel = channels_.back().get();
     return end;

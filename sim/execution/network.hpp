@@ -4,17 +4,16 @@
 #include <vector>
 
 #include "sim/execution/channel.hpp"
-#include "sim/execution/job.hpp"
+#include "sim/execution/wiring.hpp"
 
 namespace pipewright::execution {
 
-// All channels of a run. Every pass but the first stage's F takes its input from one, and every
+// All channels of a replica. Every pass but the first stage's F takes its input from one, and every
 // pass but the first stage's gradient and W puts its output into one, even where the next pass is
 // on the same device: F of the last stage hands its gradient to itself, I hands its own to W.
 class Network {
  public:
-  // `receivers[device]` are the actors, not yet running.
-  Network(const Job& job, const std::vector<cluster::sg4::ActorPtr>& receivers);
+  Network(const Job& job, const Wiring& wiring, std::uint32_t replica);
 
   struct End {
     Channel* channel = nullptr;  // null: none

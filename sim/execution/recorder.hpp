@@ -14,14 +14,19 @@ class Recorder {
 
   // Passes of the device come in order.
   void record(const schedules::Pass& pass, const schedules::PassSpan& span);
+  // ZeRO-3: the whole weights of a stage come, and go.
+  void hold_weights(std::uint32_t stage, double time);
+  void drop_weights(std::uint32_t stage, double time);
 
  private:
-  void report_activations(double time);
+  void report(trace::MemoryCategory category, double time, std::uint64_t bytes);
 
   const Job& job_;
   std::uint32_t device_;
   trace::Sink& sink_;
   std::uint64_t activations_ = 0;  // bytes held
+  std::uint64_t logits_ = 0;
+  std::uint64_t gathered_ = 0;
 };
 
 }  // namespace pipewright::execution

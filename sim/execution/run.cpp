@@ -9,19 +9,29 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   std::vector<trace::DeviceRow> rows;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     rows.push_back({.device = device,
-                    .host = job.cluster.is_ideal() ? "" : cluster::name_of(job.hosts[device]),
-                    .memory_capacity = cluster::memory_of(job.hosts[device])});
+                    .host = job.cluster.is_ideal() ? "" : cluster::name_of(job.host(0, device)),
+                    .memory_capacity = cluster::memory_of(job.host(0, device))});
   return rows;
 }
 
-std::vector<trace::StageRow> stage_rows(const schedules::Schedule& schedule) {
+std::vector<trace::StageRow> stage_rows(const Job& job) {
+  const schedules::Schedule& schedule = job.schedule;
+  const auto waits = [&](schedules::PassKind kind, std::uint32_t stage) {
+    const auto& of_stage = job.costs.waits[static_cast<std::size_t>(kind)];
+    return of_stage.empty() ? 0 : of_stage[stage];
+  };
   std::vector<trace::StageRow> rows;
   for (std::uint32_t route = 0; route < schedule.routes.count(); ++route)
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
       rows.push_back({.stage = stage,
                       .chunk = schedule.routes.chunk(stage, route),
                       .device = schedule.routes.device(stage, route),
-                      .recomputed = schedule.recomputes(stage) ? 1U : 0U});
+                      .recomputed = schedule.recomputes(stage) ? 1U : 0U,
+                      .waits_f = waits(schedules::PassKind::forward, stage),
+                      .waits_i = waits(schedules::PassKind::input_grad, stage),
+                      .waits_w = waits(schedules::PassKind::weight_grad, stage),
+                      .waits_b = waits(schedules::PassKind::backward, stage),
+                      .waits_r = waits(schedules::PassKind::recompute, stage)});
   return rows;
 }
 
@@ -50,7 +60,12 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.microbatches = job.schedule.microbatches;
   info.slices = job.schedule.slices;
   info.iterations = job.schedule.iterations;
-  sink.begin(info, device_rows(job), stage_rows(job.schedule));
+  info.replicas = job.replicas();
+  info.lanes = job.lanes();
+  info.model_flops = job.costs.model_flops_per_microbatch;
+  info.hardware_flops = job.costs.hardware_flops_per_microbatch;
+  info.peak_flops = job.costs.peak_flops;
+  sink.begin(info, device_rows(job), stage_rows(job));
   if (engine == EngineKind::simgrid)
     simulate(job, sink);
   else

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <stdexcept>
+
 #include "schedules/timing.hpp"
+#include "sim/execution/idle_step.hpp"
 #include "sim/execution/recorder.hpp"
 #include "sim/execution/run.hpp"
 
@@ -11,7 +15,7 @@ schedules::HopTimes uncontended(const Job& job) {
   schedules::HopTimes hops(0);
   const auto connect = [&](std::uint32_t a, std::uint32_t b) {
     if (a == b) return;
-    const cluster::Route route = job.cluster.route(job.hosts[a], job.hosts[b]);
+    const cluster::Route route = job.cluster.route(job.host(0, a), job.host(0, b));
     hops.set(a, b, route.seconds(job.costs.boundary_bytes));
   };
   for (std::uint32_t route = 0; route < routes.count(); ++route) {
@@ -27,13 +31,16 @@ schedules::HopTimes uncontended(const Job& job) {
 
 void time(const Job& job, trace::Sink& sink) {
   const schedules::HopTimes hops = uncontended(job);
+  IdleStep step(job, sink);
   std::vector<Recorder> recorders;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     recorders.emplace_back(job, device, sink);
 
   const std::uint32_t last = job.schedule.stages() - 1;
-  schedules::Timing(job.schedule, job.costs.times, hops, job.p2p)
-      .run([&](std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span) {
+  schedules::Timing timing(job.schedule, job.costs.times, hops, job.p2p);
+  timing.hold_forwards(step.weights_arrive());
+  timing.run(
+      [&](std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span) {
         const bool forward = pass.kind == schedules::PassKind::forward;
         const bool has_input =
             forward ? pass.stage > 0 : schedules::sends_gradient(pass.kind) && pass.stage < last;
@@ -47,13 +54,15 @@ void time(const Job& job, trace::Sink& sink) {
                  .stage = from,
                  .microbatch = pass.microbatch,
                  .kind = forward ? trace::TransferKind::activation : trace::TransferKind::gradient,
-                 .bytes = job.costs.boundary_bytes,
+                 .bytes = job.costs.boundary_bytes * job.lanes(),
                  .posted = span.sent,
                  .start = span.ready - hops(source, device),
                  .end = span.ready});
         }
         recorders[device].record(pass, span);
+        step.pass(device, pass, span);
       });
+  step.finish();
 }
 
 }  // namespace pipewright::execution

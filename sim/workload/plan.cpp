@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "schedules/catalog.hpp"
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::workload {
@@ -16,41 +18,61 @@ namespace {
 using schedules::PassKind;
 using schedules::Schedule;
 
-// Times of whole devices, where the scenario gives such: what greedy schedules plan with.
-schedules::PassTimes device_times(const config::Scenario& scenario) {
+constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
+
+// What greedy schedules plan with, of whole devices.
+struct DeviceCosts {
+  schedules::PassTimes times;      // empty where the scenario gives no such
+  double input_grad_releases = 0;  // part of a microbatch's activations, least over devices
+};
+
+DeviceCosts given_costs(const config::Scenario& scenario) {
   const std::uint32_t devices = scenario.devices.value;
-  schedules::PassTimes times;
+  DeviceCosts costs;
   const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
     if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
-    auto& of_device = times.of_stage[static_cast<int>(kind)] = given->value;
+    auto& of_device = costs.times.of_stage[index(kind)] = given->value;
     of_device.resize(devices, given->value.front());
     return true;
   };
   const bool all = set(PassKind::forward, scenario.forward_times) &&
                    set(PassKind::input_grad, scenario.input_grad_times) &&
                    set(PassKind::weight_grad, scenario.weight_grad_times);
-  return all ? times : schedules::PassTimes{};
-}
-
-// The part of a microbatch's activations that I frees, least over devices.
-double released_early(const config::Scenario& scenario) {
-  const config::Activation& activation = scenario.activation;
-  double least = 1;
-  for (std::uint32_t device = 0; device < scenario.devices.value; ++device) {
-    const auto whole = static_cast<double>(activation.per_microbatch.at(device));
-    const auto early = static_cast<double>(activation.released_by_input_grad.at(device));
-    least = std::min(least, whole > 0 ? early / whole : 0);
+  if (!all) costs.times = {};
+  costs.input_grad_releases = 1;
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    const auto whole = static_cast<double>(scenario.activation.per_microbatch.at(device));
+    const auto early = static_cast<double>(scenario.activation.released_by_input_grad.at(device));
+    costs.input_grad_releases = std::min(costs.input_grad_releases, whole > 0 ? early / whole : 0);
   }
-  return least;
+  return costs;
 }
 
-Schedule generate(const config::Scenario& scenario, const config::ScheduleSpec& spec) {
+// Of a model, from a pipeline of one stage a device.
+DeviceCosts model_device_costs(const config::Scenario& scenario, const Gpus& gpus) {
+  const Plan plain = make_plan(
+      scenario,
+      schedules::make_schedule("1f1b", {.devices = scenario.devices.value, .microbatches = 1}),
+      gpus);
+  DeviceCosts costs{.times = plain.costs.times, .input_grad_releases = 1};
+  for (const Activations& stage : plain.costs.activations)
+    if (stage.held > 0)
+      costs.input_grad_releases =
+          std::min(costs.input_grad_releases, static_cast<double>(stage.released_by_input_grad) /
+                                                  static_cast<double>(stage.held));
+  return costs;
+}
+
+Schedule generate(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                  const Gpus& gpus) {
+  const DeviceCosts costs =
+      scenario.model ? model_device_costs(scenario, gpus) : given_costs(scenario);
   schedules::Parameters parameters{.devices = scenario.devices.value,
                                    .microbatches = scenario.microbatches.value,
                                    .iterations = scenario.iterations.value,
-                                   .device_times = device_times(scenario),
+                                   .device_times = costs.times,
                                    .hop = scenario.p2p_time,
-                                   .input_grad_releases = released_early(scenario)};
+                                   .input_grad_releases = costs.input_grad_releases};
   const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
     if (given) parameter = given->value;
   };
@@ -83,7 +105,7 @@ std::vector<double> per_stage(const config::PassTimes& times, std::string_view n
 schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule& schedule) {
   schedules::PassTimes times;
   const auto of = [&](PassKind kind) -> std::vector<double>& {
-    return times.of_stage[static_cast<int>(kind)];
+    return times.of_stage[index(kind)];
   };
   of(PassKind::forward) = per_stage(scenario.forward_times, "forward_times", schedule);
   of(PassKind::recompute) = of(PassKind::forward);
@@ -109,15 +131,20 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
 
 namespace {
 
-void check_memory_can_be_counted(const config::Scenario& scenario, const Plan& plan) {
+void check_memory_can_be_counted(const Plan& plan) {
   constexpr double most = 9e18;  // below 2^63 bytes
   const std::vector<double> peaks = schedules::peak_in_flight(plan.schedule);
   for (std::uint32_t device = 0; device < plan.schedule.devices; ++device) {
+    double microbatch = 0;
+    for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage)
+      if (plan.schedule.routes.device(stage, 0) == device)
+        microbatch +=
+            static_cast<double>(plan.costs.activations[stage].held) * plan.schedule.slices;
     const DeviceState& state = plan.costs.state[device];
-    const double bytes =
-        peaks[device] * static_cast<double>(scenario.activation.per_microbatch.at(device)) +
-        static_cast<double>(state.weights) * plan.schedule.weight_versions +
-        static_cast<double>(state.gradients) + static_cast<double>(state.optimizer);
+    const double bytes = peaks[device] * microbatch +
+                         static_cast<double>(state.weights) * plan.schedule.weight_versions +
+                         static_cast<double>(state.gradients) +
+                         static_cast<double>(state.optimizer);
     if (bytes > most)
       throw config::Error(fmt::format(
           "{}: device {} would hold {:.3g} bytes; {:.0e} is the most that can be counted",
@@ -125,21 +152,64 @@ void check_memory_can_be_counted(const config::Scenario& scenario, const Plan& p
   }
 }
 
-}  // namespace
-
-Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec) {
-  return make_plan(scenario, generate(scenario, spec));
+StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& schedule) {
+  StageCosts costs;
+  costs.times = pass_times(scenario, schedule);
+  costs.boundary_bytes = scenario.boundary_tensor / schedule.slices;
+  costs.activations =
+      stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
+  costs.state = device_states(scenario.state, schedule.routes, schedule.devices);
+  if (scenario.parallel.dp.value * scenario.parallel.cp.value == 1) return costs;
+  // What is reduced between replicas are the gradients that are held.
+  costs.traffic.resize(schedule.stages());
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    costs.traffic[stage].parameters =
+        scenario.state.gradients.at(schedule.routes.device(stage, 0)) /
+        scenario.communication.gradient_bytes / schedule.chunks;
+  return costs;
 }
 
-Plan make_plan(const config::Scenario& scenario, Schedule schedule) {
+// Times that were measured stand above the model's, and hold the collectives within passes.
+void take_measured_times(const config::Scenario& scenario, const Schedule& schedule,
+                         StageCosts& costs) {
+  const auto take = [&](const config::PassTimes& given, std::string_view name,
+                        std::initializer_list<PassKind> kinds) {
+    for (const PassKind kind : kinds) {
+      costs.times.of_stage[index(kind)] = per_stage(given, name, schedule);
+      for (StageTraffic& stage : costs.traffic) stage.inside[index(kind)].clear();
+    }
+  };
+  if (!scenario.forward_times.value.empty())
+    take(scenario.forward_times, "forward_times", {PassKind::forward, PassKind::recompute});
+  if (scenario.backward_times)
+    take(*scenario.backward_times, "backward_times", {PassKind::backward});
+  if (!scenario.input_grad_times || !scenario.weight_grad_times) return;
+  take(*scenario.input_grad_times, "input_grad_times", {PassKind::input_grad, PassKind::backward});
+  take(*scenario.weight_grad_times, "weight_grad_times", {PassKind::weight_grad});
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    costs.times.of_stage[index(PassKind::backward)][stage] +=
+        costs.times.of_stage[index(PassKind::weight_grad)][stage];
+}
+
+}  // namespace
+
+Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+               const Gpus& gpus) {
+  return make_plan(scenario, generate(scenario, spec, gpus), gpus);
+}
+
+Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
   Plan plan{.schedule = std::move(schedule), .costs = {}};
-  const Schedule& made = plan.schedule;
-  plan.costs.times = pass_times(scenario, made);
-  plan.costs.boundary_bytes = scenario.boundary_tensor / made.slices;
-  plan.costs.activations =
-      stage_activations(scenario.activation, made.routes, made.devices, made.slices);
-  plan.costs.state = device_states(scenario.state, made.routes, made.devices);
-  check_memory_can_be_counted(scenario, plan);
+  if (scenario.model) {
+    plan.costs =
+        model_costs(scenario.model->value, scenario.training, scenario.parallel, scenario.partition,
+                    gpus, plan.schedule, scenario.communication.scatter_gather);
+    plan.costs.times.overlap = scenario.overlap;
+    take_measured_times(scenario, plan.schedule, plan.costs);
+  } else {
+    plan.costs = given_stage_costs(scenario, plan.schedule);
+  }
+  check_memory_can_be_counted(plan);
   return plan;
 }
 

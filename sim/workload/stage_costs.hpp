@@ -1,31 +1,59 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "schedules/costs.hpp"
+#include "sim/workload/traffic.hpp"
 
 namespace pipewright::workload {
 
-// What one microbatch's activations take on a stage, in bytes.
+// What one microbatch takes on one GPU of a stage, in bytes.
 struct Activations {
   std::uint64_t held = 0;                    // from the start of F
   std::uint64_t released_by_input_grad = 0;  // at the end of I; W (or B) releases what is left
+  std::uint64_t made_by_input_grad = 0;      // from the end of I to that of W: gradients for W
+  std::uint64_t logits = 0;   // of the stage with the vocabulary: from F to the end of B or I
+  std::uint64_t working = 0;  // while B or I runs: what full recomputation of a layer makes anew
+
+  bool operator==(const Activations&) const = default;
 };
 
-// What a device holds whatever happens, in bytes.
+// What one GPU of a device holds whatever happens, in bytes.
 struct DeviceState {
   std::uint64_t weights = 0;  // of one version
   std::uint64_t gradients = 0;
   std::uint64_t optimizer = 0;
+  std::uint64_t buffers = 0;    // of transfers and collectives
+  std::uint64_t allowance = 0;  // reserved by the driver, or lost to fragmentation
+
+  bool operator==(const DeviceState&) const = default;
 };
 
-// What a schedule's passes cost.
+// What a schedule's passes cost, on each of the GPUs that make a device.
 struct StageCosts {
+  // Seconds. Of a model they are compute alone, until a cluster has timed the calls of `traffic`:
+  // then they hold these as well, and `waits` says how much that is, by kind and stage.
   schedules::PassTimes times;
-  std::uint64_t boundary_bytes = 0;      // of the tensor that crosses from stage to stage
+  std::array<std::vector<double>, schedules::pass_kinds> waits;  // empty: none
+
+  double waits_of(const schedules::Pass& pass) const {
+    const auto& of_stage = waits[static_cast<std::size_t>(pass.kind)];
+    return of_stage.empty() ? 0 : of_stage[pass.stage];
+  }
+
+  std::uint64_t boundary_bytes = 0;      // of what one GPU sends on from stage to stage
   std::vector<Activations> activations;  // per virtual stage
   std::vector<DeviceState> state;        // per device
+
+  // Of a model; empty or 0 where a scenario gives times alone.
+  std::vector<StageTraffic> traffic;         // per virtual stage
+  std::vector<std::uint64_t> gathered;       // per virtual stage: ZeRO-3's whole weights, bytes
+  std::vector<double> optimizer_seconds;     // per device, of the step
+  double model_flops_per_microbatch = 0;     // FLOP of F, I and W of the whole model, 3 x forward
+  double hardware_flops_per_microbatch = 0;  // with what is recomputed
+  double peak_flops = 0;                     // FLOP/s of a GPU
 };
 
 }  // namespace pipewright::workload

@@ -28,13 +28,13 @@ TEST_CASE("1F1B on two devices, counted with pencil and paper", "[summary]") {
   CHECK(first.start_s == 0);
   CHECK(first.end_s == 10);
   CHECK(first.peak_in_flight == 2);
-  CHECK(first.exposed_communication_s == 1);  // before each B
+  CHECK(first.exposed.total_s() == 1);  // before each B
   const auto& second = summary.devices.at(1);
   CHECK(second.busy_s == 6);
   CHECK(second.start_s == 1.5);
   CHECK(second.end_s == 7.5);
   CHECK(second.peak_in_flight == 1);
-  CHECK(second.exposed_communication_s == 0.5);  // before its first F
+  CHECK(second.exposed.total_s() == 0.5);  // before its first F
 }
 
 TEST_CASE("throughput counts all iterations, and is unknown without samples", "[summary]") {
@@ -53,7 +53,7 @@ TEST_CASE("a blocking send and an input on its way are exposed once where they o
   trace.devices = {{0, "", 0}};
   const auto pass = [&](double sent, double ready, double start, double end, double released) {
     trace.passes.push_back({0, 0, 0, 0, 0, PassKind::forward, sent, ready, start, end, released});
-    return summarize(trace).devices[0].exposed_communication_s;
+    return summarize(trace).devices[0].exposed.total_s();
   };
   // Its input was under way from 1 to 3; the device computes from 4 to 5, and sends until 7.
   CHECK(pass(1, 3, 4, 5, 7) == 2);

@@ -203,7 +203,7 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
   CHECK_THAT(error("-s 4 -b 8"), Catch::Contains("forward"));
   CHECK_THAT(error("-s 40 -b 80 -f 1 --backward-times 2 --cluster " PIPEWRIGHT_ROOT
                    "/platforms/clusters/dgx-a100.xml"),
-             Catch::Contains("has 32 hosts, but the pipeline has 40 devices"));
+             Catch::Contains("has 32 GPUs, but the job takes 40"));
 }
 
 TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]") {

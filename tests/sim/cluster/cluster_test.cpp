@@ -1,40 +1,161 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <catch2/catch.hpp>
+#include <simgrid/s4u.hpp>
 
+#include "sim/cluster/engine.hpp"
 #include "support/program.hpp"
 #include "support/runs.hpp"
 
 using namespace pipewright;
+using cluster::Cluster;
 
-TEST_CASE("devices are placed on the first hosts in natural order, or where they are told",
+namespace {
+
+Cluster dgx_a100() { return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"); }
+
+// When flows of 1 GB between these ends are through, which start at once.
+std::vector<double> finish(const std::vector<cluster::Route>& ways) {
+  namespace sg4 = simgrid::s4u;
+  std::vector<double> ends;
+  const double begin = sg4::Engine::get_clock();
+  cluster::add_actor(ways.front().source, "sender", [&] {
+    std::vector<sg4::CommPtr> flows;
+    for (const auto& way : ways)
+      flows.push_back(sg4::Comm::sendto_async(way.source, way.destination, 1'000'000'000));
+    for (const auto& flow : flows) {
+      flow->wait();
+      ends.push_back(flow->get_finish_time() - begin);
+    }
+  });
+  cluster::engine().run();
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("ranks are placed on the first GPUs in natural order, or where they are told",
           "[cluster]") {
-  const auto cluster = cluster::Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml");
+  const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 12);
+  CHECK(cluster.gpus().size() == 32);
   CHECK(cluster::name_of(hosts[0]) == "node-0-gpu-0");
   CHECK(cluster::name_of(hosts[8]) == "node-1-gpu-0");
   CHECK(cluster::name_of(cluster.place({"node-3-gpu-7"}, 1)[0]) == "node-3-gpu-7");
   CHECK(cluster::memory_of(hosts[0]) == 80ULL << 30U);
-  CHECK_THROWS_WITH(cluster.place({}, 33), Catch::EndsWith("has 32 hosts, but the pipeline has 33 "
-                                                           "devices"));
-
-  // NVLink up and down: 2 us at 300 GB/s. Two NICs and the fabric: 2.4 us at 25 GB/s.
-  const cluster::Route inside = cluster.route(hosts[0], hosts[1]);
-  CHECK(inside.latency == Approx(2e-6));
-  CHECK(inside.bandwidth == Approx(300e9));
-  const cluster::Route across = cluster.route(hosts[0], hosts[8]);
-  CHECK(across.latency == Approx(2.4e-6));
-  CHECK(across.bandwidth == Approx(25e9));
-  CHECK(across.seconds(25'000'000) == Approx(1e-3 + 2.4e-6));
+  CHECK(cluster::gpu_of(hosts[0]) == "a100-80gb");
+  CHECK_THROWS_WITH(cluster.place({}, 33), Catch::EndsWith("has 32 GPUs, but the job takes 33"));
+  CHECK_THROWS_WITH(cluster.place({"node-0-nic-0"}, 1),
+                    Catch::Contains("has no GPU 'node-0-nic-0'"));
 }
 
-TEST_CASE("a placement names hosts that are there, one for each device", "[cluster]") {
+TEST_CASE("GPUs of a node talk over NVLink, others over their NICs", "[cluster]") {
+  const Cluster cluster = dgx_a100();
+  const auto hosts = cluster.place({}, 12);
+  const cluster::Route inside = cluster.route(hosts[0], hosts[1]);
+  CHECK(inside.latency == Approx(3.4e-6));
+  CHECK(inside.bandwidth == Approx(230e9));
+  CHECK(cluster.link_class(inside.links[0]) == "nvlink");
+  const cluster::Route rail = cluster.route(hosts[0], hosts[8]);
+  CHECK(rail.latency == Approx(13.6e-6));
+  CHECK(rail.bandwidth == Approx(24e9));
+  CHECK(rail.links.size() == 2);
+  CHECK(cluster.link_class(rail.links[0]) == "nic");
+  CHECK(rail.seconds(24'000'000) == Approx(1e-3 + 13.6e-6));
+  const cluster::Route across = cluster.route(hosts[0], hosts[9]);
+  CHECK(across.latency == Approx(14e-6));
+  CHECK(cluster.link_class(across.links[1]) == "leaf-spine");
+  CHECK(cluster.node_of(hosts[7]) == 0);
+  CHECK(cluster.node_of(hosts[8]) == 1);
+  const cluster::Route nowhere = cluster.route(hosts[0], hosts[0]);
+  CHECK(nowhere.latency == 0);
+  CHECK(nowhere.seconds(1) == 0);
+}
+
+TEST_CASE("flows share the links of their routes", "[cluster]") {
+  const Cluster cluster = dgx_a100();
+  const auto hosts = cluster.place({}, 32);
+  // Two flows into one NIC, and one that meets neither.
+  const std::vector<double> ends =
+      finish({cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
+              cluster.route(hosts[1], hosts[9])});
+  CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
+  CHECK(ends[1] == Approx(2 / 24.0).epsilon(1e-9));
+  CHECK(ends[2] == Approx(1 / 24.0).epsilon(1e-9));
+}
+
+TEST_CASE("an added route takes as much of a link as it is listed", "[cluster]") {
+  Cluster cluster = dgx_a100();
+  const auto hosts = cluster.place({}, 32);
+  const cluster::Route one = cluster.route(hosts[0], hosts[8]);
+  std::vector<const cluster::Link*> links;
+  for (const auto* link : one.links) links.insert(links.end(), 3, link);
+  const cluster::Route three = cluster.add_route(links);
+  CHECK(three.latency == Approx(one.latency));
+  CHECK(three.bandwidth == one.bandwidth);
+  // 3 x + y = 24 GB/s, and x = y.
+  std::vector<double> ends = finish({three, one});
+  CHECK(ends[0] == Approx(4 / 24.0).epsilon(1e-9));
+  CHECK(ends[1] == Approx(4 / 24.0).epsilon(1e-9));
+  // Between runs as well.
+  ends = finish({cluster.add_route({one.links[0], one.links[0]})});
+  CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
+}
+
+TEST_CASE("a link can be slower, or fail", "[cluster]") {
+  Cluster cluster = dgx_a100();
+  const auto hosts = cluster.place({}, 32);
+  const std::string name = Cluster::link_name(cluster.route(hosts[0], hosts[8]).links[0]);
+  CHECK(name == "leaf-0-0_link_0_UP");
+  cluster.scale_link("leaf-0-0_link_0", 0.5);
+  CHECK(cluster.route(hosts[0], hosts[8]).bandwidth == Approx(12e9));
+  CHECK(cluster.route(hosts[8], hosts[0]).bandwidth == Approx(12e9));
+  CHECK(finish({cluster.route(hosts[0], hosts[8])})[0] == Approx(1 / 12.0).epsilon(1e-9));
+  cluster.scale_link("leaf-0-0_link_0_UP", 0);
+  CHECK_THROWS_WITH(cluster.route(hosts[0], hosts[8]),
+                    "link 'leaf-0-0_link_0_UP' has failed; no other route leads from "
+                    "'node-0-gpu-0' to 'node-1-gpu-0'");
+  CHECK(cluster.route(hosts[8], hosts[0]).bandwidth == Approx(12e9));
+  CHECK_THROWS_WITH(cluster.scale_link("leaf", 1), Catch::Contains("has no link 'leaf'"));
+  CHECK_THROWS_WITH(cluster.scale_link("leaf-0-0_link_0", -1), Catch::Contains("must be finite"));
+}
+
+TEST_CASE("where SimGrid itself has to load, GPUs reach other nodes through NICs all the same",
+          "[cluster]") {
+  const tests::Workplace place;
+  const auto node = [](const std::string& name) {
+    return "<cluster id='" + name + "' prefix='" + name +
+           "-gpu-' suffix='' radical='0-1' speed='1Tf' bw='10GBps' lat='1us'>"
+           "<prop id='gpu' value='x'/><prop id='nic' value='" +
+           name + "-port'/><prop id='class' value='nvlink'/></cluster>";
+  };
+  place.write(
+      "p.xml",
+      "<?xml version='1.0'?>\n"
+      "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+      "<platform version=\"4.1\"><zone id='z' routing='None'>" +
+          node("n-0") + node("n-1") +
+          "<cluster id='t' topology='TORUS' topo_parameters='2,1' prefix='n-' radical='0-1' "
+          "suffix='-port' speed='1f' bw='1GBps' lat='1us' loopback_bw='1GBps'>"
+          "<prop id='latency' value='5us'/></cluster></zone></platform>\n");
+  const Cluster cluster = Cluster::load(place.folder() / "p.xml");
+  REQUIRE(cluster.gpus().size() == 4);
+  const cluster::Route inside = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
+  CHECK(inside.bandwidth == 10e9);
+  CHECK(cluster.link_class(inside.links[0]) == "nvlink");
+  const cluster::Route across = cluster.route(cluster.gpus()[0], cluster.gpus()[3]);
+  CHECK(cluster::name_of(across.source) == "n-0-port");
+  CHECK(cluster::name_of(across.destination) == "n-1-port");
+  CHECK(across.latency == Approx(11e-6));
+  CHECK(finish({across})[0] == Approx(1).epsilon(1e-9));
+}
+
+TEST_CASE("a placement names hosts that are there, one for each rank", "[cluster]") {
   const auto& cluster = tests::bench_cluster();
-  CHECK_THROWS_WITH(cluster.place({"star-0", "star-9"}, 2),
-                    Catch::Contains("has no host 'star-9'"));
+  CHECK_THROWS_WITH(cluster.place({"star-0", "star-9"}, 2), Catch::Contains("has no GPU 'star-9'"));
   CHECK_THROWS_WITH(cluster.place({"star-0", "star-0"}, 2), Catch::Contains("named twice"));
   CHECK_THROWS_WITH(cluster.place({"star-0"}, 2),
-                    "placement names 1 hosts, but the pipeline has 2 devices");
+                    "placement names 1 hosts, but the job takes 2 GPUs");
 }
 
 TEST_CASE("hosts without a way between them are named", "[cluster]") {
@@ -46,8 +167,7 @@ TEST_CASE("hosts without a way between them are named", "[cluster]") {
 
 TEST_CASE("a process loads one platform", "[cluster]") {
   tests::bench_cluster();
-  CHECK_THROWS_AS(cluster::Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"),
-                  std::logic_error);
+  CHECK_THROWS_AS(dgx_a100(), std::logic_error);
 }
 
 TEST_CASE("an ideal network costs its latency whatever the size", "[cluster]") {
@@ -59,22 +179,14 @@ TEST_CASE("an ideal network costs its latency whatever the size", "[cluster]") {
 
 TEST_CASE("what SimGrid would end the process over is an error", "[cluster]") {
   const tests::Workplace place;
-  const auto complaint = [&](const std::string& inside) {
-    place.write("p.xml",
-                "<?xml version='1.0'?>\n"
-                "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                "<platform version=\"4.1\">" +
-                    inside + "</platform>\n");
-    const tests::Ran ran = place.run("run -s 1 -b 1 -f 1 --backward-times 1 --cluster p.xml");
-    CHECK(ran.status == 2);
-    CHECK_THAT(ran.err, Catch::StartsWith("pipewright: p.xml: SimGrid cannot load it: "));
-    return ran.err;
-  };
-  CHECK_THAT(complaint(""), Catch::Contains("p.xml"));
-  CHECK_THAT(complaint("<zone id='z' routing='Full'><host id='h' speed='1Gf'/>"
-                       "<link id='l' bandwidth='1GBps' latency='0s'/>"
-                       "<link id='l' bandwidth='1GBps' latency='0s'/></zone>"),
-             Catch::Contains("l"));
+  place.write("p.xml",
+              "<?xml version='1.0'?>\n"
+              "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='h' speed='1Gf'/>"
+              "<storage id='s' typeId='t' attach='h'/></zone></platform>\n");
+  const tests::Ran ran = place.run("platform show ./p.xml");
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml: SimGrid cannot load it: "));
 }
 
 TEST_CASE("what SimGrid says of a platform comes with the file's name and line", "[cluster]") {
@@ -83,7 +195,7 @@ TEST_CASE("what SimGrid says of a platform comes with the file's name and line",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
-              "<host id='a' speed='1Gx'/></zone></platform>\n");
-  CHECK_THROWS_WITH(cluster::Cluster::load(place.folder() / "p.xml"),
+              "<host id='a' speed='1Tf,2Gx'/></zone></platform>\n");
+  CHECK_THROWS_WITH(Cluster::load(place.folder() / "p.xml"),
                     Catch::Contains("p.xml:4: ") && Catch::Contains("Gx"));
 }

@@ -1,0 +1,209 @@
+#include "sim/cluster/make/leaves.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pipewright::cluster {
+namespace {
+
+using Wiring = NodeKind::Wiring;
+
+bool has_ports(const NodeKind& kind) { return kind.wiring != Wiring::pcie; }
+
+void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics) {
+  xml.line("<prop id=\"gpu\" value=\"{}\"/>", kind.gpu);
+  xml.line("<prop id=\"memory\" value=\"{}\"/>", kind.memory);
+  if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
+}
+
+// GPUs around a switch.
+void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics) {
+  xml.open(
+      "<cluster id=\"node-{0}\" prefix=\"node-{0}-gpu-\" radical=\"0-{1}\" suffix=\"\" "
+      "speed=\"{2}\" bw=\"{3}\" lat=\"{4}\" sharing_policy=\"SPLITDUPLEX\" "
+      "router_id=\"node-{0}-switch\">",
+      node, kind.gpus - 1, kind.speed, bandwidth_text(kind.link_bandwidth),
+      latency_text(kind.link_latency));
+  write_properties(xml, kind, nics);
+  xml.line("<prop id=\"class\" value=\"{}\"/>", has_ports(kind) ? "nvlink" : "pcie");
+  xml.close("cluster");
+}
+
+// NVLinks of DGX-1 from each GPU to those after it; 0 goes over PCIe.
+constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
+                                                       {0, 0, 2, 1, 0, 2, 0, 0},
+                                                       {0, 0, 0, 1, 0, 0, 2, 0},
+                                                       {0, 0, 0, 0, 0, 0, 0, 2},
+                                                       {0, 0, 0, 0, 0, 1, 1, 2},
+                                                       {0, 0, 0, 0, 0, 0, 2, 1},
+                                                       {0, 0, 0, 0, 0, 0, 0, 1},
+                                                       {}}};
+constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
+constexpr double pcie3_latency = 2.85e-6;
+
+void write_cube_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node,
+                     std::string_view nics) {
+  xml.open("<zone id=\"node-{}\" routing=\"Full\">", node);
+  for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu) {
+    xml.open("<host id=\"node-{}-gpu-{}\" speed=\"{}\">", node, gpu, kind.speed);
+    write_properties(xml, kind, nics);
+    xml.close("host");
+  }
+  const auto link = [&](const std::string& name, std::string_view link_class, double bandwidth,
+                        double latency) {
+    xml.open("<link id=\"{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\">",
+             name, bandwidth_text(bandwidth), latency_text(latency));
+    xml.line("<prop id=\"class\" value=\"{}\"/>", link_class);
+    xml.close("link");
+  };
+  const auto each_pair = [&](auto&& what) {
+    for (std::uint32_t a = 0; a < kind.gpus; ++a)
+      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) what(a, b, cube_mesh[a][b]);
+  };
+  for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu)
+    link(fmt::format("node-{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
+  each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
+    if (links > 0)
+      link(fmt::format("node-{}-nvlink-{}-{}", node, a, b), "nvlink", links * kind.link_bandwidth,
+           kind.link_latency);
+  });
+  each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
+    xml.open("<route src=\"node-{0}-gpu-{1}\" dst=\"node-{0}-gpu-{2}\">", node, a, b);
+    if (links > 0) {
+      xml.line("<link_ctn id=\"node-{}-nvlink-{}-{}\" direction=\"UP\"/>", node, a, b);
+    } else {
+      xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"UP\"/>", node, a);
+      xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"DOWN\"/>", node, b);
+    }
+    xml.close("route");
+  });
+  xml.close("zone");
+}
+
+}  // namespace
+
+std::string switch_of(const Leaf& leaf) { return leaf.name + "-switch"; }
+
+// SimGrid's <cluster> counts one number only, so the ports of a leaf with all rails are numbered
+// through the whole cluster.
+std::string ports_of(const Leaf& leaf, std::uint32_t node) {
+  if (leaf.ports == Ports::one) return fmt::format("node-{}-port", node);
+  const std::uint32_t nics = leaf.kind->nics;
+  const bool many = leaf.ports == Ports::by_rail;
+  const std::string prefix = many ? fmt::format("node-{}-nic-", node) : "port-";
+  const std::uint32_t first = many ? 0 : leaf.first_port + (node - leaf.first_node) * nics;
+  return nics == 1 ? fmt::format("{}{}", prefix, first)
+                   : fmt::format("{}[{}-{}]", prefix, first, first + nics - 1);
+}
+
+double bandwidth_down(const Leaf& leaf) {
+  const double nics = leaf.ports == Ports::by_rail ? 1 : leaf.kind->nics;
+  return leaf.nodes * nics * leaf.kind->nic_bandwidth;
+}
+
+std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
+                                 Ports ports) {
+  std::vector<Unit> units;
+  std::uint32_t first = 0;
+  std::uint32_t port = 0;
+  for (const NodeGroup& group : groups) {
+    for (std::uint32_t done = 0; done < group.count; done += leaf_nodes) {
+      const std::uint32_t nodes = std::min(leaf_nodes, group.count - done);
+      const bool many = ports == Ports::by_rail && has_ports(*group.kind);
+      Unit unit;
+      for (std::uint32_t rail = 0; rail < (many ? group.kind->nics : 1); ++rail)
+        unit.leaves.push_back({.name = many ? fmt::format("leaf-{}-{}", units.size(), rail)
+                                            : fmt::format("leaf-{}", units.size()),
+                               .kind = group.kind,
+                               .first_node = first,
+                               .nodes = nodes,
+                               .first_port = port,
+                               .ports = ports == Ports::by_rail && !many ? Ports::together : ports,
+                               .rail = rail});
+      units.push_back(std::move(unit));
+      first += nodes;
+      port += nodes * group.kind->nics;
+    }
+  }
+  return units;
+}
+
+void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
+  const bool any = std::any_of(units.begin(), units.end(), [](const Unit& unit) {
+    return has_ports(*unit.leaves.front().kind);
+  });
+  if (!any) return;
+  xml.open("<zone id=\"nodes\" routing=\"None\">");
+  for (const Unit& unit : units) {
+    const Leaf& leaf = unit.leaves.front();
+    for (std::uint32_t i = 0; i < leaf.nodes && has_ports(*leaf.kind); ++i) {
+      const std::uint32_t node = leaf.first_node + i;
+      const std::string nics = ports_of(leaf, node);
+      if (leaf.kind->wiring == Wiring::cube_mesh) {
+        write_cube_mesh(xml, *leaf.kind, node, nics);
+      } else {
+        write_star(xml, *leaf.kind, node, nics);
+      }
+    }
+  }
+  xml.close("zone");
+}
+
+void write_leaf(XmlText& xml, const Leaf& leaf) {
+  const NodeKind& kind = *leaf.kind;
+  if (has_ports(kind)) {
+    const bool one_rail = leaf.ports == Ports::by_rail;
+    const std::uint32_t first = one_rail ? leaf.first_node : leaf.first_port;
+    const std::uint32_t count = leaf.nodes * (one_rail ? 1 : kind.nics);
+    xml.open(
+        "<cluster id=\"{}\" prefix=\"{}\" radical=\"{}-{}\" suffix=\"{}\" speed=\"1f\" bw=\"{}\" "
+        "lat=\"{}\" sharing_policy=\"SPLITDUPLEX\" router_id=\"{}\">",
+        leaf.name, one_rail ? "node-" : "port-", first, first + count - 1,
+        one_rail ? fmt::format("-nic-{}", leaf.rail) : "", bandwidth_text(kind.nic_bandwidth),
+        latency_text(kind.nic_latency), switch_of(leaf));
+    xml.line("<prop id=\"class\" value=\"nic\"/>");
+    xml.close("cluster");
+    return;
+  }
+  xml.open("<zone id=\"{}\" routing=\"Floyd\">", leaf.name);
+  std::vector<Uplink> nics;
+  for (std::uint32_t node = leaf.first_node; node < leaf.first_node + leaf.nodes; ++node) {
+    write_star(xml, kind, node, "");
+    nics.push_back({.name = fmt::format("node-{}-nic", node),
+                    .link_class = "nic",
+                    .bandwidth = kind.nics * kind.nic_bandwidth,
+                    .latency = kind.nic_latency,
+                    .below = fmt::format("node-{}", node),
+                    .below_switch = fmt::format("node-{}-switch", node),
+                    .above = leaf.name + "-top",
+                    .above_switch = switch_of(leaf)});
+  }
+  xml.open("<zone id=\"{}-top\" routing=\"None\">", leaf.name);
+  xml.line("<router id=\"{}\"/>", switch_of(leaf));
+  xml.close("zone");
+  write_uplinks(xml, nics);
+  xml.close("zone");
+}
+
+void write_switch(XmlText& xml, const std::string& name) {
+  xml.open("<zone id=\"{}\" routing=\"None\">", name);
+  xml.line("<router id=\"{}-switch\"/>", name);
+  xml.close("zone");
+}
+
+void write_uplinks(XmlText& xml, const std::vector<Uplink>& uplinks) {
+  for (const Uplink& up : uplinks) {
+    xml.open("<link id=\"{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\">",
+             up.name, bandwidth_text(up.bandwidth), latency_text(up.latency));
+    xml.line("<prop id=\"class\" value=\"{}\"/>", up.link_class);
+    xml.close("link");
+  }
+  for (const Uplink& up : uplinks) {
+    xml.open("<zoneRoute src=\"{}\" dst=\"{}\" gw_src=\"{}\" gw_dst=\"{}\">", up.below, up.above,
+             up.below_switch, up.above_switch);
+    xml.line("<link_ctn id=\"{}\" direction=\"UP\"/>", up.name);
+    xml.close("zoneRoute");
+  }
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/cluster/make/xml_text.hpp"
+
+namespace pipewright::cluster {
+
+inline constexpr double switch_latency = 0.2e-6;  // seconds, with its cable; an assumption
+
+// How the ports of a node's NICs are spread: over leaves, one each; all on one; or there is but one
+// port, which stands for them all.
+enum class Ports : std::uint8_t { by_rail, together, one };
+
+// A switch and the nodes on it, or one rail of them: a zone called `name` that is entered at the
+// router switch_of(leaf).
+struct Leaf {
+  std::string name;
+  const NodeKind* kind = nullptr;
+  std::uint32_t first_node = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t first_port = 0;  // through the whole cluster, of those of all its nodes
+  Ports ports = Ports::together;
+  std::uint32_t rail = 0;  // by_rail: the NIC of each node that it has
+};
+
+// Nodes that stand together: one leaf, or one for each NIC of a node.
+struct Unit {
+  std::vector<Leaf> leaves;
+};
+
+std::string switch_of(const Leaf& leaf);
+// What all its nodes can send at once, bytes/s.
+double bandwidth_down(const Leaf& leaf);
+
+// Cuts the nodes into units of at most `leaf_nodes` of one kind.
+std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
+                                 Ports ports);
+
+// "node-3-nic-[0-7]" by rail, "port-[24-31]" together, "node-3-port" if there is one.
+std::string ports_of(const Leaf& leaf, std::uint32_t node);
+
+// The zone of all nodes that reach the fabric through the ports of NICs; those that reach it over
+// the host's PCIe are written with their leaf.
+void write_nodes(XmlText& xml, const std::vector<Unit>& units);
+void write_leaf(XmlText& xml, const Leaf& leaf);
+
+// A zone of one router, which joins the zones around it.
+void write_switch(XmlText& xml, const std::string& name);
+// A duplex link between two zones and the route over it, up from `below`.
+struct Uplink {
+  std::string name;
+  std::string link_class;
+  double bandwidth = 0;
+  double latency = switch_latency;
+  std::string below;
+  std::string below_switch;
+  std::string above;
+  std::string above_switch;
+};
+void write_uplinks(XmlText& xml, const std::vector<Uplink>& uplinks);
+
+}  // namespace pipewright::cluster

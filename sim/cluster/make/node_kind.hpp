@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace pipewright::cluster {
+
+// A box of GPUs as data sheets and benchmarks tell it. Bandwidths are in bytes/s of one direction:
+// what payload reaches. A latency is what one step of a ring collective takes over the link, of
+// which it crosses two: out of one GPU (or NIC) and into the next.
+struct NodeKind {
+  enum class Wiring : std::uint8_t {
+    nvswitch,   // a link for each GPU to a switch
+    cube_mesh,  // DGX-1: one or two links between some pairs, PCIe between the others
+    pcie,       // a link for each GPU to the host, over which it reaches the NICs too
+  };
+
+  std::string_view name;
+  std::string_view help;  // one line
+  std::string_view gpu;   // of the library of GPUs
+  std::uint32_t gpus = 8;
+  std::string_view speed;   // as SimGrid writes them: peak, dense bf16 (V100: fp16)
+  std::string_view memory;  // of a GPU
+  Wiring wiring = Wiring::nvswitch;
+  double link_bandwidth = 0;  // of a GPU's link; cube_mesh: of each link of a pair
+  double link_latency = 0;    // seconds
+  std::uint32_t nics = 8;
+  double nic_bandwidth = 0;
+  double nic_latency = 0;
+  std::array<std::string_view, 3> sources;  // of all the numbers but the latencies, as lines
+};
+
+std::span<const NodeKind> node_kinds();
+std::string_view latency_source();
+// Throws Error, which lists them.
+const NodeKind& find_node_kind(std::string_view name);
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,177 @@
+#include "sim/cluster/make/topologies.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cluster/cluster.hpp"
+
+namespace pipewright::cluster {
+namespace {
+
+// A zone of leaves and their spine. Returns what the leaves can send up together, bytes/s.
+double write_pod(XmlText& xml, const std::string& name, const std::string& spine,
+                 std::span<const Unit> units, double oversubscription) {
+  xml.open("<zone id=\"{}\" routing=\"Floyd\">", name);
+  std::vector<Uplink> uplinks;
+  double up = 0;
+  for (const Unit& unit : units)
+    for (const Leaf& leaf : unit.leaves) {
+      write_leaf(xml, leaf);
+      uplinks.push_back({.name = leaf.name + "-up",
+                         .link_class = "leaf-spine",
+                         .bandwidth = bandwidth_down(leaf) / oversubscription,
+                         .below = leaf.name,
+                         .below_switch = switch_of(leaf),
+                         .above = spine,
+                         .above_switch = spine + "-switch"});
+      up += uplinks.back().bandwidth;
+    }
+  write_switch(xml, spine);
+  write_uplinks(xml, uplinks);
+  xml.close("zone");
+  return up;
+}
+
+// One link and a route over it for any two of the zones, which are entered where `gateway` says.
+void write_all_to_all(XmlText& xml, const std::vector<std::string>& zones,
+                      const std::string& prefix, std::string_view link_class, double bandwidth,
+                      const std::function<std::string(std::size_t, std::size_t)>& gateway) {
+  std::vector<Uplink> links;
+  for (std::size_t a = 0; a < zones.size(); ++a)
+    for (std::size_t b = a + 1; b < zones.size(); ++b)
+      links.push_back({.name = fmt::format("{}-{}-{}", prefix, a, b),
+                       .link_class = std::string(link_class),
+                       .bandwidth = bandwidth,
+                       .below = zones[a],
+                       .below_switch = gateway(a, b),
+                       .above = zones[b],
+                       .above_switch = gateway(b, a)});
+  write_uplinks(xml, links);
+}
+
+std::vector<Leaf> all_leaves(const std::vector<Unit>& units) {
+  std::vector<Leaf> leaves;
+  for (const Unit& unit : units)
+    leaves.insert(leaves.end(), unit.leaves.begin(), unit.leaves.end());
+  return leaves;
+}
+
+// Three factors as near to each other as the number allows, the largest first.
+std::vector<std::uint32_t> near_cube(std::uint32_t nodes) {
+  std::vector<std::uint32_t> best{nodes, 1, 1};
+  for (std::uint32_t a = 1; a * a * a <= nodes; ++a) {
+    if (nodes % a != 0) continue;
+    for (std::uint32_t b = a; b * b <= nodes / a; ++b)
+      if (nodes / a % b == 0) best = {nodes / a / b, b, a};
+  }
+  return best;
+}
+
+}  // namespace
+
+void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units,
+                      const PlatformRequest& request) {
+  write_pod(xml, "fabric", "spine", units, request.oversubscription);
+}
+
+void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
+  xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
+  std::vector<Uplink> uplinks;
+  for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
+    const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
+    const std::string pod = fmt::format("pod-{}", uplinks.size());
+    const double up = write_pod(xml, pod, pod + "-spine", std::span(units).subspan(first, count),
+                                request.oversubscription);
+    uplinks.push_back({.name = pod + "-up",
+                       .link_class = "spine-core",
+                       .bandwidth = up / request.core_oversubscription,
+                       .below = pod,
+                       .below_switch = pod + "-spine-switch",
+                       .above = "core",
+                       .above_switch = "core-switch"});
+  }
+  write_switch(xml, "core");
+  write_uplinks(xml, uplinks);
+  xml.close("zone");
+}
+
+void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
+  const std::vector<Leaf> leaves = all_leaves(units);
+  const std::size_t size = request.group_leaves;
+  double down = 0;  // of the strongest leaf
+  for (const Leaf& leaf : leaves) down = std::max(down, bandwidth_down(leaf));
+  xml.open("<zone id=\"fabric\" routing=\"Full\">");
+  std::vector<std::string> groups;
+  std::vector<std::vector<std::string>> switches;
+  for (std::size_t first = 0; first < leaves.size(); first += size) {
+    const std::string group = fmt::format("group-{}", groups.size());
+    std::vector<std::string> names;
+    switches.emplace_back();
+    xml.open("<zone id=\"{}\" routing=\"Full\">", group);
+    for (std::size_t i = first; i < std::min(first + size, leaves.size()); ++i) {
+      write_leaf(xml, leaves[i]);
+      names.push_back(leaves[i].name);
+      switches.back().push_back(switch_of(leaves[i]));
+    }
+    write_all_to_all(xml, names, group + "-local", "local", 2 * down / static_cast<double>(size),
+                     [&](std::size_t from, std::size_t) { return switches.back()[from]; });
+    xml.close("zone");
+    groups.push_back(group);
+  }
+  const double out = static_cast<double>(size) * down / request.oversubscription;
+  const double others = static_cast<double>(std::max<std::size_t>(groups.size(), 2) - 1);
+  // A group's links to the others are spread over its leaves.
+  write_all_to_all(xml, groups, "global", "global", out / others,
+                   [&](std::size_t from, std::size_t to) {
+                     const std::size_t turn = (to + groups.size() - from - 1) % groups.size();
+                     return switches[from][turn % switches[from].size()];
+                   });
+  xml.close("zone");
+}
+
+void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
+  const std::vector<Leaf> leaves = all_leaves(units);
+  std::uint32_t nodes = 0;
+  double bandwidth = 0;
+  double latency = 0;
+  for (const Leaf& leaf : leaves) {
+    nodes += leaf.nodes;
+    if (leaf.kind->wiring == NodeKind::Wiring::pcie)
+      throw Error(
+          fmt::format("{} has no NICs of its GPUs' own, which a torus needs; it goes with "
+                      "leaf-spine",
+                      leaf.kind->name));
+    if (leaf.kind != leaves.front().kind)
+      throw Error("a torus takes nodes of one kind; leaf-spine takes several");
+    bandwidth = leaf.kind->nics * leaf.kind->nic_bandwidth;
+    latency = leaf.kind->nic_latency;
+  }
+  const std::vector<std::uint32_t> dimensions =
+      request.dimensions.empty() ? near_cube(nodes) : request.dimensions;
+  const std::uint64_t corners =
+      std::accumulate(dimensions.begin(), dimensions.end(), std::uint64_t{1}, std::multiplies<>());
+  if (corners != nodes)
+    throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes; {} would fit",
+                            fmt::join(dimensions, " x "), corners, nodes,
+                            fmt::join(near_cube(nodes), " x ")));
+  std::vector<std::uint32_t> sides;  // SimGrid gives two links of one name to two sides of 1
+  std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(sides),
+               [](std::uint32_t side) { return side > 1; });
+  if (sides.empty()) sides.push_back(1);
+  xml.open(
+      "<cluster id=\"fabric\" topology=\"TORUS\" topo_parameters=\"{}\" prefix=\"node-\" "
+      "radical=\"0-{}\" suffix=\"-port\" speed=\"1f\" bw=\"{}\" lat=\"{}\" "
+      "sharing_policy=\"SPLITDUPLEX\">",
+      fmt::join(sides, ","), nodes - 1,
+      bandwidth_text(bandwidth / static_cast<double>(2 * sides.size())),
+      latency_text(switch_latency));
+  xml.line("<prop id=\"class\" value=\"torus\"/>");
+  xml.line("<prop id=\"latency\" value=\"{}\"/>", latency_text(latency));
+  xml.close("cluster");
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+
+namespace pipewright::config {
+
+enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct };
+enum class Detail : std::uint8_t { fast, full };
+
+// Who talks when, under the names that Megatron-LM gives the switches.
+struct Communication {
+  bool overlap_grad_reduce = true;     // buckets go as soon as their gradients are whole
+  bool overlap_param_gather = true;    // ZeRO-1, 2: each stage's weights before its first forward
+  bool tp_comm_overlap = false;        // collectives of tp beside the matrix products they feed
+  bool scatter_gather = true;          // ranks of tp send each a part of a boundary tensor
+  std::uint64_t bucket = 160'000'000;  // bytes of gradients; Megatron: 40 M parameters in fp32
+  std::uint32_t gradient_bytes = 4;    // of an element when reduced
+  Algorithm all_reduce = Algorithm::automatic;
+  double overlap_slowdown = 1;  // of a pass while collectives run beside it
+  bool global_norm = true;      // gradients are clipped: all devices wait for each other
+  Detail detail = Detail::fast;
+};
+
+Communication read_communication(const Field& field);
+std::vector<KeyInfo> communication_keys();
+std::string_view to_string(Algorithm algorithm);
+
+}  // namespace pipewright::config

@@ -1,0 +1,71 @@
+#include "sim/config/library.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::config {
+
+std::filesystem::path library_folder() {
+  const char* const given = std::getenv("PIPEWRIGHT_PLATFORMS");
+  return given != nullptr && *given != '\0' ? given : PIPEWRIGHT_PLATFORMS;
+}
+
+std::vector<std::string> library_names(std::string_view folder, std::string_view extension) {
+  std::vector<std::string> names;
+  std::error_code ignored;  // a folder that is not there has no entries
+  for (const auto& entry : std::filesystem::directory_iterator(library_folder() / folder, ignored))
+    if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::filesystem::path library_file(std::string_view folder, std::string_view name,
+                                   std::string_view extension) {
+  const std::vector<std::string> names = library_names(folder, extension);
+  if (std::ranges::find(names, name) != names.end())
+    return library_folder() / folder / fmt::format("{}{}", name, extension);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string there = names.empty() ? fmt::format(
+                                                "nothing, as there are no {0} in {1} (the "
+                                                "environment variable PIPEWRIGHT_PLATFORMS)",
+                                                folder, library_folder().string())
+                                          : fmt::format("{}", fmt::join(names, ", "));
+  throw Error(
+      fmt::format("{} is not among the {} of the library{}allowed: {}, or the path of a "
+                  "file, with a slash or {}",
+                  in_quotes(name), folder, did_you_mean(name, views), there, extension));
+}
+
+std::filesystem::path library_or_path(const Field& field, std::string_view folder,
+                                      std::string_view extension) {
+  const std::string& text =
+      read_text(field, fmt::format("a name in the library of {} or a path of a file", folder));
+  if (text.find('/') == std::string::npos && !text.ends_with(extension)) try {
+      return library_file(folder, text, extension);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{} is {}", subject(field), error.what()));
+    }
+  const std::filesystem::path path =
+      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw Error(
+        fmt::format("{} is {}, and {} is no file; allowed: the path of one, from the "
+                    "folder of the file that names it, or a name in the library of {}",
+                    subject(field), in_quotes(text), in_quotes(path.string()), folder));
+  return path;
+}
+
+Value library_map(const Field& field, std::string_view folder, const Document& what) {
+  if (field.value.kind == Value::Kind::map) return field.value;
+  if (field.value.kind == Value::Kind::list)
+    throw wrong(field,
+                fmt::format("a name in the library of {}, a path of a file, or a map", folder));
+  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), what);
+}
+
+}  // namespace pipewright::config

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/yaml.hpp"
+
+// The models, GPUs and clusters that come with the program, one file each.
+namespace pipewright::config {
+
+// The folder `platforms`: that of the sources, or the environment variable PIPEWRIGHT_PLATFORMS.
+std::filesystem::path library_folder();
+
+// The names, without the extension, of what the library has in a folder of it, in order.
+std::vector<std::string> library_names(std::string_view folder, std::string_view extension);
+
+// The path of an entry, as in ("models", "llama-3-8b", ".yaml"). Throws an Error that gives the
+// nearest names, or all of them.
+std::filesystem::path library_file(std::string_view folder, std::string_view name,
+                                   std::string_view extension);
+
+// What a text names: a path, if it has a slash or the extension, from the folder of the file that
+// it stands in, or else an entry of the library. Throws an Error at the field.
+std::filesystem::path library_or_path(const Field& field, std::string_view folder,
+                                      std::string_view extension);
+
+// The map that a field is, or that stands in the YAML file which it names in one of those ways.
+Value library_map(const Field& field, std::string_view folder, const Document& what);
+
+}  // namespace pipewright::config

@@ -1,0 +1,215 @@
+#include "sim/config/model.hpp"
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/config/library.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
+                                  "layers: 32"};
+constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
+constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
+constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
+
+// A whole number, 0 allowed.
+std::uint32_t read_number(const Field& field, std::string_view example) {
+  return field.value.kind == Value::Kind::text && field.value.text == "0"
+             ? 0
+             : read_count(field, example);
+}
+
+// "8.03B" or 8.03e9 parameters.
+double read_parameters(const Field& field) {
+  constexpr std::string_view allowed = "a number of parameters, such as 8.03B";
+  const std::string& text = read_text(field, allowed);
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const double scale = unit == "T" ? 1e12 : unit == "B" ? 1e9 : unit == "M" ? 1e6 : 1;
+  if (code != std::errc{} || !(value > 0) || (scale == 1 && !unit.empty()))
+    throw wrong(field, allowed);
+  return value * scale;
+}
+
+double read_dropout(const Field& field) {
+  if (field.value.text == "0") return 0;
+  const double part = read_positive_number(field, "a part from 0 to 1, such as 0.1,");
+  if (part >= 1) throw wrong(field, "a part from 0 to 1, such as 0.1");
+  return part;
+}
+
+using Latent = Model::Latent;
+using Experts = Model::Experts;
+
+template <class Target, std::uint32_t Target::*Member>
+void count(const Field& field, Target& target) {
+  target.*Member = read_count(field, "128");
+}
+template <class Target, std::uint32_t Target::*Member>
+void number(const Field& field, Target& target) {
+  target.*Member = read_number(field, "1");
+}
+
+constexpr std::array latent_table{
+    Key<Latent>{{.name = "query_rank", .help = "of compressed queries; 0: they are not (0)"},
+                number<Latent, &Latent::query_rank>},
+    Key<Latent>{{.name = "kv_rank", .help = "of compressed keys and values", .required = true},
+                count<Latent, &Latent::kv_rank>},
+    Key<Latent>{{.name = "nope_head_dim", .help = "of a head, without position", .required = true},
+                count<Latent, &Latent::nope_head_dim>},
+    Key<Latent>{{.name = "rope_head_dim", .help = "of a head, with position", .required = true},
+                count<Latent, &Latent::rope_head_dim>},
+    Key<Latent>{{.name = "value_head_dim", .help = "of a head's value", .required = true},
+                count<Latent, &Latent::value_head_dim>},
+};
+
+constexpr std::array experts_table{
+    Key<Experts>{{.name = "count", .help = "experts of a layer", .required = true},
+                 count<Experts, &Experts::count>},
+    Key<Experts>{{.name = "top_k", .help = "of them that a token visits (1)"},
+                 count<Experts, &Experts::top_k>},
+    Key<Experts>{{.name = "ffn", .help = "hidden size of one", .required = true},
+                 count<Experts, &Experts::ffn>},
+    Key<Experts>{{.name = "shared", .help = "experts that every token visits (0)"},
+                 number<Experts, &Experts::shared>},
+    Key<Experts>{{.name = "shared_ffn", .help = "hidden size of a shared one (ffn)"},
+                 count<Experts, &Experts::shared_ffn>},
+    Key<Experts>{
+        {.name = "capacity_factor", .help = "the busiest expert's tokens over the mean (1)"},
+        [](const Field& f, Experts& e) {
+          e.capacity_factor = read_positive_number(f, "a factor");
+          if (e.capacity_factor < 1) throw wrong(f, "a factor of at least 1");
+        }},
+    Key<Experts>{{.name = "first_dense", .help = "layers at the start without experts (0)"},
+                 number<Experts, &Experts::first_dense>},
+    Key<Experts>{{.name = "every", .help = "one layer in so many has experts (1)"},
+                 count<Experts, &Experts::every>},
+};
+
+constexpr std::array table{
+    Key<Model>{{.name = "name", .help = "what it is called; else the file's name"},
+               [](const Field& f, Model& m) { m.name = read_text(f, "a name"); }},
+    Key<Model>{{.name = "source", .help = "where its numbers come from"},
+               [](const Field& f, Model&) { read_text(f, "where the numbers come from"); }},
+    Key<Model>{{.name = "parameters", .help = "as published, such as 8.03B; nothing rests on it"},
+               [](const Field& f, Model& m) { m.published = read_parameters(f); }},
+    Key<Model>{{.name = "layers", .help = "of the transformer", .required = true},
+               count<Model, &Model::layers>},
+    Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
+               count<Model, &Model::hidden>},
+    Key<Model>{{.name = "heads", .help = "of attention", .required = true},
+               count<Model, &Model::heads>},
+    Key<Model>{{.name = "kv_heads", .help = "of keys and values (heads)"},
+               count<Model, &Model::kv_heads>},
+    Key<Model>{{.name = "head_dim", .help = "size of a head (hidden / heads)"},
+               count<Model, &Model::head_dim>},
+    Key<Model>{{.name = "ffn", .help = "hidden size of the MLP (4 hidden; of swiglu it has none)"},
+               count<Model, &Model::ffn>},
+    Key<Model>{{.name = "mlp", .help = "gelu: two matrices, or swiglu: three (gelu)"},
+               [](const Field& f, Model& m) { m.gated = read_choice(f, mlp_names) == 1; }},
+    Key<Model>{{.name = "norm", .help = "layernorm or rmsnorm (layernorm)"},
+               [](const Field& f, Model& m) {
+                 m.norm = static_cast<Model::Norm>(read_choice(f, norm_names));
+               }},
+    Key<Model>{{.name = "biases", .help = "whether matrices have them (true)"},
+               [](const Field& f, Model& m) { m.biases = read_flag(f); }},
+    Key<Model>{{.name = "dropout", .help = "probability (0); its masks are kept"},
+               [](const Field& f, Model& m) { m.dropout = read_dropout(f); }},
+    Key<Model>{{.name = "vocabulary", .alias = "vocab", .help = "tokens", .required = true},
+               count<Model, &Model::vocabulary>},
+    Key<Model>{{.name = "tied_embeddings", .help = "one matrix for input and output (false)"},
+               [](const Field& f, Model& m) { m.tied_embeddings = read_flag(f); }},
+    Key<Model>{{.name = "positions", .help = "rotary or learned (rotary)"},
+               [](const Field& f, Model& m) {
+                 m.learned_positions = read_choice(f, position_names) == 1;
+               }},
+    Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
+               count<Model, &Model::sequence>},
+    Key<Model>{
+        {.name = "latent", .help = "multi-head latent attention, a map"},
+        [](const Field& f, Model& m) { read_keys<Latent>(f, latent_table, m.latent.emplace()); }},
+    Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
+               [](const Field& f, Model& m) {
+                 read_keys<Experts>(f, experts_table, m.experts.emplace());
+               }},
+};
+
+// The nearest divisors of `whole` below and above `wanted`.
+std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
+  std::uint32_t below = wanted < whole ? wanted : whole;
+  while (whole % below != 0) --below;
+  std::uint32_t above = wanted;
+  while (above < whole && whole % above != 0) ++above;
+  return above >= whole || above == below ? fmt::format("{}", below)
+                                          : fmt::format("{} or {}", below, above);
+}
+
+// What the other keys say of one that was left out, and what cannot be together.
+void complete(Model& model, const Field& field) {
+  const auto refuse = [&](std::string_view key, std::string_view text) {
+    const Value* const value = find(field.value, key);
+    return Error(locate(value != nullptr ? value->origin : field.value.origin, text));
+  };
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  if (model.heads % model.kv_heads != 0)
+    throw refuse(
+        "kv_heads",
+        fmt::format("kv_heads is {}, which does not divide the {} heads; allowed: {}",
+                    model.kv_heads, model.heads, nearest_divisors(model.heads, model.kv_heads)));
+  if (model.head_dim == 0 && !model.latent && model.hidden % model.heads != 0)
+    throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({}); allowed: "
+                                      "{} heads, or a head_dim",
+                                      model.heads, model.hidden,
+                                      nearest_divisors(model.hidden, model.heads)));
+  if (model.head_dim == 0) model.head_dim = model.hidden / model.heads;
+  if (model.ffn == 0 && model.gated &&
+      !(model.experts && model.experts->first_dense == 0 && model.experts->every == 1))
+    throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
+  if (model.ffn == 0) model.ffn = 4 * model.hidden;
+  if (!model.experts) return;
+  Experts& experts = *model.experts;
+  if (experts.top_k > experts.count)
+    throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
+                                        experts.top_k, experts.count, experts.count));
+  if (experts.first_dense > model.layers)
+    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers; allowed: 0 to {}",
+                                        experts.first_dense, model.layers, model.layers));
+  if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
+}
+
+}  // namespace
+
+Model read_model(const Field& field) {
+  const Value map = library_map(field, "models", model_document);
+  const Field whole{map, field.name};
+  Model model;
+  model.origin = field.value.origin;
+  read_keys<Model>(whole, table, model);
+  complete(model, whole);
+  if (model.name.empty() && field.value.kind == Value::Kind::text)
+    model.name = std::filesystem::path(field.value.text).stem().string();
+  return model;
+}
+
+std::vector<ModelKey> model_keys() {
+  std::vector<ModelKey> keys;
+  for (const Key<Model>& key : table) {
+    keys.push_back({std::string(key.info.name), key.info});
+    const std::vector<KeyInfo> inner = key.info.name == "latent"    ? key_infos(latent_table)
+                                       : key.info.name == "experts" ? key_infos(experts_table)
+                                                                    : std::vector<KeyInfo>{};
+    for (const KeyInfo& info : inner)
+      keys.push_back({fmt::format("{}.{}", key.info.name, info.name), info});
+  }
+  return keys;
+}
+
+}  // namespace pipewright::config

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/value.hpp"
+
+namespace pipewright::config {
+
+// The shape of a transformer. Where a key is left out its usual value is filled in by the reader,
+// so every number here can be used as it stands.
+struct Model {
+  enum class Norm : std::uint8_t { layernorm, rmsnorm };
+
+  // Attention whose keys and values come from a compressed vector (DeepSeek-V2, arXiv 2405.04434).
+  struct Latent {
+    std::uint32_t query_rank = 0;  // 0: queries are not compressed
+    std::uint32_t kv_rank = 0;
+    std::uint32_t nope_head_dim = 0;
+    std::uint32_t rope_head_dim = 0;
+    std::uint32_t value_head_dim = 0;
+  };
+  // Feed-forward layers of experts, of which each token visits `top_k` and all shared ones.
+  struct Experts {
+    std::uint32_t count = 0;
+    std::uint32_t top_k = 1;
+    std::uint32_t shared = 0;
+    std::uint32_t ffn = 0;          // hidden size of one expert
+    std::uint32_t shared_ffn = 0;   // of one shared expert
+    double capacity_factor = 1;     // the busiest expert's tokens over the mean
+    std::uint32_t first_dense = 0;  // so many layers at the start have a dense MLP
+    std::uint32_t every = 1;        // then one layer in so many has experts
+  };
+
+  std::string name;
+  std::uint32_t layers = 0;
+  std::uint32_t hidden = 0;
+  std::uint32_t heads = 0;
+  std::uint32_t kv_heads = 0;
+  std::uint32_t head_dim = 0;
+  std::uint32_t ffn = 0;
+  bool gated = false;  // three matrices (SwiGLU), else two
+  Norm norm = Norm::layernorm;
+  bool biases = true;
+  double dropout = 0;  // > 0: masks are kept for the backward pass
+  std::uint32_t vocabulary = 0;
+  bool tied_embeddings = false;
+  bool learned_positions = false;
+  std::uint32_t sequence = 0;  // tokens of a sample
+  double published = 0;        // parameters, as its authors count them; 0: unknown
+  std::optional<Latent> latent;
+  std::optional<Experts> experts;
+  Origin origin;
+};
+
+// A map of a scenario, a path of a file, or the name of one in the library of models.
+Model read_model(const Field& field);
+
+// The keys of a model, those within maps by their dotted names.
+struct ModelKey {
+  std::string name;
+  KeyInfo info;
+};
+std::vector<ModelKey> model_keys();
+
+}  // namespace pipewright::config

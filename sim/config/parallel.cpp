@@ -1,0 +1,107 @@
+#include "sim/config/parallel.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::array<std::string_view, axes> axis_names{"tp", "cp", "ep", "dp", "pp"};
+
+std::uint32_t read_zero(const Field& field) {
+  constexpr std::array<std::string_view, 4> levels{"0", "1", "2", "3"};
+  return static_cast<std::uint32_t>(read_choice(field, levels));
+}
+
+Error wrong_order(const Field& field, std::string_view what) {
+  return Error(fmt::format(
+      "{} is {}: {}; allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to "
+      "each other first, such as tp-cp-ep-dp-pp",
+      subject(field), describe(field.value), what));
+}
+
+// Axes of size 1 may be left out, as in "tp-dp-pp"; they go last.
+std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) {
+  std::string_view text = read_text(field, "an order of the axes, such as tp-cp-ep-dp-pp");
+  std::vector<Axis> order;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find('-'));
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+    const auto found = std::ranges::find(axis_names, name);
+    if (found == axis_names.end())
+      throw wrong_order(field, fmt::format("{} is no axis", in_quotes(name)));
+    const auto axis = static_cast<Axis>(found - axis_names.begin());
+    if (std::ranges::find(order, axis) != order.end())
+      throw wrong_order(field, fmt::format("{} is there twice", name));
+    order.push_back(axis);
+  }
+  const std::array sizes{parallel.tp.value, parallel.cp.value, parallel.ep.value,
+                         parallel.dp.value};
+  for (std::size_t i = 0; i < axis_names.size(); ++i) {
+    if (std::ranges::find(order, static_cast<Axis>(i)) != order.end()) continue;
+    if (i == sizes.size()) throw wrong_order(field, "pp is left out");
+    if (sizes[i] > 1)
+      throw wrong_order(field, fmt::format("{} is {} and left out", axis_names[i], sizes[i]));
+    order.push_back(static_cast<Axis>(i));
+  }
+  std::array<Axis, axes> result{};
+  std::ranges::copy(order, result.begin());
+  return result;
+}
+
+template <Located<std::uint32_t> Parallel::*Size>
+void read_size_of(const Field& field, Parallel& parallel) {
+  parallel.*Size = {read_count(field, "8"), field.value.origin};
+}
+
+// `order` stands after the sizes, by which it is judged.
+constexpr std::array table{
+    Key<Parallel>{{.name = "tp",
+                   .alias = "tensor",
+                   .flag = "--tp",
+                   .help = "tensor parallelism: GPUs that share each layer (1)"},
+                  read_size_of<&Parallel::tp>},
+    Key<Parallel>{{.name = "cp",
+                   .alias = "context",
+                   .flag = "--cp",
+                   .help = "context parallelism: GPUs that share each sequence (1)"},
+                  read_size_of<&Parallel::cp>},
+    Key<Parallel>{{.name = "ep",
+                   .alias = "expert",
+                   .flag = "--ep",
+                   .help = "expert parallelism: cp x dp GPUs hold the experts of so many (1)"},
+                  read_size_of<&Parallel::ep>},
+    Key<Parallel>{{.name = "dp",
+                   .alias = "data",
+                   .flag = "--dp",
+                   .help = "data parallelism: replicas of the pipeline (1)"},
+                  read_size_of<&Parallel::dp>},
+    Key<Parallel>{{.name = "sp",
+                   .alias = "sequence",
+                   .flag = "--sp",
+                   .help = "sequence parallelism over the GPUs of tp: true or false (false)"},
+                  [](const Field& f, Parallel& p) { p.sequence = read_flag(f); }},
+    Key<Parallel>{{.name = "zero",
+                   .flag = "--zero",
+                   .help = "ZeRO level: 1 shards the optimizer, 2 gradients, 3 weights too (0)"},
+                  [](const Field& f, Parallel& p) { p.zero = read_zero(f); }},
+    Key<Parallel>{{.name = "order", .help = "of ranks, the innermost axis first (tp-cp-ep-dp-pp)"},
+                  [](const Field& f, Parallel& p) { p.order = read_order(f, p); }},
+};
+
+}  // namespace
+
+Parallel read_parallel(const Field& field) {
+  Parallel parallel;
+  read_keys<Parallel>(field, table, parallel);
+  return parallel;
+}
+
+std::vector<KeyInfo> parallel_keys() { return key_infos(table); }
+
+}  // namespace pipewright::config

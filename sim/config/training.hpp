@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+
+namespace pipewright::config {
+
+enum class Recompute : std::uint8_t { none, selective, full };
+
+// How a model's layers are dealt out to the stages of a pipeline.
+struct Partition {
+  enum class Rule : std::uint8_t {
+    even,       // as equal as may be, the longer ones first
+    ends_less,  // one layer fewer on the first and the last stage
+    by_cost,    // the least longest stage, with vocabulary and embedding counted
+    listed,
+  };
+  Rule rule = Rule::even;
+  std::vector<std::uint32_t> layers;  // of Rule::listed, per stage
+  Origin origin;
+};
+
+// Bytes of a parameter in each part of what a GPU keeps. The default is Adam in mixed precision:
+// 18 bytes, of which 12 are the optimizer's (fp32 copy and two moments).
+struct ParameterBytes {
+  double weights = 2;
+  double gradients = 4;
+  double optimizer = 12;
+};
+
+// How a model is trained.
+struct Training {
+  std::uint32_t microbatch_size = 1;      // samples
+  std::optional<std::uint32_t> sequence;  // tokens of a sample; else the model's
+  Recompute recompute = Recompute::none;
+  bool causal = true;                       // attention computes the lower triangle alone
+  bool flash_attention = true;              // scores are never kept
+  bool fused_loss = true;                   // logits stay in bf16, else an fp32 copy as well
+  bool fused_accumulation = true;           // W adds to the gradients as it makes them, else after
+  bool deallocate_outputs = true;           // a stage's output is gone once it has been sent
+  std::uint32_t vocabulary_multiple = 128;  // padding, times tp as Megatron does
+  ParameterBytes bytes;
+  double fragmentation = 0;    // allowance: part of the activations that the allocator wastes
+  std::uint64_t reserved = 0;  // bytes a GPU loses to the driver, the context, NCCL
+};
+
+// A rule's name, or a list of layers per stage.
+Partition read_partition(const Field& field);
+Training read_training(const Field& field);
+std::vector<KeyInfo> training_keys();
+
+}  // namespace pipewright::config

@@ -1,0 +1,41 @@
+#include "sim/execution/collectives/collective_times.hpp"
+
+#include <algorithm>
+
+#include "sim/execution/collectives/simulate_alone.hpp"
+
+namespace pipewright::execution {
+
+CollectiveTimes::CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+                                 const Places& places, Algorithm all_reduce)
+    : cluster_(cluster), ranks_(ranks), places_(places), all_reduce_(all_reduce) {}
+
+double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device) {
+  const Key key{call.group, call.collective, call.bytes};
+  auto known = known_.find(key);
+  if (known == known_.end()) known = known_.emplace(key, simulate(call)).first;
+  return known->second.at(device);
+}
+
+std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const {
+  std::vector<double> slowest(ranks_.devices());
+  if (call.bytes == 0 || ranks_.group_size(call.group) < 2) return slowest;
+  const Algorithm algorithm =
+      call.collective == workload::Collective::all_reduce ? all_reduce_ : Algorithm::automatic;
+  const std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
+  std::vector<std::vector<Phase>> plans;
+  plans.reserve(groups.size());
+  for (const std::vector<std::uint32_t>& group : groups)
+    plans.push_back(
+        plan(call.collective, static_cast<double>(call.bytes), group, algorithm, places_));
+
+  const std::vector<double> seconds = simulate_alone(cluster_, places_, plans);
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const std::uint32_t rank : groups[i]) {
+      double& device = slowest[ranks_.of(rank).pp];
+      device = std::max(device, seconds[i]);
+    }
+  return slowest;
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "sim/execution/collectives/plan.hpp"
+#include "sim/workload/ranks.hpp"
+
+namespace pipewright::execution {
+
+// How long the collectives inside passes take: each kind and size is simulated once, with all
+// groups of its kind in the whole job at once, and nothing else on the network.
+class CollectiveTimes {
+ public:
+  // `all_reduce` is the algorithm of that collective; the others go as NCCL would have them. All
+  // that is passed by reference outlives this.
+  CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks, const Places& places,
+                  Algorithm all_reduce);
+
+  // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
+  // this device, in any replica. May run SimGrid's engine: see simulate_alone().
+  double seconds(const workload::Call& call, std::uint32_t device);
+
+ private:
+  using Key = std::tuple<workload::Group, workload::Collective, std::uint64_t>;
+  std::vector<double> simulate(const workload::Call& call) const;  // per device
+
+  cluster::Cluster& cluster_;
+  const workload::Ranks& ranks_;
+  const Places& places_;
+  Algorithm all_reduce_;
+  std::map<Key, std::vector<double>> known_;
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,34 @@
+#include "sim/execution/collectives/places.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace pipewright::execution {
+
+Places::Places(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts)
+    : cluster_(cluster), hosts_(std::move(hosts)) {
+  std::unordered_map<const cluster::Host*, std::uint32_t> seats;
+  for (const cluster::Host* gpu : cluster_.gpus())
+    seats.emplace(gpu, static_cast<std::uint32_t>(seats.size()));
+  for (const cluster::Host* host : hosts_) {
+    nodes_.push_back(cluster_.node_of(host));
+    seats_.push_back(seats.at(host));
+  }
+}
+
+std::vector<std::vector<std::uint32_t>> Places::by_node(
+    std::span<const std::uint32_t> members) const {
+  std::vector<std::vector<std::uint32_t>> nodes;
+  std::unordered_map<std::uint32_t, std::size_t> place_of;
+  for (const std::uint32_t rank : members) {
+    const auto [place, is_new] = place_of.emplace(node(rank), nodes.size());
+    if (is_new) nodes.emplace_back();
+    nodes[place->second].push_back(rank);
+  }
+  for (std::vector<std::uint32_t>& ranks : nodes)
+    std::ranges::stable_sort(ranks, {}, [this](std::uint32_t rank) { return seats_[rank]; });
+  return nodes;
+}
+
+}  // namespace pipewright::execution

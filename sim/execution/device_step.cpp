@@ -1,0 +1,151 @@
+// What a device shares with its copies: weights before passes, gradients after them, and the
+// optimizer's step at the end of an iteration.
+
+#include <algorithm>
+
+#include "sim/execution/device.hpp"
+#include "sim/execution/noise.hpp"
+
+namespace pipewright::execution {
+
+namespace sg4 = cluster::sg4;
+using schedules::Pass;
+using schedules::PassKind;
+
+namespace {
+
+// Tells the gathers of ZeRO-3 apart.
+std::uint64_t number_of(const Pass& pass) {
+  return std::uint64_t{pass.microbatch} * schedules::pass_kinds +
+         static_cast<std::uint64_t>(pass.kind);
+}
+std::uint64_t key_of(const Pass& pass) { return number_of(pass) << 16U | pass.stage; }
+
+}  // namespace
+
+void Device::count(const Pass& pass) {
+  drop_weights(pass, now_);
+  if (job_.costs.traffic.empty()) return;
+  if (job_.conditions.zero >= 2 && ends_microbatch(pass.kind) && copies_.has(pass.stage))
+    reduce(pass.stage, gradients_made_.iteration_of(pass), pass.microbatch);
+  if (const auto iteration = gradients_made_.add(pass)) finish_iteration(*iteration);
+}
+
+Device::Pending Device::gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index) {
+  Pending pending{others_.weights(stage, iteration, index, &pace_),
+                  {.device = unit_.device,
+                   .stage = stage,
+                   .iteration = iteration,
+                   .kind = trace::CollectiveKind::gather_weights,
+                   .bytes = copies_.weight_bytes(stage),
+                   .posted = now_}};
+  return pending;
+}
+
+void Device::reduce(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index) {
+  gradients_.push_back({others_.gradients(stage, iteration, index, &pace_),
+                        {.device = unit_.device,
+                         .stage = stage,
+                         .iteration = iteration,
+                         .kind = trace::CollectiveKind::reduce_gradients,
+                         .bytes = copies_.gradient_bytes(stage),
+                         .posted = now_}});
+}
+
+double Device::finish(Pending& pending) {
+  pending.meeting->wait();
+  pending.row.start = std::max(pending.row.posted, pending.meeting->start_time());
+  pending.row.end = std::max(pending.row.start, pending.meeting->end_time());
+  if (sink_ != nullptr) sink_->collective(pending.row);
+  return pending.row.end;
+}
+
+// ZeRO-1 and 2: weights were updated in shards, and are whole again before their first forward.
+void Device::fetch_weights(std::uint32_t iteration) {
+  const std::uint32_t zero = job_.conditions.zero;
+  if (job_.costs.traffic.empty() || (zero != 1 && zero != 2)) return;
+  if (!job_.conditions.communication.overlap_param_gather) return;
+  for (const std::uint32_t stage : stages())
+    if (copies_.has(stage)) weights_[stage] = gather(stage, iteration, 0);
+}
+
+// ZeRO-3: while one pass runs, the weights of the next are on their way.
+void Device::prefetch_weights(const schedules::PassCursor& at) {
+  if (job_.conditions.zero < 3 || job_.costs.traffic.empty()) return;
+  schedules::PassCursor next = at;
+  for (int ahead = 0; ahead < 2 && !next.done(); ++ahead, next.next()) {
+    const Pass pass = next.pass();
+    if (pass.kind == PassKind::weight_grad || !copies_.has(pass.stage)) continue;
+    if (weights_.contains(key_of(pass)) || key_of(pass) == in_use_) continue;
+    weights_[key_of(pass)] =
+        gather(pass.stage, gradients_made_.iteration_of(pass), number_of(pass) + 1);
+    if (recorder_) recorder_->hold_weights(pass.stage, now_);
+  }
+}
+
+double Device::wait_for_weights(const Pass& pass, double now) {
+  const bool by_pass = job_.conditions.zero >= 3;
+  const auto found = weights_.find(by_pass ? key_of(pass) : pass.stage);
+  if (found == weights_.end()) return now;
+  const double end = finish(found->second);
+  weights_.erase(found);
+  if (by_pass) in_use_ = key_of(pass);
+  gathering_ += std::max(0.0, end - now);
+  return std::max(now, end);
+}
+
+void Device::drop_weights(const Pass& pass, double now) {
+  if (key_of(pass) != in_use_) return;
+  in_use_ = none_in_use;
+  if (recorder_) recorder_->drop_weights(pass.stage, now);
+}
+
+void Device::finish_iteration(std::uint32_t iteration) {
+  const workload::Conditions& conditions = job_.conditions;
+  trace::StepRow row{.device = unit_.device, .iteration = iteration, .start = now_};
+  if (!conditions.communication.overlap_grad_reduce && conditions.zero < 2)
+    for (const std::uint32_t stage : stages())
+      for (std::uint32_t part = 0; copies_.has(stage) && part < copies_.parts(stage); ++part)
+        reduce(stage, iteration, part);
+  row.reduced = now_;
+  for (Pending& pending : gradients_) row.reduced = std::max(row.reduced, finish(pending));
+  gradients_.clear();
+  now_ = row.reduced;
+  if (const auto meeting = others_.embeddings(unit_, iteration)) {
+    Pending pending{meeting,
+                    {.device = unit_.device,
+                     .stage = stages().front(),
+                     .iteration = iteration,
+                     .kind = trace::CollectiveKind::tie_embeddings,
+                     .bytes = copies_.embedding_bytes(),
+                     .posted = now_}};
+    now_ = row.reduced = finish(pending);
+  }
+
+  // Asynchronous schedules go on with older weights while others still compute.
+  if (conditions.communication.global_norm && job_.schedule.weight_versions == 1) {
+    const auto meeting = others_.norm(iteration);
+    meeting->wait();
+    now_ = std::max(now_, meeting->end_time() + copies_.norm_latency());
+  }
+  row.synchronized = now_;
+  if (!job_.costs.optimizer_seconds.empty())
+    now_ += job_.costs.optimizer_seconds[unit_.device] *
+            (job_.slowdown.empty() ? 1 : noise(job_, unit_, {}));
+  sg4::this_actor::sleep_until(epoch_ + now_);
+  row.updated = row.end = now_;
+  if (!conditions.communication.overlap_param_gather &&
+      (conditions.zero == 1 || conditions.zero == 2)) {
+    std::vector<Pending> gathers;
+    for (const std::uint32_t stage : stages())
+      if (copies_.has(stage)) gathers.push_back(gather(stage, iteration, 0));
+    for (Pending& pending : gathers) row.end = std::max(row.end, finish(pending));
+    now_ = row.end;
+  }
+  row.gathering = gathering_;
+  gathering_ = 0;
+  if (sink_ != nullptr) sink_->step(row);
+  if (iteration + 1 < job_.schedule.iterations) fetch_weights(iteration + 1);
+}
+
+}  // namespace pipewright::execution

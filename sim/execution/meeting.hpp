@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/cluster/simgrid.hpp"
+
+namespace pipewright::execution {
+
+// What a device that takes part in a meeting can watch, to slow down while it goes on.
+class Attendance {
+ public:
+  virtual ~Attendance() = default;
+  virtual void meeting_started() = 0;
+  virtual void meeting_ended() = 0;
+};
+
+// A collective that devices come to one by one, until somebody sees that all are there and starts
+// it. Called from inside actors.
+class Meeting {
+ public:
+  // `run` starts the flows and calls back when they are done.
+  using Run = std::function<void(std::function<void()> done)>;
+  Meeting(double epoch, Run run) : epoch_(epoch), run_(std::move(run)) {}
+
+  void arrive(Attendance* who);  // who may be null
+  // Calls `after` when it is over. The meeting outlives that.
+  void start(std::function<void()> after);
+  // Blocks the actor until it is over.
+  void wait();
+
+  bool is_over() const { return over_; }
+  double start_time() const { return start_; }  // seconds from the start of the run
+  double end_time() const { return end_; }
+
+ private:
+  double now() const { return cluster::sg4::Engine::get_clock() - epoch_; }
+
+  double epoch_;
+  Run run_;
+  std::vector<Attendance*> attending_;
+  std::uint32_t waiting_ = 0;
+  bool over_ = false;
+  double start_ = 0;
+  double end_ = 0;
+  cluster::sg4::SemaphorePtr ended_ = cluster::sg4::Semaphore::create(0);
+};
+
+// Runs meetings one after the other, as collectives of one communicator do.
+class Stream {
+ public:
+  void add(std::shared_ptr<Meeting> meeting);
+
+ private:
+  void next();
+
+  std::deque<std::shared_ptr<Meeting>> ready_;
+  bool busy_ = false;
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,58 @@
+#include "sim/execution/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace pipewright::execution {
+namespace {
+
+using Distribution = config::Variation::Distribution;
+
+// SplitMix64's finalizer (Steele, Lea, Flood 2014): every bit of the result depends on every bit.
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15U;
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
+// In (0, 1).
+double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53; }
+
+// Box and Muller 1958.
+double normal(std::uint64_t bits) {
+  return std::sqrt(-2 * std::log(uniform(bits))) *
+         std::cos(2 * std::numbers::pi * uniform(mix(bits)));
+}
+
+double factor(const config::Variation& variation, std::uint64_t bits) {
+  const double deviation = variation.jitter;
+  switch (variation.distribution) {
+    case Distribution::normal:
+      return std::max(0.0, 1 + deviation * normal(bits));
+    case Distribution::uniform:
+      return std::max(0.0, 1 + deviation * std::sqrt(3.0) * (2 * uniform(bits) - 1));
+    case Distribution::lognormal:
+      break;
+  }
+  const double variance = std::log1p(deviation * deviation);
+  return std::exp(std::sqrt(variance) * normal(bits) - variance / 2);
+}
+
+}  // namespace
+
+double noise(const Job& job, Unit unit, const schedules::Pass& pass) {
+  const std::size_t place = std::size_t{unit.replica} * job.schedule.devices + unit.device;
+  const double slow = job.slowdown.empty() ? 1 : job.slowdown[place];
+  const config::Variation& variation = job.conditions.variation;
+  if (!variation.is_random()) return slow;
+  std::uint64_t bits = mix(variation.seed);
+  for (const std::uint64_t part :
+       {std::uint64_t{place}, std::uint64_t{pass.stage},
+        std::uint64_t{pass.microbatch} << 8U | static_cast<std::uint64_t>(pass.kind)})
+    bits = mix(bits ^ part);
+  return slow * factor(variation, bits);
+}
+
+}  // namespace pipewright::execution

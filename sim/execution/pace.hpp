@@ -1,0 +1,28 @@
+#pragma once
+
+#include "sim/execution/meeting.hpp"
+
+namespace pipewright::execution {
+
+// A device's clock of work: while collectives run beside it, work takes `slowdown` times as long.
+class Pace final : public Attendance {
+ public:
+  Pace(double slowdown, double epoch) : slowdown_(slowdown), epoch_(epoch) {}
+
+  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end.
+  double advance(double now, double work);
+
+  void meeting_started() override { change(+1); }
+  void meeting_ended() override { change(-1); }
+
+ private:
+  void change(int by);
+
+  double slowdown_;
+  double epoch_;
+  int running_ = 0;
+  bool watching_ = false;
+  cluster::sg4::SemaphorePtr changed_ = cluster::sg4::Semaphore::create(0);
+};
+
+}  // namespace pipewright::execution

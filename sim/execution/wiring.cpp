@@ -1,0 +1,136 @@
+#include "sim/execution/wiring.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/execution/collectives/plan.hpp"
+
+namespace pipewright::execution {
+
+Wiring::Wiring(const Job& job, const Places& places, const Copies& copies)
+    : job_(job), places_(places) {
+  Plans hops;
+  add_hops(hops);
+  const bool folds = job.lanes() > 1 || job.symmetric;
+  if (!folds) {
+    for (std::size_t i = 0; i < hops.plans.size(); ++i)
+      hops.owners[i]->push_back(make_course(hops.plans[i], places));
+    return;
+  }
+  Plans legs;
+  add_all_legs(legs, copies);
+  if (!job.symmetric) {
+    // All at once: a lane that shares its links with anything that others do not stays alone.
+    hops.plans.insert(hops.plans.end(), legs.plans.begin(), legs.plans.end());
+    hops.kinds.insert(hops.kinds.end(), legs.kinds.begin(), legs.kinds.end());
+    hops.owners.insert(hops.owners.end(), legs.owners.begin(), legs.owners.end());
+    take(hops, fold(job.cluster, places, hops.plans, hops.kinds));
+    return;
+  }
+  // Replicas are alike as far as their pipelines go. Of the rings between them, edges differ: those
+  // that leave a leaf cross more links. They lie on the links that stand for all replicas'.
+  const Folded folded = fold(job.cluster, places, hops.plans, hops.kinds);
+  check_symmetry(hops, folded);
+  take(hops, folded);
+  take(legs, fold_beside(folded, job.cluster, places, legs.plans, legs.kinds));
+}
+
+void Wiring::add_hops(Plans& plans) {
+  const schedules::Routes& routes = job_.schedule.routes;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
+      const std::uint32_t a = routes.device(stage, route);
+      const std::uint32_t b = routes.device(stage + 1, route);
+      if (a != b) pairs.insert({{a, b}, {b, a}});
+    }
+  for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
+    const std::uint64_t place = job_.symmetric ? 0 : replica;
+    for (const auto& [a, b] : pairs)
+      for (std::uint32_t lane = 0; lane < job_.lanes(); ++lane) {
+        const std::uint32_t source = job_.rank(replica, a, lane);
+        const std::uint32_t destination = job_.rank(replica, b, lane);
+        plans.plans.push_back(
+            {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
+              .latency = places_.route(source, destination).latency}});
+        plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
+        plans.owners.push_back(&hops_[{replica, a, b}]);
+      }
+  }
+}
+
+std::vector<std::vector<Phase>> Wiring::plan_leg(const Copies::Leg& leg) const {
+  std::vector<std::vector<Phase>> plans;
+  const auto algorithm = static_cast<Algorithm>(job_.conditions.communication.all_reduce);
+  for (const auto& group : *leg.groups)
+    plans.push_back(
+        plan(leg.collective, static_cast<double>(leg.bytes), group, algorithm, places_));
+  return plans;
+}
+
+void Wiring::add_legs(Plans& plans, const std::vector<Copies::Leg>& legs) {
+  for (const Copies::Leg& leg : legs) {
+    const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
+    if (!is_new) continue;
+    const std::uint64_t kind = legs_.size() << 1U | 1U;
+    for (auto& plan : plan_leg(leg)) {
+      if (plan.empty()) continue;
+      plans.plans.push_back(std::move(plan));
+      plans.kinds.push_back(kind);
+      plans.owners.push_back(&place->second);
+    }
+  }
+}
+
+void Wiring::add_all_legs(Plans& plans, const Copies& copies) {
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
+    if (!copies.has(stage)) continue;
+    add_legs(plans, copies.gradients(stage));
+    if (job_.conditions.zero > 0) add_legs(plans, copies.weights(stage));
+  }
+  if (copies.embedding_bytes() == 0) return;
+  for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
+    add_legs(plans, copies.embeddings(replica));
+}
+
+// One course for all of an owner's plans that are in one class.
+void Wiring::take(const Plans& plans, const Folded& folded) {
+  std::set<std::pair<const Courses*, std::uint32_t>> taken;
+  for (std::size_t i = 0; i < plans.owners.size(); ++i) {
+    const std::uint32_t course = folded.course_of[i];
+    for (const Phase& phase : plans.plans[i]) stand_for_ += phase.flows.size();
+    if (!taken.insert({plans.owners[i], course}).second) continue;
+    plans.owners[i]->push_back(folded.courses[course]);
+    for (const Course::Step& step : folded.courses[course]->steps) flows_ += step.transfers.size();
+  }
+}
+
+void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
+  const std::size_t of_replica = plans.plans.size() / job_.replicas();
+  for (std::size_t i = of_replica; i < plans.plans.size(); ++i) {
+    if (folded.course_of[i] == folded.course_of[i % of_replica]) continue;
+    const Flow& flow = plans.plans[i].front().flows.front();
+    const Flow& first = plans.plans[i % of_replica].front().flows.front();
+    throw cluster::Error(fmt::format(
+        "symmetric: the placement is not symmetric: the way of replica {} from '{}' to '{}' does "
+        "not fare as that of replica 0 from '{}' to '{}'; leave out symmetric, or place the "
+        "replicas alike",
+        i / of_replica, cluster::name_of(places_.host(flow.source)),
+        cluster::name_of(places_.host(flow.destination)),
+        cluster::name_of(places_.host(first.source)),
+        cluster::name_of(places_.host(first.destination))));
+  }
+}
+
+const Wiring::Courses& Wiring::courses(const Copies::Leg& leg) {
+  const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
+  if (is_new)
+    for (const auto& plan : plan_leg(leg))
+      if (!plan.empty()) place->second.push_back(make_course(plan, places_));
+  return place->second;
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "sim/execution/collectives/course.hpp"
+#include "sim/execution/collectives/fold.hpp"
+#include "sim/execution/copies.hpp"
+
+namespace pipewright::execution {
+
+// The flows that carry a job's traffic over the cluster. GPUs of a device run in lockstep, and
+// where their placement is symmetric one flow stands for those of all of them (fold.hpp); in a
+// symmetric run also for those of all replicas.
+class Wiring {
+ public:
+  using Courses = std::vector<std::shared_ptr<const Course>>;
+
+  // Throws Error if the run is to be symmetric and the placement is not.
+  Wiring(const Job& job, const Places& places, const Copies& copies);
+
+  // A boundary tensor on its way from a device to a neighbour; its lanes go at once.
+  const Courses& hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const {
+    return hops_.at({replica, source, destination});
+  }
+  // A collective over all its groups.
+  const Courses& courses(const Copies::Leg& leg);
+
+  std::uint64_t flows() const { return flows_; }  // that stand for
+  std::uint64_t stand_for() const { return stand_for_; }
+
+ private:
+  using Hop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  using LegKey = std::tuple<const Copies::Groups*, workload::Collective, std::uint64_t>;
+  struct Plans {
+    std::vector<std::vector<Phase>> plans;
+    std::vector<std::uint64_t> kinds;
+    std::vector<Courses*> owners;
+  };
+
+  std::vector<std::vector<Phase>> plan_leg(const Copies::Leg& leg) const;
+  void add_hops(Plans& plans);
+  void add_legs(Plans& plans, const std::vector<Copies::Leg>& legs);
+  void add_all_legs(Plans& plans, const Copies& copies);
+  void take(const Plans& plans, const Folded& folded);
+  void check_symmetry(const Plans& plans, const Folded& folded) const;
+
+  const Job& job_;
+  const Places& places_;
+  std::map<Hop, Courses> hops_;
+  std::map<LegKey, Courses> legs_;
+  std::uint64_t flows_ = 0;
+  std::uint64_t stand_for_ = 0;
+};
+
+}  // namespace pipewright::execution

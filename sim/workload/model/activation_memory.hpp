@@ -1,0 +1,27 @@
+#pragma once
+
+#include "sim/workload/model/pass_seconds.hpp"
+
+// What one microbatch leaves on one GPU, in bytes. For GPT-like layers these are the formulas of
+// Korthikanti et al. (arXiv 2205.05198, table 2), and of Qi et al. (arXiv 2401.10241, table 1) for
+// what is left between I and W; from there they go on to grouped heads, gated MLPs and experts.
+namespace pipewright::workload {
+
+struct ActivationBytes {
+  double held = 0;     // from F on
+  double for_w = 0;    // what W needs: inputs of the products, and gradients of their results
+  double working = 0;  // beside that while the backward pass is in this layer
+
+  bool operator==(const ActivationBytes&) const = default;
+};
+
+ActivationBytes layer_bytes(const Setting& setting, LayerKind kind);
+ActivationBytes embedding_bytes(const Setting& setting);  // its dropout's mask
+ActivationBytes head_bytes(const Setting& setting);       // the last norm; without the logits
+double logits_bytes(const Setting& setting);
+double logits_grad_bytes(const Setting& setting);  // which W needs
+
+// Attention scores' own buffer, which Megatron-LM keeps for the whole run.
+double score_buffer_bytes(const Setting& setting);
+
+}  // namespace pipewright::workload

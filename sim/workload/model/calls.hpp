@@ -1,0 +1,19 @@
+#pragma once
+
+#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/model/stage_parts.hpp"
+#include "sim/workload/traffic.hpp"
+
+namespace pipewright::workload {
+
+// The collectives inside the passes of a stage, as Megatron-LM places them: around each pair of
+// matrices of tensor parallelism an all-reduce forward and one backward (arXiv 1909.08053), or with
+// sequence parallelism an all-gather and a reduce-scatter (arXiv 2205.05198, figure 5) and in the
+// backward pass the input gathered once more; ring attention's exchange of keys and values (arXiv
+// 2310.01889); experts' dispatch and combination; the vocabulary's. `scatter_gather`: each rank of
+// tp receives its part of a boundary tensor, which is then gathered (arXiv 2104.04473,
+// section 4.1).
+StageTraffic stage_calls(const Setting& setting, const StageParts& stage, const config::Gpu& gpu,
+                         bool scatter_gather);
+
+}  // namespace pipewright::workload

@@ -1,0 +1,260 @@
+#include "sim/workload/model/model_costs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/model/calls.hpp"
+#include "sim/workload/model/layout_checks.hpp"
+#include "sim/workload/model/state.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using schedules::PassKind;
+using schedules::Routes;
+
+std::uint64_t whole(double bytes) {
+  return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
+}
+
+// The devices of a stage, one on each route.
+std::set<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage) {
+  std::set<std::uint32_t> devices;
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    devices.insert(routes.device(stage, route));
+  return devices;
+}
+
+// Seconds of the parts of a stage on one type of GPU.
+class PartSeconds {
+ public:
+  PartSeconds(const Setting& setting, const config::Gpu& gpu)
+      : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
+    std::array<PassSeconds, 2> kinds;
+    kinds[0] = layer_seconds(setting, LayerKind::dense, gpu);
+    if (setting.model.experts) kinds[1] = layer_seconds(setting, LayerKind::experts, gpu);
+    sums_.resize(setting.model.layers + 1);
+    for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
+      sums_[layer + 1] = sums_[layer];
+      sums_[layer + 1] += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+    }
+  }
+
+  PassSeconds of(const StageParts& stage) const {
+    const PassSeconds& before = sums_[stage.layers.first];
+    const PassSeconds& after = sums_[stage.layers.first + stage.layers.count];
+    PassSeconds seconds{after.forward - before.forward, after.input_grad - before.input_grad,
+                        after.weight_grad - before.weight_grad,
+                        after.recomputed - before.recomputed};
+    if (stage.embedding) seconds += embedding_;
+    if (stage.head) seconds += head_;
+    return seconds;
+  }
+
+ private:
+  std::vector<PassSeconds> sums_;  // of all layers before this one
+  PassSeconds embedding_;
+  PassSeconds head_;
+};
+
+std::vector<PartSeconds> part_seconds(const Setting& setting,
+                                      const std::vector<config::Gpu>& gpus) {
+  std::vector<PartSeconds> parts;
+  for (const config::Gpu& gpu : gpus) parts.emplace_back(setting, gpu);
+  return parts;
+}
+
+StageParts parts_of(const config::Model& model, const Routes& routes, std::uint32_t stage,
+                    LayerRange layers) {
+  const std::uint32_t last = routes.stages() - 1;
+  const auto apart = [&](std::uint32_t a, std::uint32_t b) {
+    return routes.device(a, 0) != routes.device(b, 0);
+  };
+  return {.layers = layers,
+          .embedding = stage == 0,
+          .head = stage == last,
+          .embedding_copy = stage == last && model.tied_embeddings && apart(0, last),
+          .receives = stage > 0 && apart(stage - 1, stage),
+          .sends = stage < last && apart(stage, stage + 1)};
+}
+
+void check_gpus(const ModelJob& job, const Routes& routes) {
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+    for (const std::uint32_t device : devices_of(routes, stage))
+      if (device >= job.gpus.size())
+        throw std::logic_error("model_costs: fewer GPUs than pipeline devices");
+}
+
+std::vector<LayerRange> partition(const ModelJob& job, const Routes& routes,
+                                  const std::vector<PartSeconds>& seconds) {
+  const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
+    const StageParts parts = parts_of(job.model, routes, stage, layers);
+    double slowest = 0;
+    for (const std::uint32_t device : devices_of(routes, stage))
+      slowest = std::max(slowest, seconds[device].of(parts).all());
+    return slowest;
+  };
+  return partition_layers(job.model, job.partition, static_cast<std::uint32_t>(job.gpus.size()),
+                          routes.stages(), stage_seconds);
+}
+
+// Times of the passes of a stage; where it lives on several devices, of the slowest.
+void set_times(const ModelJob& job, const Routes& routes, std::uint32_t slices, std::uint32_t stage,
+               const StageParts& parts, const std::vector<PartSeconds>& seconds,
+               schedules::PassTimes& times) {
+  std::array<double, schedules::pass_kinds> slowest{};
+  for (const std::uint32_t device : devices_of(routes, stage)) {
+    const PassSeconds pass = seconds[device].of(parts);
+    const double overhead = job.gpus[device].pass_overhead;
+    const auto set = [&](PassKind kind, double time) {
+      double& place = slowest[static_cast<std::size_t>(kind)];
+      place = std::max(place, overhead + time / slices);
+    };
+    set(PassKind::forward, pass.forward);
+    set(PassKind::recompute, pass.forward);
+    set(PassKind::input_grad, pass.recomputed + pass.input_grad);
+    set(PassKind::weight_grad, pass.weight_grad);
+    set(PassKind::backward, pass.recomputed + pass.input_grad + pass.weight_grad);
+  }
+  for (std::size_t kind = 0; kind < slowest.size(); ++kind)
+    times.of_stage[kind].push_back(slowest[kind]);
+}
+
+Activations activations_of(const Setting& setting, const StageParts& stage, std::uint32_t slices) {
+  ActivationBytes sum;
+  const auto add = [&](const ActivationBytes& bytes) {
+    sum.held += bytes.held;
+    sum.for_w += bytes.for_w;
+    sum.working = std::max(sum.working, bytes.working);
+  };
+  for (std::uint32_t index = 0; index < stage.layers.count; ++index)
+    add(layer_bytes(setting, kind_of_layer(setting.model, stage.layers.first + index)));
+  if (stage.embedding) add(embedding_bytes(setting));
+  if (stage.head) add(head_bytes(setting));
+  if (!setting.training.deallocate_outputs && !stage.head)
+    sum.held += 2 * setting.sizes.spread_tokens * setting.model.hidden;
+  Activations result;
+  result.held = whole(sum.held / slices);
+  result.released_by_input_grad = whole((sum.held - sum.for_w) / slices);
+  result.made_by_input_grad = whole((sum.for_w - sum.held) / slices);
+  result.working = whole(sum.working / slices);
+  if (stage.head) {
+    result.logits = whole(logits_bytes(setting) / slices);
+    result.made_by_input_grad += whole(logits_grad_bytes(setting) / slices);
+  }
+  return result;
+}
+
+void divide(StageTraffic& traffic, std::uint32_t slices) {
+  for (std::vector<Call>& calls : traffic.inside)
+    for (Call& call : calls) {
+      call.bytes = (call.bytes + slices - 1) / slices;
+      call.hides_under /= slices;
+    }
+}
+
+// What the parameters take: on each device, of each stage.
+void set_state(const ModelJob& job, const Setting& setting, const Routes& routes,
+               const std::vector<Parameters>& parameters, StageCosts& costs) {
+  const auto devices = static_cast<std::uint32_t>(job.gpus.size());
+  const ZeroGroups zero = zero_groups(job.parallel);
+  std::vector<Parameters> of_device(devices);
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    for (const std::uint32_t device : devices_of(routes, stage))
+      of_device[device] += parameters[stage];
+    costs.gathered.push_back(zero.level < 3 ? 0
+                                            : whole(static_cast<double>(parameters[stage].all()) *
+                                                    job.training.bytes.weights));
+  }
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    DeviceState state = state_of(of_device[device], job.training.bytes, zero);
+    state.buffers = buffer_bytes(setting, devices);
+    state.allowance = job.training.reserved;
+    costs.state.push_back(state);
+    costs.optimizer_seconds.push_back(optimizer_seconds(
+        job.training, updated_parameters(of_device[device], zero), job.gpus[device]));
+    costs.peak_flops += job.gpus[device].flops / devices;
+  }
+}
+
+void set_flops(const ModelJob& job, const Sizes& sizes, StageCosts& costs) {
+  const double forward = forward_flops(job.model, sizes.samples, sizes.sequence);
+  costs.model_flops_per_microbatch = 3 * forward;
+  costs.hardware_flops_per_microbatch = 3 * forward;
+  if (job.training.recompute == config::Recompute::full)
+    costs.hardware_flops_per_microbatch +=
+        forward - head_flops(job.model, sizes.samples, sizes.sequence);
+  if (job.training.recompute == config::Recompute::selective && !job.training.flash_attention)
+    costs.hardware_flops_per_microbatch += score_flops(job.model, sizes.samples, sizes.sequence);
+}
+
+}  // namespace
+
+std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& routes) {
+  check_layout(job.model, job.training, job.parallel);
+  check_gpus(job, routes);
+  const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
+  return partition(job, routes, part_seconds(setting, job.gpus));
+}
+
+StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
+  check_layout(job.model, job.training, job.parallel);
+  check_gpus(job, routes);
+  const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
+  const std::vector<PartSeconds> seconds = part_seconds(setting, job.gpus);
+  const std::vector<LayerRange> layers = partition(job, routes, seconds);
+
+  StageCosts costs;
+  std::vector<Parameters> parameters;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
+    set_times(job, routes, slices, stage, parts, seconds, costs.times);
+    costs.activations.push_back(activations_of(setting, parts, slices));
+    parameters.push_back(stage_parameters(setting, parts));
+    StageTraffic traffic =
+        stage_calls(setting, parts, job.gpus[routes.device(stage, 0)], job.scatter_gather);
+    divide(traffic, slices);
+    traffic.parameters = parameters.back().dense;
+    traffic.expert_parameters = parameters.back().experts;
+    const bool shared =
+        job.model.tied_embeddings && routes.device(0, 0) != routes.device(routes.stages() - 1, 0);
+    if (shared && (parts.embedding || parts.head))
+      traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);
+    costs.traffic.push_back(std::move(traffic));
+  }
+  set_state(job, setting, routes, parameters, costs);
+  set_flops(job, setting.sizes, costs);
+  const bool cut = job.scatter_gather || setting.sizes.sequence_parallel;
+  costs.boundary_bytes =
+      whole(2 * setting.sizes.tokens * job.model.hidden / (cut ? setting.sizes.tp : 1) / slices);
+  return costs;
+}
+
+StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule) {
+  StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
+  if (job.training.fragmentation <= 0) return costs;
+  // Microbatches of a whole device, and what one leaves there at the most.
+  const std::vector<double> peaks = schedules::peak_in_flight(schedule);
+  std::vector<double> held(schedule.devices);
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    for (const std::uint32_t device : devices_of(schedule.routes, stage))
+      held[device] += static_cast<double>(costs.activations[stage].held) * schedule.slices /
+                      schedule.routes.count();
+  for (std::uint32_t device = 0; device < schedule.devices; ++device)
+    costs.state[device].allowance +=
+        whole(job.training.fragmentation * peaks[device] * held[device]);
+  return costs;
+}
+
+StageCosts model_costs(const config::Model& model, const config::Training& training,
+                       const config::Parallel& parallel, const config::Partition& partition,
+                       const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
+                       bool scatter_gather) {
+  return model_costs({model, training, parallel, partition, gpus, scatter_gather}, schedule);
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedules/routes.hpp"
+#include "schedules/schedule.hpp"
+#include "sim/config/gpu.hpp"
+#include "sim/config/model.hpp"
+#include "sim/config/parallel.hpp"
+#include "sim/config/training.hpp"
+#include "sim/workload/model/partition.hpp"
+#include "sim/workload/stage_costs.hpp"
+
+// From a model's shape, a layout and GPUs to what the passes of a schedule cost.
+namespace pipewright::workload {
+
+struct ModelJob {
+  const config::Model& model;
+  const config::Training& training;
+  const config::Parallel& parallel;
+  const config::Partition& partition;
+  const std::vector<config::Gpu>& gpus;  // one per pipeline device
+  bool scatter_gather = true;            // of boundary tensors over tp, config::Communication
+};
+
+// Everything of StageCosts, for any placement of stages on the devices. Throws config::Error where
+// the layout or the partition does not fit the model.
+StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
+                       std::uint32_t slices = 1);
+// The same with the allowance for fragmentation, which depends on the order of the passes.
+StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule);
+StageCosts model_costs(const config::Model& model, const config::Training& training,
+                       const config::Parallel& parallel, const config::Partition& partition,
+                       const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
+                       bool scatter_gather = true);
+
+// The layers of each virtual stage.
+std::vector<LayerRange> model_partition(const ModelJob& job, const schedules::Routes& routes);
+
+}  // namespace pipewright::workload

@@ -1,0 +1,223 @@
+#include "sim/workload/model/shape.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using config::Model;
+
+Attention attention_of(const Model& model, const Sizes& sizes) {
+  Attention attention{.samples = sizes.samples,
+                      .queries = sizes.queries,
+                      .keys = sizes.sequence,
+                      .heads = model.heads / sizes.tp,
+                      .kv_heads = model.kv_heads / sizes.tp,
+                      .key_dim = model.head_dim,
+                      .value_dim = model.head_dim};
+  if (model.latent) {
+    attention.kv_heads = attention.heads;
+    attention.key_dim = model.latent->nope_head_dim + model.latent->rope_head_dim;
+    attention.value_dim = model.latent->value_head_dim;
+  }
+  return attention;
+}
+
+// Each rank of tp has its heads of the matrices; compressing is done by all of them, on the tokens
+// that they have anyway.
+void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Latent& latent = *model.latent;
+  const Attention& a = layer.attention;
+  const std::uint64_t hidden = model.hidden;
+  auto& linears = layer.attention_linears;
+  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  if (latent.query_rank > 0) linears.push_back({sizes.spread_tokens, hidden, latent.query_rank});
+  linears.push_back({.tokens = sizes.tokens,
+                     .inputs = latent.query_rank > 0 ? latent.query_rank : hidden,
+                     .outputs = queries,
+                     .gathers_input = true});
+  linears.push_back({sizes.spread_tokens, hidden, latent.kv_rank + latent.rope_head_dim});
+  linears.push_back(
+      {.tokens = sizes.tokens,
+       .inputs = latent.kv_rank,
+       .outputs = std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim),
+       .gathers_input = true});
+  // What comes out of the compressing products, and once more out of the norms that follow.
+  layer.compressed =
+      sizes.spread_tokens * (2.0 * latent.query_rank + 2.0 * latent.kv_rank + latent.rope_head_dim);
+}
+
+void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
+  layer.attention = attention_of(model, sizes);
+  const Attention& a = layer.attention;
+  if (model.latent)
+    add_latent(model, sizes, layer);
+  else
+    layer.attention_linears.push_back(
+        {.tokens = sizes.tokens,
+         .inputs = model.hidden,
+         .outputs = std::uint64_t{a.heads + 2 * a.kv_heads} * model.head_dim,
+         .gathers_input = true});
+  layer.attention_linears.push_back({.tokens = sizes.tokens,
+                                     .inputs = std::uint64_t{a.heads} * a.value_dim,
+                                     .outputs = model.hidden,
+                                     .scatters_output = true});
+}
+
+// `count` MLPs side by side, with `tokens` tokens each.
+void add_mlp(const Model& model, std::uint64_t ffn, double tokens, std::uint32_t count,
+             std::vector<Linear>& linears, Layer& layer) {
+  linears.push_back({.tokens = tokens,
+                     .inputs = model.hidden,
+                     .outputs = (model.gated ? 2 : 1) * ffn,
+                     .count = count,
+                     .gathers_input = true});
+  linears.push_back({.tokens = tokens,
+                     .inputs = ffn,
+                     .outputs = model.hidden,
+                     .count = count,
+                     .scatters_output = true});
+  const double made = tokens * static_cast<double>(ffn) * count;
+  layer.activated += made;
+  if (model.gated) layer.gates += made;
+}
+
+void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Experts& experts = *model.experts;
+  layer.router.push_back({sizes.spread_tokens, model.hidden, experts.count});
+  const double visits = experts.top_k * experts.capacity_factor;
+  layer.routing = {.sent = sizes.spread_tokens * visits, .received = sizes.tokens * visits};
+  const std::uint32_t here = experts.count / sizes.ep;
+  add_mlp(model, experts.ffn / sizes.tp, layer.routing.received / here, here, layer.expert_linears,
+          layer);
+  if (experts.shared > 0)
+    add_mlp(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp, sizes.tokens, 1,
+            layer.mlp_linears, layer);
+}
+
+// Of a matrix and its bias.
+std::uint64_t weights(const Model& model, std::uint64_t inputs, std::uint64_t outputs) {
+  return inputs * outputs + (model.biases ? outputs : 0);
+}
+
+std::uint64_t norm_parameters(const Model& model, std::uint64_t size) {
+  return model.norm == Model::Norm::layernorm ? 2 * size : size;
+}
+
+std::uint64_t mlp_parameters(const Model& model, std::uint64_t ffn) {
+  return weights(model, model.hidden, (model.gated ? 2 : 1) * ffn) +
+         weights(model, ffn, model.hidden);
+}
+
+std::uint64_t attention_parameters(const Model& model, const Sizes& sizes) {
+  const Attention a = attention_of(model, sizes);
+  const std::uint64_t out = weights(model, std::uint64_t{a.heads} * a.value_dim, model.hidden);
+  if (!model.latent)
+    return out +
+           weights(model, model.hidden, std::uint64_t{a.heads + 2 * a.kv_heads} * model.head_dim);
+  const Model::Latent& latent = *model.latent;
+  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  const std::uint64_t from_query = latent.query_rank == 0
+                                       ? weights(model, model.hidden, queries)
+                                       : weights(model, model.hidden, latent.query_rank) +
+                                             norm_parameters(model, latent.query_rank) +
+                                             weights(model, latent.query_rank, queries);
+  return out + from_query + weights(model, model.hidden, latent.kv_rank + latent.rope_head_dim) +
+         norm_parameters(model, latent.kv_rank) +
+         weights(model, latent.kv_rank,
+                 std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
+}
+
+// A model that nothing is cut of.
+Sizes whole(const Model& model, double samples, double sequence) {
+  return {.samples = samples,
+          .sequence = sequence,
+          .queries = sequence,
+          .tokens = samples * sequence,
+          .spread_tokens = samples * sequence,
+          .vocabulary = model.vocabulary};
+}
+
+}  // namespace
+
+LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
+  if (!model.experts || layer < model.experts->first_dense) return LayerKind::dense;
+  const std::uint32_t place = layer - model.experts->first_dense;
+  return (place + 1) % model.experts->every == 0 ? LayerKind::experts : LayerKind::dense;
+}
+
+Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
+  Layer layer;
+  add_attention(model, sizes, layer);
+  if (kind == LayerKind::experts)
+    add_experts(model, sizes, layer);
+  else
+    add_mlp(model, model.ffn / sizes.tp, sizes.tokens, 1, layer.mlp_linears, layer);
+  return layer;
+}
+
+std::vector<Linear> linears_of(const Layer& layer) {
+  std::vector<Linear> all = layer.attention_linears;
+  for (const auto* linears : {&layer.router, &layer.mlp_linears, &layer.expert_linears})
+    all.insert(all.end(), linears->begin(), linears->end());
+  return all;
+}
+
+Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
+  Parameters parameters;
+  parameters.dense = 2 * norm_parameters(model, model.hidden) + attention_parameters(model, sizes);
+  if (kind == LayerKind::dense) {
+    parameters.dense += mlp_parameters(model, model.ffn / sizes.tp);
+    return parameters;
+  }
+  const Model::Experts& experts = *model.experts;
+  parameters.dense += std::uint64_t{model.hidden} * experts.count;
+  if (experts.shared > 0)
+    parameters.dense +=
+        mlp_parameters(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
+  parameters.experts = mlp_parameters(model, experts.ffn / sizes.tp) * (experts.count / sizes.ep);
+  return parameters;
+}
+
+std::uint64_t embedding_parameters(const Model& model, const Sizes& sizes) {
+  return sizes.vocabulary / sizes.tp * model.hidden;
+}
+
+std::uint64_t position_parameters(const Model& model, const Sizes& sizes) {
+  return model.learned_positions ? static_cast<std::uint64_t>(sizes.sequence) * model.hidden : 0;
+}
+
+std::uint64_t head_parameters(const Model& model, const Sizes& sizes) {
+  return norm_parameters(model, model.hidden) +
+         (model.tied_embeddings ? 0 : embedding_parameters(model, sizes));
+}
+
+std::uint64_t parameter_count(const Model& model) {
+  const Sizes sizes = whole(model, 1, model.sequence);
+  std::uint64_t count = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
+                        head_parameters(model, sizes);
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    count += layer_parameters(model, kind_of_layer(model, layer), sizes).all();
+  return count;
+}
+
+double head_flops(const Model& model, double samples, double sequence) {
+  return 2 * samples * sequence * model.hidden * model.vocabulary;
+}
+
+double score_flops(const Model& model, double samples, double sequence) {
+  return model.layers * attention_of(model, whole(model, samples, sequence)).flops();
+}
+
+double forward_flops(const Model& model, double samples, double sequence) {
+  Model plain = model;
+  if (plain.experts) plain.experts->capacity_factor = 1;
+  const Sizes sizes = whole(plain, samples, sequence);
+  double flops = head_flops(plain, samples, sequence);
+  for (std::uint32_t index = 0; index < plain.layers; ++index) {
+    const Layer layer = layer_on_gpu(plain, kind_of_layer(plain, index), sizes);
+    flops += layer.attention.flops();
+    for (const Linear& linear : linears_of(layer)) flops += linear.flops();
+  }
+  return flops;
+}
+
+}  // namespace pipewright::workload

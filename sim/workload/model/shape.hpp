@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/workload/model/sizes.hpp"
+
+// The parts of a transformer's layers on one GPU: matrices, attention, parameters.
+namespace pipewright::workload {
+
+enum class LayerKind : std::uint8_t { dense, experts };
+LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
+
+// A matrix that all of the tokens go through: tokens x inputs times inputs x outputs.
+struct Linear {
+  double tokens = 0;
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  std::uint32_t count = 1;  // so many such at once, on as many tokens each: experts
+  // Sequence parallelism keeps what goes in (or what comes out) cut over tp, so that it is
+  // gathered (or reduced and scattered) around the product.
+  bool gathers_input = false;
+  bool scatters_output = false;
+
+  double flops() const {
+    return 2 * tokens * static_cast<double>(inputs) * static_cast<double>(outputs) * count;
+  }
+};
+
+// Attention of `heads` heads: softmax(Q K') V.
+struct Attention {
+  double samples = 0;
+  double queries = 0;
+  double keys = 0;
+  std::uint32_t heads = 0;     // on this GPU
+  std::uint32_t kv_heads = 0;  // likewise
+  std::uint32_t key_dim = 0;
+  std::uint32_t value_dim = 0;
+
+  double scores() const { return samples * heads * queries * keys; }
+  double flops() const { return 2 * scores() * (key_dim + value_dim); }  // of the whole square
+  double tokens() const { return samples * queries; }
+  // Elements of Q, K, V and of the result.
+  double query_size() const { return tokens() * heads * key_dim; }
+  double key_size() const { return tokens() * kv_heads * key_dim; }
+  double value_size() const { return tokens() * kv_heads * value_dim; }
+  double result_size() const { return tokens() * heads * value_dim; }
+};
+
+// Tokens' ways through experts.
+struct Routing {
+  double sent = 0;      // tokens that one GPU hands out, each as often as it has experts
+  double received = 0;  // tokens that the busiest GPU's experts work on, likewise
+};
+
+struct Layer {
+  Attention attention;
+  std::vector<Linear> attention_linears;
+  std::vector<Linear> mlp_linears;     // dense or shared
+  std::vector<Linear> expert_linears;  // and of experts, without the router
+  std::vector<Linear> router;          // none or one
+  Routing routing;
+  double activated = 0;   // elements that the MLPs' activation function makes
+  double gates = 0;       // and, of a gated one, the other half of what it takes
+  double compressed = 0;  // elements of latent attention's compressed vectors
+};
+
+Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);
+
+// All products of a layer.
+std::vector<Linear> linears_of(const Layer& layer);
+
+// Parameters of one GPU.
+struct Parameters {
+  std::uint64_t dense = 0;
+  std::uint64_t experts = 0;
+
+  std::uint64_t all() const { return dense + experts; }
+  Parameters& operator+=(const Parameters& other) {
+    dense += other.dense;
+    experts += other.experts;
+    return *this;
+  }
+  bool operator==(const Parameters&) const = default;
+};
+
+// `sizes` gives tp, ep and the padded vocabulary.
+Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
+std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
+std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);
+// The last norm and, unless it is the embedding's own, the output matrix.
+std::uint64_t head_parameters(const config::Model& model, const Sizes& sizes);
+
+// All parameters of a model, as papers count them: nothing padded, nothing twice.
+std::uint64_t parameter_count(const config::Model& model);
+
+// FLOP of one forward pass of `samples` samples through the whole model, as Megatron-LM counts it
+// (arXiv 2104.04473, section 5.1): matrix products alone, attention over the whole square of
+// scores, each token through top_k experts. A third of F, I and W together.
+double forward_flops(const config::Model& model, double samples, double sequence);
+// Of its parts: all layers' attention scores, which selective recomputation makes again, and the
+// output matrix, which full recomputation does not.
+double score_flops(const config::Model& model, double samples, double sequence);
+double head_flops(const config::Model& model, double samples, double sequence);
+
+}  // namespace pipewright::workload

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/model/stage_parts.hpp"
+#include "sim/workload/stage_costs.hpp"
+
+namespace pipewright::workload {
+
+Parameters stage_parameters(const Setting& setting, const StageParts& stage);
+
+// Ranks over which ZeRO (arXiv 1910.02054) spreads what it spreads: dp * cp of the dense
+// parameters, and as many fewer of the experts' as there are ranks with other experts.
+struct ZeroGroups {
+  std::uint32_t level = 0;
+  double dense = 1;
+  double experts = 1;
+};
+ZeroGroups zero_groups(const config::Parallel& parallel);
+
+// What a GPU keeps of that many parameters: optimizer state, gradients and weights cut from level
+// 1, 2 and 3 on.
+DeviceState state_of(const Parameters& parameters, const config::ParameterBytes& bytes,
+                     const ZeroGroups& zero);
+
+// The parameters whose optimizer state one GPU has.
+double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
+
+// Gradients of a boundary tensor on their way in and out, the gathered input of sequence
+// parallelism, scores where they are materialised.
+std::uint64_t buffer_bytes(const Setting& setting, std::uint32_t devices);
+
+}  // namespace pipewright::workload

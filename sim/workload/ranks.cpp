@@ -1,0 +1,154 @@
+#include "sim/workload/ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::workload {
+namespace {
+
+using config::Axis;
+
+constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
+
+// Of the experts' grid, whose `dp` is edp.
+constexpr bool is_of_experts(Group kind) { return kind == Group::ep || kind == Group::edp; }
+
+// The axes along which the ranks of a group differ.
+constexpr std::uint32_t axes_of(Group kind) {
+  switch (kind) {
+    case Group::tp:
+      return bit(Axis::tp);
+    case Group::cp:
+      return bit(Axis::cp);
+    case Group::ep:
+      return bit(Axis::ep);
+    case Group::dp:
+      return bit(Axis::dp) | bit(Axis::cp);
+    case Group::edp:
+      return bit(Axis::dp);
+    case Group::embedding:
+      return bit(Axis::pp);
+    case Group::world:
+      break;
+  }
+  return (1U << config::axes) - 1;
+}
+
+std::uint32_t count_ranks(const config::Parallel& parallel) {
+  constexpr std::uint64_t most = 1U << 24U;
+  std::uint64_t size = 1;
+  for (const auto* factor : {&parallel.tp, &parallel.cp, &parallel.dp, &parallel.pp}) {
+    size *= factor->value;
+    if (size > most)
+      throw config::Error(config::locate(
+          factor->origin,
+          fmt::format("tp x cp x dp x pp is {} x {} x {} x {} GPUs; allowed: {} at the most",
+                      parallel.tp.value, parallel.cp.value, parallel.dp.value, parallel.pp.value,
+                      most)));
+  }
+  return static_cast<std::uint32_t>(size);
+}
+
+// Experts are spread over ranks that hold the same part of the dense model.
+std::uint32_t expert_replicas(const config::Parallel& parallel) {
+  const std::uint32_t ranks = parallel.dp.value * parallel.cp.value;
+  const std::uint32_t ep = parallel.ep.value;
+  if (ranks % ep == 0) return ranks / ep;
+  std::uint32_t below = std::min(ep, ranks);
+  while (ranks % below != 0) --below;
+  std::uint32_t above = ep;
+  while (above < ranks && ranks % above != 0) ++above;
+  throw config::Error(config::locate(
+      parallel.ep.origin,
+      fmt::format("ep is {}, which does not divide the {} ranks of dp x cp ({} x {}); allowed: {}",
+                  ep, ranks, parallel.dp.value, parallel.cp.value,
+                  above > ep && ranks % above == 0 ? fmt::format("{} or {}", below, above)
+                                                   : std::to_string(below))));
+}
+
+}  // namespace
+
+Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& sizes)
+    : order_(order), sizes_(sizes) {
+  std::uint32_t stride = 1;
+  for (const Axis axis : order_) {
+    strides_[index(axis)] = stride;
+    stride *= size(axis);
+  }
+}
+
+std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside) const {
+  std::vector<std::uint32_t> result{0};
+  for (const Axis axis : order_) {
+    if (((along & bit(axis)) != 0) != inside) continue;
+    const std::size_t faster = result.size();
+    for (std::uint32_t i = 1; i < size(axis); ++i)
+      for (std::size_t k = 0; k < faster; ++k) result.push_back(result[k] + i * stride(axis));
+  }
+  return result;
+}
+
+Ranks::Ranks(const config::Parallel& parallel)
+    : size_(count_ranks(parallel)),
+      dense_(parallel.order,
+             {parallel.tp.value, parallel.cp.value, 1, parallel.dp.value, parallel.pp.value}),
+      expert_(parallel.order, {parallel.tp.value, 1, parallel.ep.value, expert_replicas(parallel),
+                               parallel.pp.value}) {
+  if (parallel.pp.value > 1 && dense_.stride(Axis::pp) != expert_.stride(Axis::pp))
+    throw config::Error(config::locate(
+        parallel.ep.origin,
+        fmt::format("ep is {} and cp is {}, and in this order of ranks the experts of a stage "
+                    "would be on ranks of another; allowed: pp last in parallel.order",
+                    parallel.ep.value, parallel.cp.value)));
+}
+
+std::uint32_t Ranks::lanes() const { return dense_.size(Axis::tp) * dense_.size(Axis::cp); }
+
+Coordinates Ranks::of(std::uint32_t rank) const {
+  return {.tp = dense_.at(rank, Axis::tp),
+          .cp = dense_.at(rank, Axis::cp),
+          .dp = dense_.at(rank, Axis::dp),
+          .pp = dense_.at(rank, Axis::pp),
+          .ep = expert_.at(rank, Axis::ep),
+          .edp = expert_.at(rank, Axis::dp)};
+}
+
+std::uint32_t Ranks::rank(const Coordinates& place) const {
+  return place.tp * dense_.stride(Axis::tp) + place.cp * dense_.stride(Axis::cp) +
+         place.dp * dense_.stride(Axis::dp) + place.pp * dense_.stride(Axis::pp);
+}
+
+std::uint32_t Ranks::rank_of(std::uint32_t device, std::uint32_t replica,
+                             std::uint32_t lane) const {
+  const std::uint32_t tp = dense_.size(Axis::tp);
+  return rank({.tp = lane % tp, .cp = lane / tp, .dp = replica, .pp = device});
+}
+
+std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
+  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
+  std::vector<std::uint32_t> members = grid.offsets(axes_of(kind), true);
+  // The devices of a pipeline are as many groups; the outer two share the embedding.
+  if (kind == Group::embedding && members.size() > 2) members = {members.front(), members.back()};
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (const std::uint32_t first : grid.offsets(axes_of(kind), false)) {
+    groups.emplace_back(members);
+    for (std::uint32_t& rank : groups.back()) rank += first;
+  }
+  return groups;
+}
+
+std::uint32_t Ranks::group_size(Group kind) const {
+  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
+  std::uint32_t size = 1;
+  for (int i = 0; i < config::axes; ++i)
+    if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & bit(axis)) != 0)
+      size *= grid.size(axis);
+  return kind == Group::embedding ? std::min(size, 2U) : size;
+}
+
+}  // namespace pipewright::workload

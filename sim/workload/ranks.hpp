@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/config/parallel.hpp"
+#include "sim/workload/traffic.hpp"
+
+namespace pipewright::workload {
+
+// Where a rank stands in the dense model's layout; `ep` and `edp`: in the experts'.
+struct Coordinates {
+  std::uint32_t tp = 0;
+  std::uint32_t cp = 0;
+  std::uint32_t dp = 0;
+  std::uint32_t pp = 0;
+  std::uint32_t ep = 0;
+  std::uint32_t edp = 0;
+};
+
+// The ranks of a job and their groups, in the order of Megatron-core (parallel_state.py,
+// RankGenerator): two grids over the same ranks, one of tp, cp, dp and pp, and one for experts,
+// where ep and what is left of dp * cp take the places of cp and dp.
+class Ranks {
+ public:
+  // Throws config::Error if ep does not divide dp * cp, or if the two grids disagree on which
+  // device of the pipeline a rank belongs to.
+  explicit Ranks(const config::Parallel& parallel);
+
+  std::uint32_t size() const { return size_; }
+  std::uint32_t replicas() const { return dense_.size(config::Axis::dp); }
+  std::uint32_t devices() const { return dense_.size(config::Axis::pp); }
+  std::uint32_t lanes() const;  // GPUs of one device of one replica
+
+  Coordinates of(std::uint32_t rank) const;
+  std::uint32_t rank(const Coordinates& place) const;  // by tp, cp, dp and pp
+  std::uint32_t rank_of(std::uint32_t device, std::uint32_t replica, std::uint32_t lane) const;
+
+  // Together they hold every rank once; those of `embedding` hold the first and the last device's
+  // ranks only. A group's ranks ascend along the order of the axes.
+  std::vector<std::vector<std::uint32_t>> groups(Group kind) const;
+  std::uint32_t group_size(Group kind) const;
+
+ private:
+  using Sizes = std::array<std::uint32_t, config::axes>;
+  // rank = sum over the axes of stride * index; strides grow along the order of the axes.
+  class Grid {
+   public:
+    Grid(const std::array<config::Axis, config::axes>& order, const Sizes& sizes);
+    std::uint32_t size(config::Axis axis) const { return sizes_[index(axis)]; }
+    std::uint32_t stride(config::Axis axis) const { return strides_[index(axis)]; }
+    std::uint32_t at(std::uint32_t rank, config::Axis axis) const {
+      return rank / stride(axis) % size(axis);
+    }
+    // What rank 0 plus each of these makes: the offsets of all ranks that differ along the axes
+    // that are `along`, or not.
+    std::vector<std::uint32_t> offsets(std::uint32_t along, bool inside) const;
+
+   private:
+    static std::size_t index(config::Axis axis) { return static_cast<std::size_t>(axis); }
+    std::array<config::Axis, config::axes> order_;
+    Sizes sizes_;
+    Sizes strides_{};
+  };
+
+  std::uint32_t size_;
+  Grid dense_;
+  Grid expert_;
+};
+
+}  // namespace pipewright::workload

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "schedules/pass.hpp"
+
+// What the ranks of a hybrid-parallel job say to each other.
+namespace pipewright::workload {
+
+// Who takes part. A rank is in one group of each kind.
+enum class Group : std::uint8_t {
+  tp,
+  cp,
+  ep,
+  dp,         // ranks with the same part of the dense model: dp * cp
+  edp,        // ranks with the same experts: dp * cp / ep
+  embedding,  // the first and the last stage, where both hold the same embedding
+  world,
+};
+inline constexpr int group_kinds = 7;
+
+enum class Collective : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all,
+  ring_exchange,  // every rank sees every other's part, one after the other (ring attention)
+};
+inline constexpr int collective_kinds = 5;
+
+// `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
+// ring_exchange: of all ranks' parts together; all_to_all: of what one rank has, of which each
+// rank, itself included, gets an equal part.
+struct Call {
+  Group group = Group::tp;
+  Collective collective = Collective::all_reduce;
+  std::uint64_t bytes = 0;
+  std::uint32_t times = 1;  // in one pass
+  double hides_under = 0;   // seconds of the pass's compute, all calls, beside which they can run
+
+  bool operator==(const Call&) const = default;
+};
+
+// Of one virtual stage, on one GPU.
+struct StageTraffic {
+  std::array<std::vector<Call>, schedules::pass_kinds> inside;  // a pass waits for them
+  std::uint64_t parameters = 0;            // dense ones, whose gradients go over Group::dp
+  std::uint64_t expert_parameters = 0;     // and over Group::edp
+  std::uint64_t embedding_parameters = 0;  // of the dense ones: tied, so over Group::embedding too
+};
+
+}  // namespace pipewright::workload

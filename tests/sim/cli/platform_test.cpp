@@ -1,0 +1,95 @@
+#include <catch2/catch.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
+  const tests::Workplace place;
+  const tests::Ran made = place.run(
+      "platform make --node dgx-a100 --nodes 4 --fabric rail --leaf-nodes 2 "
+      "--oversubscription 2 -o mine.xml");
+  CHECK(made.status == 0);
+  CHECK(made.out == "wrote   mine.xml\n");
+  CHECK_THAT(place.read("mine.xml"),
+             Catch::Contains("value=\"pipewright platform make --node dgx-a100 --nodes 4 --fabric "
+                             "rail --leaf-nodes 2 --oversubscription 2\""));
+  const tests::Ran checked = place.run("platform check mine.xml");
+  CHECK(checked.status == 0);
+  CHECK(checked.out == "mine.xml: nothing wrong with 32 GPUs and 160 links\n");
+  const tests::Ran shown = place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
+  CHECK(shown.status == 0);
+  CHECK(shown.out ==
+        "mine.xml: 4 nodes, 32 GPUs\n"
+        "  32 x a100-80gb, 312 TFLOP/s, 80.0 GiB\n"
+        "\n"
+        "                   bandwidth  latency\n"
+        "link class  links       GB/s       us\n"
+        "leaf-spine     16         24      0.2\n"
+        "nic            32         24      6.8\n"
+        "nvlink         32        230      1.7\n"
+        "\n"
+        "bisection 192 GB/s, 12 a GPU of its first half\n"
+        "\n"
+        "node-0-gpu-0 to node-3-gpu-1: 24 GB/s, 14 us\n"
+        "\n"
+        "                                  bandwidth  latency\n"
+        "link                  class            GB/s       us\n"
+        "leaf-0-0_link_0_UP    nic                24      6.8\n"
+        "leaf-0-0-up_UP        leaf-spine         24      0.2\n"
+        "leaf-1-1-up_DOWN      leaf-spine         24      0.2\n"
+        "leaf-1-1_link_3_DOWN  nic                24      6.8\n");
+}
+
+TEST_CASE("files of the library are what their commands make", "[cli][platform]") {
+  const tests::Workplace place;
+  std::size_t made = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
+    CAPTURE(entry.path());
+    const std::string text = place.shell("cat '" + entry.path().string() + "'").out;
+    const std::string mark = "<prop id=\"made-by\" value=\"pipewright ";
+    const std::size_t at = text.find(mark);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + mark.size();
+    CHECK(place.run(text.substr(begin, text.find('"', begin) - begin)).out == text);
+    CHECK(place.run("platform check '" + entry.path().string() + "'").status == 0);
+    ++made;
+  }
+  CHECK(made == 9);
+}
+
+TEST_CASE("faults of a platform are told by line, with status 1", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("p.xml",
+              "<?xml version='1.0'?>\n"
+              "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
+              "<host id='a' speed='1Gf'/></zone></platform>\n");
+  const tests::Ran ran = place.run("platform check p.xml");
+  CHECK(ran.status == 1);
+  CHECK_THAT(ran.out, Catch::StartsWith("p.xml:4: GPU 'a' has no property gpu"));
+}
+
+TEST_CASE("platform teaches by example, and says what a wrong word could be", "[cli][platform]") {
+  const tests::Workplace place;
+  CHECK_THAT(place.run("platform --help").out, Catch::Contains("platform make --node dgx-h100"));
+  const tests::Ran help = place.run("platform make --help");
+  CHECK_THAT(help.out, Catch::Contains("gb200-nvl72") && Catch::Contains("dragonfly"));
+  const auto complaint = [&](const std::string& words) {
+    const tests::Ran ran = place.run("platform " + words);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    return ran.err;
+  };
+  CHECK(complaint("draw") == "pipewright: platform: 'make', 'show' or 'check', not 'draw'\n");
+  CHECK_THAT(complaint("make"), Catch::Contains("which --node?"));
+  CHECK_THAT(complaint("make --node dgx-b100"), Catch::Contains("dgx-h100"));
+  CHECK_THAT(complaint("make --node dgx-h100 --nodes 0"), Catch::Contains("from 1 to"));
+  CHECK_THAT(complaint("make --node dgx-h100 --nodes 2 3"), Catch::Contains("one each"));
+  CHECK_THAT(complaint("make --node dgx-h100 -o x.yaml"), Catch::Contains("ends in .xml"));
+  CHECK_THAT(complaint("show"), Catch::Contains("dgx-a100"));
+  CHECK_THAT(complaint("show dgx-a1000"), Catch::Contains("dgx-a100"));
+  CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0"), Catch::Contains("takes two GPUs"));
+  CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0 x"), Catch::Contains("has no GPU 'x'"));
+}

@@ -1,0 +1,71 @@
+#include "sim/config/communication.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+Communication communication(std::string_view text) {
+  const Value value = read_yaml_text(text, "t");
+  return read_communication({value, "communication"});
+}
+
+TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
+  const Communication c = communication("{}");
+  CHECK(c.overlap_grad_reduce);
+  CHECK(c.overlap_param_gather);
+  CHECK_FALSE(c.tp_comm_overlap);
+  CHECK(c.scatter_gather);
+  CHECK(c.bucket == 160'000'000);
+  CHECK(c.gradient_bytes == 4);
+  CHECK(c.all_reduce == Algorithm::automatic);
+  CHECK(c.overlap_slowdown == 1);
+  CHECK(c.global_norm);
+  CHECK(c.detail == Detail::fast);
+}
+
+TEST_CASE("every key of communication is heard") {
+  const Communication c = communication(
+      "{overlap_grad_reduce: false, overlap_param_gather: false, tp_comm_overlap: true, "
+      "scatter_gather: false, bucket: 25 MiB, gradient_bytes: 2, all_reduce: hierarchical, "
+      "overlap_slowdown: 1.15, global_norm: false, detail: full}");
+  CHECK_FALSE(c.overlap_grad_reduce);
+  CHECK_FALSE(c.overlap_param_gather);
+  CHECK(c.tp_comm_overlap);
+  CHECK_FALSE(c.scatter_gather);
+  CHECK(c.bucket == 25U << 20U);
+  CHECK(c.gradient_bytes == 2);
+  CHECK(c.all_reduce == Algorithm::hierarchical);
+  CHECK(c.overlap_slowdown == 1.15);
+  CHECK_FALSE(c.global_norm);
+  CHECK(c.detail == Detail::full);
+  CHECK(communication("algorithm: tree").all_reduce == Algorithm::tree);
+  CHECK(communication_keys().size() == 10);
+}
+
+TEST_CASE("each fault in communication is named") {
+  const auto [text, message] = GENERATE(table<std::string, std::string>({
+      {"overlap_grad_reduce: 1",
+       "t:1:22: communication.overlap_grad_reduce is 1; allowed: one of false, true"},
+      {"bucket: 0",
+       "t:1:9: communication.bucket is 0; allowed: a size of more than 0 bytes, such "
+       "as 160 MB"},
+      {"gradient_bytes: 3", "t:1:17: communication.gradient_bytes is 3; allowed: one of 1, 2, 4"},
+      {"overlap_slowdown: 0.9",
+       "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) or more, such as 1.1"},
+      {"all_reduce: rings",
+       "t:1:13: communication.all_reduce is the text 'rings'; did you mean 'ring'? allowed: one of "
+       "automatic, ring, tree, hierarchical, direct"},
+  }));
+  CAPTURE(text);
+  CHECK(error_of([t = text] { communication(t); }) == message);
+  CHECK_THAT(error_of([] { communication("overlap_grad_reduse: true"); }),
+             Catch::StartsWith("t:1:1: unknown key 'overlap_grad_reduse' in communication; did you "
+                               "mean 'overlap_grad_reduce'?"));
+}
+
+}  // namespace
+}  // namespace pipewright::config::test

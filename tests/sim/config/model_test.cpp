@@ -1,0 +1,189 @@
+#include "sim/config/model.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/gpu.hpp"
+#include "sim/config/training.hpp"
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+constexpr const char* small = "layers: 4, hidden: 64, heads: 8, vocabulary: 1000, sequence: 32";
+
+Model model(const std::string& text) {
+  const Value value = read_yaml_text(text, "m.yaml");
+  return read_model({value, "model"});
+}
+Model with(const std::string& more) { return model("{" + std::string(small) + more + "}"); }
+
+Gpu gpu(const std::string& text) {
+  const Value value = read_yaml_text(text, "g.yaml");
+  return read_gpu({value, "gpu"});
+}
+
+Training training(const std::string& text) {
+  const Value value = read_yaml_text(text, "t.yaml");
+  return read_training({value, "training"});
+}
+
+Partition partition(const std::string& text) {
+  const Value map = read_yaml_text("partition: " + text, "p.yaml");
+  return read_partition({map.entries.front().value, "partition"});
+}
+
+TEST_CASE("what a model leaves out takes its usual value", "[model]") {
+  const Model m = with("");
+  CHECK(m.kv_heads == 8);
+  CHECK(m.head_dim == 8);
+  CHECK(m.ffn == 256);
+  CHECK_FALSE(m.gated);
+  CHECK(m.biases);
+  CHECK_FALSE(m.tied_embeddings);
+  CHECK_FALSE(m.experts);
+}
+
+TEST_CASE("every key of a model is read", "[model]") {
+  const Model m = with(
+      ", kv_heads: 2, head_dim: 16, ffn: 100, mlp: swiglu, norm: rmsnorm, biases: false, "
+      "dropout: 0.1, tied_embeddings: true, positions: learned, parameters: 1.5M, name: x, "
+      "latent: {query_rank: 3, kv_rank: 4, nope_head_dim: 5, rope_head_dim: 6, value_head_dim: 7},"
+      "experts: {count: 8, top_k: 2, ffn: 9, shared: 1, shared_ffn: 10, capacity_factor: 1.25, "
+      "first_dense: 1, every: 2}");
+  CHECK(m.kv_heads == 2);
+  CHECK(m.head_dim == 16);
+  CHECK(m.ffn == 100);
+  CHECK(m.gated);
+  CHECK(m.norm == Model::Norm::rmsnorm);
+  CHECK_FALSE(m.biases);
+  CHECK(m.dropout == 0.1);
+  CHECK(m.tied_embeddings);
+  CHECK(m.learned_positions);
+  CHECK(m.published == 1.5e6);
+  CHECK(m.name == "x");
+  REQUIRE(m.latent);
+  CHECK(m.latent->query_rank == 3);
+  CHECK(m.latent->kv_rank == 4);
+  CHECK(m.latent->nope_head_dim == 5);
+  CHECK(m.latent->rope_head_dim == 6);
+  CHECK(m.latent->value_head_dim == 7);
+  REQUIRE(m.experts);
+  CHECK(m.experts->count == 8);
+  CHECK(m.experts->top_k == 2);
+  CHECK(m.experts->ffn == 9);
+  CHECK(m.experts->shared == 1);
+  CHECK(m.experts->shared_ffn == 10);
+  CHECK(m.experts->capacity_factor == 1.25);
+  CHECK(m.experts->first_dense == 1);
+  CHECK(m.experts->every == 2);
+}
+
+TEST_CASE("a model may be named, and is then called by its name", "[model]") {
+  const Value name = make_text("mixtral-8x7b", {});
+  const Model m = read_model({name, "model"});
+  CHECK(m.name == "mixtral-8x7b");
+  CHECK(m.experts->top_k == 2);
+}
+
+TEST_CASE("what cannot be in a model is named with what can", "[model]") {
+  const auto [text, message] = GENERATE(table<std::string, std::string>({
+      {", kv_heads: 3",
+       "m.yaml:1:77: kv_heads is 3, which does not divide the 8 heads; allowed: 2 "
+       "or 4"},
+      {", mlp: swiglu", "ffn is missing"},
+      {", mlp: relu", "allowed: one of gelu, swiglu"},
+      {", dropout: 1", "a part from 0 to 1"},
+      {", heds: 3", "did you mean 'heads'?"},
+      {", experts: {count: 4, ffn: 8, top_k: 5}",
+       "experts.top_k is 5 of 4 experts; allowed: 1 to 4"},
+      {", experts: {count: 4, ffn: 8, first_dense: 9}", "experts.first_dense is 9 of 4 layers"},
+      {", experts: {count: 4, ffn: 8, capacity_factor: 0.5}", "a factor of at least 1"},
+      {", experts: {count: 4}", "model.experts.ffn is missing"},
+      {", latent: {kv_rank: 4}", "model.latent.nope_head_dim is missing"},
+      {", parameters: 8 billion", "such as 8.03B"},
+  }));
+  const std::string given = text;
+  CHECK_THAT(error_of([&] { with(given); }), Catch::Contains(message));
+  CHECK_THAT(
+      error_of([] { model("{layers: 4, hidden: 100, heads: 7, vocabulary: 10, sequence: 8}"); }),
+      Catch::Contains("heads is 7, which does not divide hidden (100); allowed: 5 or 10 "
+                      "heads, or a head_dim"));
+}
+
+TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") {
+  const Gpu g =
+      gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}");
+  CHECK(g.flops == Approx(312e12));
+  CHECK(g.memory == std::uint64_t{80} << 30U);
+  CHECK(g.memory_bandwidth == Approx(2.039e12));
+  CHECK(g.processors == 108);
+  CHECK(g.matrix_efficiency == 0.85);
+  CHECK(gpu("{flops: 1.25e14, memory: 1, memory_bandwidth: 9e11, processors: 80, "
+            "matrix_efficiency: 0.5, pass_overhead: 0}")
+            .pass_overhead == 0);
+}
+
+TEST_CASE("a GPU's faults are named", "[model]") {
+  const std::string rest = "memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
+  CHECK_THAT(error_of([&] { gpu("{flops: 312 TFLOPS, " + rest); }),
+             Catch::Contains("g.yaml:1:9: gpu.flops"));
+  CHECK_THAT(error_of([&] { gpu("{" + rest); }), Catch::Contains("gpu.flops is missing"));
+  CHECK_THAT(error_of([&] { gpu("{flops: 1e12, matrix_efficiency: 1.2, " + rest); }),
+             Catch::Contains("a part from 0 to 1"));
+  CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
+}
+
+TEST_CASE("every GPU of the library has what a run needs", "[model]") {
+  for (const char* const name : {"a100-40gb", "a100-80gb", "h100-sxm", "h200", "b200", "gb200",
+                                 "v100-16gb", "v100-32gb", "mi300x", "l40s"}) {
+    INFO(name);
+    const Gpu g = find_gpu(name);
+    CHECK(g.name == name);
+    CHECK(g.flops > 1e14);
+    CHECK(g.memory >= 16'000'000'000U);
+    CHECK(g.memory_bandwidth > 8e11);
+    CHECK(g.processors >= 80);
+  }
+}
+
+TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
+          "[model]") {
+  const Training plain = training("{}");
+  CHECK(plain.bytes.weights + plain.bytes.gradients + plain.bytes.optimizer == 18);
+  CHECK(plain.flash_attention);
+  const Training t = training(
+      "{micro_batch_size: 4, sequence: 512, recompute: selective, causal: false, "
+      "flash_attention: false, fused_loss: false, fused_accumulation: false, "
+      "deallocate_outputs: false, vocabulary_multiple: 1, fragmentation: 5 %, reserved: 1 GiB, "
+      "bytes: {weights: 1, gradients: 2, optimizer: 0}}");
+  CHECK(t.microbatch_size == 4);
+  CHECK(t.sequence == 512U);
+  CHECK(t.recompute == Recompute::selective);
+  CHECK_FALSE(t.causal);
+  CHECK_FALSE(t.flash_attention);
+  CHECK_FALSE(t.fused_loss);
+  CHECK_FALSE(t.fused_accumulation);
+  CHECK_FALSE(t.deallocate_outputs);
+  CHECK(t.vocabulary_multiple == 1);
+  CHECK(t.fragmentation == 0.05);
+  CHECK(t.reserved == std::uint64_t{1} << 30U);
+  CHECK(t.bytes.weights == 1);
+  CHECK(t.bytes.gradients == 2);
+  CHECK(t.bytes.optimizer == 0);
+  CHECK_THAT(error_of([] { training("{recompute: all}"); }),
+             Catch::Contains("allowed: one of none, selective, full"));
+}
+
+TEST_CASE("a partition is a rule or a list of layers, none allowed", "[model]") {
+  CHECK(partition("ends_less").rule == Partition::Rule::ends_less);
+  CHECK(partition("by_cost").origin.column == 12);
+  const Partition listed = partition("[0, 3, 2]");
+  CHECK(listed.rule == Partition::Rule::listed);
+  CHECK(listed.layers == std::vector<std::uint32_t>{0, 3, 2});
+  CHECK_THAT(error_of([] { partition("evenly"); }), Catch::Contains("did you mean 'even'?"));
+  CHECK_THAT(error_of([] { partition("{a: 1}"); }), Catch::Contains("a list of layers per stage"));
+}
+
+}  // namespace
+}  // namespace pipewright::config::test

@@ -1,0 +1,76 @@
+#include "sim/config/parallel.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+Parallel parallel(std::string_view text) {
+  const Value value = read_yaml_text(text, "t");
+  return read_parallel({value, "parallel"});
+}
+
+TEST_CASE("a layout that says nothing is one GPU a device") {
+  const Parallel p = parallel("{}");
+  CHECK(p.lanes() == 1);
+  CHECK(p.dp.value == 1);
+  CHECK(p.ep.value == 1);
+  CHECK_FALSE(p.sequence);
+  CHECK(p.zero == 0);
+  CHECK(p.order == std::array{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp});
+}
+
+TEST_CASE("sizes have short and long names") {
+  const Parallel p = parallel("{tp: 8, cp: 2, ep: 4, dp: 16, sp: true, zero: 1}");
+  const Parallel q =
+      parallel("{tensor: 8, context: 2, expert: 4, data: 16, sequence: true, zero: 1}");
+  for (const Parallel& one : {p, q}) {
+    CHECK(one.tp.value == 8);
+    CHECK(one.lanes() == 16);
+    CHECK(one.ep.value == 4);
+    CHECK(one.dp.value == 16);
+    CHECK(one.sequence);
+    CHECK(one.zero == 1);
+  }
+  CHECK(to_string(p.ep.origin) == "t:1:20");
+}
+
+TEST_CASE("an order may leave out axes of size 1, wherever it stands") {
+  const Parallel p = parallel("{order: tp-pp-dp, tp: 2, dp: 4}");
+  CHECK(p.order == std::array{Axis::tp, Axis::pp, Axis::dp, Axis::cp, Axis::ep});
+  CHECK(parallel("order: dp-ep-tp-cp-pp").order ==
+        std::array{Axis::dp, Axis::ep, Axis::tp, Axis::cp, Axis::pp});
+}
+
+TEST_CASE("each fault in a layout is named") {
+  constexpr auto right =
+      "allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other "
+      "first, such as tp-cp-ep-dp-pp";
+  const auto [text, message] = GENERATE_COPY(table<std::string, std::string>({
+      {"tp: 0", "t:1:5: parallel.tp is 0; allowed: a whole number from 1 to 2147483648, such as 8"},
+      {"{tp: 2, tensor: 2}",
+       "t:1:9: tensor is another name of tp, which is given at t:1:2; leave out one of them"},
+      {"dpp: 4",
+       "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
+       "context), ep (or expert), dp (or data), sp (or sequence), zero, order"},
+      {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
+      {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
+      {"order: tp-dp-xp-pp",
+       std::string("t:1:8: parallel.order is the text 'tp-dp-xp-pp': 'xp' is no axis; ") + right},
+      {"order: tp-dp-tp-pp",
+       std::string("t:1:8: parallel.order is the text 'tp-dp-tp-pp': tp is there twice; ") + right},
+      {"order: tp-dp",
+       std::string("t:1:8: parallel.order is the text 'tp-dp': pp is left out; ") + right},
+      {"{cp: 2, order: tp-dp-pp}",
+       std::string("t:1:16: parallel.order is the text 'tp-dp-pp': cp is 2 and left out; ") +
+           right},
+  }));
+  CAPTURE(text);
+  CHECK(error_of([t = text] { parallel(t); }) == message);
+}
+
+}  // namespace
+}  // namespace pipewright::config::test

@@ -1,0 +1,135 @@
+#include "sim/execution/collectives/alone.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "sim/execution/collectives/simulate_alone.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+// Pencil-and-paper costs of collectives on an idle cluster: latency x steps + bytes / bandwidth.
+
+using namespace pipewright;
+using namespace pipewright::tests;
+
+namespace {
+
+// The closed form, the sum over the most loaded links, and SimGrid's own answer agree.
+void check_seconds(cluster::Cluster& cluster, const Places& places, Collective kind, double bytes,
+                   const Members& members, Algorithm algorithm, double expected) {
+  const auto phases = plan(kind, bytes, members, algorithm, places);
+  CAPTURE(static_cast<int>(kind), bytes, members.size(), static_cast<int>(algorithm));
+  CHECK(execution::alone(phases, places) == Approx(expected).epsilon(1e-6));
+  CHECK(simulate_alone(cluster, places, std::vector<std::vector<Phase>>{phases})[0] ==
+        Approx(expected).epsilon(1e-6));
+  CHECK(simulate_all(places, {phases})[0] == Approx(expected).epsilon(1e-6));
+}
+
+constexpr std::array sizes{80e3, 16e6, 4e9};
+
+}  // namespace
+
+TEST_CASE("inside a node a ring costs its steps and its volume", "[collectives]") {
+  auto cluster = make_cluster({{8}});
+  const Places places(cluster, cluster.gpus());
+  for (const std::uint32_t n : {2U, 5U, 8U})
+    for (const double S : sizes) {
+      const double one_way = (n - 1) * inside + (n - 1) * S / n / nvlink;
+      const auto check = [&](Collective kind, double expected) {
+        check_seconds(cluster, places, kind, S, ranks(n), Algorithm::ring, expected);
+      };
+      check(Collective::all_reduce, 2 * one_way);
+      check(Collective::all_gather, one_way);
+      check(Collective::reduce_scatter, one_way);
+      check(Collective::ring_exchange, one_way);
+      check_seconds(cluster, places, Collective::all_to_all, S, ranks(n), Algorithm::direct,
+                    inside + (n - 1) * S / n / nvlink);
+    }
+}
+
+TEST_CASE("one GPU in each node makes rings and trees of NICs", "[collectives]") {
+  auto cluster = make_cluster({std::vector<int>(8, 1)});
+  const Places places(cluster, cluster.gpus());
+  for (const double S : sizes) {
+    check_seconds(cluster, places, Collective::all_reduce, S, ranks(8), Algorithm::ring,
+                  14 * outside + 2 * S * 7 / 8 / nic);
+    // An inner node of one tree is a leaf of the other: it sends half the bytes up and down to two
+    // children, and the other half up.
+    check_seconds(cluster, places, Collective::all_reduce, S, ranks(8), Algorithm::tree,
+                  2 * 3 * outside + 2 * S / nic);
+    check_seconds(cluster, places, Collective::all_gather, S, ranks(8), Algorithm::automatic,
+                  7 * outside + S * 7 / 8 / nic);
+  }
+}
+
+TEST_CASE("over nodes the NICs of all GPUs work", "[collectives]") {
+  auto cluster = make_cluster({{4, 4, 4, 4}});
+  const Places places(cluster, cluster.gpus());
+  const auto all = ranks(16);
+  for (const double S : sizes) {
+    const double volume = S * 15 / 16;
+    check_seconds(
+        cluster, places, Collective::all_reduce, S, all, Algorithm::ring,
+        30 * (3 * inside + outside) / 4 + 2 * volume * std::max(0.75 / nvlink, 0.25 / nic));
+    check_seconds(
+        cluster, places, Collective::all_reduce, S, all, Algorithm::tree,
+        2 * (3 * inside + 2 * outside) + std::max(2 * S * 3 / 4 / nvlink, 2 * S / 4 / nic));
+    check_seconds(cluster, places, Collective::all_reduce, S, all, Algorithm::hierarchical,
+                  2 * (3 * inside + S * 3 / 4 / nvlink) + 6 * outside + 2 * S / 4 * 3 / 4 / nic);
+    check_seconds(cluster, places, Collective::all_gather, S, all, Algorithm::hierarchical,
+                  3 * inside + S * 3 / 4 / nvlink + 3 * outside + S / 4 * 3 / 4 / nic);
+    check_seconds(cluster, places, Collective::all_to_all, S, all, Algorithm::direct,
+                  outside + S * 12 / 16 / nic);
+    check_seconds(cluster, places, Collective::all_to_all, S, all, Algorithm::hierarchical,
+                  inside + S * 3 / 4 / nvlink + outside + S * 3 / 4 / nic);
+    check_seconds(cluster, places, Collective::all_reduce, S, all, Algorithm::direct,
+                  2 * (outside + S * 12 / 16 / nic));
+  }
+}
+
+TEST_CASE("an all-to-all between two nodes is bound by the NIC that a node shares",
+          "[collectives]") {
+  auto cluster = make_cluster({.gpus = {4, 4}, .one_nic = true});
+  const Places places(cluster, cluster.gpus());
+  // Each of four GPUs sends an eighth of its bytes to each of four others.
+  const double S = 80e6;
+  check_seconds(cluster, places, Collective::all_to_all, S, ranks(8), Algorithm::direct,
+                outside + 4 * 4 * S / 8 / nic);
+}
+
+TEST_CASE("on an ideal network a collective costs its steps", "[collectives]") {
+  const auto cluster = cluster::Cluster::ideal(1e-3);
+  const Places places(cluster, cluster.place({}, 4));
+  const auto seconds = [&](Collective kind, Algorithm algorithm) {
+    const auto phases = plan(kind, 1e9, ranks(4), algorithm, places);
+    CHECK(simulate_all(places, {phases})[0] == Approx(execution::alone(phases, places)));
+    return execution::alone(phases, places);
+  };
+  CHECK(seconds(Collective::all_reduce, Algorithm::ring) == Approx(6e-3));
+  CHECK(seconds(Collective::all_gather, Algorithm::automatic) == Approx(3e-3));
+  CHECK(seconds(Collective::all_to_all, Algorithm::automatic) == Approx(1e-3));
+}
+
+TEST_CASE("what a phase puts on links is what its formula says", "[collectives]") {
+  const auto cluster = make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
+  const Places places(cluster, cluster.gpus());
+  const double S = 160e6;
+  const auto on_uplinks = [&](Algorithm algorithm) {
+    std::map<std::string, double> bytes;
+    for (const auto& phase : plan(Collective::all_reduce, S, ranks(16), algorithm, places))
+      for (const auto& [link, load] : execution::loads(phase, places))
+        if (const auto name = cluster::Cluster::link_name(link); name.starts_with("uplink"))
+          bytes[name] += load;
+    CHECK(bytes.size() == 8);
+    return bytes;
+  };
+  // Whatever the channels, a ring crosses each uplink once each way with its whole volume.
+  for (const auto& [link, bytes] : on_uplinks(Algorithm::ring))
+    CHECK(bytes == Approx(2 * S * 15 / 16));
+  for (const auto& [link, bytes] : on_uplinks(Algorithm::hierarchical))
+    CHECK(bytes == Approx(2 * S * 3 / 4));
+  // Each of the 3 edges of both trees crosses two uplinks, up and down.
+  double trees = 0;
+  for (const auto& [link, bytes] : on_uplinks(Algorithm::tree)) trees += bytes;
+  CHECK(trees == Approx(2 * 3 * 2 * 2 * S / 2));
+}

@@ -1,0 +1,242 @@
+#include "sim/execution/collectives/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/execution/collectives/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::tests;
+
+namespace {
+
+constexpr double S = 960e6;  // bytes
+
+std::map<std::string, double> loads_by_name(const Phase& phase, const Places& places) {
+  std::map<std::string, double> result;
+  for (const auto& [link, bytes] : execution::loads(phase, places))
+    result[cluster::Cluster::link_name(link)] = bytes;
+  return result;
+}
+
+// What each rank sends in a phase.
+std::map<std::uint32_t, double> sent(const Phase& phase) {
+  std::map<std::uint32_t, double> bytes;
+  for (const Flow& flow : phase.flows) bytes[flow.source] += flow.bytes;
+  return bytes;
+}
+std::map<std::uint32_t, double> received(const Phase& phase) {
+  std::map<std::uint32_t, double> bytes;
+  for (const Flow& flow : phase.flows) bytes[flow.destination] += flow.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a group of one, or nothing to say, takes no phase", "[collectives]") {
+  const auto cluster = make_cluster({{2}});
+  const Places places(cluster, cluster.gpus());
+  for (const auto kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+    CHECK(plan(kind, S, Members{1}, Algorithm::automatic, places).empty());
+    CHECK(plan(kind, 0, Members{0, 1}, Algorithm::automatic, places).empty());
+  }
+}
+
+TEST_CASE("in a ring every rank passes on the whole but its own part", "[collectives]") {
+  const auto cluster = make_cluster({{8}});
+  const Places places(cluster, cluster.gpus());
+  const auto check = [&](Collective kind, double times) {
+    const auto phases = plan(kind, S, ranks(4, 2), Algorithm::ring, places);
+    REQUIRE(phases.size() == 1);
+    REQUIRE(phases[0].flows.size() == 4);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      CHECK(phases[0].flows[i].source == 2 + i);
+      CHECK(phases[0].flows[i].destination == 2 + (i + 1) % 4);
+      CHECK(phases[0].flows[i].bytes == Approx(times * S * 3 / 4));
+    }
+    CHECK(phases[0].latency == Approx(times * 3 * inside));
+  };
+  check(Collective::all_reduce, 2);
+  check(Collective::all_gather, 1);
+  check(Collective::reduce_scatter, 1);
+  check(Collective::ring_exchange, 1);
+}
+
+TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", "[collectives]") {
+  const auto cluster = make_cluster({std::vector<int>(4, 4)});
+  const Places places(cluster, cluster.gpus());
+  for (const std::uint32_t nodes : {2U, 3U, 4U}) {
+    const std::uint32_t n = 4 * nodes;
+    const auto phases = plan(Collective::all_reduce, S, ranks(n), Algorithm::ring, places);
+    REQUIRE(phases.size() == 1);
+    const double volume = 2 * S * (n - 1) / n;
+
+    // Every rank sends and receives the ring's volume, of which its NIC has a quarter.
+    CHECK(sent(phases[0]).size() == n);
+    for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(volume));
+    for (const auto& [rank, bytes] : received(phases[0])) CHECK(bytes == Approx(volume));
+    for (const auto& [link, bytes] : loads_by_name(phases[0], places)) {
+      CAPTURE(link);
+      const double part = link.starts_with("nvlink") ? 0.75 : 0.25;
+      if (link != "fabric") CHECK(bytes == Approx(part * volume));
+    }
+    int off_rail = 0;
+    for (const Flow& flow : phases[0].flows)
+      if (places.node(flow.source) != places.node(flow.destination))
+        off_rail += flow.source % 4 == flow.destination % 4 ? 0 : 1;
+    CHECK(off_rail == (nodes % 2 == 0 ? 0 : 4));  // an odd number of turns ends on another rail
+    // A ring has 3 hops in each node to one between nodes.
+    CHECK(phases[0].latency == Approx(2 * (n - 1) * (3 * inside + outside) / 4));
+  }
+}
+
+TEST_CASE("nodes that hold unequal numbers share one ring in node order", "[collectives]") {
+  const auto cluster = make_cluster({{2, 3}});
+  const Places places(cluster, cluster.gpus());
+  // Ranks of both nodes by turns: the ring still enters each node once.
+  const auto phases =
+      plan(Collective::all_gather, S, Members{2, 0, 3, 1, 4}, Algorithm::ring, places);
+  REQUIRE(phases[0].flows.size() == 5);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const Flow& flow : phases[0].flows) {
+    edges.emplace_back(flow.source, flow.destination);
+    CHECK(flow.bytes == Approx(S * 4 / 5));
+  }
+  std::sort(edges.begin(), edges.end());
+  CHECK(edges.size() == 5);
+  CHECK(std::ranges::count_if(edges, [&](const auto& edge) {
+          return places.node(edge.first) != places.node(edge.second);
+        }) == 2);
+  CHECK(phases[0].latency == Approx(4 * (3 * inside + 2 * outside) / 5));
+}
+
+TEST_CASE("the two trees load every rank alike", "[collectives]") {
+  const auto cluster = make_cluster({std::vector<int>(16, 1)});
+  const Places places(cluster, cluster.gpus());
+  for (const std::uint32_t nodes : {2U, 3U, 4U, 5U, 7U, 8U, 14U, 16U}) {
+    const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, places);
+    REQUIRE(phases.size() == 1);
+    // Each of two trees has n - 1 edges, which carry half of the bytes up and down.
+    double total = 0;
+    for (const auto& [rank, bytes] : sent(phases[0])) {
+      total += bytes;
+      // As a leaf a rank sends its half up; as an inner node also down, to two children at the
+      // most.
+      CHECK(bytes <= 2 * S * (1 + 1e-12));
+    }
+    CHECK(total == Approx(2 * (nodes - 1) * S));
+    CHECK(sent(phases[0]) == received(phases[0]));
+  }
+}
+
+TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down", "[collectives]") {
+  const auto cluster = make_cluster({std::vector<int>(16, 2)});
+  const Places places(cluster, cluster.gpus());
+  const std::vector<std::pair<std::uint32_t, int>> depths{{2, 1}, {4, 2}, {8, 3}, {16, 4}, {14, 4}};
+  for (const auto& [nodes, depth] : depths) {
+    const auto phases = plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, places);
+    CHECK(phases[0].latency == Approx(2 * (inside + depth * outside)));
+    // Chains in the nodes: half of the bytes on each of two channels, up and down.
+    const auto loads = loads_by_name(phases[0], places);
+    CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
+  }
+}
+
+TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[collectives]") {
+  const auto cluster = make_cluster({{4, 4, 4}});
+  const Places places(cluster, cluster.gpus());
+  const auto all = ranks(12);
+  const auto reduce = plan(Collective::all_reduce, S, all, Algorithm::hierarchical, places);
+  REQUIRE(reduce.size() == 3);
+  for (const auto& [rank, bytes] : sent(reduce[0])) CHECK(bytes == Approx(S * 3 / 4));
+  for (const auto& [rank, bytes] : sent(reduce[1])) CHECK(bytes == Approx(2 * S / 4 * 2 / 3));
+  for (const auto& [rank, bytes] : sent(reduce[2])) CHECK(bytes == Approx(S * 3 / 4));
+  CHECK(reduce[0].latency == Approx(3 * inside));
+  CHECK(reduce[1].latency == Approx(4 * outside));
+  for (const Flow& flow : reduce[1].flows) CHECK(flow.source % 4 == flow.destination % 4);
+
+  const auto gather = plan(Collective::all_gather, S, all, Algorithm::hierarchical, places);
+  REQUIRE(gather.size() == 2);  // over the rails first: a twelfth of each of two other nodes
+  for (const auto& [rank, bytes] : sent(gather[0])) CHECK(bytes == Approx(S / 12 * 2));
+  for (const auto& [rank, bytes] : sent(gather[1])) CHECK(bytes == Approx(S * 3 / 4));
+
+  const auto exchange = plan(Collective::all_to_all, S, all, Algorithm::hierarchical, places);
+  REQUIRE(exchange.size() == 2);
+  for (const auto& [rank, bytes] : sent(exchange[0])) CHECK(bytes == Approx(S * 3 / 4));
+  for (const auto& [rank, bytes] : sent(exchange[1])) CHECK(bytes == Approx(S * 2 / 3));
+}
+
+TEST_CASE("direct collectives send each pair its part", "[collectives]") {
+  const auto cluster = make_cluster({{2, 2}});
+  const Places places(cluster, cluster.gpus());
+  const auto exchange = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, places);
+  REQUIRE(exchange.size() == 1);
+  CHECK(exchange[0].flows.size() == 12);
+  for (const Flow& flow : exchange[0].flows) CHECK(flow.bytes == S / 4);
+  CHECK(exchange[0].latency == Approx(outside));
+  // An all_reduce scatters sums and gathers them.
+  CHECK(plan(Collective::all_reduce, S, ranks(4), Algorithm::direct, places).size() == 2);
+}
+
+TEST_CASE("algorithms that do not know a collective give way", "[collectives]") {
+  const auto cluster = make_cluster({{2, 2, 1}});
+  const Places places(cluster, cluster.gpus());
+  const auto used = [&](Collective kind, const Members& members, Algorithm algorithm) {
+    return choose(kind, S, members, algorithm, places);
+  };
+  CHECK(used(Collective::all_gather, ranks(4), Algorithm::tree) == Algorithm::ring);
+  CHECK(used(Collective::all_to_all, ranks(4), Algorithm::ring) == Algorithm::direct);
+  CHECK(used(Collective::all_reduce, ranks(4), Algorithm::hierarchical) == Algorithm::hierarchical);
+  CHECK(used(Collective::all_reduce, ranks(5), Algorithm::hierarchical) == Algorithm::ring);
+  CHECK(used(Collective::all_reduce, Members{0, 2, 4}, Algorithm::hierarchical) == Algorithm::ring);
+  CHECK(used(Collective::all_to_all, ranks(2), Algorithm::hierarchical) == Algorithm::direct);
+  CHECK(used(Collective::ring_exchange, ranks(4), Algorithm::direct) == Algorithm::ring);
+}
+
+TEST_CASE("small sums take the tree and large ones the ring", "[collectives]") {
+  const auto cluster = make_cluster({std::vector<int>(16, 2)});
+  const Places places(cluster, cluster.gpus());
+  const auto chosen = [&](double bytes) {
+    return choose(Collective::all_reduce, bytes, ranks(32), Algorithm::automatic, places);
+  };
+  CHECK(chosen(4) == Algorithm::tree);
+  CHECK(chosen(1e6) == Algorithm::tree);
+  CHECK(chosen(1e9) == Algorithm::ring);
+  CHECK(choose(Collective::all_reduce, 4, ranks(2), Algorithm::automatic, places) ==
+        Algorithm::ring);
+}
+
+TEST_CASE("the order of a group's ranks changes no load and no latency", "[collectives]") {
+  const auto cluster = make_cluster({{4, 4}});
+  const Places places(cluster, cluster.gpus());
+  std::mt19937 random(3);
+  for (const auto algorithm :
+       {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::direct}) {
+    Members members = ranks(8);
+    const auto straight = plan(Collective::all_reduce, S, members, algorithm, places);
+    for (int i = 0; i < 20; ++i) {
+      std::shuffle(members.begin(), members.end(), random);
+      const auto jumbled = plan(Collective::all_reduce, S, members, algorithm, places);
+      REQUIRE(jumbled.size() == straight.size());
+      for (std::size_t k = 0; k < jumbled.size(); ++k) {
+        REQUIRE(jumbled[k].latency == Approx(straight[k].latency));
+        const auto a = loads_by_name(jumbled[k], places);
+        const auto b = loads_by_name(straight[k], places);
+        REQUIRE(a.size() == b.size());
+        for (const auto& [link, bytes] : a) REQUIRE(bytes == Approx(b.at(link)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a ring exchange keeps the order of its members", "[collectives]") {
+  const auto cluster = make_cluster({{2, 2}});
+  const Places places(cluster, cluster.gpus());
+  const auto phases =
+      plan(Collective::ring_exchange, S, Members{0, 2, 1, 3}, Algorithm::automatic, places);
+  CHECK(phases[0].flows[0].destination == 2);
+  CHECK(phases[0].latency == Approx(3 * outside));  // every hop leaves a node
+}

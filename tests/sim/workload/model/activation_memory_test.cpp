@@ -1,0 +1,139 @@
+#include "sim/workload/model/activation_memory.hpp"
+
+#include <random>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using workload::LayerKind;
+
+namespace {
+
+constexpr double s = 1024;
+constexpr double b = 3;
+constexpr double h = 4096;
+constexpr double a = 32;
+constexpr double sbh = s * b * h;
+
+workload::ActivationBytes gpt(const std::string& more, const Layout& layout = {}) {
+  const OwnSetting own(library_model("zero-bubble-6.2b"),
+                       "{microbatch_size: 3, flash_attention: false" + more + "}", layout);
+  return layer_bytes(own.setting, LayerKind::dense);
+}
+
+}  // namespace
+
+TEST_CASE("a GPT layer holds what table 2 of arXiv 2205.05198 says", "[model]") {
+  for (const std::uint32_t t : {1U, 2U, 4U, 8U}) {
+    INFO("tp " << t);
+    const Layout tp{.tp = t};
+    const Layout sp{.tp = t, .sequence = true};
+    CHECK(gpt("", tp).held == Approx(sbh * (10 + 24.0 / t + 5 * a * s / (h * t))));
+    CHECK(gpt("", sp).held == Approx(sbh * (34.0 / t + 5 * a * s / (h * t))));
+    CHECK(gpt(", recompute: selective", tp).held == Approx(sbh * (10 + 24.0 / t)));
+    CHECK(gpt(", recompute: selective", sp).held == Approx(sbh * (34.0 / t)));
+    CHECK(gpt(", recompute: full", tp).held == Approx(2 * sbh));
+    CHECK(gpt(", recompute: full", sp).held == Approx(2 * sbh / t));
+  }
+  CHECK(gpt("").held == Approx(s * b * (34 * h + 5 * a * s)));
+}
+
+TEST_CASE("between I and W a GPT layer holds 32 sbh", "[model]") {
+  // arXiv 2401.10241, table 1.
+  CHECK(gpt("").for_w == Approx(32 * sbh));
+  CHECK(gpt(", recompute: full").for_w == Approx(32 * sbh));
+}
+
+TEST_CASE("what recomputation spares comes back while the backward pass is in the layer",
+          "[model]") {
+  const auto none = gpt("");
+  const auto selective = gpt(", recompute: selective");
+  const auto full = gpt(", recompute: full");
+  CHECK(none.held + none.working == Approx(selective.held + selective.working));
+  CHECK(none.held + none.working == Approx(full.held + full.working));
+  CHECK(none.working > 0);
+}
+
+TEST_CASE("the first and the last stage hold what section 4.3 of arXiv 2205.05198 says",
+          "[model]") {
+  for (const std::uint32_t t : {1U, 4U}) {
+    const OwnSetting own(library_model("zero-bubble-6.2b"),
+                         "{microbatch_size: 3, flash_attention: false, fused_loss: false}",
+                         {.tp = t, .sequence = true});
+    CHECK(embedding_bytes(own.setting).held == Approx(sbh / t));  // of one microbatch
+    const std::uint32_t v = t == 1 ? 32000 : 32256;  // padded to 128 t: 32,000 or 32,256
+    CHECK(own.setting.sizes.vocabulary == v);
+    CHECK(head_bytes(own.setting).held + logits_bytes(own.setting) ==
+          Approx(4 * sbh / t * (1 + v / h)));
+  }
+}
+
+TEST_CASE("flash attention keeps no scores, but a sum of each row", "[model]") {
+  const OwnSetting own(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
+  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));
+  CHECK(score_buffer_bytes(own.setting) == 0);
+}
+
+TEST_CASE("without dropout there are no masks", "[model]") {
+  config::Model model = library_model("zero-bubble-6.2b");
+  model.dropout = 0;
+  const OwnSetting own(model, "{microbatch_size: 3, flash_attention: false}", {});
+  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(sbh * (32 + 2 * a * s / h)));
+  CHECK(embedding_bytes(own.setting).held == 0);
+}
+
+TEST_CASE("context parallelism divides what a GPU holds of the sequence", "[model]") {
+  for (const std::uint32_t cp : {2U, 4U, 8U})
+    CHECK(gpt("", {.cp = cp}).held == Approx(gpt("").held / cp));
+}
+
+TEST_CASE("grouped heads and gated MLPs hold what their shapes say", "[model]") {
+  const OwnSetting own(library_model("llama-3-8b"), "{sequence: 1024}", {});
+  const double tokens = 1024;
+  // Two norms' inputs and outputs, Q, K, V and the result, gate, up and their product.
+  const double elements = 4 * 4096 + (4096 + 2 * 1024 + 4096) + 3 * 14336;
+  CHECK(layer_bytes(own.setting, LayerKind::dense).held ==
+        Approx(2 * tokens * elements + 4 * tokens * 32));
+}
+
+TEST_CASE("experts hold the tokens that they got", "[model]") {
+  const config::Model model = library_model("mixtral-8x7b");
+  const OwnSetting own(model, "{sequence: 1024}", {});
+  const double tokens = 1024;
+  const double visits = 2 * tokens;
+  const double dense = 4 * 4096 + (4096 + 2 * 1024 + 4096);
+  CHECK(layer_bytes(own.setting, LayerKind::experts).held ==
+        Approx(2 * tokens * dense + 4 * tokens * 32 + 4 * tokens * 8 +
+               2 * visits * (2 * 4096 + 3 * 14336)));
+}
+
+TEST_CASE("sequence parallelism cuts a layer's bytes into equal parts, in random shapes",
+          "[model]") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200; ++i) {
+    const std::uint32_t tp = 1U << (random() % 4);
+    config::Model model = library_model(random() % 2 == 0 ? "llama-3-8b" : "megatron-7.5b");
+    model.kv_heads = 8 * pick(random, 3);
+    model.heads = model.kv_heads * pick(random, 4);
+    model.head_dim = 8 * pick(random, 16);
+    model.hidden = model.heads * model.head_dim;
+    model.ffn = 8 * pick(random, 500);
+    const std::string training = "{sequence: " + std::to_string(8 * pick(random, 64)) +
+                                 ", microbatch_size: " + std::to_string(pick(random, 4)) +
+                                 ", flash_attention: " + (random() % 2 == 0 ? "true" : "false") +
+                                 ", recompute: " + (random() % 2 == 0 ? "none" : "selective") + "}";
+    const OwnSetting whole(model, training, {});
+    const OwnSetting cut(model, training, {.tp = tp, .sequence = true});
+    const auto of_whole = layer_bytes(whole.setting, LayerKind::dense);
+    const auto of_cut = layer_bytes(cut.setting, LayerKind::dense);
+    INFO(training << " tp " << tp);
+    REQUIRE(of_cut.held * tp == Approx(of_whole.held));
+    REQUIRE(of_cut.for_w * tp == Approx(of_whole.for_w));
+    REQUIRE(of_cut.working * tp == Approx(of_whole.working));
+    const OwnSetting plain(model, training, {.tp = tp});
+    REQUIRE(layer_bytes(plain.setting, LayerKind::dense).held >= of_cut.held * (1 - 1e-12));
+  }
+}

@@ -1,0 +1,133 @@
+#include "sim/workload/model/calls.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using schedules::PassKind;
+using workload::Call;
+using workload::Collective;
+using workload::Group;
+using workload::StageParts;
+
+namespace {
+
+const StageParts three_layers{.layers = {3, 3}};
+
+workload::StageTraffic traffic(const std::string& model, const std::string& training,
+                               const Layout& layout, const StageParts& parts,
+                               bool scatter_gather = false) {
+  const OwnSetting own(library_model(model), training, layout);
+  return stage_calls(own.setting, parts, config::find_gpu("a100-80gb"), scatter_gather);
+}
+
+// How often, without those that hide.
+std::uint32_t times(const workload::StageTraffic& traffic, PassKind kind, Group group,
+                    Collective collective, std::uint64_t bytes, bool hidden = false) {
+  std::uint32_t sum = 0;
+  for (const Call& call : traffic.inside[static_cast<std::size_t>(kind)])
+    if (call.group == group && call.collective == collective && call.bytes == bytes &&
+        (call.hides_under > 0) == hidden)
+      sum += call.times;
+  return sum;
+}
+
+std::size_t kinds_of_calls(const workload::StageTraffic& traffic, PassKind kind) {
+  return traffic.inside[static_cast<std::size_t>(kind)].size();
+}
+
+constexpr std::uint64_t gpt_bytes = 2ULL * 2048 * 6144;  // of a hidden tensor, megatron-22b
+constexpr std::uint64_t llama_bytes = 2ULL * 8192 * 4096;
+
+}  // namespace
+
+TEST_CASE("a GPU alone calls nobody", "[model]") {
+  const auto alone =
+      traffic("gpt3-175b", "{}", {}, {.layers = {0, 96}, .embedding = true, .head = true});
+  for (const auto& calls : alone.inside) CHECK(calls.empty());
+}
+
+TEST_CASE("tensor parallelism takes two all-reduces a layer forward and two backward", "[model]") {
+  const auto t = traffic("megatron-22b", "{}", {.tp = 8}, three_layers);
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::backward}) {
+    CHECK(times(t, kind, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+    CHECK(kinds_of_calls(t, kind) == 1);
+  }
+  CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
+}
+
+TEST_CASE("sequence parallelism turns them into gathering and scattering", "[model]") {
+  const auto t = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers);
+  CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
+  CHECK(times(t, PassKind::forward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 6);
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
+  // The input of the products is gathered once more, beside the gradient's product.
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
+}
+
+TEST_CASE("full recomputation repeats the forward's calls before I", "[model]") {
+  const auto t = traffic("megatron-22b", "{recompute: full}", {.tp = 8}, three_layers);
+  CHECK(times(t, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 12);
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 12);
+}
+
+TEST_CASE("the vocabulary has calls of its own on the first and the last stage", "[model]") {
+  const auto first = traffic("megatron-22b", "{}", {.tp = 8}, {.embedding = true});
+  CHECK(times(first, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 1);
+  CHECK(kinds_of_calls(first, PassKind::backward) == 0);
+  const auto last = traffic("megatron-22b", "{}", {.tp = 8}, {.head = true});
+  CHECK(times(last, PassKind::forward, Group::tp, Collective::all_reduce, 4 * 2048) == 3);
+  CHECK(times(last, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 1);
+}
+
+TEST_CASE("ring attention hides its exchange under attention", "[model]") {
+  const auto t = traffic("llama-3-8b", "{}", {.cp = 4}, three_layers);
+  // Keys and values of 8 heads of 128, of the whole sequence.
+  const std::uint64_t bytes = 2ULL * 8192 * 2 * 8 * 128;
+  CHECK(times(t, PassKind::forward, Group::cp, Collective::ring_exchange, bytes, true) == 3);
+  CHECK(times(t, PassKind::input_grad, Group::cp, Collective::ring_exchange, bytes, true) == 6);
+  const OwnSetting own(library_model("llama-3-8b"), "{}", {.cp = 4});
+  const config::Gpu gpu = config::find_gpu("a100-80gb");
+  const auto attention = attention_seconds(
+      own.setting, layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes).attention,
+      gpu);
+  CHECK(t.inside[0][0].hides_under == Approx(3 * attention.forward));
+}
+
+TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
+  const auto t = traffic("mixtral-8x7b", "{sequence: 8192}", {.ep = 4, .dp = 4}, three_layers);
+  CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);
+  CHECK(times(t, PassKind::input_grad, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);
+  CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
+  // With sequence parallelism a rank of tp has a part of the tokens, gathered for the experts.
+  const auto s = traffic("mixtral-8x7b", "{sequence: 8192}",
+                         {.tp = 4, .sequence = true, .ep = 4, .dp = 4}, three_layers);
+  CHECK(times(s, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes / 4) == 6);
+  CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, 2 * llama_bytes) == 3);
+  CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, llama_bytes) == 3);
+}
+
+TEST_CASE("dense layers of a mixture call no experts", "[model]") {
+  const Layout layout{.ep = 8, .dp = 8};
+  const auto dense = traffic("deepseek-v3", "{}", layout, {.layers = {0, 3}});
+  for (const auto& calls : dense.inside) CHECK(calls.empty());
+  const auto mixed = traffic("deepseek-v3", "{}", layout, {.layers = {0, 5}});
+  CHECK(times(mixed, PassKind::forward, Group::ep, Collective::all_to_all,
+              2ULL * 4096 * 8 * 7168) == 4);
+}
+
+TEST_CASE("a boundary tensor that came in parts is gathered", "[model]") {
+  const StageParts middle{.layers = {3, 1}, .receives = true, .sends = true};
+  const auto t = traffic("megatron-22b", "{}", {.tp = 8}, middle, true);
+  CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 1);
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 1);
+  // With sequence parallelism it is in parts anyway.
+  const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, true);
+  CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 2);
+}

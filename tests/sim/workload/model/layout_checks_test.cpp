@@ -1,0 +1,53 @@
+#include "sim/workload/model/layout_checks.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/config/support.hpp"
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using config::test::error_of;
+
+namespace {
+
+std::string fault(const std::string& model, const Layout& layout,
+                  const std::string& training = "{}") {
+  config::Parallel parallel = parallel_of(layout);
+  parallel.tp.origin = {"s.yaml", 2, 5};
+  parallel.cp.origin = {"s.yaml", 3, 5};
+  parallel.ep.origin = {"s.yaml", 4, 5};
+  return error_of(
+      [&] { workload::check_layout(library_model(model), training_of(training), parallel); });
+}
+
+}  // namespace
+
+TEST_CASE("layouts that fit are let through", "[model]") {
+  CHECK(fault("llama-3-405b", {.tp = 8, .sequence = true, .cp = 4, .dp = 3}).empty());
+  CHECK(fault("deepseek-v3", {.tp = 4, .ep = 64, .dp = 128}).empty());
+  CHECK(fault("mixtral-8x7b", {.cp = 2, .ep = 8, .dp = 4}).empty());
+  CHECK(fault("gpt3-175b", {.tp = 8}).empty());
+}
+
+TEST_CASE("each number that does not divide is named with the nearest that do", "[model]") {
+  CHECK_THAT(fault("gpt3-175b", {.tp = 7}),
+             Catch::StartsWith("s.yaml:2:5: parallel.tp is 7, which does not divide the model's "
+                               "heads (96); allowed: a divisor, such as 6 or 8"));
+  CHECK_THAT(fault("llama-3-8b", {.tp = 16}),
+             Catch::Contains("the model's kv_heads (8)") && Catch::Contains("such as 8"));
+  CHECK_THAT(fault("llama-3-8b", {.cp = 3}),
+             Catch::StartsWith("s.yaml:3:5: parallel.cp is 3, which does not divide the sequence "
+                               "(8192)") &&
+                 Catch::Contains("such as 2 or 4"));
+  CHECK_THAT(fault("llama-3-8b", {.tp = 8, .sequence = true}, "{sequence: 100}"),
+             Catch::Contains("which parallel.sequence cuts (100)"));
+  CHECK_THAT(fault("mixtral-8x7b", {.ep = 3, .dp = 3}),
+             Catch::StartsWith("s.yaml:4:5: parallel.ep is 3, which does not divide the model's "
+                               "experts (8)"));
+  CHECK_THAT(fault("mixtral-8x7b", {.cp = 2, .ep = 8, .dp = 2}),
+             Catch::Contains("parallel.dp x parallel.cp, the ranks that share them (4)") &&
+                 Catch::Contains("such as 4"));
+  CHECK_THAT(fault("gpt3-175b", {.ep = 2, .dp = 2}),
+             Catch::Contains("parallel.ep is 2, and the model has no experts; allowed: 1"));
+}

@@ -1,0 +1,263 @@
+#include "sim/workload/model/model_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "sim/config/library.hpp"
+#include "tests/sim/config/support.hpp"
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using schedules::PassKind;
+using schedules::Routes;
+using workload::StageCosts;
+
+namespace {
+
+struct Job {
+  std::string model = "zero-bubble-6.2b";
+  std::string training = "{microbatch_size: 3, flash_attention: false, fused_loss: false}";
+  Layout layout;
+  config::Partition::Rule rule = config::Partition::Rule::ends_less;
+  std::uint32_t devices = 8;
+  std::string gpu = "a100-80gb";
+};
+
+// Calls `use` with a job that refers to what lives meanwhile.
+template <class Use>
+auto with(const Job& given, const Use& use) {
+  const config::Model model = library_model(given.model);
+  const config::Training training = training_of(given.training);
+  const config::Parallel parallel = parallel_of(given.layout);
+  const config::Partition partition{given.rule, {}, {}};
+  const std::vector<config::Gpu> gpus(given.devices, config::find_gpu(given.gpu));
+  return use(workload::ModelJob{model, training, parallel, partition, gpus});
+}
+
+StageCosts costs(const Job& job, const Routes& routes, std::uint32_t slices = 1) {
+  return with(job, [&](const workload::ModelJob& j) { return model_costs(j, routes, slices); });
+}
+
+const std::vector<double>& times(const StageCosts& costs, PassKind kind) {
+  return costs.times.of_stage[static_cast<std::size_t>(kind)];
+}
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+std::uint64_t state(const workload::DeviceState& s) {
+  return s.weights + s.gradients + s.optimizer;
+}
+
+}  // namespace
+
+TEST_CASE("every field of a stage's costs is there", "[model]") {
+  const StageCosts c = costs({.layout = {.tp = 4, .dp = 2, .zero = 3}}, Routes::looped(8, 2));
+  for (const auto& kind : c.times.of_stage) CHECK(kind.size() == 16);
+  CHECK(c.activations.size() == 16);
+  CHECK(c.traffic.size() == 16);
+  CHECK(c.gathered.size() == 16);
+  CHECK(c.state.size() == 8);
+  CHECK(c.optimizer_seconds.size() == 8);
+  CHECK(c.peak_flops == Approx(312e12));
+  CHECK(c.boundary_bytes == 2ULL * 3 * 1024 * 4096 / 4);
+  CHECK(c.activations.back().logits == 4ULL * 3 * 1024 * 32256 / 4);
+  CHECK(c.activations.front().logits == 0);
+  CHECK(c.gathered[1] == 2 * c.traffic[1].parameters);
+  CHECK(c.traffic.front().embedding_parameters == 32256ULL / 4 * 4096);
+  CHECK(c.traffic[1].embedding_parameters == 0);
+}
+
+TEST_CASE("every model costs something on every GPU of the library", "[model]") {
+  for (const std::string& gpu : config::library_names("gpus", ".yaml"))
+    for (const std::string& model : config::library_names("models", ".yaml")) {
+      INFO(model << " on " << gpu);
+      const StageCosts c = costs({.model = model,
+                                  .training = "{}",
+                                  .layout = {.tp = 2, .sequence = true, .dp = 2, .zero = 1},
+                                  .rule = config::Partition::Rule::even,
+                                  .devices = 2,
+                                  .gpu = gpu},
+                                 Routes::looped(2, 1));
+      for (const auto& kind : c.times.of_stage)
+        for (const double seconds : kind) REQUIRE((seconds > 1e-3 && seconds < 1e3));
+      // Compute alone is slower than the peak.
+      REQUIRE(c.model_flops_per_microbatch / 2 / c.peak_flops <
+              sum(times(c, PassKind::forward)) + sum(times(c, PassKind::backward)));
+      for (const auto& device : c.state) REQUIRE(state(device) > 0);
+    }
+}
+
+TEST_CASE("chunks add up to the device", "[model]") {
+  const Job job{.model = "megatron-7.5b", .rule = config::Partition::Rule::even, .devices = 4};
+  const StageCosts whole = costs(job, Routes::looped(4, 1));
+  const StageCosts cut = costs(job, Routes::looped(4, 9));
+  const double overhead = config::find_gpu("a100-80gb").pass_overhead;
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad})
+    CHECK(sum(times(cut, kind)) - 36 * overhead == Approx(sum(times(whole, kind)) - 4 * overhead));
+  std::uint64_t held = 0;
+  std::uint64_t held_cut = 0;
+  for (const auto& stage : whole.activations) held += stage.held;
+  for (const auto& stage : cut.activations) held_cut += stage.held;
+  CHECK(held == held_cut);
+  for (std::uint32_t device = 1; device < 3; ++device)
+    CHECK(state(whole.state[device]) == state(cut.state[device]));
+}
+
+TEST_CASE("B takes I and W with one overhead less", "[model]") {
+  const StageCosts c = costs({}, Routes::looped(8, 1));
+  const double overhead = config::find_gpu("a100-80gb").pass_overhead;
+  for (std::size_t stage = 0; stage < 8; ++stage)
+    CHECK(times(c, PassKind::backward)[stage] ==
+          Approx(times(c, PassKind::input_grad)[stage] + times(c, PassKind::weight_grad)[stage] -
+                 overhead));
+}
+
+TEST_CASE("a stage that lives on two devices is held by both", "[model]") {
+  const Routes both({{0, 1, 2, 3}, {3, 2, 1, 0}});
+  const Job job{.model = "llama-3-8b", .rule = config::Partition::Rule::even, .devices = 4};
+  const StageCosts one = costs(job, Routes::looped(4, 1));
+  const StageCosts two = costs(job, both);
+  CHECK(state(two.state[0]) == state(one.state[0]) + state(one.state[3]));
+  CHECK(state(two.state[1]) == state(one.state[1]) + state(one.state[2]));
+}
+
+TEST_CASE("a tied head beside its embedding has no copy", "[model]") {
+  const StageCosts v = costs({.rule = config::Partition::Rule::even}, Routes::v_shape(8));
+  CHECK(v.traffic.front().embedding_parameters == 0);
+  CHECK(v.traffic.back().embedding_parameters == 0);
+  const StageCosts line = costs({.rule = config::Partition::Rule::even}, Routes::looped(8, 2));
+  CHECK(line.traffic.back().parameters - v.traffic.back().parameters ==
+        line.traffic.back().embedding_parameters);
+}
+
+TEST_CASE("slices of a microbatch share what it takes", "[model]") {
+  const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
+  const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
+  const double overhead = config::find_gpu("a100-80gb").pass_overhead;
+  CHECK(4 * (times(cut, PassKind::forward)[2] - overhead) ==
+        Approx(times(whole, PassKind::forward)[2] - overhead));
+  CHECK(cut.boundary_bytes * 4 == whole.boundary_bytes);
+  CHECK(cut.activations[2].held * 4 == whole.activations[2].held);
+  CHECK(cut.traffic[2].inside[0][0].bytes * 4 == whole.traffic[2].inside[0][0].bytes);
+  CHECK(cut.model_flops_per_microbatch == whole.model_flops_per_microbatch);
+}
+
+TEST_CASE("I leaves what W needs, and full recomputation has to make it", "[model]") {
+  const double sbh = 3.0 * 1024 * 4096;
+  const auto none = costs({}, Routes::looped(8, 1)).activations[1];
+  CHECK(static_cast<double>(none.held - none.released_by_input_grad) == Approx(4 * 32 * sbh));
+  CHECK(none.made_by_input_grad == 0);
+  const auto full =
+      costs({.training = "{microbatch_size: 3, recompute: full}"}, Routes::looped(8, 1))
+          .activations[1];
+  CHECK(static_cast<double>(full.held) == Approx(4 * 2 * sbh));
+  CHECK(full.released_by_input_grad == 0);
+  CHECK(static_cast<double>(full.held + full.made_by_input_grad) == Approx(4 * 32 * sbh));
+}
+
+TEST_CASE("hardware FLOPs count what is made again", "[model]") {
+  const auto flops = [](const std::string& recompute, const std::string& flash) {
+    return costs({.training = "{recompute: " + recompute + ", flash_attention: " + flash + "}"},
+                 Routes::looped(8, 1));
+  };
+  const StageCosts none = flops("none", "false");
+  CHECK(none.hardware_flops_per_microbatch == none.model_flops_per_microbatch);
+  const config::Model model = library_model("zero-bubble-6.2b");
+  const double forward = workload::forward_flops(model, 1, 1024);
+  CHECK(none.model_flops_per_microbatch == Approx(3 * forward));
+  CHECK(flops("full", "false").hardware_flops_per_microbatch ==
+        Approx(4 * forward - workload::head_flops(model, 1, 1024)));
+  CHECK(flops("selective", "false").hardware_flops_per_microbatch ==
+        Approx(3 * forward + workload::score_flops(model, 1, 1024)));
+  CHECK(flops("selective", "true").hardware_flops_per_microbatch == Approx(3 * forward));
+}
+
+TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
+  const std::string plain = "{reserved: 1 GB}";
+  const std::string more = "{reserved: 1 GB, fragmentation: 10 %}";
+  const schedules::Schedule schedule =
+      schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
+  const auto allowance = [&](const std::string& training, std::uint32_t device) {
+    return with({.training = training}, [&](const workload::ModelJob& job) {
+      const StageCosts c = model_costs(job, schedule);
+      return std::pair{c.state[device].allowance, c.activations[device].held};
+    });
+  };
+  CHECK(allowance(plain, 1).first == 1'000'000'000);
+  const auto [bytes, held] = allowance(more, 1);
+  CHECK(static_cast<double>(bytes) == Approx(1e9 + 0.1 * 7 * static_cast<double>(held)));
+}
+
+TEST_CASE("by cost, no stage takes longer than in any other partition", "[model]") {
+  for (const char* const name : {"llama-3-8b", "deepseek-v3", "zero-bubble-6.2b"}) {
+    const auto longest = [&](config::Partition::Rule rule) {
+      const StageCosts c =
+          costs({.model = name, .training = "{}", .rule = rule}, Routes::looped(8, 1));
+      double most = 0;
+      for (std::size_t stage = 0; stage < 8; ++stage)
+        most = std::max(most,
+                        times(c, PassKind::forward)[stage] + times(c, PassKind::backward)[stage]);
+      return most;
+    };
+    INFO(name);
+    CHECK(longest(config::Partition::Rule::by_cost) <=
+          longest(config::Partition::Rule::even) * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("a faster GPU gets more layers by cost", "[model]") {
+  const config::Model model = library_model("llama-3-8b");
+  const config::Training training = training_of("{}");
+  const config::Parallel parallel = parallel_of({});
+  const config::Partition partition{config::Partition::Rule::by_cost, {}, {}};
+  std::vector<config::Gpu> gpus(4, config::find_gpu("a100-80gb"));
+  gpus[2] = config::find_gpu("h100-sxm");
+  const auto layers =
+      workload::model_partition({model, training, parallel, partition, gpus}, Routes::looped(4, 1));
+  CHECK(layers[2].count > layers[1].count + 3);
+}
+
+TEST_CASE("peak memory of 1F1B is within 6 % of what was measured", "[model]") {
+  // arXiv 2401.10241, table 4: peak GB (read as GiB) of its 1F1B rows.
+  struct Row {
+    const char* model;
+    std::uint32_t devices;
+    std::uint32_t microbatch;
+    double peak;
+  };
+  for (const Row& row :
+       {Row{"zero-bubble-1.5b", 8, 6, 30}, Row{"zero-bubble-6.2b", 8, 3, 39},
+        Row{"zero-bubble-14.6b", 16, 1, 32}, Row{"zero-bubble-28.3b", 32, 1, 43}}) {
+    const StageCosts c =
+        costs({.model = row.model,
+               .training = "{flash_attention: false, fused_loss: false, microbatch_size: " +
+                           std::to_string(row.microbatch) + "}",
+               .devices = row.devices},
+              Routes::looped(row.devices, 1));
+    double peak = 0;
+    for (std::uint32_t device = 0; device < row.devices; ++device) {
+      const auto& stage = c.activations[device];
+      const auto in_flight = static_cast<double>(row.devices - device);
+      peak =
+          std::max(peak, in_flight * static_cast<double>(stage.held) +
+                             static_cast<double>(stage.logits + stage.working +
+                                                 state(c.state[device]) + c.state[device].buffers));
+    }
+    INFO(row.model);
+    CHECK(peak / 1073741824.0 == Approx(row.peak).epsilon(0.06));
+  }
+}
+
+TEST_CASE("a layout that does not fit is refused", "[model]") {
+  CHECK_THAT(config::test::error_of([] { costs({.layout = {.tp = 3}}, Routes::looped(8, 1)); }),
+             Catch::Contains("parallel.tp is 3"));
+  CHECK_THAT(config::test::error_of([] { costs({.model = "llama-3-8b"}, Routes::looped(8, 1)); }),
+             Catch::Contains("partition is ends_less"));
+}

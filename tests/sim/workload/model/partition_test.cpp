@@ -1,0 +1,130 @@
+#include "sim/workload/model/partition.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/config/support.hpp"
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using config::Partition;
+using config::test::error_of;
+using Counts = std::vector<std::uint32_t>;
+
+namespace {
+
+config::Model layers(std::uint32_t count) {
+  return test::model_of("{layers: " + std::to_string(count) +
+                        ", hidden: 64, heads: 8, vocabulary: 1000, sequence: 32}");
+}
+
+Counts counts(std::uint32_t layer_count, const Partition& partition, std::uint32_t devices,
+              std::uint32_t stages, const workload::StageSeconds& seconds = {}) {
+  Counts result;
+  std::uint32_t next = 0;
+  for (const workload::LayerRange& range :
+       partition_layers(layers(layer_count), partition, devices, stages, seconds)) {
+    CHECK(range.first == next);
+    next += range.count;
+    result.push_back(range.count);
+  }
+  CHECK(next == layer_count);
+  return result;
+}
+
+Partition rule(Partition::Rule which) { return {which, {}, {"s.yaml", 4, 12}}; }
+const Partition even = rule(Partition::Rule::even);
+const Partition ends_less = rule(Partition::Rule::ends_less);
+const Partition by_cost = rule(Partition::Rule::by_cost);
+
+// The least greatest time, by trying all.
+double least(std::uint32_t layer_count, std::uint32_t stages,
+             const workload::StageSeconds& seconds) {
+  const std::function<double(std::uint32_t, std::uint32_t)> rest = [&](std::uint32_t stage,
+                                                                       std::uint32_t first) {
+    if (stage + 1 == stages) return seconds(stage, {first, layer_count - first});
+    double best = 1e9;
+    for (std::uint32_t count = stage == 0 ? 0 : 1; first + count <= layer_count; ++count)
+      best =
+          std::min(best, std::max(seconds(stage, {first, count}), rest(stage + 1, first + count)));
+    return best;
+  };
+  return rest(0, 0);
+}
+
+}  // namespace
+
+TEST_CASE("an even partition gives the first stages one more", "[model]") {
+  CHECK(counts(12, even, 4, 4) == Counts{3, 3, 3, 3});
+  CHECK(counts(14, even, 4, 4) == Counts{4, 4, 3, 3});
+  CHECK(counts(8, even, 2, 8) == Counts(8, 1));
+  CHECK(counts(3, even, 1, 1) == Counts{3});
+}
+
+TEST_CASE("the ends may have one layer fewer, none too", "[model]") {
+  CHECK(counts(22, ends_less, 8, 8) == Counts{2, 3, 3, 3, 3, 3, 3, 2});
+  CHECK(counts(22, ends_less, 8, 24).front() == 0);
+  CHECK(counts(126, ends_less, 16, 16)[1] == 8);
+  CHECK_THAT(error_of([] { counts(24, ends_less, 8, 8); }),
+             Catch::StartsWith("s.yaml:4:12: partition is ends_less") &&
+                 Catch::Contains("24 layers do not go into that") &&
+                 Catch::Contains("22 or 30 layers"));
+  CHECK_THAT(error_of([] { counts(24, ends_less, 4, 8); }),
+             Catch::Contains("8 stages (4 devices with 2 chunks each)"));
+}
+
+TEST_CASE("a list is taken as it stands", "[model]") {
+  CHECK(counts(8, {Partition::Rule::listed, {0, 5, 3}, {}}, 3, 3) == Counts{0, 5, 3});
+  const auto wrong = [](const Counts& list, std::uint32_t devices, std::uint32_t stages) {
+    return error_of([&] {
+      counts(8, {Partition::Rule::listed, list, {"s.yaml", 4, 12}}, devices, stages);
+    });
+  };
+  CHECK_THAT(wrong({4, 4}, 4, 4), Catch::Contains("s.yaml:4:12: partition lists 2 stages; this "
+                                                  "schedule has 4 stages"));
+  CHECK_THAT(wrong({4, 5}, 2, 2), Catch::Contains("lists 9 layers in all; the model has 8"));
+  CHECK_THAT(wrong({4, 0, 4}, 3, 3), Catch::Contains("stage 1 would have no layer"));
+}
+
+TEST_CASE("too many stages are refused with the nearest numbers", "[model]") {
+  CHECK_THAT(error_of([] { counts(8, even, 16, 16); }), Catch::Contains("8 layers on 16 stages") &&
+                                                            Catch::Contains("at most 10 stages") &&
+                                                            Catch::Contains("at least 14 layers"));
+  CHECK_THAT(error_of([] { counts(8, by_cost, 4, 12); }),
+             Catch::Contains("4 devices with 3 chunks"));
+}
+
+TEST_CASE("by cost, a heavy last stage gets fewer layers", "[model]") {
+  const workload::StageSeconds seconds = [](std::uint32_t stage, workload::LayerRange range) {
+    return range.count + (stage == 3 ? 3.0 : 0.0);
+  };
+  CHECK(counts(13, by_cost, 4, 4, seconds) == Counts{4, 4, 4, 1});
+}
+
+TEST_CASE("by cost is the best there is, in random costs", "[model]") {
+  std::mt19937 random(11);
+  for (int i = 0; i < 300; ++i) {
+    const std::uint32_t stages = 1 + test::pick(random, 4);
+    const std::uint32_t layer_count = stages - 1 + test::pick(random, 6);
+    std::vector<double> cost(layer_count);
+    for (double& each : cost) each = test::pick(random, 5);
+    std::vector<double> speed(stages);
+    for (double& each : speed) each = test::pick(random, 3);
+    const double head = test::pick(random, 8);
+    const workload::StageSeconds seconds = [&](std::uint32_t stage, workload::LayerRange range) {
+      return speed[stage] * std::accumulate(cost.begin() + range.first,
+                                            cost.begin() + range.first + range.count,
+                                            stage + 1 == stages ? head : 0.0);
+    };
+    const Counts found = counts(layer_count, by_cost, stages, stages, seconds);
+    double greatest = 0;
+    std::uint32_t first = 0;
+    for (std::uint32_t stage = 0; stage < stages; first += found[stage++])
+      greatest = std::max(greatest, seconds(stage, {first, found[stage]}));
+    REQUIRE(greatest == Approx(least(layer_count, stages, seconds)));
+  }
+}

@@ -1,0 +1,138 @@
+#include "sim/workload/model/shape.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/library.hpp"
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using workload::kind_of_layer;
+using workload::LayerKind;
+
+TEST_CASE("every model of the library has as many parameters as its authors say", "[model]") {
+  const std::vector<std::string> names = config::library_names("models", ".yaml");
+  REQUIRE(names.size() >= 24);
+  for (const std::string& name : names) {
+    INFO(name);
+    const config::Model model = library_model(name);
+    const auto count = static_cast<double>(workload::parameter_count(model));
+    // 1.65 billion are published as 1.7; the others are off by less than their last digit.
+    CHECK(std::abs(count / model.published - 1) < (name == "megatron-1.7b" ? 0.029 : 0.015));
+  }
+}
+
+TEST_CASE("released checkpoints' parameters are counted exactly", "[model]") {
+  CHECK(workload::parameter_count(library_model("llama-3-8b")) == 8'030'261'248U);
+  CHECK(workload::parameter_count(library_model("llama-3-70b")) == 70'553'706'496U);
+  CHECK(workload::parameter_count(library_model("llama-3-405b")) == 405'853'388'800U);
+  CHECK(workload::parameter_count(library_model("mixtral-8x7b")) == 46'702'792'704U);
+}
+
+TEST_CASE("a GPT's parameters follow Megatron-LM's formula", "[model]") {
+  // P = 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), arXiv 2104.04473, equation 2; and the last
+  // norm's 2 h, which it leaves out.
+  for (const char* const name : {"megatron-1.7b", "megatron-18.4b", "megatron-1008b"}) {
+    const config::Model m = library_model(name);
+    const double l = m.layers;
+    const double h = m.hidden;
+    const double formula =
+        12 * l * h * h * (1 + 13 / (12 * h) + (m.vocabulary + m.sequence) / (12 * l * h));
+    CHECK(static_cast<double>(workload::parameter_count(m)) == Approx(formula + 2 * h));
+  }
+}
+
+TEST_CASE("a GPT's FLOPs follow Megatron-LM's formula", "[model]") {
+  // 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with the forward twice, arXiv 2104.04473, equation 3:
+  // the forward of layers four times and that of the output matrix three times.
+  for (const char* const name : {"megatron-3.6b", "megatron-145.6b", "megatron-529.6b"}) {
+    const config::Model m = library_model(name);
+    const double b = 8;
+    const double s = m.sequence;
+    const double l = m.layers;
+    const double h = m.hidden;
+    const double formula = 96 * b * s * l * h * h * (1 + s / (6 * h) + m.vocabulary / (16 * l * h));
+    const double forward = workload::forward_flops(m, b, s);
+    CHECK(4 * forward - workload::head_flops(m, b, s) == Approx(formula));
+  }
+}
+
+TEST_CASE("FLOPs are 6 N a token, and attention's on top", "[model]") {
+  const config::Model m = library_model("llama-3-70b");
+  const double matrices = static_cast<double>(workload::parameter_count(m)) -
+                          1.0 * m.vocabulary * m.hidden;  // a look-up is no product
+  const double tokens = m.sequence;
+  CHECK(3 * (workload::forward_flops(m, 1, tokens) - workload::score_flops(m, 1, tokens)) ==
+        Approx(6 * matrices * tokens).epsilon(1e-4));
+}
+
+TEST_CASE("of experts, FLOPs count those that a token visits", "[model]") {
+  // 37 billion of DeepSeek-V3's parameters are active for a token, arXiv 2412.19437: with the
+  // output matrix and without the embedding.
+  const config::Model v3 = library_model("deepseek-v3");
+  const double s = v3.sequence;
+  const double active =
+      (workload::forward_flops(v3, 1, s) - workload::score_flops(v3, 1, s)) / (2 * s);
+  CHECK(active == Approx(37e9).epsilon(0.02));
+  // 12.9 billion of Mixtral's, arXiv 2401.04088 rounds to 13.
+  const config::Model mixtral = library_model("mixtral-8x7b");
+  const double t = mixtral.sequence;
+  const double visited =
+      (workload::forward_flops(mixtral, 1, t) - workload::score_flops(mixtral, 1, t)) / (2 * t);
+  CHECK(visited == Approx(12.9e9).epsilon(0.02));
+}
+
+TEST_CASE("a busier expert costs time but no model FLOPs", "[model]") {
+  config::Model m = library_model("mixtral-8x7b");
+  const double even = workload::forward_flops(m, 1, 1024);
+  m.experts->capacity_factor = 1.5;
+  CHECK(workload::forward_flops(m, 1, 1024) == even);
+  const OwnSetting busy(m, "{}", {});
+  CHECK(layer_on_gpu(m, LayerKind::experts, busy.setting.sizes).expert_linears[0].tokens ==
+        Approx(1.5 * 2 * m.sequence / 8));
+}
+
+TEST_CASE("dense layers stand where a mixture says", "[model]") {
+  config::Model m = library_model("deepseek-v3");
+  CHECK(kind_of_layer(m, 2) == LayerKind::dense);
+  CHECK(kind_of_layer(m, 3) == LayerKind::experts);
+  m.experts->every = 2;
+  CHECK(kind_of_layer(m, 3) == LayerKind::dense);
+  CHECK(kind_of_layer(m, 4) == LayerKind::experts);
+  CHECK(kind_of_layer(library_model("llama-3-8b"), 0) == LayerKind::dense);
+}
+
+TEST_CASE("what ranks of tp and ep hold adds up to the layer", "[model]") {
+  for (const char* const name : {"llama-3-8b", "deepseek-v3", "mixtral-8x7b", "gpt3-175b"}) {
+    const config::Model m = library_model(name);
+    const LayerKind kind = m.experts ? LayerKind::experts : LayerKind::dense;
+    const OwnSetting whole(m, "{}", {});
+    const auto all = layer_parameters(m, kind, whole.setting.sizes);
+    for (const std::uint32_t tp : {2U, 4U, 8U}) {
+      const OwnSetting cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
+      const auto part = layer_parameters(m, kind, cut.setting.sizes);
+      // Norms, routers, compressing matrices and biases of rows are on every rank of tp.
+      INFO(name << " tp " << tp);
+      CHECK(part.dense * tp >= all.dense);
+      const double replicated = static_cast<double>(part.dense * tp - all.dense) / (tp - 1);
+      CHECK(replicated < (m.latent || m.experts ? 0.1 : 0.001) * static_cast<double>(all.dense));
+      if (m.experts) CHECK(part.experts * tp * 4 == all.experts);
+      double flops = 0;
+      for (const auto& linear : linears_of(layer_on_gpu(m, kind, cut.setting.sizes)))
+        flops += linear.flops();
+      double whole_flops = 0;
+      for (const auto& linear : linears_of(layer_on_gpu(m, kind, whole.setting.sizes)))
+        whole_flops += linear.flops();
+      CHECK(flops * tp >= whole_flops * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_CASE("the vocabulary is padded as Megatron-LM does", "[model]") {
+  CHECK(workload::padded_vocabulary(50257, 128, 8) == 51200);
+  CHECK(workload::padded_vocabulary(50257, 128, 1) == 50304);
+  CHECK(workload::padded_vocabulary(51200, 128, 8) == 51200);
+  CHECK(workload::padded_vocabulary(128256, 1, 8) == 128256);
+}

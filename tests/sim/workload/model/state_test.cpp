@@ -1,0 +1,81 @@
+#include "sim/workload/model/state.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using workload::Parameters;
+
+namespace {
+
+workload::DeviceState state(const Parameters& parameters, const Layout& layout,
+                            const config::ParameterBytes& bytes = {}) {
+  return workload::state_of(parameters, bytes, workload::zero_groups(parallel_of(layout)));
+}
+
+std::uint64_t sum(const workload::DeviceState& state) {
+  return state.weights + state.gradients + state.optimizer;
+}
+
+}  // namespace
+
+TEST_CASE("Adam in mixed precision takes 18 bytes a parameter", "[model]") {
+  const auto plain = state({1000, 0}, {});
+  CHECK(plain.weights == 2000);
+  CHECK(plain.gradients == 4000);
+  CHECK(plain.optimizer == 12000);
+  CHECK(sum(state({1000, 0}, {}, {1, 1, 2})) == 4000);
+}
+
+TEST_CASE("ZeRO cuts optimizer state, then gradients, then weights", "[model]") {
+  const Parameters parameters{6400, 0};
+  CHECK(sum(state(parameters, {.dp = 8})) == 6400 * 18);
+  CHECK(sum(state(parameters, {.dp = 8, .zero = 1})) == 6400 * (2 + 4) + 6400 * 12 / 8);
+  CHECK(sum(state(parameters, {.dp = 8, .zero = 2})) == 6400 * 2 + 6400 * 16 / 8);
+  CHECK(sum(state(parameters, {.dp = 8, .zero = 3})) == 6400 * 18 / 8);
+  // Ranks of cp have the same weights, so they share as well.
+  CHECK(sum(state(parameters, {.cp = 4, .dp = 2, .zero = 3})) == 6400 * 18 / 8);
+}
+
+TEST_CASE("experts are cut over the ranks that have the same", "[model]") {
+  const Parameters parameters{800, 1600};
+  CHECK(state(parameters, {.ep = 4, .dp = 8, .zero = 1}).optimizer == 800 * 12 / 8 + 1600 * 12 / 2);
+  CHECK(state(parameters, {.ep = 8, .dp = 8, .zero = 3}).weights == 800 * 2 / 8 + 1600 * 2);
+  CHECK(workload::updated_parameters(
+            parameters, workload::zero_groups(parallel_of({.ep = 4, .dp = 8, .zero = 1}))) == 900);
+  CHECK(workload::updated_parameters(
+            parameters, workload::zero_groups(parallel_of({.ep = 4, .dp = 8}))) == 2400);
+}
+
+TEST_CASE("the stages of a pipeline hold the model between them", "[model]") {
+  for (const char* const name : {"gpt3-175b", "deepseek-v3", "llama-3-8b"}) {
+    INFO(name);
+    const OwnSetting own(library_model(name), "{vocabulary_multiple: 1}", {});
+    const std::uint32_t layers = own.model.layers;
+    Parameters all;
+    all += stage_parameters(own.setting, {.layers = {0, 1}, .embedding = true});
+    all += stage_parameters(own.setting, {.layers = {1, layers - 2}});
+    all += stage_parameters(own.setting, {.layers = {layers - 1, 1}, .head = true});
+    CHECK(all.all() == workload::parameter_count(own.model));
+  }
+}
+
+TEST_CASE("a head apart from the embedding that it is tied to has a copy", "[model]") {
+  const OwnSetting own(library_model("gpt3-175b"), "{}", {.tp = 8});
+  const auto with = stage_parameters(own.setting, {.head = true, .embedding_copy = true});
+  const auto without = stage_parameters(own.setting, {.head = true});
+  CHECK(with.dense - without.dense == 51200U / 8 * 12288);
+}
+
+TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[model]") {
+  const config::Model model = library_model("llama-3-8b");
+  const std::uint64_t hidden = 2ULL * 8192 * 4096;
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 1) == 0);
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2) == 2 * hidden);
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 4, .sequence = true}).setting, 2) ==
+        2 * hidden / 4 + hidden);
+  CHECK(buffer_bytes(OwnSetting(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
+        2ULL * 8192 * 8192 * 8);
+}

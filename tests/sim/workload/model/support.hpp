@@ -1,0 +1,67 @@
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/config/gpu.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/workload/model/pass_seconds.hpp"
+
+namespace pipewright::test {
+
+inline config::Model library_model(const std::string& name) {
+  const config::Value value = config::make_text(name, {});
+  return config::read_model({value, "model"});
+}
+
+inline config::Model model_of(const std::string& yaml) {
+  const config::Value value = config::read_yaml_text(yaml, "m.yaml");
+  return config::read_model({value, "model"});
+}
+
+inline config::Training training_of(const std::string& yaml) {
+  const config::Value value = config::read_yaml_text(yaml, "t.yaml");
+  return config::read_training({value, "training"});
+}
+
+struct Layout {
+  std::uint32_t tp = 1;
+  bool sequence = false;
+  std::uint32_t cp = 1;
+  std::uint32_t ep = 1;
+  std::uint32_t dp = 1;
+  std::uint32_t zero = 0;
+};
+
+inline config::Parallel parallel_of(const Layout& layout) {
+  config::Parallel parallel;
+  parallel.tp.value = layout.tp;
+  parallel.cp.value = layout.cp;
+  parallel.ep.value = layout.ep;
+  parallel.dp.value = layout.dp;
+  parallel.sequence = layout.sequence;
+  parallel.zero = layout.zero;
+  return parallel;
+}
+
+// From 1 to `most`.
+inline std::uint32_t pick(std::mt19937& random, std::uint32_t most) {
+  return std::uniform_int_distribution<std::uint32_t>(1, most)(random);
+}
+
+// One that owns what it refers to.
+struct OwnSetting {
+  OwnSetting(config::Model given_model, const std::string& given_training, const Layout& layout)
+      : model(std::move(given_model)),
+        training(training_of(given_training)),
+        setting{model, training, workload::sizes_of(model, training, parallel_of(layout))} {}
+  OwnSetting(const OwnSetting&) = delete;
+  OwnSetting& operator=(const OwnSetting&) = delete;
+
+  config::Model model;
+  config::Training training;
+  workload::Setting setting;
+};
+
+}  // namespace pipewright::test

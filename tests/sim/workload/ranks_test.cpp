@@ -1,0 +1,217 @@
+#include "sim/workload/ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright;
+using config::Axis;
+using workload::Group;
+using workload::Ranks;
+
+namespace {
+
+using Groups = std::vector<std::vector<std::uint32_t>>;
+using Order = std::array<Axis, config::axes>;
+
+constexpr Order tp_pp_dp{Axis::tp, Axis::pp, Axis::dp, Axis::cp, Axis::ep};
+
+struct Sizes {
+  std::uint32_t tp = 1, cp = 1, ep = 1, dp = 1, pp = 1;
+};
+
+config::Parallel layout(const Sizes& sizes, const Order& order = config::Parallel{}.order) {
+  config::Parallel parallel;
+  parallel.tp.value = sizes.tp;
+  parallel.cp.value = sizes.cp;
+  parallel.ep.value = sizes.ep;
+  parallel.dp.value = sizes.dp;
+  parallel.pp.value = sizes.pp;
+  parallel.order = order;
+  return parallel;
+}
+
+std::string error_of(const config::Parallel& parallel) {
+  try {
+    const Ranks ranks(parallel);
+  } catch (const config::Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("sixteen GPUs are laid out as Megatron-core's documentation shows", "[ranks]") {
+  // parallel_state.py, initialize_model_parallel(): tp 2, pp 4.
+  const Ranks ranks(layout({.tp = 2, .dp = 2, .pp = 4}));
+  CHECK(ranks.size() == 16);
+  CHECK(ranks.groups(Group::dp) ==
+        Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}, {8, 10}, {9, 11}, {12, 14}, {13, 15}});
+  CHECK(ranks.groups(Group::tp) ==
+        Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}});
+  // The pipelines are 0 4 8 12, 1 5 9 13, 2 6 10 14 and 3 7 11 15.
+  CHECK(ranks.groups(Group::embedding) == Groups{{0, 12}, {1, 13}, {2, 14}, {3, 15}});
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    CHECK(ranks.rank_of(device, 0, 0) == 4 * device);
+    CHECK(ranks.rank_of(device, 1, 1) == 4 * device + 3);
+  }
+}
+
+TEST_CASE("other orders are laid out as Megatron-core's documentation shows", "[ranks]") {
+  // generate_masked_orthogonal_rank_groups(): eight GPUs by tp-pp-dp, and 24 by tp-dp-pp.
+  CHECK(Ranks(layout({.tp = 2, .dp = 2, .pp = 2}, tp_pp_dp)).groups(Group::dp) ==
+        Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  const Groups dp = Ranks(layout({.tp = 2, .dp = 3, .pp = 4})).groups(Group::dp);
+  REQUIRE(dp.size() == 8);
+  CHECK(dp[0] == std::vector<std::uint32_t>{0, 2, 4});
+  CHECK(dp[1] == std::vector<std::uint32_t>{1, 3, 5});
+  CHECK(dp[7] == std::vector<std::uint32_t>{19, 21, 23});
+}
+
+TEST_CASE("context and data parallel groups are those of Megatron-core's golden test", "[ranks]") {
+  // tests/unit_tests/test_parallel_state.py, golden_rank_result_from_past_code(), some of its rows:
+  // ranks of a stage follow each other, tp innermost, then cp.
+  const auto [nodes, tp, pp, cp, ep] = GENERATE(table<int, int, int, int, int>({{1, 2, 4, 1, 1},
+                                                                                {3, 8, 3, 1, 1},
+                                                                                {8, 2, 2, 2, 4},
+                                                                                {8, 2, 1, 4, 8},
+                                                                                {8, 2, 2, 2, 8},
+                                                                                {16, 4, 8, 4, 1},
+                                                                                {64, 4, 2, 8, 8}}));
+  const auto u = [](int x) { return static_cast<std::uint32_t>(x); };
+  const std::uint32_t world = u(nodes) * 8;
+  const std::uint32_t dp = world / u(tp * pp * cp);
+  const std::uint32_t edp = dp * u(cp) / u(ep);
+  const Ranks ranks(layout({u(tp), u(cp), u(ep), dp, u(pp)}));
+  const std::uint32_t stage = world / u(pp);
+
+  Groups with_cp;
+  Groups of_cp;
+  Groups of_experts;
+  Groups of_expert_replicas;
+  for (std::uint32_t p = 0; p < u(pp); ++p) {
+    for (std::uint32_t j = 0; j < u(tp); ++j) {
+      with_cp.emplace_back();
+      for (std::uint32_t r = p * stage + j; r < (p + 1) * stage; r += u(tp))
+        with_cp.back().push_back(r);
+    }
+    for (std::uint32_t d = 0; d < dp; ++d)
+      for (std::uint32_t k = 0; k < u(tp); ++k) {
+        of_cp.emplace_back();
+        for (std::uint32_t c = 0; c < u(cp); ++c)
+          of_cp.back().push_back(p * stage + (d * u(cp) + c) * u(tp) + k);
+      }
+    // arange(world).reshape(pp, edp, ep, tp)
+    for (std::uint32_t d = 0; d < edp; ++d)
+      for (std::uint32_t k = 0; k < u(tp); ++k) {
+        of_experts.emplace_back();
+        for (std::uint32_t e = 0; e < u(ep); ++e)
+          of_experts.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
+      }
+    for (std::uint32_t e = 0; e < u(ep); ++e)
+      for (std::uint32_t k = 0; k < u(tp); ++k) {
+        of_expert_replicas.emplace_back();
+        for (std::uint32_t d = 0; d < edp; ++d)
+          of_expert_replicas.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
+      }
+  }
+  CHECK(ranks.groups(Group::dp) == with_cp);
+  CHECK(ranks.groups(Group::cp) == of_cp);
+  CHECK(ranks.groups(Group::ep) == of_experts);
+  CHECK(ranks.groups(Group::edp) == of_expert_replicas);
+}
+
+TEST_CASE("in any order the groups of a kind hold every rank once", "[ranks]") {
+  std::mt19937 random(11);
+  const auto one_of = [&](std::vector<std::uint32_t> values) {
+    return values[random() % values.size()];
+  };
+  int laid_out = 0;
+  for (int i = 0; i < 400; ++i) {
+    Sizes sizes{.tp = one_of({1, 2, 3, 8}),
+                .cp = one_of({1, 2, 4}),
+                .dp = one_of({1, 2, 5, 8}),
+                .pp = one_of({1, 2, 6})};
+    std::vector<std::uint32_t> divisors;
+    for (std::uint32_t ep = 1; ep <= sizes.cp * sizes.dp; ++ep)
+      if (sizes.cp * sizes.dp % ep == 0) divisors.push_back(ep);
+    sizes.ep = one_of(divisors);
+    Order order = config::Parallel{}.order;
+    std::shuffle(order.begin(), order.end(), random);
+    const config::Parallel parallel = layout(sizes, order);
+    if (!error_of(parallel).empty()) {
+      CHECK_THAT(error_of(parallel), Catch::Contains("pp last in parallel.order"));
+      CHECK(order.back() != Axis::pp);
+      continue;
+    }
+    ++laid_out;
+    const Ranks ranks(parallel);
+    REQUIRE(ranks.size() == sizes.tp * sizes.cp * sizes.dp * sizes.pp);
+    const std::vector<std::pair<Group, std::uint32_t>> kinds{
+        {Group::tp, sizes.tp},
+        {Group::cp, sizes.cp},
+        {Group::ep, sizes.ep},
+        {Group::dp, sizes.dp * sizes.cp},
+        {Group::edp, sizes.dp * sizes.cp / sizes.ep},
+        {Group::embedding, std::min(sizes.pp, 2U)},
+        {Group::world, ranks.size()}};
+    for (const auto& [kind, size] : kinds) {
+      REQUIRE(ranks.group_size(kind) == size);
+      std::vector<std::uint32_t> seen;
+      for (const auto& group : ranks.groups(kind)) {
+        REQUIRE(group.size() == size);
+        seen.insert(seen.end(), group.begin(), group.end());
+        // A group stays on one device of the pipeline, unless it is about devices.
+        if (kind == Group::embedding) {
+          CHECK(ranks.of(group.front()).pp == 0);
+          CHECK(ranks.of(group.back()).pp == sizes.pp - 1);
+        } else if (kind != Group::world) {
+          for (const std::uint32_t rank : group)
+            REQUIRE(ranks.of(rank).pp == ranks.of(group.front()).pp);
+        }
+      }
+      std::sort(seen.begin(), seen.end());
+      if (kind == Group::embedding && sizes.pp > 2) {
+        REQUIRE(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+        REQUIRE(seen.size() == 2 * ranks.size() / sizes.pp);
+        continue;
+      }
+      std::vector<std::uint32_t> all(ranks.size());
+      std::iota(all.begin(), all.end(), 0U);
+      REQUIRE(seen == all);
+    }
+  }
+  CHECK(laid_out > 100);
+}
+
+TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
+  const Ranks ranks(layout({.tp = 2, .cp = 3, .ep = 6, .dp = 4, .pp = 5},
+                           {Axis::dp, Axis::tp, Axis::ep, Axis::cp, Axis::pp}));
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+    REQUIRE(ranks.rank(ranks.of(rank)) == rank);
+  // The lanes of a device: tp first, then cp.
+  CHECK(ranks.lanes() == 6);
+  const workload::Coordinates place = ranks.of(ranks.rank_of(3, 2, 5));
+  CHECK(place.pp == 3);
+  CHECK(place.dp == 2);
+  CHECK(place.tp == 1);
+  CHECK(place.cp == 2);
+}
+
+TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
+  CHECK(error_of(layout({.ep = 3, .dp = 8})) ==
+        "ep is 3, which does not divide the 8 ranks of dp x cp (8 x 1); allowed: 2 or 4");
+  CHECK(error_of(layout({.cp = 2, .ep = 16, .dp = 4})) ==
+        "ep is 16, which does not divide the 8 ranks of dp x cp (4 x 2); allowed: 8");
+  CHECK(error_of(layout({.tp = 4096, .dp = 2048, .pp = 4})) ==
+        "tp x cp x dp x pp is 4096 x 1 x 2048 x 4 GPUs; allowed: 16777216 at the most");
+  CHECK(error_of(layout({.tp = 1U << 31U, .cp = 1U << 31U, .dp = 1U << 31U})) != "");
+  CHECK_THAT(error_of(layout({.tp = 2, .ep = 4, .dp = 4, .pp = 2}, tp_pp_dp)), Catch::Equals(""));
+  CHECK_THAT(error_of(layout({.ep = 2, .dp = 4, .pp = 2},
+                             {Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp})),
+             Catch::StartsWith("ep is 2 and cp is 1, and in this order of ranks"));
+}
