@@ -17,9 +17,7 @@ std::span<const Command> commands() {
       Command{.name = "layout",
               .help = "show where a scenario's ranks are and how their groups talk",
               .run = layout_command},
-      Command{.name = "platform",
-              .help = "make, show and check clusters",
-              .run = platform_command},
+      Command{.name = "platform", .help = "make, show and check clusters", .run = platform_command},
   };
   return table;
 }

@@ -20,6 +20,7 @@ enum ExitStatus : int {
   exit_ok = 0,
   exit_findings = 1,  // of a check
   exit_user_error = 2,
+  exit_does_not_fit = 3,  // of `run --require-fit`
   exit_our_fault = 70,
   exit_interrupted = 130
 };

@@ -35,13 +35,14 @@ std::vector<Talk> talks_of(const config::Parallel& parallel,
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
   const Collective gradients =
       parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
+  const std::uint64_t bucket =
+      config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
   std::vector<Talk> talks{{"tp", Group::tp, activations, typical},
                           {"cp", Group::cp, Collective::ring_exchange, typical},
                           {"ep", Group::ep, Collective::all_to_all, typical},
-                          {"dp x cp", Group::dp, gradients, communication.bucket}};
+                          {"dp x cp", Group::dp, gradients, bucket}};
   if (parallel.cp.value == 1) talks.back().name = "dp";
-  if (parallel.ep.value > 1)
-    talks.push_back({"experts' dp", Group::edp, gradients, communication.bucket});
+  if (parallel.ep.value > 1) talks.push_back({"experts' dp", Group::edp, gradients, bucket});
   talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
   return talks;
 }

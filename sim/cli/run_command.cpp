@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/repeats.hpp"
 #include "sim/cli/run_options.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/yaml.hpp"
@@ -82,11 +84,45 @@ double tokens_per_microbatch(const config::Scenario& scenario) {
          scenario.training.sequence.value_or(scenario.model->value.sequence);
 }
 
+bool does_not_fit(const analysis::Summary& run) {
+  return std::ranges::any_of(run.devices, [](const analysis::DeviceSummary& device) {
+    return device.memory_capacity_bytes > 0 &&
+           device.peak_memory_bytes > device.memory_capacity_bytes;
+  });
+}
+
+// Seeds matter where something is random, and the simulated engine alone knows that.
+void check_repeat(const RunRequest& request) {
+  if (request.repeat == 1 || request.scenario.variation.is_random()) return;
+  throw UsageError(
+      "--repeat runs with several seeds, but nothing here is random; give variation.jitter as well "
+      "(--set variation.jitter='2 %')");
+}
+
 struct Results {
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;  // only where an output is drawn from them
   std::vector<path> files;           // the traces', if they are wanted
+  std::vector<Repeats> repeats;      // if there are some
 };
+
+// Runs the job again with the seeds that follow its own.
+Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t runs,
+               const analysis::Summary& first, bool visible) {
+  Repeats repeats{job.schedule.name, {first.makespan_s}};
+  ProgressBar bar(fmt::format("{} again", job.schedule.name), visible);
+  for (std::uint32_t run = 1; run < runs; ++run) {
+    ++job.conditions.variation.seed;
+    analysis::SummarySink summary;
+    PassProgress interrupts("", job.schedule.size(), false);
+    trace::Tee tee({&interrupts, &summary});
+    execution::run(job, execution::EngineKind::simgrid, info, tee);
+    repeats.makespans.push_back(summary.summary().makespan_s);
+    if (bar.is_due())
+      bar.draw(static_cast<double>(run) / runs, fmt::format("{} of {} runs", run, runs));
+  }
+  return repeats;
+}
 
 Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workload::Plan>& plans,
                 const std::vector<path>& files, bool collect) {
@@ -107,16 +143,16 @@ Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workl
       sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
     trace::Tee tee(sinks);
 
-    trace::RunInfo info{.scenario = scenario_of(scenario, i),
-                        .versions = versions(),
-                        .samples_per_microbatch = samples_per_microbatch(scenario),
-                        .tokens_per_microbatch = tokens_per_microbatch(scenario)};
+    const trace::RunInfo info{.scenario = scenario_of(scenario, i),
+                              .versions = versions(),
+                              .samples_per_microbatch = samples_per_microbatch(scenario),
+                              .tokens_per_microbatch = tokens_per_microbatch(scenario)};
     const execution::Job job = make_job(scenario, hardware, plan);
     try {
       execution::run(job,
                      scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                                 : execution::EngineKind::timing,
-                     std::move(info), tee);
+                     info, tee);
     } catch (const schedules::Deadlock& deadlock) {
       // Plans are called as their files, but without the extension.
       const std::string& name = scenario.schedules[i].name;
@@ -126,6 +162,9 @@ Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workl
       throw schedules::Deadlock(of_file, deadlock.blocked());
     }
     results.summaries.push_back(summary.summary());
+    if (request.repeat > 1)
+      results.repeats.push_back(
+          repeat(job, info, request.repeat, summary.summary(), !request.quiet && !request.json));
     if (collect) results.traces.push_back(std::move(collector.trace));
   }
   return results;
@@ -137,6 +176,7 @@ int run_command(const Arguments& arguments) {
   const std::optional<RunRequest> request = read_run_request(arguments);
   if (!request) return exit_ok;
   const config::Scenario& scenario = request->scenario;
+  check_repeat(*request);
   std::vector<path> named;
   for (const auto& output : scenario.outputs) named.push_back(output.value);
   const std::vector<Output> outputs = parse_outputs(named);
@@ -158,14 +198,19 @@ int run_command(const Arguments& arguments) {
   const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
 
+  const bool over = request->require_fit && std::ranges::any_of(results.summaries, does_not_fit);
+  const int status = over ? exit_does_not_fit : exit_ok;
   if (request->json) {
-    fmt::print("{}", analysis::json_summary(results.summaries));
-    return exit_ok;
+    std::vector<analysis::JsonFields> more;
+    for (const Repeats& repeats : results.repeats) more.push_back(json_fields(repeats));
+    fmt::print("{}", analysis::json_summary(results.summaries, more));
+    return status;
   }
   fmt::print("{}", analysis::console_table(results.summaries));
+  for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
   for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
   for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  return status;
 }
 
 }  // namespace pipewright::cli

@@ -41,6 +41,9 @@ po::options_description visible_options() {
   for (const SizeOption& option : size_options) add(option.name, words("N"), option.help);
   add_scenario_options(options, {OptionKind::pipeline, OptionKind::whole, OptionKind::run});
   add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
+  add("symmetric", "simulate one replica, which stands for all");
+  add("repeat", words("N"), "run with so many seeds and print the median and a 90 % band");
+  add("require-fit", "exit with status 3 where a device holds more memory than it has");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -50,8 +53,11 @@ po::options_description visible_options() {
 void print_help() {
   fmt::print(
       "usage: pipewright run [SCENARIO] [OPTIONS]\n\n"
-      "Simulates training iterations of a pipeline and prints time, throughput, bubbles and\n"
-      "memory. SCENARIO is a YAML or JSON file; options stand over what it says.\n\n"
+      "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
+      "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file;\n"
+      "options stand over what it says.\n\n"
+      "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
+      "      --global-batch 64 --recompute-activations full --set parallel.sequence=true\n"
       "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
       "  pipewright run -s 4 -b 8 -f 1 --backward-times 2 --schedule 1f1b gpipe -o first.png\n"
       "  pipewright run -s 4 -b 8 -f '18 ms' --input-grad-times '18 ms' --weight-grad-times '9 "
@@ -63,6 +69,13 @@ void print_help() {
       describe(visible_options()));
   for (const config::KeyHelp& key : config::scenario_keys())
     fmt::print("  {:<36} {}\n", key.name, key.info.help);
+}
+
+std::uint32_t repeat(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "repeat");
+  if (words.empty()) return 1;
+  const config::Value value = config::make_text(single(words, "--repeat"), {.source = "--repeat"});
+  return config::read_count({value, "the number of runs"}, "20");
 }
 
 bool takes(const std::string& name, bool schedules::Entry::*flag) {
@@ -113,12 +126,16 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
   const config::Value root = scenario_tree(given, [&](config::Value& tree) {
     if (const std::vector<std::string> files = values(given, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
+    if (given.count("symmetric") != 0)
+      config::set_key(tree, "symmetric", config::make_text("true", {.source = "--symmetric"}));
     set_schedules(tree, given);
   });
   return RunRequest{.scenario = config::read_scenario(root),
                     .file = scenario_file(given),
                     .json = given.count("json") != 0,
-                    .quiet = given.count("quiet") != 0};
+                    .quiet = given.count("quiet") != 0,
+                    .require_fit = given.count("require-fit") != 0,
+                    .repeat = repeat(given)};
 }
 
 }  // namespace pipewright::cli

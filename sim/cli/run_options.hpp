@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ struct RunRequest {
   std::optional<std::filesystem::path> file;  // that the scenario was read from
   bool json = false;                          // the summary on standard output, nothing else
   bool quiet = false;                         // no progress bar
+  bool require_fit = false;                   // exit 3 where a device holds more than it has
+  std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -1,5 +1,6 @@
 #include "sim/config/communication.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -35,6 +36,10 @@ void read_into(const Field& field, Communication& communication) {
 
 constexpr std::array table{
     Key<Communication>{
+        {.name = "overlap_p2p",
+         .help = "passes go on while boundary tensors are on their way: true or false (true)"},
+        read_into<&Communication::overlap_p2p>},
+    Key<Communication>{
         {.name = "overlap_grad_reduce",
          .help = "reduce gradients by buckets, beside backward passes: true or false (true)"},
         read_into<&Communication::overlap_grad_reduce>},
@@ -52,7 +57,8 @@ constexpr std::array table{
          .help = "each GPU of tp sends a part of a boundary tensor, not all of it (true)"},
         read_into<&Communication::scatter_gather>},
     Key<Communication>{
-        {.name = "bucket", .help = "bytes of gradients that are reduced at once (160 MB)"},
+        {.name = "bucket",
+         .help = "bytes of gradients that are reduced at once (40 M parameters, or 1 M a copy)"},
         [](const Field& f, Communication& c) { c.bucket = read_bucket(f); }},
     Key<Communication>{
         {.name = "gradient_bytes", .help = "of an element when it is reduced: 1, 2 or 4 (4)"},
@@ -79,6 +85,12 @@ constexpr std::array table{
 };
 
 }  // namespace
+
+std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies) {
+  constexpr std::uint64_t million = 1'000'000;
+  return communication.bucket.value_or(std::max(40 * million, million * copies) *
+                                       communication.gradient_bytes);
+}
 
 Communication read_communication(const Field& field) {
   Communication communication;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/library.hpp"
 #include "sim/config/override.hpp"
 #include "sim/config/yaml.hpp"
 
@@ -21,6 +22,8 @@ constexpr std::string_view pass_time = "a pass time";
 Located<std::filesystem::path> read_cluster(const Field& field) {
   const Origin& origin = field.value.origin;
   const std::string& text = read_text(field, "the path of a SimGrid platform file");
+  if (text.find('/') == std::string::npos && !text.ends_with(".xml"))
+    return {library_or_path(field, "clusters", ".xml"), origin};
   const std::filesystem::path path =
       (std::filesystem::path(origin.folder) / text).lexically_normal();
   std::error_code ignored;
@@ -49,6 +52,23 @@ Located<std::filesystem::path> read_path(const Field& field, std::string_view ex
 
 PassTimes read_pass_times(const Field& field) {
   return {read_times(field, pass_time), field.value.origin};
+}
+
+constexpr std::array layer_table{
+    Key<LayerTimes>{{.name = "forward", .help = "time of a layer's F"},
+                    [](const Field& f, LayerTimes& t) { t.forward = read_time(f, pass_time); }},
+    Key<LayerTimes>{{.name = "backward", .help = "of its B, where passes are not split"},
+                    [](const Field& f, LayerTimes& t) { t.backward = read_time(f, pass_time); }},
+    Key<LayerTimes>{{.name = "input_grad", .help = "of its I"},
+                    [](const Field& f, LayerTimes& t) { t.input_grad = read_time(f, pass_time); }},
+    Key<LayerTimes>{{.name = "weight_grad", .help = "of its W"},
+                    [](const Field& f, LayerTimes& t) { t.weight_grad = read_time(f, pass_time); }},
+};
+
+Located<LayerTimes> read_layer_times(const Field& field) {
+  Located<LayerTimes> times{{}, field.value.origin};
+  read_keys<LayerTimes>(field, layer_table, times.value);
+  return times;
 }
 
 using ScenarioKey = Key<Scenario>;
@@ -117,6 +137,9 @@ constexpr std::array table{
     ScenarioKey{
         {.name = "symmetric", .help = "simulate one replica for all: true or false (false)"},
         [](const Field& f, Scenario& s) { s.symmetric = read_flag(f); }},
+    ScenarioKey{{.name = "layer_times",
+                 .help = "measured times of one layer of the model, above what it says"},
+                [](const Field& f, Scenario& s) { s.layer_times = read_layer_times(f); }},
     ScenarioKey{{.name = "forward_times",
                  .flag = "-f/--forward-times",
                  .help = "time of F: one, one per device, or one per stage"},
@@ -254,8 +277,39 @@ Value with_devices(const Value& given) {
 }
 
 void check_times(const Scenario& scenario, const Value& root) {
+  if (scenario.layer_times && !scenario.model)
+    throw Error(locate(scenario.layer_times->origin,
+                       "layer_times are those of a model's layers, but no model is given; give one "
+                       "(--model), or times of passes (--forward-times, ...)"));
   if (!scenario.model && scenario.forward_times.value.empty())
     throw missing({root, ""}, *find_key("forward_times"));
+}
+
+void check_ranks(Scenario& scenario, const Value& root) {
+  const Value* const placement = find(root, "placement");
+  const std::uint64_t gpus = std::uint64_t{scenario.parallel.lanes()} * scenario.parallel.dp.value *
+                             scenario.devices.value;
+  if (placement != nullptr && scenario.placement.size() != gpus)
+    throw Error(
+        fmt::format("{} has {} hosts for {} GPUs; allowed: a list of host names, one per GPU",
+                    subject({*placement, "placement"}), scenario.placement.size(), gpus));
+  if (scenario.communication.overlap_p2p) return;
+  if (const Value* const p2p = find(root, "p2p"); p2p != nullptr && scenario.p2p != P2p::blocking)
+    throw Error(locate(p2p->origin,
+                       fmt::format("p2p is {}, but communication.overlap_p2p is false, which is "
+                                   "p2p: blocking; leave out one of them",
+                                   to_string(scenario.p2p))));
+  scenario.p2p = P2p::blocking;
+}
+
+// Of one replica and of random passes nobody else is a copy.
+void check_symmetric(const Scenario& scenario, const Value& root) {
+  if (!scenario.symmetric) return;
+  const Variation& variation = scenario.variation;
+  if (variation.is_random() || !variation.stragglers.empty() || !variation.links.empty())
+    throw Error(locate(find(root, "symmetric")->origin,
+                       "symmetric lets one replica stand for all, but variation makes them differ; "
+                       "leave out one of them"));
 }
 
 // Either is given, and a batch deals out evenly.
@@ -297,6 +351,19 @@ Value canonical(const Value& root, const Scenario& scenario) {
     cluster->text = scenario.cluster->value.string();
     cluster->origin.folder.clear();
   }
+  // Files of models and GPUs go in as they are: the text says the same wherever it stands.
+  const auto spell_out = [&](std::string_view key, std::string_view folder,
+                             const std::string& name) {
+    Value* const named = find(tree, key);
+    if (named == nullptr || named->kind != Value::Kind::text) return;
+    Value map = library_map({*named, std::string(key)}, folder, {});
+    if (find(map, "name") == nullptr)
+      map.entries.insert(map.entries.begin(),
+                         {"name", named->origin, make_text(name, named->origin)});
+    *named = std::move(map);
+  };
+  if (scenario.model) spell_out("model", "models", scenario.model->value.name);
+  if (scenario.gpu) spell_out("gpu", "gpus", scenario.gpu->name);
   if (Value* const schedule = find(tree, "schedule"))
     resolve_schedules(*schedule, scenario.schedules);
   return tree;
@@ -348,9 +415,11 @@ Scenario read_scenario(const Value& given) {
   read_keys<Scenario>({root, ""}, table, scenario);
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
+  count_microbatches(scenario, root);
   check_times(scenario, root);
   check_backward(scenario, root);
-  count_microbatches(scenario, root);
+  check_ranks(scenario, root);
+  check_symmetric(scenario, root);
   check_network(scenario, root);
   scenario.tree = canonical(root, scenario);
   scenario.text = to_yaml(scenario.tree);
@@ -371,6 +440,7 @@ std::vector<KeyHelp> scenario_keys() {
     const std::vector<KeyInfo> inner = name == "schedule"        ? schedule_keys()
                                        : name == "activation"    ? activation_keys()
                                        : name == "state"         ? state_keys()
+                                       : name == "layer_times"   ? key_infos(layer_table)
                                        : name == "parallel"      ? parallel_keys()
                                        : name == "training"      ? training_keys()
                                        : name == "communication" ? communication_keys()

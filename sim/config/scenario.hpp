@@ -49,6 +49,7 @@ struct Scenario {
   Communication communication;
   Variation variation;
 
+  std::optional<Located<LayerTimes>> layer_times;
   PassTimes forward_times;                  // empty: by the model
   std::optional<PassTimes> backward_times;  // either this or the next two, or none with a model
   std::optional<PassTimes> input_grad_times;

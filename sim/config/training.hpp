@@ -32,6 +32,15 @@ struct ParameterBytes {
   double optimizer = 12;
 };
 
+// Measured seconds of one layer of a model, the collectives in it included. Where a kind of pass is
+// left out, the model says what it takes.
+struct LayerTimes {
+  std::optional<double> forward;
+  std::optional<double> backward;
+  std::optional<double> input_grad;
+  std::optional<double> weight_grad;
+};
+
 // How a model is trained.
 struct Training {
   std::uint32_t microbatch_size = 1;      // samples

@@ -128,7 +128,8 @@ std::uint32_t Copies::parts(std::uint32_t stage) const {
   if (job_.conditions.zero >= 2) return 1;  // reduced after every microbatch
   const std::uint64_t bytes =
       job_.costs.traffic[stage].parameters * job_.conditions.communication.gradient_bytes;
-  const std::uint64_t bucket = job_.conditions.communication.bucket;
+  const std::uint64_t bucket =
+      config::bucket_bytes(job_.conditions.communication, job_.ranks->group_size(Group::dp));
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + bucket - 1) / bucket));
 }
 

@@ -16,11 +16,10 @@ class FlowChannel final : public Channel {
   FlowChannel(FlowRoute route, schedules::P2p mode) : route_(std::move(route)), mode_(mode) {}
 
   double send(std::uint32_t microbatch, double now) override {
-    Message& message = queue_.emplace_back();
-    message.microbatch = microbatch;
-    message.posted = now;
-    if (mode_ != schedules::P2p::rendezvous) start(message);
-    const std::vector<sg4::CommPtr> flows = message.flows;  // the receiver may drop the message
+    Message message{.microbatch = microbatch, .posted = now};
+    if (mode_ != schedules::P2p::rendezvous) start(message);  // others run meanwhile
+    const std::vector<sg4::CommPtr> flows = message.flows;
+    queue_.push_back(std::move(message));
     if (receiver_waits_) {
       receiver_waits_ = false;
       wake_->release();
@@ -43,7 +42,7 @@ class FlowChannel final : public Channel {
       }
       Message message = std::move(queue_.front());
       queue_.pop_front();
-      if (message.flows.empty()) start(message);
+      if (mode_ == schedules::P2p::rendezvous) start(message);
       Arrival arrival{.posted = message.posted};
       arrival.end = finish(message.flows);
       // SimGrid's clock may be a rounding behind the device's.

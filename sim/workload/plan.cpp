@@ -169,6 +169,34 @@ StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& s
   return costs;
 }
 
+std::optional<config::LayerTimes> layer_times(const config::Scenario& scenario) {
+  if (!scenario.layer_times) return std::nullopt;
+  return scenario.layer_times->value;
+}
+
+// Measured times of layers hold the collectives in them.
+void drop_measured_calls(const config::Scenario& scenario, StageCosts& costs) {
+  if (!scenario.layer_times) return;
+  const config::LayerTimes& times = scenario.layer_times->value;
+  const auto drop = [&](bool is_measured, std::initializer_list<PassKind> kinds) {
+    for (const PassKind kind : kinds)
+      for (StageTraffic& stage : costs.traffic)
+        if (is_measured) stage.inside[index(kind)].clear();
+  };
+  drop(times.forward.has_value(), {PassKind::forward, PassKind::recompute});
+  drop(times.backward || times.input_grad, {PassKind::input_grad, PassKind::backward});
+  drop(times.backward || times.weight_grad, {PassKind::weight_grad});
+}
+
+// Ring attention always computes beside its exchange; tensor parallelism where it is told to.
+void hide_only_on_demand(const config::Scenario& scenario, StageCosts& costs) {
+  if (scenario.communication.tp_comm_overlap) return;
+  for (StageTraffic& stage : costs.traffic)
+    for (std::vector<Call>& calls : stage.inside)
+      for (Call& call : calls)
+        if (call.group == Group::tp) call.hides_under = 0;
+}
+
 // Times that were measured stand above the model's, and hold the collectives within passes.
 void take_measured_times(const config::Scenario& scenario, const Schedule& schedule,
                          StageCosts& costs) {
@@ -203,7 +231,10 @@ Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& 
   if (scenario.model) {
     plan.costs =
         model_costs(scenario.model->value, scenario.training, scenario.parallel, scenario.partition,
-                    gpus, plan.schedule, scenario.communication.scatter_gather);
+                    gpus, plan.schedule, scenario.communication.scatter_gather,
+                    layer_times(scenario));
+    drop_measured_calls(scenario, plan.costs);
+    hide_only_on_demand(scenario, plan.costs);
     plan.costs.times.overlap = scenario.overlap;
     take_measured_times(scenario, plan.schedule, plan.costs);
   } else {

@@ -24,7 +24,8 @@ Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spe
 Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
                const Gpus& gpus = {});
 
-// The times of a scenario's passes as given there: one time, or one per device, is shared by a device's chunks.
+// The times of a scenario's passes as given there: one time, or one per device, is shared by a
+// device's chunks.
 schedules::PassTimes pass_times(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule);
 

@@ -29,16 +29,22 @@ TEST_CASE("one run is an object with these keys", "[report]") {
   CHECK(json.at("exposed_communication_s") == 1.0);
   REQUIRE(json.at("devices").size() == 2);
   const Json& device = json["devices"][1];
-  CHECK(device == Json{{"device", 1},
-                       {"host", "right"},
-                       {"passes", 4},
-                       {"busy_s", 6.0},
-                       {"start_s", 1.5},
-                       {"end_s", 7.5},
-                       {"exposed_communication_s", 0.5},
-                       {"peak_in_flight", 1.0},
-                       {"peak_memory_bytes", 2ULL << 30},
-                       {"memory_capacity_bytes", nullptr}});
+  CHECK(device ==
+        Json{{"device", 1},
+             {"host", "right"},
+             {"passes", 4},
+             {"busy_s", 6.0},
+             {"start_s", 1.5},
+             {"end_s", 7.5},
+             {"exposed_communication_s", 0.5},
+             {"exposed",
+              {{"p2p_s", 0.5}, {"in_passes_s", 0.0}, {"gradients_s", 0.0}, {"weights_s", 0.0}}},
+             {"optimizer_step_s", 0.0},
+             {"at_peak_bytes", {{"weights", 2ULL << 30}}},
+             {"peak_time_s", 0.0},
+             {"peak_in_flight", 1.0},
+             {"peak_memory_bytes", 2ULL << 30},
+             {"memory_capacity_bytes", nullptr}});
 }
 
 TEST_CASE("what a caller adds stands beside a run's own figures", "[report]") {

@@ -9,11 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +18,7 @@
 
 #include "schedules/search/search.hpp"
 #include "support/pipelines.hpp"
+#include "support/reference.hpp"
 #include "validation/zero_bubble_rows.hpp"
 
 namespace {
@@ -119,42 +117,11 @@ void zero_bubble_tables(Table& table) {
           published);
 }
 
-// The columns of a CSV file by their names.
-std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  const auto cells = [](const std::string& line) {
-    std::vector<std::string> result(1);
-    bool quoted = false;
-    for (const char c : line) {
-      if (c == '"')
-        quoted = !quoted;
-      else if (c == ',' && !quoted)
-        result.emplace_back();
-      else if (c != '\r')
-        result.back() += c;
-    }
-    return result;
-  };
-  std::vector<std::map<std::string, std::string>> rows;
-  std::vector<std::string> names;
-  for (std::string line; std::getline(stream, line);) {
-    const auto values = cells(line);
-    if (names.empty()) {
-      names = values;
-      continue;
-    }
-    auto& row = rows.emplace_back();
-    for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i)
-      row[names[i]] = values[i];
-  }
-  return rows;
-}
-
 // The authors' heuristic against its memory limit, and ZB-V, for the model whose pass times the
 // repository gives by chunks of half a stage.
 void repository_data(Table& table, const std::filesystem::path& folder) {
   std::map<std::string, Question> by_size;  // "16 x 48"
-  for (auto& row : read_csv(folder / "zero_bubble_pass_times.csv")) {
+  for (auto& row : tests::read_csv(folder / "zero_bubble_pass_times.csv")) {
     if (row["model"] != "6.2B" || !row["granularity"].starts_with("half-stage")) continue;
     const auto number = [&](const char* name) { return std::stod(row[name]); };
     const auto p = static_cast<std::uint32_t>(number("pp"));
@@ -175,9 +142,9 @@ void repository_data(Table& table, const std::filesystem::path& folder) {
     question.memory = memory_over_p * question.devices;
     table.row(question, std::stod(row["bubble_rate"]));
   };
-  for (auto& row : read_csv(folder / "zero_bubble_bubble_rates.csv"))
+  for (auto& row : tests::read_csv(folder / "zero_bubble_bubble_rates.csv"))
     if (row["schedule"] == "ZB-V") ask(row, "ZB-V", 1);
-  for (auto& row : read_csv(folder / "zero_bubble_memory_limit.csv"))
+  for (auto& row : tests::read_csv(folder / "zero_bubble_memory_limit.csv"))
     ask(row, row["scheduler"], std::stod(row["mem_limit_over_p_MB"]));
 }
 
@@ -187,9 +154,7 @@ int main() {
   Table table;
   closed_forms(table);
   zero_bubble_tables(table);
-  const char* const given = std::getenv("PIPEWRIGHT_REFERENCE");
-  const std::filesystem::path folder =
-      given != nullptr ? given : PIPEWRIGHT_ROOT "/../shared/reference";
+  const std::filesystem::path folder = tests::reference_folder();
   if (std::filesystem::is_directory(folder))
     repository_data(table, folder);
   else

@@ -29,14 +29,35 @@ std::set<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage) {
   return devices;
 }
 
+// What was measured stands above the model; a whole backward goes to I and W as the model shares
+// it.
+PassSeconds measured(PassSeconds layer, const config::LayerTimes& times) {
+  if (times.forward) layer.forward = *times.forward;
+  if (times.backward) {
+    const double input = layer.input_grad / (layer.input_grad + layer.weight_grad);
+    layer.input_grad = *times.backward * input;
+    layer.weight_grad = *times.backward * (1 - input);
+    layer.recomputed = 0;
+  }
+  if (times.input_grad) {
+    layer.input_grad = *times.input_grad;
+    layer.recomputed = 0;
+  }
+  if (times.weight_grad) layer.weight_grad = *times.weight_grad;
+  return layer;
+}
+
 // Seconds of the parts of a stage on one type of GPU.
 class PartSeconds {
  public:
-  PartSeconds(const Setting& setting, const config::Gpu& gpu)
+  PartSeconds(const Setting& setting, const config::Gpu& gpu,
+              const std::optional<config::LayerTimes>& times)
       : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
     std::array<PassSeconds, 2> kinds;
     kinds[0] = layer_seconds(setting, LayerKind::dense, gpu);
     if (setting.model.experts) kinds[1] = layer_seconds(setting, LayerKind::experts, gpu);
+    if (times)
+      for (PassSeconds& kind : kinds) kind = measured(kind, *times);
     sums_.resize(setting.model.layers + 1);
     for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
       sums_[layer + 1] = sums_[layer];
@@ -61,10 +82,9 @@ class PartSeconds {
   PassSeconds head_;
 };
 
-std::vector<PartSeconds> part_seconds(const Setting& setting,
-                                      const std::vector<config::Gpu>& gpus) {
+std::vector<PartSeconds> part_seconds(const Setting& setting, const ModelJob& job) {
   std::vector<PartSeconds> parts;
-  for (const config::Gpu& gpu : gpus) parts.emplace_back(setting, gpu);
+  for (const config::Gpu& gpu : job.gpus) parts.emplace_back(setting, gpu, job.measured);
   return parts;
 }
 
@@ -198,14 +218,14 @@ std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& route
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
   const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
-  return partition(job, routes, part_seconds(setting, job.gpus));
+  return partition(job, routes, part_seconds(setting, job));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
   const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
-  const std::vector<PartSeconds> seconds = part_seconds(setting, job.gpus);
+  const std::vector<PartSeconds> seconds = part_seconds(setting, job);
   const std::vector<LayerRange> layers = partition(job, routes, seconds);
 
   StageCosts costs;
@@ -253,8 +273,9 @@ StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule)
 StageCosts model_costs(const config::Model& model, const config::Training& training,
                        const config::Parallel& parallel, const config::Partition& partition,
                        const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       bool scatter_gather) {
-  return model_costs({model, training, parallel, partition, gpus, scatter_gather}, schedule);
+                       bool scatter_gather, const std::optional<config::LayerTimes>& measured) {
+  return model_costs({model, training, parallel, partition, gpus, scatter_gather, measured},
+                     schedule);
 }
 
 }  // namespace pipewright::workload

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "schedules/routes.hpp"
@@ -22,6 +23,7 @@ struct ModelJob {
   const config::Partition& partition;
   const std::vector<config::Gpu>& gpus;  // one per pipeline device
   bool scatter_gather = true;            // of boundary tensors over tp, config::Communication
+  std::optional<config::LayerTimes> measured = {};
 };
 
 // Everything of StageCosts, for any placement of stages on the devices. Throws config::Error where
@@ -33,7 +35,8 @@ StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule)
 StageCosts model_costs(const config::Model& model, const config::Training& training,
                        const config::Parallel& parallel, const config::Partition& partition,
                        const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       bool scatter_gather = true);
+                       bool scatter_gather = true,
+                       const std::optional<config::LayerTimes>& measured = {});
 
 // The layers of each virtual stage.
 std::vector<LayerRange> model_partition(const ModelJob& job, const schedules::Routes& routes);

@@ -77,14 +77,14 @@ print(enum("memory", "category"))
 print(trace["passes"].dtype.names, trace["passes"].chunks, trace["passes"].compression)
 print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]))
 )");
-  CHECK(printed == R"(['cluster', 'devices', 'memory', 'passes', 'stages', 'transfers']
-pipewright-trace 2 b'schedule: {name: x}\n'
+  CHECK(printed == R"(['cluster', 'collectives', 'devices', 'memory', 'passes', 'stages', 'steps', 'transfers']
+pipewright-trace 3 b'schedule: {name: x}\n'
 <platform/>
 
 nœud "1" [0 1]
 {'F': 0, 'I': 1, 'W': 2, 'B': 3, 'R': 4}
 {'activation': 0, 'gradient': 1}
-{'weights': 0, 'gradients': 1, 'optimizer': 2, 'activations': 3}
+{'weights': 0, 'gradients': 1, 'optimizer': 2, 'activations': 3, 'logits': 4, 'working': 5, 'gathered': 6, 'buffers': 7, 'allowance': 8}
 ('device', 'stage', 'chunk', 'microbatch', 'iteration', 'kind', 'sent', 'ready', 'start', 'end', 'released') (16384,) gzip
 [0.5, 2.0, 4.0] 2 4
 )");

@@ -74,5 +74,5 @@ TEST_CASE("stages, transfers and memory must lie within their run", "[trace]") {
   bad.end = 1;
   CHECK_THAT(*checks.wrong(bad), StartsWith("end is 1, before start at 2"));
   CHECK_THAT(*checks.wrong(MemoryRow{2, {}, 0, 0}), StartsWith("device is 2"));
-  CHECK_THAT(*checks.wrong(MemoryRow{0, MemoryCategory{4}, 0, 0}), StartsWith("category is 4"));
+  CHECK_THAT(*checks.wrong(MemoryRow{0, MemoryCategory{9}, 0, 0}), StartsWith("category is 9"));
 }

@@ -19,7 +19,9 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
   CHECK(c.overlap_param_gather);
   CHECK_FALSE(c.tp_comm_overlap);
   CHECK(c.scatter_gather);
-  CHECK(c.bucket == 160'000'000);
+  CHECK_FALSE(c.bucket);
+  CHECK(bucket_bytes(c, 2) == 160'000'000);
+  CHECK(bucket_bytes(c, 128) == 512'000'000);
   CHECK(c.gradient_bytes == 4);
   CHECK(c.all_reduce == Algorithm::automatic);
   CHECK(c.overlap_slowdown == 1);

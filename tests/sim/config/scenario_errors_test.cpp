@@ -27,8 +27,10 @@ std::string error_when(const std::string& key, const std::string& value) {
 }
 
 const std::string all_keys =
-    "cluster, devices (or num_stages), placement, microbatches (or num_batches), iterations, "
-    "schedule, forward_times, backward_times, input_grad_times, weight_grad_times, overlap, "
+    "cluster, devices (or num_stages), placement, microbatches (or num_batches), global_batch, "
+    "iterations, schedule, model, gpu, parallel, partition, training, communication, variation, "
+    "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
+    "overlap, "
     "fused_times, p2p_time, "
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
@@ -65,14 +67,16 @@ TEST_CASE("keys that are missing name the flag that gives them") {
         "t.yaml: devices is missing: how many pipeline devices (-s/--num-stages, or the key "
         "devices)");
   CHECK(missing("devices: 1") ==
-        "t.yaml: microbatches is missing: how many microbatches an iteration has "
-        "(-b/--num-batches, or the key microbatches)");
+        "t.yaml: microbatches is missing: how many microbatches an iteration has (of each "
+        "replica) (-b/--num-batches, or the key microbatches)");
   CHECK(missing("{devices: 1, microbatches: 1}") ==
         "t.yaml: forward_times is missing: time of F: one, one per device, or one per stage "
         "(-f/--forward-times, or the key forward_times)");
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
-        "placement, microbatches, iterations, schedule, forward_times, backward_times, "
+        "placement, microbatches, global_batch, iterations, schedule, model, gpu, parallel, "
+        "partition, training, communication, variation, symmetric, layer_times, forward_times, "
+        "backward_times, "
         "input_grad_times, weight_grad_times, overlap, fused_times, p2p_time, boundary_tensor, "
         "activation, state, "
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
@@ -180,12 +184,12 @@ TEST_CASE("each key refuses what it cannot mean") {
        "placement names hosts of a cluster, but no cluster is given; give one or leave out "
        "placement"},
       {"placement", "[a, b, c]",
-       "placement has 3 hosts for 2 devices; allowed: a list of host names, one per device"},
+       "placement has 3 hosts for 2 GPUs; allowed: a list of host names, one per GPU"},
       {"placement", "[a, '']",
        "placement[1] is an empty text; allowed: a host name of the cluster"},
       {"placement", "[]",
        "placement is an empty list; allowed: a list of host names, one per "
-       "device"},
+       "GPU"},
       {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
   }));
   CAPTURE(key, value);

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+
+// Actors and flows on one side, sums of durations on the other: where nothing contends, the two
+// engines must give a hybrid job the same times.
+
+using namespace pipewright;
+using execution::EngineKind;
+
+namespace {
+
+double worst = 0;  // relative to the end of the run, of all rows of a case
+
+template <class Row>
+void check_same_rows(std::vector<Row> a, std::vector<Row> b, double end,
+                     std::initializer_list<double Row::*> times) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (const auto time : times)
+      worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / end);
+}
+
+template <class Row, class Name>
+std::vector<Row> sorted(std::vector<Row> rows, const Name& name) {
+  std::ranges::sort(rows, {}, name);
+  return rows;
+}
+
+void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
+  const double end = tests::last_end(timed);
+  REQUIRE(end > 0);
+  worst = 0;
+  const auto pass = [](const trace::PassRow& row) {
+    return std::tuple(row.device, row.stage, row.microbatch, row.kind);
+  };
+  using trace::PassRow;
+  check_same_rows<PassRow>(
+      sorted(simulated.passes, pass), sorted(timed.passes, pass), end,
+      {&PassRow::sent, &PassRow::ready, &PassRow::start, &PassRow::end, &PassRow::released});
+  CHECK(worst < 1e-9);
+
+  worst = 0;
+  using trace::CollectiveRow;
+  const auto collective = [](const CollectiveRow& row) {
+    return std::tuple(row.device, row.kind, row.stage, row.iteration, row.end);
+  };
+  const auto a = sorted(simulated.collectives, collective);
+  const auto b = sorted(timed.collectives, collective);
+  check_same_rows<CollectiveRow>(
+      a, b, end, {&CollectiveRow::posted, &CollectiveRow::start, &CollectiveRow::end});
+  CHECK(worst < 1e-9);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    CHECK((a[i].stage == b[i].stage && a[i].kind == b[i].kind && a[i].bytes == b[i].bytes));
+
+  worst = 0;
+  using trace::StepRow;
+  check_same_rows<StepRow>(sorted(simulated.steps, &StepRow::device),
+                           sorted(timed.steps, &StepRow::device), end,
+                           {&StepRow::start, &StepRow::reduced, &StepRow::synchronized,
+                            &StepRow::updated, &StepRow::end, &StepRow::gathering});
+  CHECK(worst < 1e-9);
+}
+
+class Random {
+ public:
+  std::uint32_t whole(std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(generator_);
+  }
+  double real(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(generator_);
+  }
+  bool flip() { return whole(0, 1) == 1; }
+
+ private:
+  std::mt19937 generator_{1701};
+};
+
+// Passes of 2 to 10 ms, between which a transfer of 1 MB has gone.
+void randomize(tests::HybridJob& job, Random& random) {
+  for (auto& of_stage : job.costs.times.of_stage)
+    for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
+  job.costs.boundary_bytes = schedules::has_fused_pairs(job.schedule) ? 0 : 1'000'000;
+  for (workload::StageTraffic& stage : job.costs.traffic)
+    stage.parameters = random.whole(0, 4) * 250'000 + random.whole(0, 1000);
+  for (double& seconds : job.costs.optimizer_seconds) seconds = random.real(0, 5e-3);
+  config::Communication& talk = job.communication();
+  talk.overlap_grad_reduce = random.flip();
+  talk.overlap_param_gather = random.flip();
+  talk.global_norm = random.flip();
+  talk.gradient_bytes = random.flip() ? 4 : 2;
+  talk.bucket = random.whole(1, 4) * 500'000;
+  talk.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
+  // The two ends of a pipeline of two devices have only one link for all that they say.
+  if (random.flip() && job.schedule.devices > 2)
+    for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
+      stage->embedding_parameters = 100'000;
+      stage->parameters = std::max<std::uint64_t>(stage->parameters, 100'000);
+    }
+}
+
+// All families of schedules, on layouts that fit 16 GPUs.
+void compare(EngineKind reference, std::uint32_t tp, const std::vector<std::uint32_t>& zeros) {
+  const auto cluster = tests::mesh_cluster(16);
+  Random random;
+  int compared = 0;
+  for (int round = 0; round < 4; ++round)
+    for (const schedules::Entry& entry : schedules::catalog())
+      for (const std::uint32_t zero : zeros) {
+        schedules::Parameters parameters{.devices = random.flip() ? 4U : 2U,
+                                         .microbatches = 2 * random.whole(1, 6)};
+        if (entry.takes_chunks) parameters.chunks = random.whole(1, 3);
+        std::optional<schedules::Schedule> schedule;
+        try {
+          schedule = entry.make(parameters);
+        } catch (const schedules::Error&) {
+          continue;
+        }
+        const std::uint32_t dp = 16 / tp / parameters.devices;
+        tests::HybridJob job(std::move(*schedule), {.tp = tp,
+                                                    .dp = random.whole(1, dp),
+                                                    .zero = zero,
+                                                    .replicas_together = random.flip()});
+        randomize(job, random);
+        job.p2p = static_cast<schedules::P2p>(random.whole(0, 2));
+        CAPTURE(entry.name, parameters.devices, parameters.microbatches, job.ranks.replicas(),
+                job.schedule.chunks, zero, job.communication().overlap_grad_reduce,
+                job.communication().overlap_param_gather, static_cast<int>(job.p2p));
+        check_same(job.run(cluster), job.run(cluster, reference));
+        ++compared;
+      }
+  CHECK(compared > 60);
+}
+
+}  // namespace
+
+TEST_CASE("the engines agree on replicas", "[hybrid]") { compare(EngineKind::timing, 1, {0}); }
+
+TEST_CASE("the engines agree on replicas under ZeRO-1", "[hybrid]") {
+  compare(EngineKind::timing, 1, {1});
+}
+
+TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]") {
+  compare(EngineKind::timing, 2, {0, 1});
+}

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "analysis/summary.hpp"
+#include "sim/workload/stage_costs.hpp"
+
+// Published measurements and what the simulator makes of them.
+namespace pipewright::accuracy {
+
+// One run of a scenario, as a row looks at it.
+struct Run {
+  const analysis::Summary& summary;
+  const workload::StageCosts& costs;
+};
+
+struct Row {
+  std::string name;
+  std::string scenario;  // YAML, as a user would write it
+  std::function<double(const Run&)> predict;
+  double measured = 0;    // in the table's unit, as the prediction
+  bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
+  double predicted = std::numeric_limits<double>::quiet_NaN();
+
+  double error() const { return 100 * (predicted / measured - 1); }  // %
+};
+
+// What errors may be at the most, in %: of the mean of their absolute values, of each.
+struct Bars {
+  double mean = std::numeric_limits<double>::infinity();
+  double each = std::numeric_limits<double>::infinity();
+};
+
+struct Table {
+  std::string title;
+  std::string unit;
+  Bars bars = {};
+  std::vector<Row> rows = {};
+  std::string skipped = {};  // why there are no rows
+};
+
+double makespan(const Run& run);  // seconds
+
+// One function per reference table. `reference` is the folder of the data that is read in place.
+Table zero_bubble_throughput();
+Table zero_bubble_memory();
+Table zero_bubble_passes();
+Table megatron_iterations();
+Table recompute_iterations();
+Table recompute_layers();
+Table vtrain_iterations(const std::filesystem::path& reference);
+Table vocabulary_iterations(const std::filesystem::path& reference);
+
+// A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on rails.
+// Lives as long as the program.
+std::string cluster_of(const std::string& kind, std::uint32_t nodes);
+
+// Runs the scenarios, each distinct one once and in a process of its own, several at a time, and
+// sets what the rows predict. Throws std::runtime_error if one fails.
+void predict(std::vector<Table>& tables);
+
+// Prints a table. True if it meets its bars.
+bool print(const Table& table);
+
+}  // namespace pipewright::accuracy

@@ -1,0 +1,45 @@
+#include <map>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+#include "validation/accuracy.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+// A folder for as long as the program lives.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "pipewright-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::string cluster_of(const std::string& kind, std::uint32_t nodes) {
+  static const Folder folder;
+  const auto file = folder.path() / fmt::format("{}-{}.xml", kind, nodes);
+  if (!std::filesystem::exists(file))
+    trace::write_file(file, cluster::make_platform(
+                                {.nodes = {{&cluster::find_node_kind(kind), nodes}}}));
+  return file.string();
+}
+
+}  // namespace pipewright::accuracy

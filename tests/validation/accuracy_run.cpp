@@ -1,0 +1,96 @@
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/cli/hosts.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/execution/run.hpp"
+#include "validation/accuracy.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+std::vector<double> answers(const std::string& text, const std::vector<Row*>& rows) {
+  const config::Scenario scenario = config::read_scenario(config::read_yaml_text(text, "scenario"));
+  cli::Hardware hardware = cli::open_hardware(scenario);
+  workload::Plan plan =
+      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  const execution::Job job = cli::make_job(scenario, hardware, plan);
+  analysis::SummarySink sink;
+  execution::run(job, execution::EngineKind::simgrid, {}, sink);
+  const Run run{sink.summary(), plan.costs};
+  std::vector<double> values;
+  for (const Row* row : rows) values.push_back(row->predict(run));
+  return values;
+}
+
+// A scenario that another process works on: SimGrid has one engine a process.
+struct Child {
+  pid_t id = 0;
+  int pipe = 0;
+  std::vector<Row*> rows;
+};
+
+Child start(const std::string& scenario, std::vector<Row*> rows) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("no pipe can be had");
+  std::fflush(nullptr);
+  const pid_t id = ::fork();
+  if (id < 0) throw std::runtime_error("no process can be had");
+  if (id > 0) {
+    ::close(ends[1]);
+    return {id, ends[0], std::move(rows)};
+  }
+  int status = 0;
+  try {
+    const std::vector<double> values = answers(scenario, rows);
+    const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
+    if (::write(ends[1], values.data(), static_cast<std::size_t>(size)) != size) status = 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n{}\n", error.what(), scenario);
+    status = 1;
+  }
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+void finish(const Child& child, int status) {
+  std::vector<double> values(child.rows.size());
+  const auto size = values.size() * sizeof(double);  // less than a pipe holds
+  const ssize_t got = ::read(child.pipe, values.data(), size);
+  ::close(child.pipe);
+  if (status != 0 || got != static_cast<ssize_t>(size))
+    throw std::runtime_error(fmt::format("{}: the simulation failed", child.rows.front()->name));
+  for (std::size_t i = 0; i < values.size(); ++i) child.rows[i]->predicted = values[i];
+}
+
+}  // namespace
+
+void predict(std::vector<Table>& tables) {
+  std::map<std::string, std::vector<Row*>> by_scenario;
+  for (Table& table : tables)
+    for (Row& row : table.rows) by_scenario[row.scenario].push_back(&row);
+  const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
+  std::map<pid_t, Child> running;
+  const auto wait_for_one = [&] {
+    int status = 0;
+    const pid_t id = ::wait(&status);
+    finish(running.at(id), status);
+    running.erase(id);
+  };
+  for (auto& [scenario, rows] : by_scenario) {
+    if (running.size() == at_once) wait_for_one();
+    Child child = start(scenario, std::move(rows));
+    running.emplace(child.id, std::move(child));
+  }
+  while (!running.empty()) wait_for_one();
+}
+
+}  // namespace pipewright::accuracy
