@@ -110,6 +110,8 @@ void SummarySink::finish() {
         std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
   }
   if (summary_.makespan_s <= 0) return;  // no passes: nothing to divide by
+  constexpr double rounding = 1e-12;     // of sums of times
+  if (summary_.span_bubble_s < rounding * summary_.makespan_s) summary_.span_bubble_s = 0;
   summary_.bubble_ratio =
       1 - busy / (static_cast<double>(summary_.devices.size()) * summary_.makespan_s);
 

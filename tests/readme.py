@@ -14,7 +14,8 @@ BLOCK = re.compile(r"```console\n\$ pipewright (?P<words>.*)\n(?P<output>(?:.*\n
 
 
 def output_of(program, words, folder):
-    ran = subprocess.run(f"'{program}' {words} 2>&1", shell=True, cwd=folder, text=True,
+    here = os.environ | {"PIPEWRIGHT_PLATFORMS": "platforms"}  # not this machine's path
+    ran = subprocess.run(f"'{program}' {words} 2>&1", shell=True, cwd=folder, text=True, env=here,
                          stdout=subprocess.PIPE, check=False)
     return ran.stdout
 

@@ -57,8 +57,9 @@ int layout_command(const Arguments& arguments) {
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),
              sizes_text(scenario.parallel),
              placement_table(scenario.parallel, hardware.ranks, places));
-  const std::string groups = groups_table(scenario.parallel, scenario.communication, hardware.ranks,
-                                          hardware.cluster, places);
+  const std::string groups =
+      groups_table(scenario.parallel, !scenario.model || scenario.model->value.tied_embeddings,
+                   scenario.communication, hardware.ranks, hardware.cluster, places);
   if (!groups.empty()) fmt::print("\n{}", groups);
   return exit_ok;
 }

@@ -29,7 +29,7 @@ struct Talk {
 };
 
 // What each kind of group says most.
-std::vector<Talk> talks_of(const config::Parallel& parallel,
+std::vector<Talk> talks_of(const config::Parallel& parallel, bool ties_embeddings,
                            const config::Communication& communication) {
   const Collective activations =
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
@@ -43,7 +43,8 @@ std::vector<Talk> talks_of(const config::Parallel& parallel,
                           {"dp x cp", Group::dp, gradients, bucket}};
   if (parallel.cp.value == 1) talks.back().name = "dp";
   if (parallel.ep.value > 1) talks.push_back({"experts' dp", Group::edp, gradients, bucket});
-  talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
+  if (ties_embeddings)
+    talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
   return talks;
 }
 
@@ -137,12 +138,12 @@ class GroupsTable {
 
 }  // namespace
 
-std::string groups_table(const config::Parallel& parallel,
+std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
                          const config::Communication& communication, const workload::Ranks& ranks,
                          cluster::Cluster& cluster, const execution::Places& places) {
   GroupsTable table;
   execution::CollectiveTimes times(cluster, ranks, places, communication.all_reduce);
-  for (const Talk& talk : talks_of(parallel, communication)) {
+  for (const Talk& talk : talks_of(parallel, ties_embeddings, communication)) {
     if (ranks.group_size(talk.group) < 2) continue;
     const Algorithm algorithm =
         talk.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;

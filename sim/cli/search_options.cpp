@@ -14,7 +14,9 @@ using schedules::Objective;
 void check_times(const config::Value& tree) {
   const bool both = config::find(tree, "input_grad_times") != nullptr &&
                     config::find(tree, "weight_grad_times") != nullptr;
-  if (!both && config::find(tree, "backward_times") == nullptr)
+  const bool any = both || config::find(tree, "backward_times") != nullptr ||
+                   config::find(tree, "model") != nullptr;
+  if (!any)
     throw UsageError(
         "the backward pass has no time; give both --input-grad-times and --weight-grad-times (or "
         "input_grad_times and weight_grad_times in a scenario)");

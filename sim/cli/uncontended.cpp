@@ -16,14 +16,61 @@
 namespace pipewright::cli {
 namespace {
 
+// A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
+// included.
+void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
+  workload::Plan plan = workload::make_plan(
+      scenario,
+      schedules::make_schedule(
+          "1f1b", {.devices = scenario.devices.value, .microbatches = scenario.microbatches.value}),
+      hardware.gpus);
+  make_job(scenario, hardware, plan);
+  const auto times = [&](schedules::PassKind kind) {
+    return config::PassTimes{plan.costs.times.of_stage[static_cast<std::size_t>(kind)],
+                             scenario.model->origin};
+  };
+  scenario.forward_times = times(schedules::PassKind::forward);
+  scenario.input_grad_times = times(schedules::PassKind::input_grad);
+  scenario.weight_grad_times = times(schedules::PassKind::weight_grad);
+  scenario.backward_times.reset();
+  scenario.boundary_tensor = plan.costs.boundary_bytes;
+  const std::size_t devices = scenario.devices.value;
+  config::Activation activation;
+  for (auto* bytes : {&activation.per_microbatch, &activation.released_by_input_grad,
+                      &activation.released_by_weight_grad})
+    bytes->values.resize(devices);
+  config::State state;
+  for (auto* bytes : {&state.weights, &state.gradients, &state.optimizer})
+    bytes->values.resize(devices);
+  for (std::size_t device = 0; device < devices; ++device) {
+    const workload::Activations& held = plan.costs.activations[device];
+    const std::uint64_t early = std::min(held.held, held.released_by_input_grad);
+    activation.per_microbatch.values[device] = held.held;
+    activation.released_by_input_grad.values[device] = early;
+    activation.released_by_weight_grad.values[device] = held.held - early;
+    const workload::DeviceState& kept = plan.costs.state[device];
+    state.weights.values[device] = kept.weights;
+    state.gradients.values[device] = kept.gradients;
+    state.optimizer.values[device] =
+        kept.optimizer + kept.buffers + kept.allowance + held.logits + held.working;
+  }
+  scenario.activation = activation;
+  scenario.state = state;
+  scenario.model.reset();
+}
+
 config::Scenario without_cluster(config::Scenario scenario) {
-  if (scenario.cluster) {
-    const Hardware hardware = open_hardware(scenario);
-    for (std::size_t device = 0; device + 1 < hardware.hosts.size(); ++device)
-      scenario.p2p_time =
-          std::max(scenario.p2p_time,
-                   hardware.cluster.route(hardware.hosts[device], hardware.hosts[device + 1])
-                       .seconds(scenario.boundary_tensor));
+  if (scenario.cluster || scenario.model) {
+    Hardware hardware = open_hardware(scenario);
+    if (scenario.model) spell_out_model(scenario, hardware);
+    scenario.parallel = {.pp = scenario.devices};
+    const auto host = [&](std::uint32_t device) {
+      return hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
+    };
+    for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
+      scenario.p2p_time = std::max(
+          scenario.p2p_time,
+          hardware.cluster.route(host(device), host(device + 1)).seconds(scenario.boundary_tensor));
   }
   scenario.cluster.reset();
   scenario.placement.clear();

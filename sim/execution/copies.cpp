@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace pipewright::execution {
 
 using workload::Collective;
@@ -19,6 +22,11 @@ Copies::Copies(const Job& job) : job_(job) {
     for (std::uint32_t route = 0; route < routes.count(); ++route)
       devices.insert(routes.device(stage, route));
     holders_.emplace_back(devices.begin(), devices.end());
+    if (devices.size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
+      throw schedules::Error(fmt::format(
+          "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
+          "all copies of a stage talk after each; allowed: zero 0 or 1",
+          job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
   }
   for (const Group kind : {Group::tp, Group::cp, Group::ep, Group::dp, Group::edp})
     parties_[static_cast<std::size_t>(kind)] = split(kind);
@@ -125,7 +133,6 @@ std::uint64_t Copies::embedding_bytes() const {
 }
 
 std::uint32_t Copies::parts(std::uint32_t stage) const {
-  if (job_.conditions.zero >= 2) return 1;  // reduced after every microbatch
   const std::uint64_t bytes =
       job_.costs.traffic[stage].parameters * job_.conditions.communication.gradient_bytes;
   const std::uint64_t bucket =

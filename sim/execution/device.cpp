@@ -69,45 +69,51 @@ double Device::seconds(const Pass& pass, const Pass* partner) const {
 
 double Device::compute(const Pass& pass, const Pass* partner, double start) {
   const double work = seconds(pass, partner);
-  const bool alone = job_.costs.traffic.empty();
-  if (!alone) prefetch_weights(at_);
-  const bool talks = !alone && job_.conditions.communication.detail == config::Detail::full;
+  if (job_.costs.traffic.empty()) return pace_.advance(start, work);
+  now_ = start;
+  now_ = start;
+  prefetch_weights(at_);
   const Pass& last = partner != nullptr && ends_microbatch(partner->kind) ? *partner : pass;
-  const bool by_parts = !alone && job_.conditions.communication.overlap_grad_reduce &&
-                        job_.conditions.zero < 2 && copies_.has(last.stage) &&
-                        gradients_made_.completes_stage(last);
-  if (talks) return talk_within(pass, work, start);
-  if (!by_parts) return pace_.advance(start, work);
   // The gradients of a stage become whole layer by layer, from the last one on.
-  const std::uint32_t parts = copies_.parts(last.stage);
+  const std::uint32_t parts =
+      job_.conditions.communication.overlap_grad_reduce && completes_gradients(last)
+          ? copies_.parts(last.stage)
+          : 0;
+  if (job_.conditions.communication.detail == config::Detail::full)
+    return talk_within(pass, work, start, last, parts);
   double now = start;
   for (std::uint32_t part = 0; part < parts; ++part) {
     now = pace_.advance(now, work / parts);
-    now_ = now;
-    reduce(last.stage, gradients_made_.iteration_of(last), part);
+    reduce(last, part, now);
   }
-  return now;
+  return parts > 0 ? now : pace_.advance(start, work);
 }
 
 // Compute and collectives take turns; what can hide under compute runs beside it.
-double Device::talk_within(const Pass& pass, double work, double now) {
-  std::uint64_t turns = 0;
+double Device::talk_within(const Pass& pass, double work, double now, const Pass& last,
+                           std::uint32_t parts) {
   const auto& calls = job_.costs.traffic[pass.stage].inside[static_cast<std::size_t>(pass.kind)];
+  std::uint64_t turns = 0;
   for (const workload::Call& call : calls) turns += call.times;
-  double left = work;
+  if (turns == 0) now = pace_.advance(now, work);
   const double share = turns == 0 ? 0 : work / static_cast<double>(turns);
+  std::uint32_t posted = 0;
+  std::uint64_t turn = 0;
   for (const workload::Call& call : calls) {
     const double beside = std::min(share, call.hides_under / call.times);
     for (std::uint32_t i = 0; i < call.times; ++i) {
       now = pace_.advance(now, share - beside);
+      catch_up(now);
       const auto meeting = others_.call(unit_, call, calls_++);
       const double until = pace_.advance(now, beside);
       meeting->wait();
       now = std::max(until, meeting->end_time());
-      left -= share;
+      for (++turn; posted < parts && (posted + 1) * turns <= turn * parts; ++posted)
+        reduce(last, posted, now);
     }
   }
-  return pace_.advance(now, std::max(0.0, left));
+  for (; posted < parts; ++posted) reduce(last, posted, now);
+  return now;
 }
 
 double Device::send_output(const Pass& pass, double now, const Network& network) {

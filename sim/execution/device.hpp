@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "schedules/program.hpp"
@@ -39,7 +40,8 @@ class Device {
   // Runs the passes that start at `start`, one or a fused pair; returns when they end.
   double compute(const schedules::Pass& pass, const schedules::Pass* partner, double start);
   double seconds(const schedules::Pass& pass, const schedules::Pass* partner) const;
-  double talk_within(const schedules::Pass& pass, double work, double now);
+  double talk_within(const schedules::Pass& pass, double work, double now,
+                     const schedules::Pass& last, std::uint32_t parts);
 
   const std::vector<std::uint32_t>& stages() const { return gradients_made_.stages(); }
   void count(const schedules::Pass& pass);
@@ -48,8 +50,14 @@ class Device {
   void prefetch_weights(const schedules::PassCursor& at);
   double wait_for_weights(const schedules::Pass& pass, double now);
   void drop_weights(const schedules::Pass& pass, double now);
+  // Lets SimGrid's clock come to where this device's time may be already, before others are told.
+  void catch_up(double now);
   Pending gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index);
-  void reduce(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index);
+  // Whether gradients are to be reduced after this pass: of its stage's last microbatch, or, with
+  // sharded gradients, of every one.
+  bool completes_gradients(const schedules::Pass& pass) const;
+  void reduce(const schedules::Pass& pass, std::uint32_t part, double now);
+  void reduce_all(const schedules::Pass& pass, double now);
   double finish(Pending& pending);
   void finish_iteration(std::uint32_t iteration);
 
@@ -68,8 +76,8 @@ class Device {
   GradientCount gradients_made_;
   std::map<std::uint64_t, Pending> weights_;  // by stage, or by pass in ZeRO-3
   std::vector<Pending> gradients_;
-  static constexpr std::uint64_t none_in_use = ~std::uint64_t{0};
-  std::uint64_t in_use_ = none_in_use;  // the pass whose weights ZeRO-3 has gathered
+  std::vector<schedules::Pass> unreduced_;  // that completed gradients, until the iteration ends
+  std::set<std::uint64_t> in_use_;          // passes that run on weights which ZeRO-3 has gathered
   std::uint64_t calls_ = 0;
   double gathering_ = 0;  // seconds of this iteration
 };

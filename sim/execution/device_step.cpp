@@ -14,24 +14,40 @@ using schedules::PassKind;
 
 namespace {
 
-// Tells the gathers of ZeRO-3 apart.
-std::uint64_t number_of(const Pass& pass) {
-  return std::uint64_t{pass.microbatch} * schedules::pass_kinds +
-         static_cast<std::uint64_t>(pass.kind);
+std::uint64_t key_of(const Pass& pass) {
+  return (std::uint64_t{pass.microbatch} * schedules::pass_kinds +
+          static_cast<std::uint64_t>(pass.kind))
+             << 16U |
+         pass.stage;
 }
-std::uint64_t key_of(const Pass& pass) { return number_of(pass) << 16U | pass.stage; }
 
 }  // namespace
 
 void Device::count(const Pass& pass) {
   drop_weights(pass, now_);
   if (job_.costs.traffic.empty()) return;
-  if (job_.conditions.zero >= 2 && ends_microbatch(pass.kind) && copies_.has(pass.stage))
-    reduce(pass.stage, gradients_made_.iteration_of(pass), pass.microbatch);
+  if (!job_.conditions.communication.overlap_grad_reduce && completes_gradients(pass)) {
+    if (job_.conditions.zero >= 2)
+      reduce_all(pass, now_);
+    else
+      unreduced_.push_back(pass);
+  }
   if (const auto iteration = gradients_made_.add(pass)) finish_iteration(*iteration);
 }
 
+bool Device::completes_gradients(const Pass& pass) const {
+  if (!copies_.has(pass.stage)) return false;
+  return job_.conditions.zero >= 2 ? ends_microbatch(pass.kind)
+                                   : gradients_made_.completes_stage(pass);
+}
+
+void Device::catch_up(double now) {
+  now_ = now;
+  sg4::this_actor::sleep_until(epoch_ + now);
+}
+
 Device::Pending Device::gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index) {
+  catch_up(now_);
   Pending pending{others_.weights(stage, iteration, index, &pace_),
                   {.device = unit_.device,
                    .stage = stage,
@@ -42,14 +58,23 @@ Device::Pending Device::gather(std::uint32_t stage, std::uint32_t iteration, std
   return pending;
 }
 
-void Device::reduce(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index) {
-  gradients_.push_back({others_.gradients(stage, iteration, index, &pace_),
+void Device::reduce(const Pass& pass, std::uint32_t part, double now) {
+  catch_up(now);
+  const std::uint32_t iteration = gradients_made_.iteration_of(pass);
+  // Two devices that hold one stage end it with microbatches of their own.
+  const std::uint64_t microbatch = job_.conditions.zero >= 2 ? pass.microbatch : 0;
+  const std::uint64_t index = microbatch << 32U | part;
+  gradients_.push_back({others_.gradients(pass.stage, iteration, index, &pace_),
                         {.device = unit_.device,
-                         .stage = stage,
+                         .stage = pass.stage,
                          .iteration = iteration,
                          .kind = trace::CollectiveKind::reduce_gradients,
-                         .bytes = copies_.gradient_bytes(stage),
-                         .posted = now_}});
+                         .bytes = copies_.gradient_bytes(pass.stage),
+                         .posted = now}});
+}
+
+void Device::reduce_all(const Pass& pass, double now) {
+  for (std::uint32_t part = 0; part < copies_.parts(pass.stage); ++part) reduce(pass, part, now);
 }
 
 double Device::finish(Pending& pending) {
@@ -76,10 +101,9 @@ void Device::prefetch_weights(const schedules::PassCursor& at) {
   for (int ahead = 0; ahead < 2 && !next.done(); ++ahead, next.next()) {
     const Pass pass = next.pass();
     if (pass.kind == PassKind::weight_grad || !copies_.has(pass.stage)) continue;
-    if (weights_.contains(key_of(pass)) || key_of(pass) == in_use_) continue;
+    if (weights_.contains(key_of(pass)) || in_use_.contains(key_of(pass))) continue;
     weights_[key_of(pass)] =
-        gather(pass.stage, gradients_made_.iteration_of(pass), number_of(pass) + 1);
-    if (recorder_) recorder_->hold_weights(pass.stage, now_);
+        gather(pass.stage, gradients_made_.iteration_of(pass), 1 + key_of(pass));
   }
 }
 
@@ -89,28 +113,28 @@ double Device::wait_for_weights(const Pass& pass, double now) {
   if (found == weights_.end()) return now;
   const double end = finish(found->second);
   weights_.erase(found);
-  if (by_pass) in_use_ = key_of(pass);
+  if (by_pass) {
+    in_use_.insert(key_of(pass));
+    if (recorder_) recorder_->hold_weights(pass.stage, std::max(now, end));
+  }
   gathering_ += std::max(0.0, end - now);
   return std::max(now, end);
 }
 
 void Device::drop_weights(const Pass& pass, double now) {
-  if (key_of(pass) != in_use_) return;
-  in_use_ = none_in_use;
+  if (in_use_.erase(key_of(pass)) == 0) return;
   if (recorder_) recorder_->drop_weights(pass.stage, now);
 }
 
 void Device::finish_iteration(std::uint32_t iteration) {
   const workload::Conditions& conditions = job_.conditions;
   trace::StepRow row{.device = unit_.device, .iteration = iteration, .start = now_};
-  if (!conditions.communication.overlap_grad_reduce && conditions.zero < 2)
-    for (const std::uint32_t stage : stages())
-      for (std::uint32_t part = 0; copies_.has(stage) && part < copies_.parts(stage); ++part)
-        reduce(stage, iteration, part);
+  for (const Pass& pass : unreduced_) reduce_all(pass, now_);
+  unreduced_.clear();
   row.reduced = now_;
   for (Pending& pending : gradients_) row.reduced = std::max(row.reduced, finish(pending));
   gradients_.clear();
-  now_ = row.reduced;
+  catch_up(row.reduced);
   if (const auto meeting = others_.embeddings(unit_, iteration)) {
     Pending pending{meeting,
                     {.device = unit_.device,
@@ -119,7 +143,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
                      .kind = trace::CollectiveKind::tie_embeddings,
                      .bytes = copies_.embedding_bytes(),
                      .posted = now_}};
-    now_ = row.reduced = finish(pending);
+    catch_up(row.reduced = finish(pending));
   }
 
   // Asynchronous schedules go on with older weights while others still compute.
@@ -130,9 +154,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   }
   row.synchronized = now_;
   if (!job_.costs.optimizer_seconds.empty())
-    now_ += job_.costs.optimizer_seconds[unit_.device] *
-            (job_.slowdown.empty() ? 1 : noise(job_, unit_, {}));
-  sg4::this_actor::sleep_until(epoch_ + now_);
+    now_ += job_.costs.optimizer_seconds[unit_.device] * straggler_factor(job_, unit_);
   row.updated = row.end = now_;
   if (!conditions.communication.overlap_param_gather &&
       (conditions.zero == 1 || conditions.zero == 2)) {

@@ -1,6 +1,9 @@
 #include "sim/execution/idle_step.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "sim/execution/collectives/alone.hpp"
 #include "sim/execution/collectives/plan.hpp"
@@ -40,6 +43,7 @@ IdleStep::IdleStep(const Job& job, trace::Sink& sink)
   }
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     counts_.emplace_back(job.schedule, device);
+  if (gathers_before(job)) gather_before();
 }
 
 double IdleStep::seconds(const std::vector<Copies::Leg>& legs) const {
@@ -47,88 +51,140 @@ double IdleStep::seconds(const std::vector<Copies::Leg>& legs) const {
   for (const Copies::Leg& leg : legs) {
     double slowest = 0;
     for (const auto& group : *leg.groups)
-      slowest = std::max(
-          slowest,
-          alone(plan(leg.collective, static_cast<double>(leg.bytes), group,
-                     static_cast<Algorithm>(job_.conditions.communication.all_reduce), places_),
-                places_));
+      slowest = std::max(slowest, alone(plan(leg.collective, static_cast<double>(leg.bytes), group,
+                                             job_.conditions.communication.all_reduce, places_),
+                                        places_));
     sum += slowest;
   }
   return sum;
 }
 
-std::vector<double> IdleStep::weights_arrive() const {
-  if (!gathers_before(job_)) return {};
-  std::vector<double> busy(job_.schedule.devices);
-  std::vector<double> arrive;
-  for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage)
-    arrive.push_back(busy[copies_.holders(stage).front()] += weight_seconds_[stage]);
-  return arrive;
+void IdleStep::meet(trace::CollectiveKind kind, const std::vector<Post>& posts,
+                    const std::function<void(const Post&, double)>& ended) {
+  struct Meeting {
+    std::uint32_t stage = 0;
+    double start = 0;  // when all are ready, then when it starts
+    std::vector<Post> posts;
+  };
+  std::vector<Meeting> meetings;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> number;  // by stage and part
+  for (const Post& post : posts) {
+    const auto [place, is_new] = number.try_emplace({post.stage, post.part}, meetings.size());
+    if (is_new) meetings.push_back({.stage = post.stage});
+    Meeting& meeting = meetings[place->second];
+    meeting.start = std::max(meeting.start, post.posted);
+    meeting.posts.push_back(post);
+  }
+  std::ranges::stable_sort(meetings, {}, &Meeting::start);
+  const bool gradients = kind == trace::CollectiveKind::reduce_gradients;
+  for (Meeting& meeting : meetings) {
+    double& busy = busy_until_[copies_.holders(meeting.stage).front()];
+    meeting.start = std::max(meeting.start, busy);
+    busy = meeting.start + (gradients ? gradient_seconds_ : weight_seconds_)[meeting.stage];
+    for (const Post& post : meeting.posts) {
+      ended(post, busy);
+      sink_.collective({.device = post.device,
+                        .stage = post.stage,
+                        .kind = kind,
+                        .bytes = gradients ? copies_.gradient_bytes(post.stage)
+                                           : copies_.weight_bytes(post.stage),
+                        .posted = post.posted,
+                        .start = meeting.start,
+                        .end = busy});
+    }
+  }
+}
+
+// Of each stage that has copies, on all its devices, each of which is ready at its `times`.
+std::vector<IdleStep::Post> IdleStep::posts_of_weights(const std::vector<double>& times) const {
+  std::vector<Post> posts;
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    for (const std::uint32_t stage : counts_[device].stages())
+      if (copies_.has(stage))
+        posts.push_back({.device = device, .stage = stage, .posted = times[device]});
+  return posts;
+}
+
+void IdleStep::gather_before() {
+  const std::vector<double> zero(job_.schedule.devices);
+  weights_arrive_.resize(job_.schedule.stages());
+  awaited_.assign(job_.schedule.devices, std::vector<bool>(job_.schedule.stages(), true));
+  meet(trace::CollectiveKind::gather_weights, posts_of_weights(zero),
+       [this](const Post& post, double end) { weights_arrive_[post.stage] = end; });
 }
 
 void IdleStep::pass(std::uint32_t device, const schedules::Pass& pass,
                     const schedules::PassSpan& span) {
+  if (!weights_arrive_.empty() && awaited_[device][pass.stage]) {
+    awaited_[device][pass.stage] = false;
+    gathering_[device] +=
+        std::max(0.0, weights_arrive_[pass.stage] - std::max(passes_end_[device], span.ready));
+  }
   passes_end_[device] = std::max(passes_end_[device], span.released);
   if (counts_.empty()) return;
   GradientCount& count = counts_[device];
   const bool last = count.completes_stage(pass);
   count.add(pass);
   if (!last || !copies_.has(pass.stage)) return;
-  if (!job_.conditions.communication.overlap_grad_reduce) return;
   const std::uint32_t parts = copies_.parts(pass.stage);
   for (std::uint32_t part = 0; part < parts; ++part)
-    reduce(device, pass.stage, span.start + (span.end - span.start) * (part + 1) / parts);
+    gradients_.push_back({.device = device,
+                          .stage = pass.stage,
+                          .part = part,
+                          .posted = span.start + (span.end - span.start) * (part + 1) / parts});
 }
 
-void IdleStep::reduce(std::uint32_t device, std::uint32_t stage, double posted) {
-  double& busy = busy_until_[copies_.holders(stage).front()];
-  const double start = std::max(busy, posted);
-  busy = start + gradient_seconds_[stage];
-  sink_.collective({.device = device,
-                    .stage = stage,
-                    .kind = trace::CollectiveKind::reduce_gradients,
-                    .bytes = copies_.gradient_bytes(stage),
-                    .posted = posted,
-                    .start = start,
-                    .end = busy});
+// Both ends of each pipeline have to be there.
+void IdleStep::tie_embeddings(std::vector<trace::StepRow>& rows) {
+  double start = 0;
+  for (const trace::StepRow& row : rows)
+    if (copies_.ties_embeddings(row.device)) start = std::max(start, row.reduced);
+  for (trace::StepRow& row : rows) {
+    if (!copies_.ties_embeddings(row.device)) continue;
+    const double end = start + seconds(copies_.embeddings(0));
+    sink_.collective({.device = row.device,
+                      .stage = counts_[row.device].stages().front(),
+                      .kind = trace::CollectiveKind::tie_embeddings,
+                      .bytes = copies_.embedding_bytes(),
+                      .posted = row.reduced,
+                      .start = start,
+                      .end = end});
+    row.reduced = end;
+  }
 }
 
 void IdleStep::finish() {
   if (job_.costs.traffic.empty()) return;
-  const workload::Conditions& conditions = job_.conditions;
+  const config::Communication& communication = job_.conditions.communication;
   std::vector<trace::StepRow> rows;
-  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
-    rows.push_back({.device = device, .start = passes_end_[device]});
-    if (conditions.communication.overlap_grad_reduce) continue;
-    for (const std::uint32_t stage : counts_[device].stages())
-      for (std::uint32_t part = 0; copies_.has(stage) && part < copies_.parts(stage); ++part)
-        reduce(device, stage, passes_end_[device]);
-  }
-  double embeddings = 0;  // both ends of the pipeline are there
-  for (trace::StepRow& row : rows) {
-    row.reduced = row.start;
-    for (const std::uint32_t stage : counts_[row.device].stages())
-      row.reduced = std::max(row.reduced, busy_until_[copies_.holders(stage).front()]);
-    if (copies_.ties_embeddings(row.device)) embeddings = std::max(embeddings, row.reduced);
-  }
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    rows.push_back({.device = device,
+                    .start = passes_end_[device],
+                    .reduced = passes_end_[device],
+                    .gathering = gathering_[device]});
+  if (!communication.overlap_grad_reduce)
+    for (Post& post : gradients_) post.posted = passes_end_[post.device];
+  meet(trace::CollectiveKind::reduce_gradients, gradients_, [&](const Post& post, double end) {
+    rows[post.device].reduced = std::max(rows[post.device].reduced, end);
+  });
+  tie_embeddings(rows);
   double all = 0;
+  for (const trace::StepRow& row : rows) all = std::max(all, row.reduced);
+  const bool norm = communication.global_norm && job_.schedule.weight_versions == 1;
   for (trace::StepRow& row : rows) {
-    if (copies_.ties_embeddings(row.device))
-      row.reduced = embeddings + seconds(copies_.embeddings(0));
-    all = std::max(all, row.reduced);
-  }
-  for (trace::StepRow& row : rows) {
-    const bool norm = conditions.communication.global_norm && job_.schedule.weight_versions == 1;
     row.synchronized = norm ? all + copies_.norm_latency() : row.reduced;
-    row.updated =
-        row.synchronized +
-        (job_.costs.optimizer_seconds.empty() ? 0 : job_.costs.optimizer_seconds[row.device]);
-    row.end = row.updated;
-    if (conditions.zero == 1 && !conditions.communication.overlap_param_gather)
-      for (const std::uint32_t stage : counts_[row.device].stages())
-        row.end += weight_seconds_[stage];
-    sink_.step(row);
+    const auto& step = job_.costs.optimizer_seconds;
+    row.end = row.updated = row.synchronized + (step.empty() ? 0 : step[row.device]);
   }
+  if (job_.conditions.zero == 1 && !communication.overlap_param_gather) {
+    std::vector<double> updated;
+    for (const trace::StepRow& row : rows) updated.push_back(row.updated);
+    meet(trace::CollectiveKind::gather_weights, posts_of_weights(updated),
+         [&](const Post& post, double end) {
+           rows[post.device].end = std::max(rows[post.device].end, end);
+         });
+  }
+  for (const trace::StepRow& row : rows) sink_.step(row);
 }
 
 }  // namespace pipewright::execution

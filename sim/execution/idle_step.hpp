@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "sim/execution/collectives/places.hpp"
@@ -12,19 +13,32 @@ namespace pipewright::execution {
 // long as they take alone, and those of a device follow one another. For one iteration.
 class IdleStep {
  public:
-  // Throws Unsupported for what needs the network.
+  // Throws schedules::Error for what needs the network.
   IdleStep(const Job& job, trace::Sink& sink);
 
   // When the weights of each stage are there; empty if they are all along.
-  std::vector<double> weights_arrive() const;
+  const std::vector<double>& weights_arrive() const { return weights_arrive_; }
   // Passes of a device come in order.
   void pass(std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span);
   // After all passes.
   void finish();
 
  private:
+  // A device is ready for its part of a collective.
+  struct Post {
+    std::uint32_t device = 0;
+    std::uint32_t stage = 0;
+    std::uint32_t part = 0;
+    double posted = 0;
+  };
   double seconds(const std::vector<Copies::Leg>& legs) const;
-  void reduce(std::uint32_t device, std::uint32_t stage, double posted);
+  std::vector<Post> posts_of_weights(const std::vector<double>& times) const;
+  // Each collective starts when the last of the stage's devices is ready for it and those before it
+  // have ended; then `ended` hears of each device's end.
+  void meet(trace::CollectiveKind kind, const std::vector<Post>& posts,
+            const std::function<void(const Post&, double)>& ended);
+  void gather_before();
+  void tie_embeddings(std::vector<trace::StepRow>& rows);
 
   const Job& job_;
   trace::Sink& sink_;
@@ -36,6 +50,9 @@ class IdleStep {
   std::vector<double> busy_until_;        // of its collectives
   std::vector<double> passes_end_;
   std::vector<double> gathering_;
+  std::vector<double> weights_arrive_;      // by stage; empty: there from the start
+  std::vector<std::vector<bool>> awaited_;  // weights, by device and stage
+  std::vector<Post> gradients_;             // of each device in order
 };
 
 }  // namespace pipewright::execution

@@ -42,9 +42,14 @@ double factor(const config::Variation& variation, std::uint64_t bits) {
 
 }  // namespace
 
+double straggler_factor(const Job& job, Unit unit) {
+  if (job.slowdown.empty()) return 1;
+  return job.slowdown[std::size_t{unit.replica} * job.schedule.devices + unit.device];
+}
+
 double noise(const Job& job, Unit unit, const schedules::Pass& pass) {
   const std::size_t place = std::size_t{unit.replica} * job.schedule.devices + unit.device;
-  const double slow = job.slowdown.empty() ? 1 : job.slowdown[place];
+  const double slow = straggler_factor(job, unit);
   const config::Variation& variation = job.conditions.variation;
   if (!variation.is_random()) return slow;
   std::uint64_t bits = mix(variation.seed);

@@ -9,8 +9,7 @@ namespace pipewright::execution {
 void add_pass_waits(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
   if (!job.ranks || costs.traffic.empty()) return;
   const Places places(cluster, job.hosts);
-  CollectiveTimes times(cluster, *job.ranks, places,
-                        static_cast<Algorithm>(job.conditions.communication.all_reduce));
+  CollectiveTimes times(cluster, *job.ranks, places, job.conditions.communication.all_reduce);
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& of_stage = costs.times.of_stage[kind];
     if (of_stage.empty()) continue;

@@ -44,10 +44,12 @@ void simulate(const Job& job, trace::Sink& sink) {
   if (failure) std::rethrow_exception(failure);
 
   // SimGrid returns from a deadlock as if all were well.
-  std::vector<schedules::Blocked> blocked;
-  for (std::uint32_t index = 0; index < devices.size(); ++index)
+  std::vector<schedules::Blocked> blocked;  // of the first replica that is
+  for (std::uint32_t index = 0; index < devices.size(); ++index) {
+    if (index % job.schedule.devices == 0 && !blocked.empty()) break;
     if (const auto pass = devices[index].stands_at())
       blocked.push_back({index % job.schedule.devices, *pass});
+  }
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
 }
 

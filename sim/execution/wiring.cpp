@@ -64,7 +64,7 @@ void Wiring::add_hops(Plans& plans) {
 
 std::vector<std::vector<Phase>> Wiring::plan_leg(const Copies::Leg& leg) const {
   std::vector<std::vector<Phase>> plans;
-  const auto algorithm = static_cast<Algorithm>(job_.conditions.communication.all_reduce);
+  const auto algorithm = job_.conditions.communication.all_reduce;
   for (const auto& group : *leg.groups)
     plans.push_back(
         plan(leg.collective, static_cast<double>(leg.bytes), group, algorithm, places_));

@@ -48,8 +48,9 @@ struct StageCosts {
   std::vector<DeviceState> state;        // per device
 
   // Of a model; empty or 0 where a scenario gives times alone.
-  std::vector<StageTraffic> traffic;         // per virtual stage
-  std::vector<std::uint64_t> gathered;       // per virtual stage: ZeRO-3's whole weights, bytes
+  std::vector<StageTraffic> traffic;  // per virtual stage
+  std::vector<std::uint64_t>
+      gathered;  // per virtual stage: ZeRO-3's whole weights of two layers, bytes
   std::vector<double> optimizer_seconds;     // per device, of the step
   double model_flops_per_microbatch = 0;     // FLOP of F, I and W of the whole model, 3 x forward
   double hardware_flops_per_microbatch = 0;  // with what is recomputed

@@ -78,7 +78,8 @@ cluster::Cluster mesh_cluster(std::uint32_t gpus) {
       for (std::uint32_t b = 0; b < gpus; ++b)
         if (a != b) text += element(a, b);
   };
-  for (std::uint32_t a = 0; a < gpus; ++a) text += fmt::format("<host id='gpu-{}' speed='1Gf'/>", a);
+  for (std::uint32_t a = 0; a < gpus; ++a)
+    text += fmt::format("<host id='gpu-{}' speed='1Gf'/>", a);
   each_pair([](auto a, auto b) {
     return fmt::format("<link id='{}-to-{}' bandwidth='1GBps' latency='0.25ms'/>\n", a, b);
   });

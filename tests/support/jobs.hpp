@@ -50,7 +50,7 @@ struct HybridJob {
 // GPUs in one node with a link of 1 GB/s and 0.25 ms of its own for every ordered pair: what no two
 // flows between different pairs share.
 cluster::Cluster mesh_cluster(std::uint32_t gpus);
-inline constexpr double mesh_rate = 1e9;       // bytes/s
+inline constexpr double mesh_rate = 1e9;         // bytes/s
 inline constexpr double mesh_latency = 0.25e-3;  // seconds
 
 // The end of the last optimizer's step.

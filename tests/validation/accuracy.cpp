@@ -17,10 +17,10 @@ using namespace pipewright;
 int main() {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),         accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),            accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference),     accuracy::vocabulary_iterations(reference),
-      accuracy::recompute_layers(),               accuracy::zero_bubble_passes(),
+      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
+      accuracy::recompute_layers(),           accuracy::zero_bubble_passes(),
   };
   try {
     accuracy::predict(tables);

@@ -22,7 +22,7 @@ struct Row {
   std::string name;
   std::string scenario;  // YAML, as a user would write it
   std::function<double(const Run&)> predict;
-  double measured = 0;    // in the table's unit, as the prediction
+  double measured = 0;     // in the table's unit, as the prediction
   bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
   double predicted = std::numeric_limits<double>::quiet_NaN();
 
@@ -55,8 +55,8 @@ Table recompute_layers();
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
 
-// A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on rails.
-// Lives as long as the program.
+// A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on
+// rails. Lives as long as the program.
 std::string cluster_of(const std::string& kind, std::uint32_t nodes);
 
 // Runs the scenarios, each distinct one once and in a process of its own, several at a time, and

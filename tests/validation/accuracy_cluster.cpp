@@ -37,8 +37,8 @@ std::string cluster_of(const std::string& kind, std::uint32_t nodes) {
   static const Folder folder;
   const auto file = folder.path() / fmt::format("{}-{}.xml", kind, nodes);
   if (!std::filesystem::exists(file))
-    trace::write_file(file, cluster::make_platform(
-                                {.nodes = {{&cluster::find_node_kind(kind), nodes}}}));
+    trace::write_file(file,
+                      cluster::make_platform({.nodes = {{&cluster::find_node_kind(kind), nodes}}}));
   return file.string();
 }
 

@@ -47,11 +47,12 @@ constexpr const char* training =
 Row iteration_row(const Iteration& row, const char* recompute, double measured) {
   const bool sequence = recompute == std::string("selective");
   const std::string scenario =
-      fmt::format("model: {}\ncluster: {}\nglobal_batch: {}\nschedule: {}\n"
-                  "communication: {{overlap_grad_reduce: false}}\n",
-                  row.model, cluster_of("dgx-a100", row.pp * row.dp), row.batch,
-                  row.chunks == 1 ? "1f1b"
-                                  : fmt::format("{{name: interleaved-1f1b, chunks: {}}}", row.chunks)) +
+      fmt::format(
+          "model: {}\ncluster: {}\nglobal_batch: {}\nschedule: {}\n"
+          "p2p: blocking\ncommunication: {{overlap_grad_reduce: false}}\n",
+          row.model, cluster_of("dgx-a100", row.pp * row.dp), row.batch,
+          row.chunks == 1 ? "1f1b"
+                          : fmt::format("{{name: interleaved-1f1b, chunks: {}}}", row.chunks)) +
       fmt::format(training, row.microbatch, recompute, row.pp, row.dp, sequence);
   return {fmt::format("{}, {}", row.name, recompute), scenario, makespan, measured, row.is_fitted};
 }
@@ -80,11 +81,12 @@ Table recompute_layers() {
               .unit = "ms"};
   for (const LayerTimes& row : layers) {
     const std::string scenario =
-        fmt::format("model: {{layers: 5, hidden: 6144, heads: 64, vocabulary: 51200,\n"
-                    "        sequence: 2048, tied_embeddings: true, positions: learned,\n"
-                    "        dropout: 0.1}}\n"
-                    "cluster: {}\nmicrobatches: 1\nschedule: 1f1b\npartition: [1, 1, 2, 1]\n",
-                    cluster_of("dgx-a100", 4)) +
+        fmt::format(
+            "model: {{layers: 5, hidden: 6144, heads: 64, vocabulary: 51200,\n"
+            "        sequence: 2048, tied_embeddings: true, positions: learned,\n"
+            "        dropout: 0.1}}\n"
+            "cluster: {}\nmicrobatches: 1\nschedule: 1f1b\npartition: [1, 1, 2, 1]\n",
+            cluster_of("dgx-a100", 4)) +
         fmt::format(training, 4, row.recompute, 4, 1, row.sequence);
     using schedules::PassKind;
     for (const auto& [name, kind, measured] :

@@ -20,8 +20,7 @@ namespace {
 std::vector<double> answers(const std::string& text, const std::vector<Row*>& rows) {
   const config::Scenario scenario = config::read_scenario(config::read_yaml_text(text, "scenario"));
   cli::Hardware hardware = cli::open_hardware(scenario);
-  workload::Plan plan =
-      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  workload::Plan plan = workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
   const execution::Job job = cli::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);

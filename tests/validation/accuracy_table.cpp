@@ -52,8 +52,8 @@ bool print(const Table& table) {
   fmt::print("  all: {}\n", all.text());
   if (held_out.count > 0 && held_out.count < all.count)
     fmt::print("  not fitted: {}\n", held_out.text());
-  const std::string verdicts = verdict("mean", mean, table.bars.mean) +
-                               verdict("largest", all.largest, table.bars.each);
+  const std::string verdicts =
+      verdict("mean", mean, table.bars.mean) + verdict("largest", all.largest, table.bars.each);
   fmt::print("  {}\n\n", verdicts.empty() ? "for information: no bar" : verdicts.substr(2));
   return mean <= table.bars.mean && all.largest <= table.bars.each;
 }

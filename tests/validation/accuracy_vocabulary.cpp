@@ -1,6 +1,7 @@
+#include <sstream>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sstream>
 
 #include "support/reference.hpp"
 #include "validation/accuracy.hpp"
@@ -21,9 +22,10 @@ std::string times(const std::string& microseconds) {
 // Of github.com/sail-sg/VocabularyParallelism (arXiv 2411.05288): uneven stages on 8 A100s of one
 // node, from the times that the very run's stages took.
 Table vocabulary_iterations(const std::filesystem::path& reference) {
-  Table table{.title = "Vocabulary Parallelism (arXiv 2411.05288), 1F1B of measured passes: iterations",
-              .unit = "s",
-              .bars = {.each = 2}};
+  Table table{
+      .title = "Vocabulary Parallelism (arXiv 2411.05288), 1F1B of measured passes: iterations",
+      .unit = "s",
+      .bars = {.each = 2}};
   const auto file = reference / "vocabulary_1f1b_stage_times.csv";
   if (!std::filesystem::exists(file)) {
     table.skipped = file.string() + ": no such file";
@@ -36,16 +38,15 @@ Table vocabulary_iterations(const std::filesystem::path& reference) {
     const double s = number("seq");
     const double h = number("hidden");
     const double p = number("pp");
-    const char* const p2p = std::getenv("P2") ? std::getenv("P2") : "eager";
-    const std::string scenario =
-        fmt::format("cluster: dgx-a100\ndevices: {}\nmicrobatches: {}\nschedule: 1f1b\np2p: {}\n"
-                    "forward_times: [{}]\nbackward_times: [{}]\nboundary_tensor: {}B\n",
-                    p, m, p2p, times(row.at("stage_F_us")), times(row.at("stage_B_us")), 2 * b * s * h);
+    const std::string scenario = fmt::format(
+        "cluster: dgx-a100\ndevices: {}\nmicrobatches: {}\nschedule: 1f1b\np2p: blocking\n"
+        "forward_times: [{}]\nbackward_times: [{}]\nboundary_tensor: {}B\n",
+        p, m, times(row.at("stage_F_us")), times(row.at("stage_B_us")), 2 * b * s * h);
     // As the authors' program counts FLOP.
-    const double flop = 3 * m * b *
-                        (2 * s * h * number("vocab") +
-                         number("layers") * (8 * s * h * h + 4 * s * s * h +
-                                             4 * s * h * number("ffn")));
+    const double flop =
+        3 * m * b *
+        (2 * s * h * number("vocab") +
+         number("layers") * (8 * s * h * h + 4 * s * s * h + 4 * s * h * number("ffn")));
     table.rows.push_back({row.at("name"), scenario, makespan,
                           flop / (1e12 * number("achieved_TFLOPs_per_gpu") * p)});
   }

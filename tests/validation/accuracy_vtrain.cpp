@@ -31,17 +31,17 @@ Table vtrain_iterations(const std::filesystem::path& reference) {
         "global_batch: {}\n"
         "parallel: {{tp: {}, pp: {}, dp: {}}}\n"
         "schedule: 1f1b\n"
+        "p2p: blocking\n"
         "training: {{microbatch_size: {}, recompute: full, flash_attention: false,\n"
         "           fused_loss: false, fused_accumulation: false}}\n"
         "communication: {{overlap_grad_reduce: false}}\n",
         number("# layers"), number("hidden size"), number("attention heads"),
         number("sequence length"), cluster_of("a100-4nic", tp * pp * dp / 8),
         number("global batch"), tp, pp, dp, microbatch);
-    table.rows.push_back(
-        {fmt::format("{}B, tp {} pp {} dp {}, microbatch {}", row.at("Parameters (billion)"), tp,
-                     pp, dp, microbatch),
-         scenario, makespan, std::stod(row.at("iteration time (ms)")) / 1e3,
-         table.rows.size() % 6 == 0});
+    table.rows.push_back({fmt::format("{}B, tp {} pp {} dp {}, microbatch {}",
+                                      row.at("Parameters (billion)"), tp, pp, dp, microbatch),
+                          scenario, makespan, std::stod(row.at("iteration time (ms)")) / 1e3,
+                          table.rows.size() % 6 == 0});
   }
   return table;
 }

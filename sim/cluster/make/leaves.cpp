@@ -32,11 +32,11 @@ void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::str
 // NVLinks of DGX-1 from each GPU to those after it; 0 goes over PCIe.
 constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
                                                        {0, 0, 2, 1, 0, 2, 0, 0},
-                                                       {0, 0, 0, 1, 0, 0, 2, 0},
-                                                       {0, 0, 0, 0, 0, 0, 0, 2},
+                                                       {0, 0, 0, 2, 0, 0, 1, 0},
+                                                       {0, 0, 0, 0, 0, 0, 0, 1},
                                                        {0, 0, 0, 0, 0, 1, 1, 2},
                                                        {0, 0, 0, 0, 0, 0, 2, 1},
-                                                       {0, 0, 0, 0, 0, 0, 0, 1},
+                                                       {0, 0, 0, 0, 0, 0, 0, 2},
                                                        {}}};
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;

@@ -177,6 +177,16 @@ void divide(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
+// Parameters of the largest of a model's layers, its embedding among them.
+std::uint64_t largest_layer(const Setting& setting) {
+  std::uint64_t most = embedding_parameters(setting.model, setting.sizes);
+  for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer)
+    most = std::max(
+        most,
+        layer_parameters(setting.model, kind_of_layer(setting.model, layer), setting.sizes).all());
+  return most;
+}
+
 // What the parameters take: on each device, of each stage.
 void set_state(const ModelJob& job, const Setting& setting, const Routes& routes,
                const std::vector<Parameters>& parameters, StageCosts& costs) {
@@ -186,9 +196,12 @@ void set_state(const ModelJob& job, const Setting& setting, const Routes& routes
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     for (const std::uint32_t device : devices_of(routes, stage))
       of_device[device] += parameters[stage];
-    costs.gathered.push_back(zero.level < 3 ? 0
-                                            : whole(static_cast<double>(parameters[stage].all()) *
-                                                    job.training.bytes.weights));
+    // Layer by layer: while one is at work, the next one arrives.
+    const std::uint64_t whole_at_once =
+        std::min(parameters[stage].all(), 2 * largest_layer(setting));
+    costs.gathered.push_back(
+        zero.level < 3 ? 0
+                       : whole(static_cast<double>(whole_at_once) * job.training.bytes.weights));
   }
   for (std::uint32_t device = 0; device < devices; ++device) {
     DeviceState state = state_of(of_device[device], job.training.bytes, zero);

@@ -22,8 +22,7 @@ void check_same_rows(std::vector<Row> a, std::vector<Row> b, double end,
                      std::initializer_list<double Row::*> times) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
-    for (const auto time : times)
-      worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / end);
+    for (const auto time : times) worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / end);
 }
 
 template <class Row, class Name>
@@ -86,21 +85,23 @@ void randomize(tests::HybridJob& job, Random& random) {
   for (auto& of_stage : job.costs.times.of_stage)
     for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
   job.costs.boundary_bytes = schedules::has_fused_pairs(job.schedule) ? 0 : 1'000'000;
+  // Flows are of whole bytes: groups of up to 8 ranks and up to 8 buckets share these evenly.
+  constexpr std::uint64_t divisible = 840 * 840;
   for (workload::StageTraffic& stage : job.costs.traffic)
-    stage.parameters = random.whole(0, 4) * 250'000 + random.whole(0, 1000);
+    stage.parameters = random.whole(0, 2) * divisible;
   for (double& seconds : job.costs.optimizer_seconds) seconds = random.real(0, 5e-3);
   config::Communication& talk = job.communication();
   talk.overlap_grad_reduce = random.flip();
   talk.overlap_param_gather = random.flip();
   talk.global_norm = random.flip();
   talk.gradient_bytes = random.flip() ? 4 : 2;
-  talk.bucket = random.whole(1, 4) * 500'000;
+  talk.bucket = random.whole(2, 8) * divisible / 2;
   talk.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
   // The two ends of a pipeline of two devices have only one link for all that they say.
   if (random.flip() && job.schedule.devices > 2)
     for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
       stage->embedding_parameters = 100'000;
-      stage->parameters = std::max<std::uint64_t>(stage->parameters, 100'000);
+      stage->parameters = divisible;
     }
 }
 

@@ -1,0 +1,88 @@
+// Llama 3 405B over 1,024 to 16,384 H100s of a three-level fat tree: every replica, and one replica
+// that stands for all. TP 8, PP 16, 16 microbatches a replica.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "analysis/summary.hpp"
+#include "sim/cli/hosts.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/plan.hpp"
+
+namespace {
+
+using namespace pipewright;
+
+constexpr std::uint32_t tp = 8;
+constexpr std::uint32_t pp = 16;
+constexpr std::uint32_t microbatches = 16;
+
+// One platform a process, so the smaller jobs take the first GPUs of the largest cluster.
+std::filesystem::path cluster_file() {
+  const auto file = std::filesystem::temp_directory_path() / "pipewright-bench-fat-tree.xml";
+  std::ofstream(file) << cluster::make_platform(
+      {.nodes = {{&cluster::find_node_kind("dgx-h100"), 2048}}, .fabric = "fat-tree"});
+  return file;
+}
+
+config::Scenario scenario(std::uint32_t dp, bool symmetric) {
+  static const std::filesystem::path file = cluster_file();
+  return config::read_scenario(config::read_yaml_text(
+      fmt::format("{{model: llama-3-405b, cluster: {}, microbatches: {}, symmetric: {}, "
+                  "parallel: {{tp: {}, pp: {}, dp: {}, sequence: true}}, "
+                  "training: {{recompute: full}}}}",
+                  file.string(), microbatches, symmetric, tp, pp, dp),
+      ""));
+}
+
+void run(benchmark::State& state, bool symmetric) {
+  const auto dp = static_cast<std::uint32_t>(state.range(0)) / (tp * pp);
+  const config::Scenario given = scenario(dp, symmetric);
+  static cli::Hardware largest = cli::open_hardware(scenario(2048 * 8 / (tp * pp), false));
+  cli::Hardware hardware{.cluster = largest.cluster,
+                         .ranks = workload::Ranks(given.parallel),
+                         .hosts = largest.hosts,
+                         .gpus = largest.gpus};
+  hardware.hosts.resize(hardware.ranks.size());
+  workload::Plan plan = workload::make_plan(given, given.schedules.front(), hardware.gpus);
+  const execution::Job job = cli::make_job(given, hardware, plan);
+  for (auto _ : state) {
+    analysis::SummarySink summary;
+    execution::run(job, execution::EngineKind::simgrid, {}, summary);
+    benchmark::DoNotOptimize(summary.summary().makespan_s);
+  }
+  const double passes = 2.0 * dp * pp * microbatches;
+  const double parts = static_cast<double>(plan.costs.traffic.front().parameters *
+                                               given.communication.gradient_bytes /
+                                               config::bucket_bytes(given.communication, dp) +
+                                           1);
+  // Boundary tensors both ways, a flow a lane, and a flow for each edge of a ring.
+  const double flows = dp * tp * (2.0 * microbatches * (pp - 1) + pp * parts);
+  const auto rate = benchmark::Counter::kIsIterationInvariantRate;
+  state.counters["passes/s"] = benchmark::Counter(passes, rate);
+  state.counters["flows/s"] = benchmark::Counter(flows, rate);
+}
+
+void every_replica(benchmark::State& state) { run(state, false); }
+void one_for_all(benchmark::State& state) { run(state, true); }
+
+BENCHMARK(every_replica)
+    ->ArgName("GPUs")
+    ->Arg(1024)
+    ->Arg(4096)
+    ->Arg(16384)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(one_for_all)
+    ->ArgName("GPUs")
+    ->Arg(1024)
+    ->Arg(4096)
+    ->Arg(16384)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace

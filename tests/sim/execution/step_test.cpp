@@ -1,0 +1,191 @@
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+// The end of an iteration, with pencil and paper. Two replicas of a pipeline of two devices, each
+// in a node of its own; passes take a second; a NIC carries 10 GB/s.
+
+using namespace pipewright;
+using tests::collectives;
+using tests::nic;
+using tests::outside;
+using tests::step_of;
+using trace::CollectiveKind;
+
+namespace {
+
+schedules::Schedule one_f_one_b(std::uint32_t devices, std::uint32_t microbatches) {
+  return schedules::make_schedule("1f1b", {.devices = devices, .microbatches = microbatches});
+}
+
+// Seconds of one part of `bytes` around a ring of two: an all-reduce, or half of one.
+double all_reduce(double bytes) { return bytes / nic + 2 * outside; }
+double half_ring(double bytes) { return bytes / 2 / nic + outside; }
+
+// 10 M parameters a stage in fp32: four buckets of 10 MB.
+struct TwoReplicas : tests::HybridJob {
+  explicit TwoReplicas(std::uint32_t zero = 0)
+      : HybridJob(one_f_one_b(2, 4), {.dp = 2, .zero = zero}) {
+    set_parameters(10'000'000);
+    communication().bucket = 10'000'000;
+    communication().global_norm = false;
+  }
+};
+
+constexpr double exact = 1e-9;  // relative
+
+}  // namespace
+
+TEST_CASE("without overlap a device reduces all its buckets after its last pass", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job;
+  job.communication().overlap_grad_reduce = false;
+  const auto trace = job.run(cluster);
+  for (const std::uint32_t device : {0U, 1U}) {
+    const trace::StepRow& step = step_of(trace, device);
+    CHECK(step.reduced - step.start == Approx(4 * all_reduce(10e6)).epsilon(exact));
+    CHECK(step.end == step.reduced);
+    CHECK(collectives(trace, device, CollectiveKind::reduce_gradients).size() == 4);
+  }
+  // The pipeline drains from its end.
+  CHECK(step_of(trace, 0).start == Approx(step_of(trace, 1).start + 2).epsilon(1e-3));
+}
+
+TEST_CASE("with overlap the last bucket alone is exposed", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  const TwoReplicas job;
+  const auto trace = job.run(cluster);
+  for (const std::uint32_t device : {0U, 1U}) {
+    const trace::StepRow& step = step_of(trace, device);
+    CHECK(step.reduced - step.start == Approx(all_reduce(10e6)).epsilon(exact));
+    const auto rows = collectives(trace, device, CollectiveKind::reduce_gradients);
+    REQUIRE(rows.size() == 4);
+    // The last backward pass takes 2 s, and a bucket is whole every half second of it.
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(rows[i].start == Approx(step.start - 1.5 + 0.5 * static_cast<double>(i)));
+      CHECK(rows[i].end - rows[i].start == Approx(all_reduce(10e6)).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("buckets that take longer than the compute between them queue up", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job;
+  job.set_parameters(10'000'000'000);  // four buckets of 10 GB, each of a second and a bit
+  job.communication().bucket = 10'000'000'000;
+  const auto trace = job.run(cluster);
+  for (const std::uint32_t device : {0U, 1U}) {
+    const trace::StepRow& step = step_of(trace, device);
+    CHECK(step.reduced - step.start == Approx(4 * all_reduce(10e9) - 1.5).epsilon(exact));
+  }
+}
+
+TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forward", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job(1);
+  SECTION("beside other work") {
+    const auto trace = job.run(cluster);
+    const double gather = half_ring(20e6);  // bf16
+    for (const std::uint32_t device : {0U, 1U}) {
+      const trace::StepRow& step = step_of(trace, device);
+      CHECK(step.reduced - step.start == Approx(half_ring(10e6)).epsilon(exact));
+      const auto rows = collectives(trace, device, CollectiveKind::gather_weights);
+      REQUIRE(rows.size() == 1);
+      CHECK(rows[0].start == 0);
+      CHECK(rows[0].end == Approx(gather).epsilon(exact));
+      // The second device's weights come while it waits for its input.
+      CHECK(step.gathering == Approx(device == 0 ? gather : 0).margin(1e-15));
+    }
+    for (const trace::PassRow& row : trace.passes)
+      if (row.device == 0 && row.microbatch == 0 && row.kind == trace::PassKind::forward)
+        CHECK(row.start == Approx(gather).epsilon(exact));
+  }
+  SECTION("after the optimizer's step") {
+    job.communication().overlap_param_gather = false;
+    const auto trace = job.run(cluster);
+    for (const std::uint32_t device : {0U, 1U}) {
+      const trace::StepRow& step = step_of(trace, device);
+      CHECK(step.gathering == 0);
+      CHECK(step.end - step.updated == Approx(half_ring(20e6)).epsilon(exact));
+    }
+  }
+}
+
+TEST_CASE("a norm of all gradients makes all devices update together", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job;
+  job.costs.optimizer_seconds = {0.25, 0.5};
+  SECTION("with it") {
+    job.communication().global_norm = true;
+    const auto trace = job.run(cluster);
+    // Four ranks: two steps up a tree and two down, each as far as the farthest two are apart.
+    const double all = step_of(trace, 0).reduced + 4 * outside;
+    for (const std::uint32_t device : {0U, 1U}) {
+      CHECK(step_of(trace, device).synchronized == Approx(all).epsilon(exact));
+      CHECK(step_of(trace, device).updated ==
+            Approx(all + job.costs.optimizer_seconds[device]).epsilon(exact));
+    }
+  }
+  SECTION("without it") {
+    const auto trace = job.run(cluster);
+    for (const std::uint32_t device : {0U, 1U}) {
+      const trace::StepRow& step = step_of(trace, device);
+      CHECK(step.synchronized == step.reduced);
+      CHECK(step.updated == Approx(step.reduced + job.costs.optimizer_seconds[device]));
+    }
+    CHECK(step_of(trace, 1).updated < step_of(trace, 0).start);
+  }
+}
+
+TEST_CASE("a transfer beside a reduction on the same NIC gets half of it", "[step]") {
+  const auto cluster = tests::make_cluster({{1, 1, 1, 1}});
+  tests::HybridJob job(one_f_one_b(2, 1), {.dp = 2});
+  job.communication().overlap_grad_reduce = false;
+  job.costs.boundary_bytes = 10'000'000;
+  const auto transfer = [&](const trace::Trace& trace) {
+    for (const trace::TransferRow& row : trace.transfers)
+      if (row.kind == trace::TransferKind::gradient) return row.end - row.start;
+    return 0.0;
+  };
+  CHECK(transfer(job.run(cluster)) == Approx(10e6 / nic + outside).epsilon(1e-6));
+
+  // The second device ends its only backward pass: it hands back the gradient and reduces.
+  job.set_parameters(10'000'000);
+  const auto trace = job.run(cluster);
+  CHECK(transfer(trace) == Approx(2 * 10e6 / nic + outside).epsilon(1e-6));
+  const auto rows = collectives(trace, 1, CollectiveKind::reduce_gradients);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].end - rows[0].start == Approx((10e6 + 40e6) / nic + 2 * outside).epsilon(1e-6));
+}
+
+TEST_CASE("the ends of a pipeline sum up a tied embedding when both are reduced", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job;
+  for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()})
+    stage->embedding_parameters = 5'000'000;
+  const auto trace = job.run(cluster);
+  const double start = step_of(trace, 0).start + all_reduce(10e6);
+  const double end = start + 20e6 / tests::nvlink + 2 * tests::inside;
+  for (const std::uint32_t device : {0U, 1U}) {
+    const auto rows = collectives(trace, device, CollectiveKind::tie_embeddings);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].start == Approx(start).epsilon(exact));
+    CHECK(rows[0].end == Approx(end).epsilon(exact));
+    CHECK(step_of(trace, device).reduced == Approx(end).epsilon(exact));
+  }
+}
+
+TEST_CASE("under blocking sends a reduction starts when its device has sent", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job;
+  job.p2p = schedules::P2p::blocking;
+  job.communication().overlap_grad_reduce = false;
+  const auto trace = job.run(cluster);
+  for (const std::uint32_t device : {0U, 1U}) {
+    const auto rows = collectives(trace, device, CollectiveKind::reduce_gradients);
+    CHECK(rows.front().start == Approx(step_of(trace, device).start).epsilon(1e-12));
+    CHECK(rows.front().end - rows.front().start == Approx(all_reduce(10e6)).epsilon(1e-6));
+  }
+}
