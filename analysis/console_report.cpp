@@ -301,7 +301,7 @@ std::string console_table(std::span<const Summary> runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
-    text += '\n' + device_table(runs[0]);
+    text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
   if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
   if (runs[0].run.model_flops > 0) text += '\n' + peak_line(runs[0]);
   return text;

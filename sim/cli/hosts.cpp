@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "sim/config/gpu.hpp"
+#include "sim/config/library.hpp"
 #include "sim/execution/pass_waits.hpp"
+#include "sim/workload/model/layout_checks.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -26,7 +28,11 @@ schedules::P2p p2p_mode(config::P2p mode) {
 
 cluster::Cluster open_cluster(const config::Scenario& scenario) {
   if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
-  cluster::Cluster cluster = cluster::Cluster::load(scenario.cluster->value);
+  // One of the library goes by its name, which is the same on every machine.
+  const std::filesystem::path& file = scenario.cluster->value;
+  const bool listed = file.parent_path() == config::library_folder() / "clusters";
+  cluster::Cluster cluster =
+      cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
   for (const config::Variation::SlowLink& link : scenario.variation.links) {
     try {
       cluster.scale_link(link.link, link.factor);
@@ -116,9 +122,23 @@ std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& h
   return equal ? std::vector<double>{} : factors;
 }
 
+// Of all GPUs, in FLOP/s.
+double mean_peak(const Hardware& hardware) {
+  std::map<std::string, double> by_type;
+  double sum = 0;
+  for (const cluster::Host* host : hardware.hosts) {
+    const auto [place, is_new] = by_type.try_emplace(cluster::gpu_of(host));
+    if (is_new) place->second = config::find_gpu(place->first).flops;
+    sum += place->second;
+  }
+  return sum / static_cast<double>(hardware.hosts.size());
+}
+
 }  // namespace
 
 Hardware open_hardware(const config::Scenario& scenario) {
+  if (scenario.model)
+    workload::check_layout(scenario.model->value, scenario.training, scenario.parallel);
   Hardware hardware{.cluster = open_cluster(scenario), .ranks = workload::Ranks(scenario.parallel)};
   hardware.hosts = place(scenario, hardware.cluster, hardware.ranks.size());
   if (!scenario.model) return hardware;
@@ -143,8 +163,8 @@ execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                                     .zero = scenario.parallel.zero},
                      .symmetric = scenario.symmetric,
                      .slowdown = slowdown(scenario, hardware, plan)};
-  if (scenario.communication.detail == config::Detail::fast)
-    execution::add_pass_waits(hardware.cluster, job, plan.costs);
+  execution::add_pass_waits(hardware.cluster, job, plan.costs);
+  if (scenario.model && !scenario.gpu) plan.costs.peak_flops = mean_peak(hardware);
   return job;
 }
 

@@ -23,7 +23,7 @@ struct Hardware {
 Hardware open_hardware(const config::Scenario& scenario);
 
 // The plan on the hardware. Where the scenario has a model, the collectives inside passes are timed
-// on the cluster and added to the plan's costs, unless they are to be simulated in full.
+// on the cluster and go into the plan's costs.
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware, workload::Plan& plan);
 
 }  // namespace pipewright::cli

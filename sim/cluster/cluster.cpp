@@ -45,12 +45,12 @@ Cluster Cluster::ideal(double latency) {
   return cluster;
 }
 
-Cluster Cluster::load(const std::filesystem::path& path) {
+Cluster Cluster::load(const std::filesystem::path& path, const std::string& label) {
   const PlatformFile file = read_platform_file(path);
   if (has_platform) throw std::logic_error("a second platform in one process: " + path.string());
   engine();  // before anything of SimGrid, which would start one of its own
   Cluster cluster;
-  cluster.name_ = path.string();
+  cluster.name_ = label.empty() ? path.string() : label;
   cluster.text_ = file.text();
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())

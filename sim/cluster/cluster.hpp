@@ -49,7 +49,8 @@ class Cluster {
   // No links: every hop takes `latency` seconds whatever its size, and nothing contends.
   static Cluster ideal(double latency);
   // Throws Error with the file's name and line.
-  static Cluster load(const std::filesystem::path& file);
+  // It is called `label` in outputs, or as the file is if that is empty.
+  static Cluster load(const std::filesystem::path& file, const std::string& label = {});
 
   // The GPUs in natural order of names (node-2 before node-10): the hosts with a property `gpu`; of
   // a platform without that property, all hosts that are nobody's NIC. One host if ideal.

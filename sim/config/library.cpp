@@ -47,7 +47,7 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   if (text.find('/') == std::string::npos && !text.ends_with(extension)) try {
       return library_file(folder, text, extension);
     } catch (const Error& error) {
-      throw Error(fmt::format("{} is {}", subject(field), error.what()));
+      throw Error(fmt::format("{}: {}", subject(field), error.what()));
     }
   const std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();

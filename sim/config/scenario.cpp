@@ -19,11 +19,15 @@ constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "bloc
 constexpr std::array<std::string_view, 2> engine_names{"simgrid", "timing"};
 constexpr std::string_view pass_time = "a pass time";
 
+// Of a cluster, where a path has a slash or an extension.
+bool is_library_name(std::string_view text) {
+  return text.find('/') == std::string_view::npos && !text.ends_with(".xml");
+}
+
 Located<std::filesystem::path> read_cluster(const Field& field) {
   const Origin& origin = field.value.origin;
   const std::string& text = read_text(field, "the path of a SimGrid platform file");
-  if (text.find('/') == std::string::npos && !text.ends_with(".xml"))
-    return {library_or_path(field, "clusters", ".xml"), origin};
+  if (is_library_name(text)) return {library_or_path(field, "clusters", ".xml"), origin};
   const std::filesystem::path path =
       (std::filesystem::path(origin.folder) / text).lexically_normal();
   std::error_code ignored;
@@ -347,7 +351,8 @@ Value canonical(const Value& root, const Scenario& scenario) {
       if (find_key(entry.key) == &key.info)
         tree.entries.push_back({std::string(key.info.name), entry.origin, entry.value});
   }
-  if (Value* const cluster = find(tree, "cluster")) {
+  // A name of the library says the same everywhere.
+  if (Value* const cluster = find(tree, "cluster"); cluster && !is_library_name(cluster->text)) {
     cluster->text = scenario.cluster->value.string();
     cluster->origin.folder.clear();
   }

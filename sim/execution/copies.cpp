@@ -37,7 +37,7 @@ Copies::Copies(const Job& job) : job_(job) {
   embedding_.resize(job.replicas());
   for (auto& group : job.ranks->groups(Group::embedding))
     embedding_[job.ranks->of(group.front()).dp].push_back(std::move(group));
-  if (job.ranks->size() == 1) return;
+  if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
   // The norm is one number, summed up along a tree and handed back.
   const cluster::Route way = job.cluster.route(job.hosts.front(), job.hosts.back());
   norm_latency_ = 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;

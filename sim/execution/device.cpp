@@ -61,8 +61,9 @@ double Device::seconds(const Pass& pass, const Pass* partner) const {
   const workload::StageCosts& costs = job_.costs;
   const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
   double waits = 0;  // for others: no noise of this device
-  for (const Pass* one : {&pass, partner})
-    if (one != nullptr) waits += costs.waits_of(*one);
+  if (job_.conditions.communication.detail == config::Detail::fast)
+    for (const Pass* one : {&pass, partner})
+      if (one != nullptr) waits += costs.waits_of(*one);
   waits = std::min(waits, whole);
   return (whole - waits) * noise(job_, unit_, pass) + waits;
 }

@@ -19,7 +19,8 @@ void add_pass_waits(cluster::Cluster& cluster, const Job& job, workload::StageCo
       const std::uint32_t device = job.schedule.routes.device(stage, 0);
       for (const workload::Call& call : costs.traffic[stage].inside[kind])
         waits[stage] += std::max(0.0, call.times * times.seconds(call, device) - call.hides_under);
-      of_stage[stage] += waits[stage];
+      if (job.conditions.communication.detail == config::Detail::fast)
+        of_stage[stage] += waits[stage];
     }
   }
 }

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <simgrid/plugins/load.h>
 
 #include "analysis/trace/collector.hpp"
+#include "sim/cluster/engine.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 #include "tests/sim/config/support.hpp"
@@ -90,6 +92,23 @@ cluster::Cluster mesh_cluster(std::uint32_t gpus) {
   });
   const config::test::Folder folder;
   return cluster::Cluster::load(folder.write("mesh.xml", text + "</zone></platform>\n"));
+}
+
+void watch_links() {
+  cluster::engine();
+  sg_link_load_plugin_init();
+}
+
+std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster) {
+  const auto all = cluster.links();
+  for (const cluster::Link* link : all) sg_link_load_track(link);
+  job.run(cluster);
+  std::map<std::string, double> bytes;
+  for (const cluster::Link* link : all) {
+    bytes[cluster::Cluster::link_name(link)] = sg_link_get_cum_load(link);
+    sg_link_load_untrack(link);
+  }
+  return bytes;
 }
 
 double last_end(const trace::Trace& trace) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ struct HybridJob {
 cluster::Cluster mesh_cluster(std::uint32_t gpus);
 inline constexpr double mesh_rate = 1e9;         // bytes/s
 inline constexpr double mesh_latency = 0.25e-3;  // seconds
+
+// Bytes that each link carries in a run, by its name. Call watch_links() before the cluster loads.
+void watch_links();
+std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster);
 
 // The end of the last optimizer's step.
 double last_end(const trace::Trace& trace);

@@ -32,7 +32,9 @@ std::vector<Channel> channels_over(const Nodes& nodes, const Places& places);
 // rings' hops.
 Phase ring(const std::vector<Channel>& channels, double volume, double steps, const Places& places);
 
-// all_reduce.
+// all_reduce. Its flows go at the full rate; the latency has what they would take longer at the
+// efficiency, that is the part of the bandwidth which trees of so many bytes reach.
+double tree_efficiency(double bytes);
 Phase tree(const Nodes& nodes, double bytes, const Places& places);
 
 // What runs at once in sets of ranks that have no rank in common: rings inside each node, a ring

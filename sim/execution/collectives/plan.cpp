@@ -1,9 +1,5 @@
 #include "sim/execution/collectives/plan.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "sim/execution/collectives/algorithms.hpp"
 #include "sim/execution/collectives/alone.hpp"
 
@@ -71,33 +67,10 @@ Algorithm settle(Algorithm algorithm, const Task& task) {
   return algorithm == Algorithm::tree && is_all_reduce(task.kind) ? algorithm : Algorithm::ring;
 }
 
-// The part of the bandwidth that trees reach, as NCCL expects it (src/graph/tuning.cc): 0.92 of it,
-// and less up to 1 GiB, where pieces are too few to fill the pipeline. Its measured corrections go
-// from 64 B by powers of two; here counts the better of the protocols LL128 and Simple, of which
-// the former spends 1 byte of 16 on flags.
-double efficiency_of_tree(double bytes) {
-  constexpr std::array<double, 24> ll128{1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6,
-                                         .6, .6, .6, .6, .8, .9, .9, .9, .9, 1,  1,  1};
-  constexpr std::array<double, 24> simple{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
-                                          .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9};
-  const double power = std::floor(std::log2(std::max(1.0, bytes / 64)));
-  if (power >= static_cast<double>(simple.size())) return 0.92;
-  const auto place = static_cast<std::size_t>(power);
-  return 0.92 * std::max(simple[place], 0.9375 * ll128[place]);
-}
-
-std::vector<Phase> by_tree(const Task& task) {
-  std::vector<Phase> phases{tree(task.nodes, task.bytes, task.places)};
-  double& latency = phases.front().latency;
-  const double transfer = alone(phases, task.places) - latency;
-  latency += (1 / efficiency_of_tree(task.bytes) - 1) * transfer;
-  return phases;
-}
-
 std::vector<Phase> phases_of(const Task& task, Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::tree:
-      return by_tree(task);
+      return {tree(task.nodes, task.bytes, task.places)};
     case Algorithm::hierarchical:
       return hierarchically(task);
     case Algorithm::direct:

@@ -45,7 +45,7 @@ TEST_CASE("every key of communication is heard") {
   CHECK_FALSE(c.global_norm);
   CHECK(c.detail == Detail::full);
   CHECK(communication("algorithm: tree").all_reduce == Algorithm::tree);
-  CHECK(communication_keys().size() == 10);
+  CHECK(communication_keys().size() == 11);
 }
 
 TEST_CASE("each fault in communication is named") {

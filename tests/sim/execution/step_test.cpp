@@ -85,7 +85,7 @@ TEST_CASE("buckets that take longer than the compute between them queue up", "[s
 TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forward", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job(1);
-  SECTION("beside other work") {
+  {
     const auto trace = job.run(cluster);
     const double gather = half_ring(20e6);  // bf16
     for (const std::uint32_t device : {0U, 1U}) {
@@ -102,8 +102,8 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forw
       if (row.device == 0 && row.microbatch == 0 && row.kind == trace::PassKind::forward)
         CHECK(row.start == Approx(gather).epsilon(exact));
   }
-  SECTION("after the optimizer's step") {
-    job.communication().overlap_param_gather = false;
+  job.communication().overlap_param_gather = false;  // but after the optimizer's step
+  {
     const auto trace = job.run(cluster);
     for (const std::uint32_t device : {0U, 1U}) {
       const trace::StepRow& step = step_of(trace, device);
@@ -117,8 +117,8 @@ TEST_CASE("a norm of all gradients makes all devices update together", "[step]")
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job;
   job.costs.optimizer_seconds = {0.25, 0.5};
-  SECTION("with it") {
-    job.communication().global_norm = true;
+  job.communication().global_norm = true;
+  {
     const auto trace = job.run(cluster);
     // Four ranks: two steps up a tree and two down, each as far as the farthest two are apart.
     const double all = step_of(trace, 0).reduced + 4 * outside;
@@ -128,7 +128,8 @@ TEST_CASE("a norm of all gradients makes all devices update together", "[step]")
             Approx(all + job.costs.optimizer_seconds[device]).epsilon(exact));
     }
   }
-  SECTION("without it") {
+  job.communication().global_norm = false;
+  {
     const auto trace = job.run(cluster);
     for (const std::uint32_t device : {0U, 1U}) {
       const trace::StepRow& step = step_of(trace, device);

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/execution/collectives/algorithms.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 using namespace pipewright;
@@ -138,10 +139,29 @@ TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down",
   const std::vector<std::pair<std::uint32_t, int>> depths{{2, 1}, {4, 2}, {8, 3}, {16, 4}, {14, 4}};
   for (const auto& [nodes, depth] : depths) {
     const auto phases = plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, places);
-    CHECK(phases[0].latency == Approx(2 * (inside + depth * outside)));
+    // Beside the steps, what the most loaded link takes longer for want of efficiency.
+    const double longer = execution::alone(phases, places) - phases[0].latency;
+    CHECK(phases[0].latency == Approx(2 * (inside + depth * outside) +
+                                      (1 / execution::tree_efficiency(S) - 1) * longer));
     // Chains in the nodes: half of the bytes on each of two channels, up and down.
     const auto loads = loads_by_name(phases[0], places);
     CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
+  }
+}
+
+TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill their pipelines",
+          "[collectives]") {
+  const auto efficiency = execution::tree_efficiency;
+  CHECK(efficiency(4e9) == Approx(0.92));
+  CHECK(efficiency(1U << 29U) == Approx(0.92 * 15 / 16));  // LL128
+  CHECK(efficiency(1U << 19U) == Approx(0.92 * 0.6 * 15 / 16));
+  CHECK(efficiency(1) == efficiency(64));
+  // Yet more bytes never take less time.
+  double last = 0;
+  for (double bytes = 1; bytes < 4e9; bytes *= 1.1) {
+    const double time = bytes / efficiency(bytes);
+    CHECK(time > last);
+    last = time;
   }
 }
 

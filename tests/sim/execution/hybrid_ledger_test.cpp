@@ -1,0 +1,114 @@
+#include <map>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+#include "support/runs.hpp"
+#include "support/timed.hpp"
+
+// The ledger of a device's memory, by category, at known instants. Passes take a second.
+
+using namespace pipewright;
+using schedules::PassKind;
+using trace::MemoryCategory;
+
+namespace {
+
+constexpr auto F = PassKind::forward;
+constexpr auto I = PassKind::input_grad;
+constexpr auto W = PassKind::weight_grad;
+constexpr auto B = PassKind::backward;
+constexpr auto R = PassKind::recompute;
+
+using Rows = std::vector<std::pair<double, std::uint64_t>>;  // seconds and bytes
+
+schedules::Schedule on_one_device(std::vector<schedules::Pass> passes, bool recomputes = false) {
+  schedules::Program program;
+  program.repeat(1, 0, passes);
+  return {.name = "by hand",
+          .devices = 1,
+          .microbatches = 1,
+          .recomputed = {recomputes},
+          .routes = schedules::Routes::looped(1, 1),
+          .programs = {program}};
+}
+
+// Of one category, in order; both engines must write the same book.
+Rows book(const tests::HybridJob& job, MemoryCategory category) {
+  const auto network = tests::ideal_network(0);
+  const auto of = [&](execution::EngineKind engine) {
+    Rows rows;
+    for (const trace::MemoryRow& row : job.run(network, engine).memory)
+      if (row.category == category) rows.emplace_back(row.time, row.bytes);
+    return rows;
+  };
+  const Rows rows = of(execution::EngineKind::simgrid);
+  CHECK(rows == of(execution::EngineKind::timing));
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("I releases a part, leaves gradients for W, and W releases the rest", "[ledger]") {
+  tests::HybridJob job(on_one_device({{F, 0, 0}, {I, 0, 0}, {W, 0, 0}}), {});
+  job.costs.activations = {
+      {.held = 100, .released_by_input_grad = 60, .made_by_input_grad = 25, .logits = 7}};
+  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 100}, {2, 65}, {3, 0}});
+  CHECK(book(job, MemoryCategory::logits) == Rows{{0, 7}, {2, 0}});
+}
+
+TEST_CASE("a whole backward pass leaves nothing", "[ledger]") {
+  tests::HybridJob job(on_one_device({{F, 0, 0}, {B, 0, 0}}), {});
+  job.costs.activations = {{.held = 100,
+                            .released_by_input_grad = 60,
+                            .made_by_input_grad = 25,
+                            .logits = 7,
+                            .working = 11}};
+  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 100}, {3, 0}});
+  CHECK(book(job, MemoryCategory::logits) == Rows{{0, 7}, {3, 0}});
+  CHECK(book(job, MemoryCategory::working) == Rows{{1, 11}, {3, 0}});
+}
+
+TEST_CASE("a recomputed stage keeps its input alone until R", "[ledger]") {
+  tests::HybridJob job(on_one_device({{F, 0, 0}, {R, 0, 0}, {I, 0, 0}, {W, 0, 0}}, true), {});
+  job.costs.boundary_bytes = 30;
+  job.costs.activations = {{.held = 100, .released_by_input_grad = 60}};
+  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
+}
+
+TEST_CASE("what a GPU holds whatever happens is in the book from the start", "[ledger]") {
+  tests::HybridJob job(schedules::make_schedule("1f1b-2bw", {.devices = 2, .microbatches = 4}), {});
+  job.costs.state.assign(
+      2, {.weights = 10, .gradients = 20, .optimizer = 60, .buffers = 5, .allowance = 3});
+  const auto network = tests::ideal_network(0);
+  std::map<MemoryCategory, Rows> books;
+  for (const trace::MemoryRow& row : job.run(network).memory)
+    if (row.device == 1) books[row.category].emplace_back(row.time, row.bytes);
+  CHECK(books == std::map<MemoryCategory, Rows>{{MemoryCategory::weights, {{0, 20}}},
+                                                {MemoryCategory::gradients, {{0, 20}}},
+                                                {MemoryCategory::optimizer, {{0, 60}}},
+                                                {MemoryCategory::buffers, {{0, 5}}},
+                                                {MemoryCategory::allowance, {{0, 3}}}});
+}
+
+TEST_CASE("whatever the schedule, all that passes took is given back", "[ledger]") {
+  const auto network = tests::ideal_network(0);
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    tests::HybridJob job(entry.make({.devices = 4, .microbatches = 8}), {});
+    job.costs.boundary_bytes = 9;
+    job.costs.activations.assign(job.schedule.stages(), {.held = 100,
+                                                         .released_by_input_grad = 60,
+                                                         .made_by_input_grad = 25,
+                                                         .logits = 7,
+                                                         .working = 11});
+    std::map<std::pair<std::uint32_t, MemoryCategory>, std::uint64_t> last;
+    for (const trace::MemoryRow& row : job.run(network).memory) {
+      CHECK(row.bytes < 100'000);  // and never less than nothing
+      last[{row.device, row.category}] = row.bytes;
+    }
+    CAPTURE(entry.name);
+    CHECK(last.size() == 12);
+    for (const auto& [place, bytes] : last) CHECK(bytes == 0);
+  }
+}

@@ -1,0 +1,76 @@
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+// Compute beside collectives: 1F1B over two devices and two replicas in nodes of their own. A
+// backward pass takes 2 s.
+
+using namespace pipewright;
+using tests::step_of;
+
+namespace {
+
+struct Job : tests::HybridJob {
+  Job()
+      : HybridJob(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 4}), {.dp = 2}) {
+    communication().gradient_bytes = 4;
+    communication().global_norm = false;
+  }
+};
+
+double reduction(double bytes) { return bytes / tests::nic + 2 * tests::outside; }
+
+// Of a device's last pass.
+double last_pass(const trace::Trace& trace, std::uint32_t device) {
+  double seconds = 0;
+  for (const trace::PassRow& row : trace.passes)
+    if (row.device == device) seconds = row.end - row.start;
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("compute beside a reduction takes so many times as long, for as long as it lasts",
+          "[hybrid]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  Job job;
+  job.set_parameters(3'000'000'000);  // four buckets, of 0.3 s each
+  job.communication().bucket = 3'000'000'000;
+  for (const double slowdown : {1.0, 1.25, 2.0}) {
+    CAPTURE(slowdown);
+    job.communication().overlap_slowdown = slowdown;
+    const auto trace = job.run(cluster);
+    // Three buckets are whole before the end; beside each the pass does r / slowdown of its work.
+    const double lost = 3 * reduction(3e9) * (1 - 1 / slowdown);
+    for (const std::uint32_t device : {0U, 1U})
+      CHECK(last_pass(trace, device) == Approx(2 + lost).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a device whose reductions never end computes slowly all the time", "[hybrid]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  Job job;
+  job.set_parameters(40'000'000'000);  // four buckets, of 4 s each
+  job.communication().bucket = 40'000'000'000;
+  job.communication().overlap_slowdown = 1.6;
+  const auto trace = job.run(cluster);
+  for (const std::uint32_t device : {0U, 1U}) {
+    CHECK(last_pass(trace, device) == Approx(0.5 + 1.5 * 1.6).epsilon(1e-9));
+    const trace::StepRow& step = step_of(trace, device);
+    CHECK(step.reduced - step.start == Approx(4 * reduction(40e9) - 1.5 * 1.6).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a pass that waits for nobody's collective is not slowed down", "[hybrid]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  Job job;
+  job.set_parameters(1'000'000'000);
+  job.communication().overlap_slowdown = 3;
+  job.communication().overlap_grad_reduce = false;
+  const auto trace = job.run(cluster);
+  for (const trace::PassRow& row : trace.passes)
+    CHECK(row.end - row.start ==
+          Approx(row.kind == trace::PassKind::forward ? 1 : 2).epsilon(1e-12));
+}

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <map>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+// What sharded data parallelism says to its copies (Rajbhandari et al. 2020, section 7): replicas
+// in nodes of their own, pipelines inside, so that NICs carry gradients and weights alone.
+
+using namespace pipewright;
+using trace::CollectiveKind;
+
+namespace {
+
+constexpr std::uint32_t replicas = 4;
+constexpr std::uint32_t microbatches = 6;
+constexpr double parameters = 9.6e6;  // of a stage
+
+struct Job : tests::HybridJob {
+  explicit Job(std::uint32_t zero, const std::string& name = "1f1b")
+      : HybridJob(schedules::make_schedule(name, {.devices = 2, .microbatches = microbatches}),
+                  {.dp = replicas, .zero = zero}) {
+    set_parameters(static_cast<std::uint64_t>(parameters));
+    costs.gathered.assign(schedule.stages(), 2 * static_cast<std::uint64_t>(parameters));
+  }
+};
+
+// What one rank sends of a buffer that all ranks of a ring hold in parts.
+double part(double bytes) { return bytes * (replicas - 1) / replicas; }
+
+std::uint64_t most_gathered(const trace::Trace& trace, std::uint32_t device) {
+  std::uint64_t most = 0;
+  std::uint64_t last = 0;
+  for (const trace::MemoryRow& row : trace.memory) {
+    if (row.device != device || row.category != trace::MemoryCategory::gathered) continue;
+    most = std::max(most, row.bytes);
+    last = row.bytes;
+  }
+  CHECK(last == 0);
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("each level of ZeRO sends over a NIC what its formula says", "[zero]") {
+  tests::watch_links();
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  const double gradients = 4 * parameters;
+  const double weights = 2 * parameters;
+  const auto check = [&](std::uint32_t zero, double bytes, const std::string& schedule = "1f1b") {
+    for (const bool overlap : {true, false}) {
+      Job job(zero, schedule);
+      job.communication().overlap_grad_reduce = overlap;
+      job.communication().overlap_param_gather = overlap;
+      const auto carried = tests::link_bytes(job, cluster);
+      CAPTURE(zero, schedule, overlap);
+      for (std::uint32_t node = 0; node < replicas; ++node)
+        for (const std::uint32_t gpu : {0U, 1U})
+          for (const char* way : {"UP", "DOWN"})
+            CHECK(carried.at(fmt::format("nic-{}-{}_{}", node, gpu, way)) ==
+                  Approx(bytes).epsilon(1e-6));
+    }
+  };
+  check(0, 2 * part(gradients));
+  check(1, part(gradients) + part(weights));
+  // Gradients are reduced to shards after every microbatch.
+  check(2, microbatches * part(gradients) + part(weights));
+  // Weights come whole for every forward and every backward pass, but not for W.
+  check(3, microbatches * (part(gradients) + 2 * part(weights)));
+  check(3, microbatches * (part(gradients) + 2 * part(weights)), "zb-h1");
+}
+
+TEST_CASE("gathered weights come and go", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  for (const std::string schedule : {"1f1b", "gpipe", "zb-h1", "interleaved-1f1b"}) {
+    CAPTURE(schedule);
+    const Job job(3, schedule);
+    const auto trace = job.run(cluster);
+    for (const std::uint32_t device : {0U, 1U}) {
+      const auto stage = 2 * static_cast<std::uint64_t>(parameters);
+      const std::uint64_t most = most_gathered(trace, device);
+      CHECK(most >= stage);
+      CHECK(most <= 2 * stage);  // of a pass and of the next
+    }
+  }
+  for (const std::uint32_t zero : {0U, 1U, 2U})
+    CHECK(most_gathered(Job(zero).run(cluster), 0) == 0);
+}
+
+TEST_CASE("a pass waits for its weights, and the next ones come beside it", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  Job job(3, "gpipe");
+  job.communication().global_norm = false;
+  const auto trace = job.run(cluster);
+  const double gather = part(2 * parameters) / tests::nic + 3 * tests::outside;
+  // The first gather of all is exposed on the first device; there and elsewhere, the others, far
+  // shorter than the passes beside which they run, are not.
+  CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
+  CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
+  std::map<std::uint32_t, double> end;
+  for (const trace::PassRow& row : trace.passes) {
+    if (row.device != 0 || row.kind != trace::PassKind::forward) continue;
+    CHECK(row.start == Approx(gather + row.microbatch).epsilon(1e-9));
+  }
+  for (const std::uint32_t device : {0U, 1U})
+    CHECK(tests::collectives(trace, device, CollectiveKind::gather_weights).size() ==
+          2 * microbatches);
+}
+
+TEST_CASE("ZeRO-2 reduces after every microbatch and exposes the last alone", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  Job job(2);
+  job.communication().bucket = 1'000'000'000;
+  const auto trace = job.run(cluster);
+  const double reduction = part(4 * parameters) / tests::nic + 3 * tests::outside;
+  for (const std::uint32_t device : {0U, 1U}) {
+    const auto rows = tests::collectives(trace, device, CollectiveKind::reduce_gradients);
+    CHECK(rows.size() == microbatches);
+    const trace::StepRow& step = tests::step_of(trace, device);
+    CHECK(step.reduced - step.start == Approx(reduction).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("a stage on two devices cannot be sharded further than its optimizer", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  for (const std::uint32_t zero : {2U, 3U})
+    CHECK_THROWS_WITH(
+        Job(zero, "dualpipe").run(cluster),
+        fmt::format("dualpipe keeps stage 0 on devices 0 and 1, which see microbatches of their "
+                    "own, and ZeRO-{} lets all copies of a stage talk after each; allowed: zero "
+                    "0 or 1",
+                    zero));
+  CHECK(tests::last_end(Job(1, "dualpipe").run(cluster)) > 0);
+}
