@@ -19,7 +19,7 @@ double Pace::advance(double now, double work) {
     return now + work;
   }
   sg4::this_actor::sleep_until(epoch_ + now);
-  while (true) {
+  while (work > 0) {  // SimGrid takes a timeout of 0 for none
     const double rate = running_ > 0 ? 1 / slowdown_ : 1;
     watching_ = true;
     const bool timed_out = changed_->acquire_timeout(work / rate);
@@ -29,6 +29,7 @@ double Pace::advance(double now, double work) {
     work = std::max(0.0, work - (then - now) * rate);
     now = then;
   }
+  return now;
 }
 
 }  // namespace pipewright::execution

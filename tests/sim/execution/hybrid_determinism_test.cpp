@@ -119,8 +119,15 @@ std::string rows_of_all() {
       append(text, trace.steps, &StepRow::reduced, &StepRow::updated, &StepRow::end);
       append(text, trace.memory, &MemoryRow::time);
     } catch (const std::exception& error) {
-      return fmt::format("job {}, {} on {} devices, ZeRO-{}, {} replicas: {}", jobs, entry.name,
-                         devices, job.conditions.zero, job.ranks.replicas(), error.what());
+      const config::Communication& talk = job.communication();
+      return fmt::format(
+          "job {}, {} on {} devices, {} iterations, ZeRO-{}, {} replicas of {} lanes, ep {}, {} "
+          "detail, slowdown {}, p2p {}, algorithm {}, overlap {} {}: {}",
+          jobs, entry.name, devices, job.schedule.iterations, job.conditions.zero,
+          job.ranks.replicas(), job.ranks.lanes(), job.ranks.group_size(workload::Group::ep),
+          talk.detail == config::Detail::full ? "full" : "fast", talk.overlap_slowdown,
+          static_cast<int>(job.p2p), static_cast<int>(talk.all_reduce), talk.overlap_grad_reduce,
+          talk.overlap_param_gather, error.what());
     }
     ++jobs;
   }
