@@ -1,4 +1,5 @@
-// Predicts published measurements and prints every error. Fails if a bar is missed.
+// Predicts published measurements and prints every error. Fails if a bar is missed. Words on the
+// command line ask for the tables that have one of them in their titles.
 //
 // Rows of papers' tables stand in the files beside this one. Those that come from a repository's
 // data are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside the
@@ -6,6 +7,7 @@
 
 #include "validation/accuracy.hpp"
 
+#include <algorithm>
 #include <exception>
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@
 
 using namespace pipewright;
 
-int main() {
+int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
       accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
@@ -22,6 +24,16 @@ int main() {
       accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
       accuracy::recompute_layers(),           accuracy::zero_bubble_passes(),
   };
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::erase_if(tables, [&](const accuracy::Table& table) {
+    return !words.empty() && std::ranges::none_of(words, [&](const std::string& word) {
+      return table.title.find(word) != std::string::npos;
+    });
+  });
+  if (tables.empty()) {
+    fmt::print(stderr, "no table's title has any of these words\n");
+    return 2;
+  }
   try {
     accuracy::predict(tables);
   } catch (const std::exception& error) {

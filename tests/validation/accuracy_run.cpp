@@ -1,7 +1,6 @@
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <stdexcept>
 #include <thread>
 

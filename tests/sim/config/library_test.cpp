@@ -40,7 +40,7 @@ TEST_CASE("the environment names another library", "[model]") {
 
 TEST_CASE("a name that the library has not is answered with the nearest and all", "[model]") {
   const std::string message = error_of([] { path_of("lama-3-8b", {"s.yaml", 3, 8}); });
-  CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model is 'lama-3-8b'"));
+  CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
   CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
 }

@@ -136,7 +136,7 @@ std::string rows_of_all() {
 
 }  // namespace
 
-TEST_CASE("two hundred random hybrid jobs end, and twice with the same rows to the last bit",
+TEST_CASE("two hundred random hybrid jobs end and give the same rows twice to the last bit",
           "[hybrid]") {
   const std::string once = tests::in_child(rows_of_all);
   INFO(once.substr(0, 500));

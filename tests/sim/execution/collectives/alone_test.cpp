@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/algorithms.hpp"
 #include "sim/execution/collectives/simulate_alone.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 

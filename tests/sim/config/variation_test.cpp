@@ -1,0 +1,69 @@
+#include "sim/config/variation.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+Variation variation(std::string_view text) {
+  const Value value = read_yaml_text(text, "t");
+  return read_variation({value, "variation"});
+}
+
+TEST_CASE("without a word nothing varies") {
+  const Variation v = variation("{}");
+  CHECK_FALSE(v.is_random());
+  CHECK(v.seed == 1);
+  CHECK(v.distribution == Variation::Distribution::normal);
+  CHECK(v.stragglers.empty());
+  CHECK(v.links.empty());
+}
+
+TEST_CASE("jitter is a part or a percentage") {
+  for (const char* const text : {"{jitter: 5 %}", "{jitter: 0.05}"}) {
+    CHECK(variation(text).jitter == Approx(0.05));
+    CHECK(variation(text).is_random());
+  }
+  CHECK_FALSE(variation("{jitter: 0}").is_random());
+  CHECK(variation("{jitter: 1 %, distribution: lognormal, seed: 42}").seed == 42);
+}
+
+TEST_CASE("slow devices and links are one or a list") {
+  const Variation v = variation(
+      "{stragglers: [{device: 3, factor: 1.2}, {device: 0, replica: 1, factor: 2}], "
+      "slow_links: {link: spine-0, factor: 0}}");
+  REQUIRE(v.stragglers.size() == 2);
+  CHECK(v.stragglers[0].device == 3);
+  CHECK_FALSE(v.stragglers[0].replica);
+  CHECK(v.stragglers[0].factor == 1.2);
+  CHECK(v.stragglers[1].device == 0);
+  CHECK(v.stragglers[1].replica == 1U);
+  REQUIRE(v.links.size() == 1);
+  CHECK(v.links[0].link == "spine-0");
+  CHECK(v.links[0].factor == 0);
+  CHECK(to_string(v.links[0].origin) == "t:1:90");
+}
+
+TEST_CASE("each fault in a variation is named") {
+  for (const char* const text :
+       {"{jitter: 2}", "{jitter: -1 %}", "{distribution: gauss}", "{seed: -1}",
+        "{stragglers: {factor: 2}}", "{stragglers: {device: 0}}",
+        "{stragglers: {device: -1, factor: 2}}", "{stragglers: {device: 0, factor: 0}}",
+        "{slow_links: {link: a}}", "{slow_links: {factor: 0.5}}",
+        "{slow_links: {link: a, factor: 1.5}}", "{slow_links: {link: a, factor: x}}"}) {
+    CAPTURE(text);
+    const std::string error = error_of([&] { variation(text); });
+    CHECK(error.rfind("t:1:", 0) == 0);
+    const auto says = [&](const char* what) { return error.find(what) != std::string::npos; };
+    CHECK((says("allowed") || says("missing") || says("such as")));
+  }
+  CHECK(error_of([] { variation("{jiter: 0.1}"); }) ==
+        "t:1:2: unknown key 'jiter' in variation; did you mean 'jitter'? allowed: jitter, "
+        "distribution, seed, stragglers, slow_links");
+}
+
+}  // namespace
+}  // namespace pipewright::config::test
