@@ -18,7 +18,7 @@ Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members, A
         open_.emplace(key, std::pair{members, std::make_shared<Meeting>(epoch_, std::move(run))})
             .first;
   }
-  const Joined meeting = place->second.second;
+  Joined meeting = place->second.second;
   meeting->arrive(who);
   if (--place->second.first > 0) return meeting;
   open_.erase(place);

@@ -55,6 +55,8 @@ inline constexpr double mesh_rate = 1e9;         // bytes/s
 inline constexpr double mesh_latency = 0.25e-3;  // seconds
 
 // Bytes that each link carries in a run, by its name. Call watch_links() before the cluster loads.
+// SimGrid adds them up when flows on the link start or end: exact where rates do not change because
+// of flows elsewhere.
 void watch_links();
 std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster);
 
