@@ -18,7 +18,7 @@ FlowZone::FlowZone(const std::string& name, const NetZoneImpl& models, Finder fi
 
 sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores,
                               const std::unordered_map<std::string, std::string>& properties) {
-  return cluster::add_host(*this, name, speed)
+  return cluster::add_host(static_cast<NetZoneImpl&>(*this), name, speed)
       ->set_core_count(cores)
       ->set_properties(properties)
       ->seal();

@@ -28,8 +28,15 @@ double read_part(const Field& field, std::string_view noun) {
   const std::string& text = read_text(field, fmt::format("{}, such as 5 %", noun));
   if (text.ends_with('%')) return parse_share(text, subject(field), noun);
   if (text == "0") return 0;
-  const double part = parse_positive_number(text, subject(field), noun);
-  if (part > 1) throw wrong(field, fmt::format("{} from 0 to 1, or from 0 % to 100 %", noun));
+  const Error refusal =
+      wrong(field, fmt::format("{}, from 0 to 1 or from 0 % to 100 %, such as 5 %", noun));
+  double part = 0;
+  try {
+    part = parse_positive_number(text, subject(field), noun);
+  } catch (const Error&) {
+    throw refusal;
+  }
+  if (part > 1) throw refusal;
   return part;
 }
 
