@@ -108,10 +108,11 @@ int show_platform(const Arguments& arguments) {
              description.nodes == 1 ? "node" : "nodes", cluster.gpus().size());
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_text(kind));
   fmt::print("\n{}", links_text(description.links));
-  if (cluster.gpus().size() > 1)
+  const std::size_t half = cluster.gpus().size() / 2;
+  if (half > 0)
     fmt::print("\nbisection {} GB/s, {} a GPU of its first half\n",
                gigabytes(description.bisection),
-               gigabytes(description.bisection / static_cast<double>(cluster.gpus().size() / 2)));
+               gigabytes(description.bisection / static_cast<double>(half)));
   fmt::print("{}", route);
   return exit_ok;
 }

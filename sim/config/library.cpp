@@ -49,7 +49,7 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
     } catch (const Error& error) {
       throw Error(fmt::format("{}: {}", subject(field), error.what()));
     }
-  const std::filesystem::path path =
+  std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))

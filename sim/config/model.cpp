@@ -133,12 +133,15 @@ constexpr std::array table{
                }},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
                count<Model, &Model::sequence>},
-    Key<Model>{
-        {.name = "latent", .help = "multi-head latent attention, a map"},
-        [](const Field& f, Model& m) { read_keys<Latent>(f, latent_table, m.latent.emplace()); }},
+    Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
+               [](const Field& f, Model& m) {
+                 m.latent = Latent{};
+                 read_keys<Latent>(f, latent_table, *m.latent);
+               }},
     Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
                [](const Field& f, Model& m) {
-                 read_keys<Experts>(f, experts_table, m.experts.emplace());
+                 m.experts = Experts{};
+                 read_keys<Experts>(f, experts_table, *m.experts);
                }},
 };
 
@@ -171,7 +174,7 @@ void complete(Model& model, const Field& field) {
                                       nearest_divisors(model.hidden, model.heads)));
   if (model.head_dim == 0) model.head_dim = model.hidden / model.heads;
   if (model.ffn == 0 && model.gated &&
-      !(model.experts && model.experts->first_dense == 0 && model.experts->every == 1))
+      (!model.experts || model.experts->first_dense != 0 || model.experts->every != 1))
     throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   if (!model.experts) return;
