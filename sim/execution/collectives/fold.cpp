@@ -156,7 +156,7 @@ cluster::Route Picture::representative(const cluster::Cluster& cluster, std::siz
     return owner == ways_[way].color ? found->second : here;
   };
   const Flow& flow = *ways_[way].flow;
-  const cluster::Route own = places_.route(flow.source, flow.destination);
+  cluster::Route own = places_.route(flow.source, flow.destination);
   const auto once = [&](Index link) {
     const auto found = times.find(link);
     return found != times.end() && found->second == 1 && stand_in(link) == links_[link].link;

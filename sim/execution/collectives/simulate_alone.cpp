@@ -10,11 +10,12 @@ std::vector<double> simulate_alone(cluster::Cluster& cluster, const Places& plac
   const Folded folded = fold(cluster, places, plans);
   const double begin = cluster::sg4::Engine::get_clock();
   std::vector<double> seconds_of_course(folded.courses.size());
-  for (std::size_t i = 0; i < folded.courses.size(); ++i)
-    if (!folded.courses[i]->steps.empty())
-      start(folded.courses[i], [&seconds = seconds_of_course[i], begin] {
-        seconds = cluster::sg4::Engine::get_clock() - begin;
-      });
+  auto next = seconds_of_course.begin();
+  for (const auto& course : folded.courses) {
+    double& seconds = *next++;
+    if (!course->steps.empty())
+      start(course, [&seconds, begin] { seconds = cluster::sg4::Engine::get_clock() - begin; });
+  }
   cluster::engine().run();
 
   std::vector<double> seconds;
