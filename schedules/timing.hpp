@@ -21,7 +21,9 @@ class Timing {
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
 
   // No forward of a stage starts before this, in seconds: its weights are on their way until then.
-  void hold_forwards(std::vector<double> until_by_stage) { held_until_ = std::move(until_by_stage); }
+  void hold_forwards(std::vector<double> until_by_stage) {
+    held_until_ = std::move(until_by_stage);
+  }
 
   // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.

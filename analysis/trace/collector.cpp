@@ -9,6 +9,9 @@ void replay(const Trace& trace, Sink& sink) {
   for (const MemoryRow& row : trace.memory) sink.memory(row);
   for (const CollectiveRow& row : trace.collectives) sink.collective(row);
   for (const StepRow& row : trace.steps) sink.step(row);
+  for (const LinkRow& row : trace.links) sink.link(row);
+  for (const LinkUseRow& row : trace.link_use) sink.link_use(row);
+  for (const PathRow& row : trace.paths) sink.path(row);
   sink.finish();
 }
 

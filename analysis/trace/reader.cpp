@@ -11,6 +11,7 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/row_checks.hpp"
+#include "analysis/trace/text_rows.hpp"
 
 namespace fs = std::filesystem;
 
@@ -33,6 +34,10 @@ class TraceFile {
 
   RunInfo run() const;
   std::vector<DeviceRow> devices(std::uint32_t expected) const;
+  bool has(const char* table) const { return H5Lexists(file_.get(), table, H5P_DEFAULT) > 0; }
+  // A whole table with texts.
+  template <class Row>
+  std::vector<Row> small_table() const;
 
   // Calls visit(row, index) for each row of a table.
   template <class Row, class Visit>
@@ -178,36 +183,36 @@ std::string TraceFile::cluster() const {
   return trimmed(text.data(), size);
 }
 
-std::vector<DeviceRow> TraceFile::devices(std::uint32_t expected) const {
-  const Handle found = dataset("devices");
+template <class Row>
+std::vector<Row> TraceFile::small_table() const {
+  const char* const table = Table<Row>::name;
+  const Handle found = dataset(table);
   const Handle stored(H5Dget_type(found.get()), H5Tclose);
-  const std::size_t host_bytes = H5Tget_size(column(stored, "devices", "host").get());
-  column(stored, "devices", "device");
-  column(stored, "devices", "memory_capacity");
-  const hsize_t count = rows(found, "devices");
-  if (count != expected)
-    fail("table 'devices' has {} rows, but the run has {} devices", count, expected);
-
-  const std::size_t row_bytes = 4 + host_bytes + 8;
-  const Handle type(H5Tcreate(H5T_COMPOUND, row_bytes), H5Tclose);
-  H5Tinsert(type.get(), "device", 0, H5T_NATIVE_UINT32);
-  H5Tinsert(type.get(), "host", 4, text_type(host_bytes).get());
-  H5Tinsert(type.get(), "memory_capacity", 4 + host_bytes, H5T_NATIVE_UINT64);
-  std::vector<char> packed(count * row_bytes);
-  if (H5Dread(found.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0)
-    fail("table 'devices' is damaged: {}", last_failure());
-
-  std::vector<DeviceRow> devices(count);
-  const char* at = packed.data();
-  for (DeviceRow& row : devices) {
-    std::memcpy(&row.device, at, 4);
-    row.host = trimmed(at + 4, host_bytes);
-    std::memcpy(&row.memory_capacity, at + 4 + host_bytes, 8);
-    at += row_bytes;
-    const auto index = static_cast<std::uint32_t>(&row - devices.data());
-    if (row.device != index)
-      fail("devices[{}].device is {}: {} was expected", index, row.device, index);
+  for (const Column& wanted : Table<Row>::columns) column(stored, table, wanted.name);
+  for (const Column& wanted : Table<Row>::columns) {
+    const Handle type = column(stored, table, wanted.name);
+    if (wanted.type == ColumnType::text
+            ? !is_fixed_text(type)
+            : H5Tequal(type.get(), file_type(wanted.type).get()) <= 0)
+      fail("column '{}' of table '{}' is not of its type in format version {}", wanted.name, table,
+           format_version);
   }
+  std::vector<Row> result(rows(found, table));
+  TextRows packed(Table<Row>::columns, stored, result.size());
+  if (!result.empty() && H5Dread(found.get(), packed.type().get(), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                 packed.bytes().data()) < 0)
+    fail("table '{}' is damaged: {}", table, last_failure());
+  packed.unpack(result.data(), sizeof(Row));
+  return result;
+}
+
+std::vector<DeviceRow> TraceFile::devices(std::uint32_t expected) const {
+  std::vector<DeviceRow> devices = small_table<DeviceRow>();
+  if (devices.size() != expected)
+    fail("table 'devices' has {} rows, but the run has {} devices", devices.size(), expected);
+  for (std::uint32_t index = 0; index < expected; ++index)
+    if (devices[index].device != index)
+      fail("devices[{}].device is {}: {} was expected", index, devices[index].device, index);
   return devices;
 }
 
@@ -257,6 +262,13 @@ void replay(const fs::path& path, Sink& sink) {
   file.each<CollectiveRow>(
       [&](const CollectiveRow& row, hsize_t i) { sink.collective(checked(row, i)); });
   file.each<StepRow>([&](const StepRow& row, hsize_t i) { sink.step(checked(row, i)); });
+  if (file.has(Table<LinkRow>::name)) {  // older files have none of these
+    const std::vector<LinkRow> links = file.small_table<LinkRow>();
+    for (std::size_t i = 0; i < links.size(); ++i) sink.link(checked(links[i], i));
+    file.each<LinkUseRow>(
+        [&](const LinkUseRow& row, hsize_t i) { sink.link_use(checked(row, i)); });
+    file.each<PathRow>([&](const PathRow& row, hsize_t i) { sink.path(checked(row, i)); });
+  }
   sink.finish();
 }
 

@@ -131,4 +131,33 @@ Wrong RowChecks::wrong(const StepRow& row) const {
                       {"end", row.end}});
 }
 
+Wrong RowChecks::wrong(const LinkRow& row) {
+  if (row.link != links_++) return fmt::format("link is {}: {} was expected", row.link, links_ - 1);
+  if (!(row.bandwidth > 0))
+    return fmt::format("bandwidth is {}: bytes/s above 0 were expected", row.bandwidth);
+  return {};
+}
+
+Wrong RowChecks::wrong(const LinkUseRow& row) const {
+  if (auto bad =
+          check_counts({{"link", row.link, links_},
+                        {"traffic", static_cast<std::uint64_t>(row.traffic), traffic_classes}}))
+    return bad;
+  if (auto bad = check_times({{"flows", row.flows}})) return bad;
+  if (auto bad = check_times({{"waited", row.waited}})) return bad;
+  return check_times({{"start", row.start}, {"end", row.end}});
+}
+
+Wrong RowChecks::wrong(const PathRow& row) const {
+  if (auto bad =
+          check_counts({{"traffic", static_cast<std::uint64_t>(row.traffic), traffic_classes},
+                        {"source", row.source, devices_},
+                        {"destination", row.destination, devices_},
+                        {"stage", row.stage, stages_}}))
+    return bad;
+  if (row.link != no_link)
+    if (auto bad = check_counts({{"link", row.link, links_}})) return bad;
+  return check_times({{"alone", row.alone}});
+}
+
 }  // namespace pipewright::trace

@@ -22,6 +22,10 @@ class RowChecks {
   std::optional<std::string> wrong(const MemoryRow& row);
   std::optional<std::string> wrong(const CollectiveRow& row) const;
   std::optional<std::string> wrong(const StepRow& row) const;
+  // Links come before what names them.
+  std::optional<std::string> wrong(const LinkRow& row);
+  std::optional<std::string> wrong(const LinkUseRow& row) const;
+  std::optional<std::string> wrong(const PathRow& row) const;
 
  private:
   std::uint32_t devices_;
@@ -29,6 +33,7 @@ class RowChecks {
   std::uint32_t iterations_;
   std::uint64_t microbatches_;  // of all iterations
   std::uint64_t stages_ = 0;
+  std::uint32_t links_ = 0;
   struct Span {
     double start = 0;
     double end = 0;

@@ -29,6 +29,19 @@ inline constexpr int memory_categories = 9;
 enum class CollectiveKind : std::uint8_t { reduce_gradients, gather_weights, tie_embeddings };
 inline constexpr int collective_kinds = 3;
 
+// What a link carries, and why a device may wait for the network.
+enum class TrafficClass : std::uint8_t {
+  activation,  // boundary tensors, forward
+  gradient,    // and backward
+  reduce_gradients,
+  gather_weights,
+  tie_embeddings,
+  in_passes,  // tensor, context and expert collectives, where a run simulates them in full detail
+};
+inline constexpr int traffic_classes = 6;
+
+inline constexpr std::uint32_t no_link = 0xffffffff;
+
 // What the run was: enough to label its outputs and, with `scenario`, to run it again.
 struct RunInfo {
   std::string schedule;
@@ -148,6 +161,43 @@ struct StepRow {
   bool operator==(const StepRow&) const = default;
 };
 
+// A link that carried something; or one that stands for all those which fared alike.
+struct LinkRow {
+  std::uint32_t link = 0;   // its number in this trace
+  std::string name;         // "node-0-nvlink-7_UP"
+  std::string link_class;   // what it is, "nvlink"
+  std::uint32_t alike = 1;  // links that it stands for, itself included
+  double bandwidth = 0;     // bytes/s
+
+  bool operator==(const LinkRow&) const = default;
+};
+
+// What one class of traffic did to a link in a piece of time. A flow's bytes spread evenly from its
+// start to its end.
+struct LinkUseRow {
+  std::uint32_t link = 0;
+  TrafficClass traffic = TrafficClass::activation;
+  double start = 0;
+  double end = 0;
+  std::uint64_t bytes = 0;
+  double flows = 0;   // flow seconds: the number of flows on it, summed over time
+  double waited = 0;  // flow seconds by which flows took longer because this link was shared
+
+  bool operator==(const LinkUseRow&) const = default;
+};
+
+// The way of one kind of traffic of the first replica.
+struct PathRow {
+  TrafficClass traffic = TrafficClass::activation;
+  std::uint32_t source = 0;       // device
+  std::uint32_t destination = 0;  // likewise; of a collective the same
+  std::uint32_t stage = 0;        // of a collective; else 0
+  std::uint32_t link = no_link;   // its narrowest
+  double alone = 0;               // seconds that it takes when nothing else is on the way
+
+  bool operator==(const PathRow&) const = default;
+};
+
 // A whole trace in memory. Rows of one device are in order of time; those of different devices mix.
 struct Trace {
   RunInfo run;
@@ -158,6 +208,9 @@ struct Trace {
   std::vector<MemoryRow> memory;
   std::vector<CollectiveRow> collectives;
   std::vector<StepRow> steps;
+  std::vector<LinkRow> links;
+  std::vector<LinkUseRow> link_use;
+  std::vector<PathRow> paths;
 
   bool operator==(const Trace&) const = default;
 };

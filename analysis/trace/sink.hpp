@@ -18,6 +18,11 @@ class Sink {
   virtual void memory(const MemoryRow& row) = 0;
   virtual void collective(const CollectiveRow&) {}  // of data-parallel runs
   virtual void step(const StepRow&) {}              // of runs with an optimizer
+  // What links did, at the end of a run; an engine keeps book of it for sinks that want it.
+  virtual bool wants_links() const { return false; }
+  virtual void link(const LinkRow&) {}
+  virtual void link_use(const LinkUseRow&) {}
+  virtual void path(const PathRow&) {}
   virtual void finish() = 0;
 };
 

@@ -9,6 +9,8 @@ std::size_t width(ColumnType type) {
     case ColumnType::u64:
     case ColumnType::f64:
       return 8;
+    case ColumnType::text:
+      return 0;
     default:
       return 1;
   }
@@ -22,6 +24,9 @@ std::span<const char* const> enum_names(ColumnType type) {
       "working", "gathered",  "buffers",   "allowance"};
   static constexpr std::array<const char*, collective_kinds> collectives{
       "reduce_gradients", "gather_weights", "tie_embeddings"};
+  static constexpr std::array<const char*, traffic_classes> traffic{
+      "activation",     "gradient",       "reduce_gradients",
+      "gather_weights", "tie_embeddings", "in_passes"};
   switch (type) {
     case ColumnType::pass_kind:
       return passes;
@@ -31,6 +36,8 @@ std::span<const char* const> enum_names(ColumnType type) {
       return memory;
     case ColumnType::collective_kind:
       return collectives;
+    case ColumnType::traffic_class:
+      return traffic;
     default:
       return {};
   }

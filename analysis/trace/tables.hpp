@@ -24,10 +24,12 @@ enum class ColumnType : std::uint8_t {
   pass_kind,
   transfer_kind,
   memory_category,
-  collective_kind
+  collective_kind,
+  traffic_class,
+  text  // of fixed length, which the table sets
 };
 
-std::size_t width(ColumnType type);                        // bytes of a value, on disk and in a row
+std::size_t width(ColumnType type);                        // bytes of a value; none of a text
 std::span<const char* const> enum_names(ColumnType type);  // empty where the type is no enum
 
 struct Column {
@@ -46,6 +48,8 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<Member, TransferKind>) return ColumnType::transfer_kind;
   if constexpr (std::is_same_v<Member, MemoryCategory>) return ColumnType::memory_category;
   if constexpr (std::is_same_v<Member, CollectiveKind>) return ColumnType::collective_kind;
+  if constexpr (std::is_same_v<Member, TrafficClass>) return ColumnType::traffic_class;
+  if constexpr (std::is_same_v<Member, std::string>) return ColumnType::text;
 }
 
 #define PIPEWRIGHT_COLUMN(Row, member) \
@@ -54,6 +58,14 @@ constexpr ColumnType column_type() {
 // The name of a row's table and its columns in the order of the file.
 template <class Row>
 struct Table;
+
+template <>
+struct Table<DeviceRow> {
+  static constexpr const char* name = "devices";
+  static constexpr std::array columns{PIPEWRIGHT_COLUMN(DeviceRow, device),
+                                      PIPEWRIGHT_COLUMN(DeviceRow, host),
+                                      PIPEWRIGHT_COLUMN(DeviceRow, memory_capacity)};
+};
 
 template <>
 struct Table<StageRow> {
@@ -115,6 +127,34 @@ struct Table<StepRow> {
       PIPEWRIGHT_COLUMN(StepRow, start),        PIPEWRIGHT_COLUMN(StepRow, reduced),
       PIPEWRIGHT_COLUMN(StepRow, synchronized), PIPEWRIGHT_COLUMN(StepRow, updated),
       PIPEWRIGHT_COLUMN(StepRow, end),          PIPEWRIGHT_COLUMN(StepRow, gathering)};
+};
+
+template <>
+struct Table<LinkRow> {
+  static constexpr const char* name = "links";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(LinkRow, link), PIPEWRIGHT_COLUMN(LinkRow, name),
+      PIPEWRIGHT_COLUMN(LinkRow, link_class), PIPEWRIGHT_COLUMN(LinkRow, alike),
+      PIPEWRIGHT_COLUMN(LinkRow, bandwidth)};
+};
+
+template <>
+struct Table<LinkUseRow> {
+  static constexpr const char* name = "link_use";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(LinkUseRow, link),  PIPEWRIGHT_COLUMN(LinkUseRow, traffic),
+      PIPEWRIGHT_COLUMN(LinkUseRow, start), PIPEWRIGHT_COLUMN(LinkUseRow, end),
+      PIPEWRIGHT_COLUMN(LinkUseRow, bytes), PIPEWRIGHT_COLUMN(LinkUseRow, flows),
+      PIPEWRIGHT_COLUMN(LinkUseRow, waited)};
+};
+
+template <>
+struct Table<PathRow> {
+  static constexpr const char* name = "paths";
+  static constexpr std::array columns{
+      PIPEWRIGHT_COLUMN(PathRow, traffic),     PIPEWRIGHT_COLUMN(PathRow, source),
+      PIPEWRIGHT_COLUMN(PathRow, destination), PIPEWRIGHT_COLUMN(PathRow, stage),
+      PIPEWRIGHT_COLUMN(PathRow, link),        PIPEWRIGHT_COLUMN(PathRow, alone)};
 };
 
 #undef PIPEWRIGHT_COLUMN

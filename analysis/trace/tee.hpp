@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,18 @@ class Tee final : public Sink {
   }
   void step(const StepRow& row) override {
     for (Sink* sink : sinks_) sink->step(row);
+  }
+  bool wants_links() const override {
+    return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
+  }
+  void link(const LinkRow& row) override {
+    for (Sink* sink : sinks_) sink->link(row);
+  }
+  void link_use(const LinkUseRow& row) override {
+    for (Sink* sink : sinks_) sink->link_use(row);
+  }
+  void path(const PathRow& row) override {
+    for (Sink* sink : sinks_) sink->path(row);
   }
   void finish() override {
     for (Sink* sink : sinks_) sink->finish();

@@ -1,7 +1,6 @@
 #include "analysis/trace/writer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/text_rows.hpp"
 
 namespace pipewright::trace {
 namespace {
@@ -85,24 +85,11 @@ void write_run(hid_t file, const RunInfo& run) {
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }
 
-void write_devices(hid_t file, const std::vector<DeviceRow>& devices) {
-  std::size_t host_bytes = 1;
-  for (const DeviceRow& row : devices) host_bytes = std::max(host_bytes, row.host.size());
-  const std::size_t row_bytes = 4 + host_bytes + 8;
-  const Handle type = checked(H5Tcreate(H5T_COMPOUND, row_bytes), H5Tclose);
-  check(H5Tinsert(type.get(), "device", 0, H5T_STD_U32LE));
-  check(H5Tinsert(type.get(), "host", 4, text_type(host_bytes).get()));
-  check(H5Tinsert(type.get(), "memory_capacity", 4 + host_bytes, H5T_STD_U64LE));
-
-  std::vector<char> packed(devices.size() * row_bytes, '\0');
-  char* at = packed.data();
-  for (const DeviceRow& row : devices) {
-    std::memcpy(at, &row.device, 4);
-    std::copy_n(row.host.data(), row.host.size(), at + 4);
-    std::memcpy(at + 4 + host_bytes, &row.memory_capacity, 8);
-    at += row_bytes;
-  }
-  write_dataset(file, "devices", type, devices.size(), packed.data());
+// A table with texts, which is small: a dataset of one piece.
+template <class Row>
+void write_table(hid_t file, const std::vector<Row>& rows) {
+  const TextRows packed(Table<Row>::columns, rows.data(), sizeof(Row), rows.size());
+  write_dataset(file, Table<Row>::name, packed.type(), rows.size(), packed.bytes().data());
 }
 
 // Rows on their way into a dataset that grows by whole chunks.
@@ -184,12 +171,21 @@ struct TraceWriter::File {
 
   struct Tables {
     explicit Tables(hid_t file)
-        : passes(file), transfers(file), memory(file), collectives(file), steps(file) {}
+        : passes(file),
+          transfers(file),
+          memory(file),
+          collectives(file),
+          steps(file),
+          link_use(file),
+          paths(file) {}
     Appender<PassRow> passes;
     Appender<TransferRow> transfers;
     Appender<MemoryRow> memory;
     Appender<CollectiveRow> collectives;
     Appender<StepRow> steps;
+    std::vector<LinkRow> links;
+    Appender<LinkUseRow> link_use;
+    Appender<PathRow> paths;
   };
 
   PartialFile name;
@@ -216,7 +212,7 @@ void TraceWriter::begin(const RunInfo& run, const std::vector<DeviceRow>& device
     throw std::logic_error("trace writer: begin() comes once");
   file_->guarded([&] {
     write_run(file_->file.get(), run);
-    write_devices(file_->file.get(), devices);
+    write_table(file_->file.get(), devices);
     Appender<StageRow> table(file_->file.get());
     for (const StageRow& row : stages)
       if (table.add(row)) table.flush();
@@ -233,6 +229,13 @@ void TraceWriter::collective(const CollectiveRow& row) {
 }
 void TraceWriter::step(const StepRow& row) { file_->add(&File::Tables::steps, row); }
 
+void TraceWriter::link(const LinkRow& row) {
+  if (!file_->tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
+  file_->tables->links.push_back(row);
+}
+void TraceWriter::link_use(const LinkUseRow& row) { file_->add(&File::Tables::link_use, row); }
+void TraceWriter::path(const PathRow& row) { file_->add(&File::Tables::paths, row); }
+
 void TraceWriter::finish() {
   File& file = *file_;
   if (!file.tables) throw std::logic_error("trace writer: finish() comes once, after begin()");
@@ -242,6 +245,9 @@ void TraceWriter::finish() {
     file.tables->memory.close();
     file.tables->collectives.close();
     file.tables->steps.close();
+    write_table(file.file.get(), file.tables->links);
+    file.tables->link_use.close();
+    file.tables->paths.close();
     check(H5Fflush(file.file.get(), H5F_SCOPE_GLOBAL));
     file.tables.reset();
     close(file.file);

@@ -27,6 +27,10 @@ class TraceWriter final : public Sink {
   void memory(const MemoryRow& row) override;
   void collective(const CollectiveRow& row) override;
   void step(const StepRow& row) override;
+  bool wants_links() const override { return true; }
+  void link(const LinkRow& row) override;
+  void link_use(const LinkUseRow& row) override;
+  void path(const PathRow& row) override;
   void finish() override;
 
   // Where the rows go until finish(): what a handler of a deadly signal should unlink.

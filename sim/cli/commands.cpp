@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 namespace pipewright::cli {
 
 std::span<const Command> commands() {
@@ -20,6 +22,19 @@ std::span<const Command> commands() {
       Command{.name = "platform", .help = "make, show and check clusters", .run = platform_command},
   };
   return table;
+}
+
+int run_verb(std::string_view command, std::span<const Command> verbs, const Arguments& arguments,
+             int (*print_help)()) {
+  const std::string word = arguments.empty() ? "" : arguments.front();
+  if (word == "--help" || word == "-h") return print_help();
+  std::string names;
+  for (const Command& verb : verbs) {
+    if (verb.name == word) return verb.run({arguments.begin() + 1, arguments.end()});
+    const bool last = &verb == &verbs.back();
+    names += fmt::format("{}'{}'", names.empty() ? "" : last ? " or " : ", ", verb.name);
+  }
+  throw UsageError(fmt::format("{}: {}, not '{}'", command, names, word));
 }
 
 }  // namespace pipewright::cli

@@ -32,6 +32,10 @@ struct Command {
 };
 std::span<const Command> commands();
 
+// Runs the one of a command's verbs that comes first, or prints the help that is asked for there.
+int run_verb(std::string_view command, std::span<const Command> verbs, const Arguments& arguments,
+             int (*print_help)());
+
 int run_command(const Arguments& arguments);       // pipewright run
 int show_command(const Arguments& arguments);      // pipewright show
 int schedule_command(const Arguments& arguments);  // pipewright schedule

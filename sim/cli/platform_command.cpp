@@ -39,16 +39,12 @@ std::filesystem::path platform_path(const po::variables_map& given, const std::s
     throw UsageError(fmt::format("platform {}: one file, or a name of the library: {}", verb,
                                  fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = files.front();
-  const bool is_path = word.find('/') != std::string::npos || word.ends_with(".xml");
-  return is_path ? std::filesystem::path(word) : config::library_file("clusters", word, ".xml");
+  if (config::is_library_name(word, ".xml")) return config::library_file("clusters", word, ".xml");
+  return word;
 }
 
 int platform_command(const Arguments& arguments) {
-  const std::string word = arguments.empty() ? "" : arguments.front();
-  if (word == "--help" || word == "-h") return print_help();
-  for (const Command& verb : verbs)
-    if (verb.name == word) return verb.run({arguments.begin() + 1, arguments.end()});
-  throw UsageError(fmt::format("platform: 'make', 'show' or 'check', not '{}'", word));
+  return run_verb("platform", verbs, arguments, print_help);
 }
 
 }  // namespace pipewright::cli

@@ -36,15 +36,7 @@ int print_help() {
 }  // namespace
 
 int schedule_command(const Arguments& arguments) {
-  const std::string word = arguments.empty() ? "" : arguments.front();
-  if (word == "--help" || word == "-h") return print_help();
-  std::string names;
-  for (const Command& verb : verbs) {
-    if (verb.name == word) return verb.run({arguments.begin() + 1, arguments.end()});
-    const bool last = &verb == &verbs.back();
-    names += fmt::format("{}'{}'", names.empty() ? "" : last ? " or " : ", ", verb.name);
-  }
-  throw UsageError(fmt::format("schedule: {}, not '{}'", names, word));
+  return run_verb("schedule", verbs, arguments, print_help);
 }
 
 }  // namespace pipewright::cli

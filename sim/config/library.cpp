@@ -40,11 +40,15 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
                   in_quotes(name), folder, did_you_mean(name, views), there, extension));
 }
 
+bool is_library_name(std::string_view text, std::string_view extension) {
+  return text.find('/') == std::string_view::npos && !text.ends_with(extension);
+}
+
 std::filesystem::path library_or_path(const Field& field, std::string_view folder,
                                       std::string_view extension) {
   const std::string& text =
       read_text(field, fmt::format("a name in the library of {} or a path of a file", folder));
-  if (text.find('/') == std::string::npos && !text.ends_with(extension)) try {
+  if (is_library_name(text, extension)) try {
       return library_file(folder, text, extension);
     } catch (const Error& error) {
       throw Error(fmt::format("{}: {}", subject(field), error.what()));

@@ -22,7 +22,10 @@ std::vector<std::string> library_names(std::string_view folder, std::string_view
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension);
 
-// What a text names: a path, if it has a slash or the extension, from the folder of the file that
+// Whether a text names an entry of the library: a path has a slash or the extension.
+bool is_library_name(std::string_view text, std::string_view extension);
+
+// What a text names: a path, from the folder of the file that
 // it stands in, or else an entry of the library. Throws an Error at the field.
 std::filesystem::path library_or_path(const Field& field, std::string_view folder,
                                       std::string_view extension);

@@ -9,20 +9,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/workload/by_stage.hpp"
+
 namespace pipewright::execution {
 
 using workload::Collective;
 using workload::Group;
 
+constexpr std::uint64_t weight_element = 2;  // bytes, in bf16
+
 Copies::Copies(const Job& job) : job_(job) {
   if (!job.ranks) return;
   const schedules::Routes& routes = job.schedule.routes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    std::set<std::uint32_t> devices;
-    for (std::uint32_t route = 0; route < routes.count(); ++route)
-      devices.insert(routes.device(stage, route));
-    holders_.emplace_back(devices.begin(), devices.end());
-    if (devices.size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
+    holders_.push_back(workload::devices_of(routes, stage));
+    if (holders_.back().size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
       throw schedules::Error(fmt::format(
           "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
           "all copies of a stage talk after each; allowed: zero 0 or 1",
@@ -122,8 +123,7 @@ std::uint64_t Copies::gradient_bytes(std::uint32_t stage) const {
 
 std::uint64_t Copies::weight_bytes(std::uint32_t stage) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
-  constexpr std::uint64_t bf16 = 2;
-  return (traffic.parameters + traffic.expert_parameters) * bf16;
+  return (traffic.parameters + traffic.expert_parameters) * weight_element;
 }
 
 std::uint64_t Copies::embedding_bytes() const {
@@ -157,8 +157,7 @@ std::vector<Copies::Leg> Copies::gradients(std::uint32_t stage) const {
 }
 
 std::vector<Copies::Leg> Copies::weights(std::uint32_t stage) const {
-  constexpr double bf16 = 2;
-  return over_copies(Collective::all_gather, stage, bf16);
+  return over_copies(Collective::all_gather, stage, weight_element);
 }
 
 bool Copies::ties_embeddings(std::uint32_t device) const {

@@ -72,7 +72,6 @@ double Device::compute(const Pass& pass, const Pass* partner, double start) {
   const double work = seconds(pass, partner);
   if (job_.costs.traffic.empty()) return pace_.advance(start, work);
   now_ = start;
-  now_ = start;
   prefetch_weights(at_);
   const Pass& last = partner != nullptr && ends_microbatch(partner->kind) ? *partner : pass;
   // The gradients of a stage become whole layer by layer, from the last one on.

@@ -87,9 +87,7 @@ double Device::finish(Pending& pending) {
 
 // ZeRO-1 and 2: weights were updated in shards, and are whole again before their first forward.
 void Device::fetch_weights(std::uint32_t iteration) {
-  const std::uint32_t zero = job_.conditions.zero;
-  if (job_.costs.traffic.empty() || (zero != 1 && zero != 2)) return;
-  if (!job_.conditions.communication.overlap_param_gather) return;
+  if (job_.costs.traffic.empty() || !job_.conditions.gathers_before()) return;
   for (const std::uint32_t stage : stages())
     if (copies_.has(stage)) weights_[stage] = gather(stage, iteration, 0);
 }
@@ -127,7 +125,6 @@ void Device::drop_weights(const Pass& pass, double now) {
 }
 
 void Device::finish_iteration(std::uint32_t iteration) {
-  const workload::Conditions& conditions = job_.conditions;
   trace::StepRow row{.device = unit_.device, .iteration = iteration, .start = now_};
   for (const Pass& pass : unreduced_) reduce_all(pass, now_);
   unreduced_.clear();
@@ -146,8 +143,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
     catch_up(row.reduced = finish(pending));
   }
 
-  // Asynchronous schedules go on with older weights while others still compute.
-  if (conditions.communication.global_norm && job_.schedule.weight_versions == 1) {
+  if (job_.waits_for_norm()) {
     const auto meeting = others_.norm(iteration);
     meeting->wait();
     now_ = std::max(now_, meeting->end_time() + copies_.norm_latency());
@@ -156,8 +152,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   if (!job_.costs.optimizer_seconds.empty())
     now_ += job_.costs.optimizer_seconds[unit_.device] * straggler_factor(job_, unit_);
   row.updated = row.end = now_;
-  if (!conditions.communication.overlap_param_gather &&
-      (conditions.zero == 1 || conditions.zero == 2)) {
+  if (job_.conditions.gathers_after()) {
     std::vector<Pending> gathers;
     for (const std::uint32_t stage : stages())
       if (copies_.has(stage)) gathers.push_back(gather(stage, iteration, 0));

@@ -27,7 +27,7 @@ class FlowChannel final : public Channel {
     return mode_ == schedules::P2p::blocking ? finish(flows) : now;
   }
 
-  Arrival receive(std::uint32_t microbatch, double now) override {
+  Arrival receive(std::uint32_t microbatch, double) override {
     const auto early = std::find_if(early_.begin(), early_.end(),
                                     [&](const auto& one) { return one.first == microbatch; });
     if (early != early_.end()) {
@@ -49,7 +49,6 @@ class FlowChannel final : public Channel {
       arrival.start =
           std::max(message.posted, message.flows.front()->get_start_time() - route_.epoch);
       if (message.microbatch == microbatch) return arrival;
-      now = std::max(now, arrival.end);
       early_.emplace_back(message.microbatch, arrival);
     }
   }

@@ -9,15 +9,6 @@
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
-namespace {
-
-bool gathers_before(const Job& job) {
-  const std::uint32_t zero = job.conditions.zero;
-  return !job.costs.traffic.empty() && (zero == 1 || zero == 2) &&
-         job.conditions.communication.overlap_param_gather;
-}
-
-}  // namespace
 
 IdleStep::IdleStep(const Job& job, trace::Sink& sink)
     : job_(job),
@@ -43,7 +34,7 @@ IdleStep::IdleStep(const Job& job, trace::Sink& sink)
   }
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     counts_.emplace_back(job.schedule, device);
-  if (gathers_before(job)) gather_before();
+  if (job.conditions.gathers_before()) gather_before();
 }
 
 double IdleStep::seconds(const std::vector<Copies::Leg>& legs) const {
@@ -155,14 +146,13 @@ void IdleStep::tie_embeddings(std::vector<trace::StepRow>& rows) {
 
 void IdleStep::finish() {
   if (job_.costs.traffic.empty()) return;
-  const config::Communication& communication = job_.conditions.communication;
   std::vector<trace::StepRow> rows;
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     rows.push_back({.device = device,
                     .start = passes_end_[device],
                     .reduced = passes_end_[device],
                     .gathering = gathering_[device]});
-  if (!communication.overlap_grad_reduce)
+  if (!job_.conditions.communication.overlap_grad_reduce)
     for (Post& post : gradients_) post.posted = passes_end_[post.device];
   meet(trace::CollectiveKind::reduce_gradients, gradients_, [&](const Post& post, double end) {
     rows[post.device].reduced = std::max(rows[post.device].reduced, end);
@@ -170,13 +160,12 @@ void IdleStep::finish() {
   tie_embeddings(rows);
   double all = 0;
   for (const trace::StepRow& row : rows) all = std::max(all, row.reduced);
-  const bool norm = communication.global_norm && job_.schedule.weight_versions == 1;
   for (trace::StepRow& row : rows) {
-    row.synchronized = norm ? all + copies_.norm_latency() : row.reduced;
+    row.synchronized = job_.waits_for_norm() ? all + copies_.norm_latency() : row.reduced;
     const auto& step = job_.costs.optimizer_seconds;
     row.end = row.updated = row.synchronized + (step.empty() ? 0 : step[row.device]);
   }
-  if (job_.conditions.zero == 1 && !communication.overlap_param_gather) {
+  if (job_.conditions.gathers_after()) {
     std::vector<double> updated;
     for (const trace::StepRow& row : rows) updated.push_back(row.updated);
     meet(trace::CollectiveKind::gather_weights, posts_of_weights(updated),

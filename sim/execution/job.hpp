@@ -28,6 +28,11 @@ struct Job {
   bool symmetric = false;             // one replica is simulated, and its flows stand for all
   std::vector<double> slowdown = {};  // of passes, by replica and device; empty: none
 
+  // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
+  // schedules go on with older weights while others still compute.
+  bool waits_for_norm() const {
+    return conditions.communication.global_norm && schedule.weight_versions == 1;
+  }
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
   std::uint32_t lanes() const { return ranks ? ranks->lanes() : 1; }

@@ -101,7 +101,6 @@ void Wiring::take(const Plans& plans, const Folded& folded) {
   std::set<std::pair<const Courses*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {
     const std::uint32_t course = folded.course_of[i];
-    for (const Phase& phase : plans.plans[i]) stand_for_ += phase.flows.size();
     if (!taken.insert({plans.owners[i], course}).second) continue;
     plans.owners[i]->push_back(folded.courses[course]);
     for (const Course::Step& step : folded.courses[course]->steps) flows_ += step.transfers.size();

@@ -29,8 +29,7 @@ class Wiring {
   // A collective over all its groups.
   const Courses& courses(const Copies::Leg& leg);
 
-  std::uint64_t flows() const { return flows_; }  // that stand for
-  std::uint64_t stand_for() const { return stand_for_; }
+  std::uint64_t flows() const { return flows_; }  // of folded traffic, after the folding
 
  private:
   using Hop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -53,7 +52,6 @@ class Wiring {
   std::map<Hop, Courses> hops_;
   std::map<LegKey, Courses> legs_;
   std::uint64_t flows_ = 0;
-  std::uint64_t stand_for_ = 0;
 };
 
 }  // namespace pipewright::execution

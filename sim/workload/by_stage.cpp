@@ -17,6 +17,13 @@ std::uint64_t share(std::uint64_t bytes, std::uint32_t chunk, std::uint32_t chun
 
 }  // namespace
 
+std::vector<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage) {
+  std::set<std::uint32_t> devices;
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    devices.insert(routes.device(stage, route));
+  return {devices.begin(), devices.end()};
+}
+
 std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
                                                const Routes& routes, std::uint32_t devices,
                                                std::uint32_t slices) {

@@ -11,6 +11,9 @@
 // several devices, a device's part is what the first route gives it.
 namespace pipewright::workload {
 
+// The devices that hold a stage, ascending: one, or one on each route.
+std::vector<std::uint32_t> devices_of(const schedules::Routes& routes, std::uint32_t stage);
+
 // One time, or one per device, is shared by a device's chunks, one per stage is taken as it is;
 // empty where there are other numbers of times.
 std::optional<std::vector<double>> stage_times(const std::vector<double>& given,

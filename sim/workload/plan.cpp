@@ -174,18 +174,19 @@ std::optional<config::LayerTimes> layer_times(const config::Scenario& scenario) 
   return scenario.layer_times->value;
 }
 
-// Measured times of layers hold the collectives in them.
+// What was measured holds the collectives within passes of those kinds.
+void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
+  for (StageTraffic& stage : costs.traffic)
+    for (const PassKind kind : kinds) stage.inside[index(kind)].clear();
+}
+
 void drop_measured_calls(const config::Scenario& scenario, StageCosts& costs) {
   if (!scenario.layer_times) return;
   const config::LayerTimes& times = scenario.layer_times->value;
-  const auto drop = [&](bool is_measured, std::initializer_list<PassKind> kinds) {
-    for (const PassKind kind : kinds)
-      for (StageTraffic& stage : costs.traffic)
-        if (is_measured) stage.inside[index(kind)].clear();
-  };
-  drop(times.forward.has_value(), {PassKind::forward, PassKind::recompute});
-  drop(times.backward || times.input_grad, {PassKind::input_grad, PassKind::backward});
-  drop(times.backward || times.weight_grad, {PassKind::weight_grad});
+  if (times.forward) drop_calls(costs, {PassKind::forward, PassKind::recompute});
+  if (times.backward || times.input_grad)
+    drop_calls(costs, {PassKind::input_grad, PassKind::backward});
+  if (times.backward || times.weight_grad) drop_calls(costs, {PassKind::weight_grad});
 }
 
 // Ring attention always computes beside its exchange; tensor parallelism where it is told to.
@@ -197,15 +198,14 @@ void hide_only_on_demand(const config::Scenario& scenario, StageCosts& costs) {
         if (call.group == Group::tp) call.hides_under = 0;
 }
 
-// Times that were measured stand above the model's, and hold the collectives within passes.
+// Times that were measured stand above the model's.
 void take_measured_times(const config::Scenario& scenario, const Schedule& schedule,
                          StageCosts& costs) {
   const auto take = [&](const config::PassTimes& given, std::string_view name,
                         std::initializer_list<PassKind> kinds) {
-    for (const PassKind kind : kinds) {
+    for (const PassKind kind : kinds)
       costs.times.of_stage[index(kind)] = per_stage(given, name, schedule);
-      for (StageTraffic& stage : costs.traffic) stage.inside[index(kind)].clear();
-    }
+    drop_calls(costs, kinds);
   };
   if (!scenario.forward_times.value.empty())
     take(scenario.forward_times, "forward_times", {PassKind::forward, PassKind::recompute});
@@ -229,10 +229,9 @@ Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spe
 Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
   Plan plan{.schedule = std::move(schedule), .costs = {}};
   if (scenario.model) {
-    plan.costs =
-        model_costs(scenario.model->value, scenario.training, scenario.parallel, scenario.partition,
-                    gpus, plan.schedule, scenario.communication.scatter_gather,
-                    layer_times(scenario));
+    plan.costs = model_costs(scenario.model->value, scenario.training, scenario.parallel,
+                             scenario.partition, gpus, plan.schedule,
+                             scenario.communication.scatter_gather, layer_times(scenario));
     drop_measured_calls(scenario, plan.costs);
     hide_only_on_demand(scenario, plan.costs);
     plan.costs.times.overlap = scenario.overlap;

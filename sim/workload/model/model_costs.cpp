@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
+#include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/layout_checks.hpp"
@@ -19,14 +19,6 @@ using schedules::Routes;
 
 std::uint64_t whole(double bytes) {
   return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
-}
-
-// The devices of a stage, one on each route.
-std::set<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage) {
-  std::set<std::uint32_t> devices;
-  for (std::uint32_t route = 0; route < routes.count(); ++route)
-    devices.insert(routes.device(stage, route));
-  return devices;
 }
 
 // What was measured stands above the model; a whole backward goes to I and W as the model shares

@@ -74,10 +74,13 @@ print(trace["devices"][1]["host"].decode(), trace["devices"]["device"])
 print(enum("passes", "kind"))
 print(enum("transfers", "kind"))
 print(enum("memory", "category"))
+print(enum("link_use", "traffic"))
 print(trace["passes"].dtype.names, trace["passes"].chunks, trace["passes"].compression)
 print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]))
 )");
-  CHECK(printed == R"(['cluster', 'collectives', 'devices', 'memory', 'passes', 'stages', 'steps', 'transfers']
+  CHECK(
+      printed ==
+      R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'passes', 'paths', 'stages', 'steps', 'transfers']
 pipewright-trace 3 b'schedule: {name: x}\n'
 <platform/>
 
@@ -85,6 +88,7 @@ nœud "1" [0 1]
 {'F': 0, 'I': 1, 'W': 2, 'B': 3, 'R': 4}
 {'activation': 0, 'gradient': 1}
 {'weights': 0, 'gradients': 1, 'optimizer': 2, 'activations': 3, 'logits': 4, 'working': 5, 'gathered': 6, 'buffers': 7, 'allowance': 8}
+{'activation': 0, 'gradient': 1, 'reduce_gradients': 2, 'gather_weights': 3, 'tie_embeddings': 4, 'in_passes': 5}
 ('device', 'stage', 'chunk', 'microbatch', 'iteration', 'kind', 'sent', 'ready', 'start', 'end', 'released') (16384,) gzip
 [0.5, 2.0, 4.0] 2 4
 )");

@@ -28,6 +28,9 @@ TEST_CASE("a trace is read as it was written, whatever its rows and their number
   CHECK((read.passes == written.passes));
   CHECK((read.transfers == written.transfers));
   CHECK((read.memory == written.memory));
+  CHECK(read.links == written.links);
+  CHECK(read.link_use == written.link_use);
+  CHECK(read.paths == written.paths);
 }
 
 TEST_CASE("a trace of nothing is a trace", "[trace]") {

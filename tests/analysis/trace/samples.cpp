@@ -97,6 +97,17 @@ trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t pass
                               memory_clock[device], random()});
     }
   }
+  for (std::uint32_t link = 0; link < 3; ++link) {
+    trace.links.push_back({link, "node-" + std::to_string(link) + "_UP", link == 0 ? "" : "nvlink",
+                           index(8) + 1, 1e9 + duration()});
+    for (int traffic = 0; traffic < trace::traffic_classes; ++traffic) {
+      const double start = duration();
+      trace.link_use.push_back({link, static_cast<trace::TrafficClass>(traffic), start,
+                                start + duration(), random(), duration(), duration()});
+    }
+    trace.paths.push_back({trace::TrafficClass::gradient, index(devices), index(devices), 0,
+                           link == 2 ? trace::no_link : link, duration()});
+  }
   return trace;
 }
 
