@@ -39,6 +39,7 @@ class TraceFile {
   template <class Row>
   std::vector<Row> small_table() const;
 
+  std::uint64_t count(const char* table) const { return rows(dataset(table), table); }
   // Calls visit(row, index) for each row of a table.
   template <class Row, class Visit>
   void each(Visit&& visit) const;
@@ -191,9 +192,8 @@ std::vector<Row> TraceFile::small_table() const {
   for (const Column& wanted : Table<Row>::columns) column(stored, table, wanted.name);
   for (const Column& wanted : Table<Row>::columns) {
     const Handle type = column(stored, table, wanted.name);
-    if (wanted.type == ColumnType::text
-            ? !is_fixed_text(type)
-            : H5Tequal(type.get(), file_type(wanted.type).get()) <= 0)
+    if (wanted.type == ColumnType::text ? !is_fixed_text(type)
+                                        : H5Tequal(type.get(), file_type(wanted.type).get()) <= 0)
       fail("column '{}' of table '{}' is not of its type in format version {}", wanted.name, table,
            format_version);
   }
@@ -270,6 +270,17 @@ void replay(const fs::path& path, Sink& sink) {
     file.each<PathRow>([&](const PathRow& row, hsize_t i) { sink.path(checked(row, i)); });
   }
   sink.finish();
+}
+
+std::uint64_t count_rows(const fs::path& path) {
+  const QuietHdf5 quiet;
+  const TraceFile file(path);
+  std::uint64_t rows = 0;
+  for (const char* table :
+       {Table<PassRow>::name, Table<TransferRow>::name, Table<MemoryRow>::name,
+        Table<CollectiveRow>::name, Table<StepRow>::name, Table<LinkUseRow>::name})
+    if (file.has(table)) rows += file.count(table);
+  return rows;
 }
 
 Trace read_trace(const fs::path& path) {

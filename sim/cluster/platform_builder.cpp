@@ -176,7 +176,7 @@ Index PlatformBuilder::find_gateway(std::ptrdiff_t at, Index end, const std::str
 }
 
 void PlatformBuilder::add_way(std::ptrdiff_t at, Index zone, Index source, Index destination,
-                              Way way) {
+                              Way&& way) {
   auto& ways = platform_.zones[zone].ways;
   if (!ways.try_emplace(Platform::key(source, destination), std::move(way)).second)
     file_.fail(at,

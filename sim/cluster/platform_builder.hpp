@@ -73,7 +73,7 @@ class PlatformBuilder {
   Index find_vertex(std::ptrdiff_t at, const std::string& name, std::string_view role) const;
   Index find_end(std::ptrdiff_t at, Index zone, const std::string& name, bool is_zone) const;
   Index find_gateway(std::ptrdiff_t at, Index end, const std::string& name) const;
-  void add_way(std::ptrdiff_t at, Index zone, Index source, Index destination, Platform::Way way);
+  void add_way(std::ptrdiff_t at, Index zone, Index source, Index destination, Platform::Way&& way);
   Index properties_of(const HostSpec& spec);
   void root_trees();
 

@@ -6,6 +6,7 @@
 
 #include "schedules/costs.hpp"
 #include "sim/execution/collectives/course.hpp"
+#include "sim/execution/links/link_book.hpp"
 
 namespace pipewright::execution {
 
@@ -36,9 +37,9 @@ std::unique_ptr<Channel> make_latency_channel(double latency, schedules::P2p mod
 // flows rather than before them, latency needs no actor of its own, moves no arrival on an idle
 // network, and leaves the sharing fair.
 struct FlowRoute {
-  std::vector<Course::Transfer> transfers;  // of a message, at once
-  double latency = 0;                       // seconds
-  double epoch = 0;                         // SimGrid's clock at the start of the run, seconds
+  std::vector<Transfer> transfers;  // of a message, at once
+  double latency = 0;               // seconds
+  LinkAccount account = {};         // where the flows go, and since when
 };
 std::unique_ptr<Channel> make_flow_channel(FlowRoute route, schedules::P2p mode);
 

@@ -47,7 +47,10 @@ class FlowChannel final : public Channel {
       arrival.end = finish(message.flows);
       // SimGrid's clock may be a rounding behind the device's.
       arrival.start =
-          std::max(message.posted, message.flows.front()->get_start_time() - route_.epoch);
+          std::max(message.posted, message.flows.front()->get_start_time() - route_.account.epoch);
+      for (std::size_t i = 0; i < message.flows.size(); ++i)
+        route_.account.add(route_.transfers[i], message.flows[i]->get_start_time(),
+                           message.flows[i]->get_finish_time());
       if (message.microbatch == microbatch) return arrival;
       early_.emplace_back(message.microbatch, arrival);
     }
@@ -61,7 +64,7 @@ class FlowChannel final : public Channel {
   };
 
   void start(Message& message) const {
-    for (const Course::Transfer& part : route_.transfers)
+    for (const Transfer& part : route_.transfers)
       message.flows.push_back(sg4::Comm::sendto_async(part.source, part.destination, part.bytes));
   }
 
@@ -71,7 +74,7 @@ class FlowChannel final : public Channel {
       flow->wait();
       last = std::max(last, flow->get_finish_time());
     }
-    return last - route_.epoch + route_.latency;
+    return last - route_.account.epoch + route_.latency;
   }
 
   FlowRoute route_;

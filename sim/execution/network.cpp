@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/cluster/simgrid.hpp"
-
 namespace pipewright::execution {
 namespace {
 
 // A boundary tensor has arrived when the last of its parts has.
 std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::Courses& courses,
-                                      double epoch) {
-  FlowRoute route{.epoch = epoch};
+                                      const LinkAccount& account) {
+  FlowRoute route{.account = account};
   for (const auto& course : courses) {
     const Course::Step& step = course->steps.front();
     route.latency = std::max(route.latency, step.latency);
-    for (const Course::Transfer& transfer : step.transfers) route.transfers.push_back(transfer);
+    for (const Transfer& transfer : step.transfers) route.transfers.push_back(transfer);
   }
   return route.transfers.empty() ? make_latency_channel(route.latency, job.p2p)
                                  : make_flow_channel(std::move(route), job.p2p);
@@ -23,9 +21,9 @@ std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::Courses& cou
 
 }  // namespace
 
-Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica)
+Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica,
+                 const LinkAccount& account)
     : routes_(job.schedule.routes) {
-  const double epoch = cluster::sg4::Engine::get_clock();
   const auto connect = [&](std::uint32_t from, std::uint32_t to, std::uint32_t route) {
     const std::uint32_t source = routes_.device(from, route);
     const std::uint32_t destination = routes_.device(to, route);
@@ -33,7 +31,9 @@ Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica)
     if (!end.crosses) {
       channels_.push_back(make_latency_channel(0, schedules::P2p::eager));
     } else {
-      channels_.push_back(make_channel(job, wiring.hop(replica, source, destination), epoch));
+      LinkAccount own = account;
+      own.traffic = from < to ? trace::TrafficClass::activation : trace::TrafficClass::gradient;
+      channels_.push_back(make_channel(job, wiring.hop(replica, source, destination), own));
     }
     end.channel = channels_.back().get();
     return end;

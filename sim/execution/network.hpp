@@ -13,7 +13,8 @@ namespace pipewright::execution {
 // on the same device: F of the last stage hands its gradient to itself, I hands its own to W.
 class Network {
  public:
-  Network(const Job& job, const Wiring& wiring, std::uint32_t replica);
+  // Flows go into `account`, as activations or gradients.
+  Network(const Job& job, const Wiring& wiring, std::uint32_t replica, const LinkAccount& account);
 
   struct End {
     Channel* channel = nullptr;  // null: none

@@ -1,10 +1,12 @@
 #include <deque>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "schedules/deadlock.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/execution/device.hpp"
+#include "sim/execution/links/link_rows.hpp"
 #include "sim/execution/run.hpp"
 
 namespace pipewright::execution {
@@ -17,14 +19,17 @@ void simulate(const Job& job, trace::Sink& sink) {
   const Places places(job.cluster, job.hosts);
   const Copies copies(job);
   Wiring wiring(job, places, copies);
-  Talk talk(wiring);
+  std::optional<LinkBook> book;
+  if (sink.wants_links()) book.emplace();
+  const LinkAccount account{.book = book ? &*book : nullptr, .epoch = epoch};
+  Talk talk(wiring, account);
   Synchronizer others(job, copies, epoch, talk);
   std::deque<Device> devices;
   std::deque<Network> networks;  // of each replica
   std::exception_ptr failure;
 
   for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
-    const Network& network = networks.emplace_back(job, wiring, replica);
+    const Network& network = networks.emplace_back(job, wiring, replica, account);
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
       Device& device = devices.emplace_back(job, Unit{replica, index}, epoch, others, sink);
       cluster::add_actor(job.host(replica, index), "device-" + std::to_string(index),
@@ -51,6 +56,7 @@ void simulate(const Job& job, trace::Sink& sink) {
       blocked.push_back({index % job.schedule.devices, *pass});
   }
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
+  if (book) report_links(job, copies, wiring, *book, sink);
 }
 
 }  // namespace pipewright::execution

@@ -1,19 +1,31 @@
 #include "sim/execution/synchronizer.hpp"
 
-#include <utility>
-
 namespace pipewright::execution {
 
 Synchronizer::Synchronizer(const Job& job, const Copies& copies, double epoch, Talk& talk)
     : job_(job), epoch_(epoch), talk_(talk), copies_(copies), streams_(job.schedule.devices) {}
 
+trace::TrafficClass Synchronizer::class_of(What what) {
+  switch (what) {
+    case What::gradients:
+      return trace::TrafficClass::reduce_gradients;
+    case What::weights:
+      return trace::TrafficClass::gather_weights;
+    case What::embeddings:
+      return trace::TrafficClass::tie_embeddings;
+    case What::norm:  // a number, which takes latency alone
+    case What::call:
+      break;
+  }
+  return trace::TrafficClass::in_passes;
+}
+
 Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members, Attendance* who,
                                         Stream* stream, const Legs& legs) {
   auto place = open_.find(key);
   if (place == open_.end()) {
-    auto run = [this, talk = legs()](std::function<void()> done) {
-      talk_.run(talk, std::move(done));
-    };
+    auto run = [this, talk = legs(), traffic = class_of(key.what)](
+                   const std::function<void()>& done) { talk_.run(talk, traffic, done); };
     place =
         open_.emplace(key, std::pair{members, std::make_shared<Meeting>(epoch_, std::move(run))})
             .first;

@@ -44,6 +44,7 @@ class Synchronizer {
     std::uint64_t index;
     auto operator<=>(const Key&) const = default;
   };
+  static trace::TrafficClass class_of(What what);
   using Legs = std::function<std::vector<Copies::Leg>()>;
   Joined join(const Key& key, std::uint32_t members, Attendance* who, Stream* stream,
               const Legs& legs);

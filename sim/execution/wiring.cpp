@@ -105,6 +105,14 @@ void Wiring::take(const Plans& plans, const Folded& folded) {
     plans.owners[i]->push_back(folded.courses[course]);
     for (const Course::Step& step : folded.courses[course]->steps) flows_ += step.transfers.size();
   }
+  std::unordered_map<const cluster::Link*, std::uint32_t> classes;
+  for (const auto& [link, stand_in] : folded.stand_in) ++classes[stand_in];
+  for (const auto& [link, count] : classes) stands_for_.emplace(link, count);
+}
+
+std::uint32_t Wiring::stands_for(const cluster::Link* link) const {
+  const auto found = stands_for_.find(link);
+  return found == stands_for_.end() ? 1 : found->second;
 }
 
 void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {

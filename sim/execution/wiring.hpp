@@ -30,6 +30,8 @@ class Wiring {
   const Courses& courses(const Copies::Leg& leg);
 
   std::uint64_t flows() const { return flows_; }  // of folded traffic, after the folding
+  // How many links fare as this one does, which stands for them: 1 where nothing is folded.
+  std::uint32_t stands_for(const cluster::Link* link) const;
 
  private:
   using Hop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -52,6 +54,7 @@ class Wiring {
   std::map<Hop, Courses> hops_;
   std::map<LegKey, Courses> legs_;
   std::uint64_t flows_ = 0;
+  std::unordered_map<const cluster::Link*, std::uint32_t> stands_for_;
 };
 
 }  // namespace pipewright::execution

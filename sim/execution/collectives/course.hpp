@@ -8,17 +8,14 @@
 
 #include "sim/execution/collectives/flow.hpp"
 #include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/transfer.hpp"
+#include "sim/execution/links/link_book.hpp"
 
 namespace pipewright::execution {
 
 // A collective as SimGrid carries it out: a plan whose routes are known. Made once, it can be
 // started as often as its group says the same again.
 struct Course {
-  struct Transfer {
-    cluster::Host* source = nullptr;  // a GPU, or its NIC's port
-    cluster::Host* destination = nullptr;
-    std::uint64_t bytes = 0;
-  };
   struct Step {
     std::vector<Transfer> transfers;  // those that take time
     double latency = 0;
@@ -30,10 +27,11 @@ std::shared_ptr<const Course> make_course(std::span<const Phase> phases, const P
 
 // From an actor, or before the engine runs: starts the transfers of the first step now, among all
 // others that are on the way, and the next step when the last one's latency is over. At the end
-// calls `done` from an actor of its own. Returns at once.
-void start(std::shared_ptr<const Course> course, std::function<void()> done);
+// calls `done` from an actor of its own. Returns at once. Flows go into `account`.
+void start(std::shared_ptr<const Course> course, std::function<void()> done,
+           const LinkAccount& account = {});
 
 // The same from an actor that waits for the end.
-void carry_out(const Course& course);
+void carry_out(const Course& course, const LinkAccount& account = {});
 
 }  // namespace pipewright::execution

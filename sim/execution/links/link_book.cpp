@@ -1,0 +1,93 @@
+#include "sim/execution/links/link_book.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/cluster/simgrid.hpp"
+
+namespace pipewright::execution {
+
+namespace sg4 = cluster::sg4;
+using trace::TrafficClass;
+
+LinkBook::LinkBook() { bins_.open(); }  // number 0 means none
+
+std::size_t LinkBook::number_of(const Link* link) {
+  const auto [place, is_new] = numbers_.emplace(link, links_.size());
+  if (is_new) links_.push_back({.link = link, .bandwidth = cluster::Cluster::bandwidth_of(link)});
+  return place->second;
+}
+
+std::size_t LinkBook::account(Accounts& accounts, TrafficClass traffic) {
+  std::size_t& number = accounts[static_cast<std::size_t>(traffic)];
+  if (number == 0) number = bins_.open();
+  return number;
+}
+
+LinkBook::Way& LinkBook::find_way(const Transfer& flow) {
+  const auto [place, is_new] = ways_[flow.source].try_emplace(flow.destination);
+  Way& way = place->second;
+  if (!is_new) return way;
+  in_order_.push_back(&way);
+  way.bandwidth = std::numeric_limits<double>::infinity();
+  std::vector<sg4::Link*> links;
+  double ignored = 0;
+  flow.source->route_to(flow.destination, links, &ignored);
+  for (const sg4::Link* link : links) {
+    way.bandwidth = std::min(way.bandwidth, cluster::Cluster::bandwidth_of(link));
+    if (link->get_sharing_policy() == sg4::Link::SharingPolicy::FATPIPE) continue;
+    const std::size_t number = number_of(link);
+    const auto known = std::ranges::find(way.links, number, &std::pair<std::size_t, double>::first);
+    if (known == way.links.end())
+      way.links.emplace_back(number, 1);
+    else
+      known->second += 1;
+  }
+  return way;
+}
+
+void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, double end) {
+  Way& way = find_way(flow);
+  start = std::max(0.0, start);
+  end = std::max(start, end);
+  end_ = std::max(end_, end);
+  const auto bytes = static_cast<double>(flow.bytes);
+  for (const auto& [link, times] : way.links)
+    bins_.add(account(links_[link].accounts, traffic), start, end,
+              {.bytes = bytes * times, .flows = (end - start) * times});
+  const double waited = end - start - bytes / way.bandwidth;
+  constexpr double rounding = 1e-9;
+  if (waited > rounding * (end - start) && !way.links.empty())
+    bins_.add(account(way.waits, traffic), start, end, {.waited = waited});
+}
+
+double LinkBook::use_of(std::size_t link, std::size_t bin) const {
+  double sum = 0;
+  for (const std::size_t account : links_[link].accounts)
+    if (account != 0 && bin < bins_.cells(account).size()) sum += bins_.cells(account)[bin].bytes;
+  return sum / links_[link].bandwidth;
+}
+
+const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass traffic) const {
+  const std::size_t account = links_[link].accounts[static_cast<std::size_t>(traffic)];
+  return account == 0 ? nullptr : &bins_.cells(account);
+}
+
+void LinkBook::settle() {
+  for (const Way* way : in_order_)
+    for (std::size_t traffic = 0; traffic < way->waits.size(); ++traffic) {
+      if (way->waits[traffic] == 0) continue;
+      const std::vector<TimeBins::Cell>& waits = bins_.cells(way->waits[traffic]);
+      for (std::size_t bin = 0; bin < waits.size(); ++bin) {
+        if (waits[bin].waited <= 0) continue;
+        double most = 0;
+        for (const auto& [link, times] : way->links) most = std::max(most, use_of(link, bin));
+        constexpr double same = 1 - 1e-6;
+        for (const auto& [link, times] : way->links)
+          if (use_of(link, bin) >= same * most)
+            bins_.cells(links_[link].accounts[traffic])[bin].waited += waits[bin].waited * times;
+      }
+    }
+}
+
+}  // namespace pipewright::execution

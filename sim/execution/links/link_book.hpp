@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/trace/rows.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/execution/collectives/transfer.hpp"
+#include "sim/execution/links/time_bins.hpp"
+
+namespace pipewright::execution {
+
+// What flows do to the links that they share with others, over time and by class of traffic. Links
+// that cannot be shared (FATPIPE) are left out: each flow has all of them.
+class LinkBook {
+ public:
+  using Link = cluster::Link;
+  // Of each class of traffic; 0: none yet.
+  using Accounts = std::array<std::size_t, trace::traffic_classes>;
+
+  LinkBook();
+
+  // Between two hosts of SimGrid: the shared links, each with how often the flow counts on it.
+  struct Way {
+    std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention
+    double bandwidth = 0;                               // bytes/s, of one flow alone
+    Accounts waits{};
+  };
+
+  // A flow that has ended; seconds from the start of the run.
+  void add(const Transfer& flow, trace::TrafficClass traffic, double start, double end);
+  const Way& way(const Transfer& flow) { return find_way(flow); }
+
+  std::size_t size() const { return links_.size(); }
+  const Link* link(std::size_t number) const { return links_[number].link; }
+  double bandwidth(std::size_t number) const { return links_[number].bandwidth; }
+  double width() const { return bins_.width(); }  // seconds of a piece of time
+  double end() const { return end_; }             // of the last flow
+  // What a class of traffic did to a link, piece by piece; null: nothing.
+  const std::vector<TimeBins::Cell>* use(std::size_t link, trace::TrafficClass traffic) const;
+  // Once after the last flow: counts what flows waited at the link of their way that had most of
+  // its bandwidth in use at the time, or at each that had. A flow gets less than all of its
+  // narrowest link only where some link of its way is used up.
+  void settle();
+
+ private:
+  struct OfLink {
+    const Link* link;
+    double bandwidth;
+    Accounts accounts{};
+  };
+  Way& find_way(const Transfer& flow);
+  std::size_t number_of(const Link* link);
+  std::size_t account(Accounts& accounts, trace::TrafficClass traffic);
+  double use_of(std::size_t link, std::size_t bin) const;  // seconds of its whole bandwidth
+
+  TimeBins bins_;
+  double end_ = 0;
+  std::vector<OfLink> links_;
+  std::unordered_map<const Link*, std::size_t> numbers_;
+  // By source and destination; elements of such maps stay where they are.
+  std::unordered_map<const cluster::Host*, std::unordered_map<const cluster::Host*, Way>> ways_;
+  std::vector<const Way*> in_order_;  // of their first flows
+};
+
+// Where the flows of a channel or a collective are written down; nowhere without a book.
+struct LinkAccount {
+  LinkBook* book = nullptr;
+  trace::TrafficClass traffic = trace::TrafficClass::activation;
+  double epoch = 0;  // SimGrid's clock at the start of the run, seconds
+
+  void add(const Transfer& flow, double start, double end) const {  // by SimGrid's clock
+    if (book != nullptr) book->add(flow, traffic, start - epoch, end - epoch);
+  }
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,224 @@
+#include "sim/execution/links/link_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <unordered_map>
+
+namespace pipewright::execution {
+namespace {
+
+using trace::TrafficClass;
+
+constexpr std::size_t most_detailed = 64;  // links whose use is told over time
+
+constexpr std::array classes{TrafficClass::activation,       TrafficClass::gradient,
+                             TrafficClass::reduce_gradients, TrafficClass::gather_weights,
+                             TrafficClass::tie_embeddings,   TrafficClass::in_passes};
+
+// The busiest link of what goes at once, and how long it takes.
+struct Way {
+  std::size_t link = 0;  // number in the book
+  bool has_link = false;
+  double seconds = 0;
+};
+
+class Report {
+ public:
+  Report(const Job& job, Wiring& wiring, LinkBook& book, trace::Sink& sink)
+      : job_(job), wiring_(wiring), book_(book), sink_(sink) {}
+
+  void paths(const Copies& copies);
+  void links();
+
+ private:
+  Way alone(const Wiring::Courses& courses) const;
+  Way alone(const std::vector<Copies::Leg>& legs) const;
+  void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+                std::uint32_t stage, const Way& way);
+  double share(std::size_t link) const;  // of its bandwidth, over the run
+  void use(std::size_t link, std::uint32_t row, bool in_detail) const;
+
+  const Job& job_;
+  Wiring& wiring_;
+  LinkBook& book_;
+  trace::Sink& sink_;
+  std::vector<std::pair<trace::PathRow, Way>> paths_;
+};
+
+// Courses go at once, and each does its steps one after the other. A step takes as long as the link
+// with most to carry for its bandwidth.
+Way Report::alone(const Wiring::Courses& courses) const {
+  Way whole;
+  double longest = -1;
+  std::size_t steps = 0;
+  for (const auto& course : courses) steps = std::max(steps, course->steps.size());
+  for (std::size_t at = 0; at < steps; ++at) {
+    std::map<std::size_t, double> loads;  // seconds, by link
+    double seconds = 0;
+    double latency = 0;
+    for (const auto& course : courses) {
+      if (at >= course->steps.size()) continue;
+      latency = std::max(latency, course->steps[at].latency);
+      for (const Transfer& flow : course->steps[at].transfers) {
+        const LinkBook::Way& way = book_.way(flow);
+        const auto bytes = static_cast<double>(flow.bytes);
+        seconds = std::max(seconds, bytes / way.bandwidth);
+        for (const auto& [link, times] : way.links)
+          loads[link] += bytes * times / book_.bandwidth(link);
+      }
+    }
+    for (const auto& [link, load] : loads) {
+      seconds = std::max(seconds, load);
+      if (load <= longest) continue;
+      longest = load;
+      whole.link = link;
+      whole.has_link = true;
+    }
+    whole.seconds += seconds + latency;
+  }
+  return whole;
+}
+
+Way Report::alone(const std::vector<Copies::Leg>& legs) const {
+  Way whole;
+  double longest = -1;
+  for (const Copies::Leg& leg : legs) {
+    const Way way = alone(wiring_.courses(leg));
+    whole.seconds += way.seconds;
+    if (!way.has_link || way.seconds <= longest) continue;
+    longest = way.seconds;
+    whole.link = way.link;
+    whole.has_link = true;
+  }
+  return whole;
+}
+
+void Report::remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+                      std::uint32_t stage, const Way& way) {
+  paths_.push_back({{.traffic = traffic,
+                     .source = source,
+                     .destination = destination,
+                     .stage = stage,
+                     .alone = way.seconds},
+                    way});
+}
+
+void Report::paths(const Copies& copies) {
+  const schedules::Routes& routes = job_.schedule.routes;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hops[2];  // of activations, of gradients
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
+      const std::uint32_t a = routes.device(stage, route);
+      const std::uint32_t b = routes.device(stage + 1, route);
+      if (a == b) continue;
+      hops[0].insert({a, b});
+      hops[1].insert({b, a});
+    }
+  for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
+    for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
+      remember(traffic, a, b, 0, alone(wiring_.hop(0, a, b)));
+
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
+    if (!copies.has(stage)) continue;
+    const Way reduce = alone(copies.gradients(stage));
+    for (const std::uint32_t device : copies.holders(stage))
+      remember(TrafficClass::reduce_gradients, device, device, stage, reduce);
+    if (job_.conditions.zero == 0) continue;
+    const Way gather = alone(copies.weights(stage));
+    for (const std::uint32_t device : copies.holders(stage))
+      remember(TrafficClass::gather_weights, device, device, stage, gather);
+  }
+  if (copies.embedding_bytes() == 0) return;
+  const Way tie = alone(copies.embeddings(0));
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    if (copies.ties_embeddings(device))
+      remember(TrafficClass::tie_embeddings, device, device,
+               device == routes.device(0, 0) ? 0 : routes.stages() - 1, tie);
+}
+
+double Report::share(std::size_t link) const {
+  double bytes = 0;
+  for (const TrafficClass traffic : classes)
+    if (const auto* const cells = book_.use(link, traffic))
+      for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  return book_.end() > 0 ? bytes / book_.bandwidth(link) / book_.end() : 0;
+}
+
+void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
+  for (const TrafficClass traffic : classes) {
+    const auto* const cells = book_.use(link, traffic);
+    if (cells == nullptr) continue;
+    double before = 0;  // bytes are rounded so that their sum is right
+    double sum = 0;
+    TimeBins::Cell whole;
+    for (std::size_t bin = 0; bin < cells->size(); ++bin) {
+      const TimeBins::Cell& cell = (*cells)[bin];
+      whole += cell;
+      before = sum;
+      sum += cell.bytes;
+      const auto bytes = static_cast<std::uint64_t>(std::llround(sum)) -
+                         static_cast<std::uint64_t>(std::llround(before));
+      if (!in_detail || (bytes == 0 && cell.flows <= 0)) continue;
+      sink_.link_use({.link = row,
+                      .traffic = traffic,
+                      .start = book_.width() * static_cast<double>(bin),
+                      .end = book_.width() * static_cast<double>(bin + 1),
+                      .bytes = bytes,
+                      .flows = cell.flows,
+                      .waited = cell.waited});
+    }
+    if (in_detail) continue;
+    sink_.link_use({.link = row,
+                    .traffic = traffic,
+                    .start = 0,
+                    .end = book_.end(),
+                    .bytes = static_cast<std::uint64_t>(std::llround(whole.bytes)),
+                    .flows = whole.flows,
+                    .waited = whole.waited});
+  }
+}
+
+void Report::links() {
+  book_.settle();
+  std::vector<std::size_t> order(book_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> shares;
+  for (std::size_t link = 0; link < book_.size(); ++link) shares.push_back(share(link));
+  // Links of a path that nothing went on come last; equal ones as the cluster names them.
+  std::unordered_map<const cluster::Link*, std::size_t> place;
+  for (const cluster::Link* link : job_.cluster.links()) place.emplace(link, place.size());
+  std::ranges::sort(order, {}, [&](std::size_t link) {
+    constexpr double digits = 1e9;  // that no rounding of sums reaches
+    return std::pair(-std::llround(shares[link] * digits), place[book_.link(link)]);
+  });
+  std::vector<std::uint32_t> rows(book_.size());
+  for (std::uint32_t row = 0; row < order.size(); ++row) {
+    const cluster::Link* const link = book_.link(order[row]);
+    rows[order[row]] = row;
+    sink_.link({.link = row,
+                .name = cluster::Cluster::link_name(link),
+                .link_class = job_.cluster.link_class(link),
+                .alike = wiring_.stands_for(link),
+                .bandwidth = book_.bandwidth(order[row])});
+  }
+  for (std::uint32_t row = 0; row < order.size(); ++row) use(order[row], row, row < most_detailed);
+  for (auto& [path, way] : paths_) {
+    if (way.has_link) path.link = rows[way.link];
+    sink_.path(path);
+  }
+}
+
+}  // namespace
+
+void report_links(const Job& job, const Copies& copies, Wiring& wiring, LinkBook& book,
+                  trace::Sink& sink) {
+  Report report(job, wiring, book, sink);
+  report.paths(copies);
+  report.links();
+}
+
+}  // namespace pipewright::execution
