@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "analysis/trace/rows.hpp"
@@ -11,6 +12,9 @@ namespace pipewright::trace {
 // passes, all transfers, all memory rows, finish(). Rows of one device come in order of time within
 // each table. Every row is checked to make sense; anything wrong is a TraceError.
 void replay(const std::filesystem::path& path, Sink& sink);
+
+// Of all tables that replay() goes through row by row.
+std::uint64_t count_rows(const std::filesystem::path& path);
 
 Trace read_trace(const std::filesystem::path& path);
 

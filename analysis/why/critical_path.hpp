@@ -37,6 +37,7 @@ struct CriticalPiece {
   std::uint32_t stage = 0;     // of the pass, of the one that made the tensor, or of the collective
   std::uint32_t microbatch = 0;
   std::uint32_t link = trace::no_link;  // row of trace.links, where the trace says (table `paths`)
+  double alone = 0;  // seconds that it takes when nothing else is on its way; 0: unknown
 
   bool operator==(const CriticalPiece&) const = default;
 };
@@ -44,5 +45,12 @@ struct CriticalPiece {
 // The chain of passes, transfers and waits that fixes the makespan, in order of time: each piece
 // begins when the one before ends, the first at 0 and the last ends at the makespan.
 std::vector<CriticalPiece> critical_path(const trace::Trace& trace);
+
+// Of a trace that has an index already.
+class TraceIndex;
+std::vector<CriticalPiece> critical_path(const trace::Trace& trace, const TraceIndex& index);
+
+// "transfers", "gradients reduced"
+const char* words(CriticalPart part);
 
 }  // namespace pipewright::analysis

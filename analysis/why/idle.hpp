@@ -39,4 +39,8 @@ struct Idle {
 // cover each device from 0 to the makespan.
 std::vector<Idle> idle_times(const trace::Trace& trace);
 
+class TraceIndex;
+// Of a trace that has an index already.
+std::vector<Idle> idle_times(const trace::Trace& trace, const TraceIndex& index);
+
 }  // namespace pipewright::analysis

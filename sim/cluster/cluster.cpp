@@ -97,7 +97,7 @@ std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
 Route Cluster::route(const Host* source, const Host* destination) const {
   Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
   if (is_ideal()) {
-    route.latency = ideal_latency_;
+    route.latency = ideal_latency_ * latency_factor_;
     return route;
   }
   if (source == destination) return route;
@@ -105,12 +105,13 @@ Route Cluster::route(const Host* source, const Host* destination) const {
   if (route.links.empty())
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
+  route.latency *= latency_factor_;  // what there is beside the links'
   for (const Link* link : route.links) {
     const Network::LinkInfo& info = network_->links.at(link);
     if (info.failed)
       throw Error(fmt::format("link '{}' has failed; no other route leads from '{}' to '{}'",
                               link_name(link), name_of(source), name_of(destination)));
-    route.latency += info.latency;
+    route.latency += latency_of(link);
     route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
   }
   return route;
@@ -140,7 +141,9 @@ const std::string& Cluster::link_class(const Link* link) const {
   return network_->links.at(link).link_class;
 }
 
-double Cluster::latency_of(const Link* link) const { return network_->links.at(link).latency; }
+double Cluster::latency_of(const Link* link) const {
+  return network_->links.at(link).latency * latency_factor_;
+}
 
 double Cluster::bandwidth_of(const Link* link) { return link->get_bandwidth(); }
 
@@ -172,6 +175,27 @@ void Cluster::scale_link(const std::string& name, double factor) {
     throw Error(fmt::format(
         "{}: has no link '{}'; 'pipewright platform show' with --route names those on a way", name_,
         name));
+}
+
+void Cluster::scale_bandwidth(const std::string& link_class, double factor) {
+  if (!(factor > 0) || std::isinf(factor))
+    throw Error(
+        fmt::format("links of class '{}': factor {:g} must be finite and > 0", link_class, factor));
+  bool found = false;
+  if (!is_ideal()) {
+    for (const auto& [link, info] : network_->links) {
+      if (info.link_class != link_class) continue;
+      found = true;
+      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
+    }
+  }
+  if (!found) throw Error(fmt::format("{}: has no links of class '{}'", name_, link_class));
+}
+
+void Cluster::scale_latency(double factor) {
+  if (!(factor > 0) || std::isinf(factor))
+    throw Error(fmt::format("latency: factor {:g} must be finite and > 0", factor));
+  latency_factor_ *= factor;
 }
 
 std::string name_of(const Host* host) { return host->get_cname(); }

@@ -75,6 +75,10 @@ class Cluster {
   // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
   // bandwidth. With 0 it has failed, and routes over it throw Error. Throws Error if there is none.
   void scale_link(const std::string& name, double factor);
+  // All links of a class have so many times their bandwidth, and all ways so many times their
+  // latency. Throws Error if a factor is not above 0, or if there is no link of the class.
+  void scale_bandwidth(const std::string& link_class, double factor);
+  void scale_latency(double factor);
 
   // A pair of hosts of its own, and a route between them over these links. A link that is listed k
   // times carries k times the flow's bytes, so that one flow stands for k equal ones.
@@ -88,6 +92,7 @@ class Cluster {
   Cluster() = default;
 
   double ideal_latency_ = 0;
+  double latency_factor_ = 1;
   std::string name_;
   std::string text_;
   std::vector<Host*> gpus_;

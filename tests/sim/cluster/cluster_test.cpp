@@ -120,6 +120,26 @@ TEST_CASE("a link can be slower, or fail", "[cluster]") {
   CHECK_THROWS_WITH(cluster.scale_link("leaf-0-0_link_0", -1), Catch::Contains("must be finite"));
 }
 
+TEST_CASE("a class of links can be faster, and all ways shorter", "[cluster]") {
+  Cluster cluster = dgx_a100();
+  const auto hosts = cluster.place({}, 32);
+  const cluster::Route across = cluster.route(hosts[0], hosts[9]);
+  const cluster::Route inside = cluster.route(hosts[0], hosts[1]);
+  cluster.scale_bandwidth("nic", 0.5);
+  CHECK(cluster.route(hosts[0], hosts[9]).bandwidth == Approx(12e9));
+  CHECK(cluster.route(hosts[0], hosts[1]).bandwidth == inside.bandwidth);
+  cluster.scale_latency(0.5);
+  CHECK(cluster.route(hosts[0], hosts[9]).latency == Approx(across.latency / 2));
+  CHECK(cluster.route(hosts[0], hosts[1]).latency == Approx(inside.latency / 2));
+  CHECK_THROWS_WITH(cluster.scale_bandwidth("string", 2),
+                    Catch::Contains("has no links of class 'string'"));
+  CHECK_THROWS_WITH(cluster.scale_bandwidth("nic", 0), Catch::Contains("must be finite and > 0"));
+  CHECK_THROWS_WITH(cluster.scale_latency(-1), Catch::Contains("must be finite and > 0"));
+  Cluster ideal = Cluster::ideal(0.5);
+  ideal.scale_latency(0.5);
+  CHECK(ideal.route(nullptr, nullptr).latency == Approx(0.25));
+}
+
 TEST_CASE("where SimGrid itself has to load, GPUs reach other nodes through NICs all the same",
           "[cluster]") {
   const tests::Workplace place;

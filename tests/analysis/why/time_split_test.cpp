@@ -1,0 +1,91 @@
+#include "analysis/why/time_split.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/summary.hpp"
+#include "schedules/catalog.hpp"
+#include "support/timed.hpp"
+#include "tests/analysis/why/random_runs.hpp"
+#include "tests/analysis/why/timed_runs.hpp"
+
+using namespace pipewright;
+using analysis::TimeSplit;
+
+namespace {
+
+void check(const trace::Trace& trace, const std::string& what) {
+  INFO(what);
+  const analysis::Summary summary = analysis::summarize(trace);
+  const double tolerance = 1e-7 * summary.makespan_s;
+  for (const TimeSplit& split : analysis::time_splits(trace)) {
+    CAPTURE(split.device);
+    const analysis::DeviceSummary& device = summary.devices[split.device];
+    CHECK(std::abs(split.total_s() - summary.makespan_s) < tolerance);
+    CHECK(std::abs(split.computing_s() + split.in_passes_s - device.busy_s) < tolerance);
+    CHECK(std::abs(split.optimizer_s - device.step_s) < tolerance);
+    bool negative = false;
+    for (const double part :
+         {split.in_passes_s, split.p2p_s, split.weights_s, split.gradients_s, split.embeddings_s,
+          split.norm_s, split.warm_up_s, split.steady_s, split.cool_down_s, split.imbalance_s})
+      negative = negative || part < 0;
+    CHECK(!negative);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what a device's time goes to adds up to the makespan", "[why]") {
+  CHECK(tests::random_pipelines(check) > 150);
+}
+
+TEST_CASE("what a device's time goes to adds up with collectives and steps", "[why]") {
+  CHECK(tests::random_hybrids(check) > 100);
+}
+
+TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
+  const auto splits = analysis::time_splits(tests::one_f_one_b({1, 1, 1, 1}, 8));
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    CAPTURE(device);
+    const TimeSplit& split = splits[device];
+    CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::forward)] == Approx(8));
+    CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::backward)] == Approx(16));
+    // Until its first backward, p F and p - 1 - d B have passed, in p - d of its own F's.
+    CHECK(split.warm_up_s == Approx(device + 2 * (3 - device)));
+    CHECK(split.cool_down_s == Approx((3 - device) + 2 * device));
+    CHECK(split.steady_s == Approx(0).margin(1e-12));
+    CHECK(split.imbalance_s == 0);
+    CHECK(split.bubble_s() == Approx((4 - 1) * 3));
+  }
+}
+
+TEST_CASE("beside a slow stage the others are out of balance by its additional work", "[why]") {
+  const auto splits = analysis::time_splits(tests::one_f_one_b({1, 1, 2, 1}, 16));
+  const double makespan = 16 * 6 + 2 * 3 + 1;
+  for (const TimeSplit& split : splits) {
+    CAPTURE(split.device);
+    CHECK(split.imbalance_s == Approx(split.device == 2 ? 0 : 16 * 3).margin(1e-9));
+    // What is left is alike: what the busiest device does not work.
+    CHECK(split.bubble_s() - split.imbalance_s == Approx(makespan - 16 * 6));
+  }
+}
+
+TEST_CASE("each iteration that is flushed has a warm-up and a cool-down", "[why]") {
+  const auto of = [](const char* name, std::uint32_t iterations) {
+    const auto schedule =
+        schedules::make_schedule(name, {.devices = 4, .microbatches = 8, .iterations = iterations});
+    return analysis::time_splits(
+        tests::timed_run(schedule, tests::uniform_times(schedule, 1, 1, 1)));
+  };
+  const auto once = of("1f1b", 1);
+  const auto thrice = of("1f1b", 3);
+  // The gap between two iterations is shorter than a cool-down and a warm-up.
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    CHECK(thrice[device].steady_s == Approx(0).margin(1e-9));
+    CHECK(thrice[device].warm_up_s > once[device].warm_up_s + 1);
+  }
+  // Without a flush there is one of each.
+  const auto without = of("1f1b-2bw", 3);
+  CHECK(without[0].bubble_s() == Approx(once[0].bubble_s()));
+}

@@ -1,0 +1,193 @@
+#include <cmath>
+#include <map>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using nlohmann::json;
+
+namespace {
+
+json why_json(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("why " + words + " --json");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.err.empty());
+  return json::parse(ran.out);
+}
+
+double makespan(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("run " + words + " --json");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out)["makespan_s"];
+}
+
+// Predicted times by change; not a number for what could not run.
+std::map<std::string, double> rows_of(const json& why) {
+  std::map<std::string, double> rows;
+  for (const json& row : why["what_if"]["rows"])
+    rows[row["change"]] = row.value("makespan_s", std::nan(""));
+  return rows;
+}
+
+// Two nodes, a GPU in each, and a cable between them.
+std::string cluster_with(double gigabytes_per_s, double milliseconds) {
+  return fmt::format(
+      "<?xml version='1.0'?>\n"
+      "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+      "<platform version=\"4.1\"><zone id='all' routing='Full'>\n"
+      "<host id='a' speed='1Gf'/><host id='b' speed='1Gf'/>\n"
+      "<link id='cable' bandwidth='{}GBps' latency='{}ms' sharing_policy='SPLITDUPLEX'>"
+      "<prop id='class' value='cable'/></link>\n"
+      "<route src='a' dst='b'><link_ctn id='cable' direction='UP'/></route>\n"
+      "</zone></platform>\n",
+      gigabytes_per_s, milliseconds);
+}
+
+constexpr const char* first =
+    "-s 4 -b 8 -f '1 s' --backward-times '2 s' --schedule 1f1b --trace a.h5";
+
+// Schedules of two microbatches on two devices.
+constexpr const char* both_at_once = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
+constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
+
+}  // namespace
+
+TEST_CASE("why says what is on the path, where time goes and what would help", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(std::string("run ") + first).status == 0);
+  const tests::Ran ran = place.run("why a.h5");
+  CHECK(ran.status == 0);
+  CHECK(ran.err.empty());
+  for (const char* part : {"1f1b: 33.00 s", "100.0 % of the critical path is compute", "bubble:",
+                           "passes of stage 3", "what if", "passes of stage 0 10 % faster",
+                           "p2p blocking", "one more chunk: interleaved-1f1b of 2"})
+    CHECK_THAT(ran.out, Catch::Contains(part));
+  CHECK(place.files() == "a.h5");
+}
+
+TEST_CASE("each row of what if is what a run of the changed scenario takes", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(std::string("run ") + first).status == 0);
+  const json why = why_json(place, "a.h5 --jobs 2");
+  CHECK(why["what_if"]["rerun_s"] == why["makespan_s"]);
+  CHECK(why["what_if"]["notes"].empty());
+  const auto rows = rows_of(why);
+  CHECK(rows.at("passes of stage 3 10 % faster") ==
+        Approx(makespan(place, "-s 4 -b 8 -f 1 1 1 0.9 --backward-times 2 2 2 1.8")));
+  CHECK(rows.at("p2p rendezvous") == Approx(33));
+  CHECK(rows.at("one more chunk: interleaved-1f1b of 2") ==
+        Approx(makespan(place, "-s 4 -b 8 -f 1 --backward-times 2 --schedule interleaved-1f1b")));
+  double before = 0;
+  for (const json& row : why["what_if"]["rows"]) {
+    CHECK(row["makespan_s"] >= before);
+    CHECK(row["gain_s"].get<double>() == Approx(33 - row["makespan_s"].get<double>()).margin(1e-9));
+    before = row["makespan_s"];
+  }
+}
+
+TEST_CASE("what if makes links and latencies better on the cluster of the trace", "[cli]") {
+  const tests::Workplace place;
+  place.write("cluster.xml", cluster_with(1, 100));
+  place.write("job.yaml",
+              "cluster: cluster.xml\ndevices: 2\nmicrobatches: 4\nforward_times: 1 s\n"
+              "backward_times: 2 s\nboundary_tensor: 1 GB\ntrace: job.h5\n");
+  const double before = makespan(place, "job.yaml");
+  const json why = why_json(place, "job.h5");
+  const auto rows = rows_of(why);
+  place.write("cluster.xml", cluster_with(2, 100));
+  const double faster = makespan(place, "job.yaml");
+  CHECK(faster < before);
+  CHECK(rows.at("cable of twice the bandwidth") == Approx(faster));
+  place.write("cluster.xml", cluster_with(1, 50));
+  CHECK(rows.at("all latencies halved") == Approx(makespan(place, "job.yaml")));
+  CHECK(why["slack"]["links"][0]["link_class"] == "cable");
+  // The trace holds the cluster, so that the file may go.
+  REQUIRE(place.shell("rm cluster.xml").status == 0);
+  place.write("cluster.xml", cluster_with(1, 100));
+  REQUIRE(place.run("run job.yaml").status == 0);
+  REQUIRE(place.shell("rm cluster.xml").status == 0);
+  CHECK(rows_of(why_json(place, "job.h5")) == rows);
+}
+
+TEST_CASE("what if knows what is random and slow", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place
+              .run("run -s 2 -b 4 -f 1 --backward-times 2 --set 'variation.jitter=5 %' --set "
+                   "'variation.stragglers={device: 1, factor: 2}' --trace a.h5")
+              .status == 0);
+  const auto rows = rows_of(why_json(place, "a.h5"));
+  CHECK(rows.contains("no jitter"));
+  CHECK(rows.at("no stragglers") < rows.at("no jitter"));
+}
+
+TEST_CASE("the number of jobs does not change the answer", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(std::string("run ") + first).status == 0);
+  CHECK(place.run("why a.h5 --jobs 1").out == place.run("why a.h5 --jobs 3").out);
+}
+
+TEST_CASE("a change that cannot run says so in its row", "[cli]") {
+  const tests::Workplace place;
+  // Times by stage fit two chunks and no others.
+  REQUIRE(place
+              .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
+                   "interleaved-1f1b --trace a.h5")
+              .status == 0);
+  const tests::Ran ran = place.run("why a.h5");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out,
+             Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
+}
+
+TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]") {
+  const tests::Workplace place;
+  place.write("plan.csv", both_at_once);
+  REQUIRE(
+      place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv --trace a.h5").status ==
+      0);
+  REQUIRE(place.shell("rm plan.csv").status == 0);
+  const tests::Ran ran = place.run("why a.h5");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("of the critical path"));
+  CHECK_THAT(ran.err, Catch::Contains("no what-if: a.h5: its scenario cannot run again") &&
+                          Catch::Contains("plan.csv"));
+  CHECK(place.run("why a.h5 --no-what-if").err.empty());
+}
+
+TEST_CASE("a file that has changed since is told", "[cli]") {
+  const tests::Workplace place;
+  place.write("plan.csv", both_at_once);
+  REQUIRE(place
+              .run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule plan.csv "
+                   "--trace a.h5")
+              .status == 0);
+  place.write("plan.csv", one_by_one);
+  const json why = why_json(place, "a.h5");
+  CHECK(why["what_if"]["rerun_s"] != why["makespan_s"]);
+  CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
+             Catch::Contains("gains are against the new time"));
+}
+
+TEST_CASE("why refuses what it does not understand", "[cli]") {
+  const tests::Workplace place;
+  const auto refuses = [&](const std::string& words, const char* message) {
+    const tests::Ran ran = place.run("why " + words);
+    CAPTURE(words);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Catch::Contains(message));
+  };
+  refuses("", "which trace?");
+  refuses("a.h5 b.h5", "takes one trace");
+  refuses("a.h5 --jobs 0", "--jobs is 0; allowed: 1 or more");
+  refuses("none.h5", "none.h5");
+  place.write("text.h5", "no trace");
+  refuses("text.h5", "text.h5");
+  CHECK_THAT(place.run("why --help").out, Catch::Contains("pipewright why gpt.h5"));
+}
