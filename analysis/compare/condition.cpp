@@ -1,0 +1,172 @@
+#include "analysis/compare/condition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/text_table.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+struct Unit {
+  std::string_view symbol;
+  double factor;
+};
+constexpr std::array times{Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"ns", 1e-9}};
+constexpr std::array sizes{Unit{"B", 1},        Unit{"kB", 1e3},     Unit{"MB", 1e6},
+                           Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
+                           Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+constexpr std::array flop_rates{Unit{"FLOP/s", 1}, Unit{"GFLOP/s", 1e9}, Unit{"TFLOP/s", 1e12},
+                                Unit{"PFLOP/s", 1e15}};
+constexpr std::array samples{Unit{"samples/s", 1}, Unit{"/s", 1}};
+constexpr std::array tokens{Unit{"tokens/s", 1}, Unit{"/s", 1}};
+constexpr std::array points{Unit{"pp", 0.01}};
+
+std::span<const Unit> units_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::seconds:
+      return times;
+    case Quantity::bytes:
+      return sizes;
+    case Quantity::ratio:
+      return points;
+    case Quantity::samples_per_s:
+      return samples;
+    case Quantity::tokens_per_s:
+      return tokens;
+    case Quantity::flops:
+      return flop_rates;
+    case Quantity::count:
+      break;
+  }
+  return {};
+}
+
+constexpr std::array<std::pair<std::string_view, Comparison>, 4> comparisons{
+    {{">=", Comparison::more_or_equal},
+     {"<=", Comparison::less_or_equal},
+     {">", Comparison::more},
+     {"<", Comparison::less}}};
+
+class Reader {
+ public:
+  Reader(const std::string& text, const Metrics& metrics) : text_(text), metrics_(metrics) {}
+
+  Condition read() {
+    Condition condition{.text = text_};
+    const Metric& metric = read_metric();
+    condition.metric = metric.name;
+    condition.comparison = read_comparison();
+    skip_blanks();
+    const char sign = at_ < text_.size() ? text_[at_] : '\0';
+    const bool is_difference = sign == '+' || sign == '-';
+    if (is_difference) ++at_;
+    condition.operand = is_difference ? Operand::difference : Operand::value;
+    const double number = read_number() * (sign == '-' ? -1 : 1);
+    condition.bound = number * read_unit(metric, condition.operand);
+    return condition;
+  }
+
+ private:
+  // The condition with a mark below the place, which is what is wrong.
+  [[noreturn]] void fail(std::size_t at, const std::string& what) const {
+    const std::string before = printable(text_.substr(0, at));
+    throw ConditionError(fmt::format("--fail-if: {}\n  {}{}\n  {:>{}}", what, before,
+                                     printable(text_.substr(at)), '^', before.size() + 1));
+  }
+  void skip_blanks() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+
+  const Metric& read_metric() {
+    skip_blanks();
+    const std::size_t start = at_;
+    while (at_ < text_.size() && text_[at_] != '<' && text_[at_] != '>' && text_[at_] != '=') ++at_;
+    std::string name = text_.substr(start, at_ - start);
+    name.erase(name.find_last_not_of(" \t") + 1);
+    if (const Metric* const metric = find_metric(metrics_, name)) return *metric;
+    std::vector<std::string> names;
+    for (const Metric& metric : metrics_) names.push_back(printable(metric.name));
+    fail(start, fmt::format("no metric is called '{}'; there are {}", printable(name),
+                            fmt::join(names, ", ")));
+  }
+
+  Comparison read_comparison() {
+    for (const auto& [word, comparison] : comparisons)
+      if (text_.compare(at_, word.size(), word) == 0) {
+        at_ += word.size();
+        return comparison;
+      }
+    fail(at_, "a metric is followed by >, <, >= or <=, as in makespan>+1%");
+  }
+
+  double read_number() {
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc{} || !std::isfinite(value))
+      fail(at_,
+           "a number was expected: a change such as +1% or -2%, a difference such as +10ms, or a "
+           "value such as 20s");
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+
+  // What the number is to be multiplied by.
+  double read_unit(const Metric& metric, Operand& operand) {
+    skip_blanks();
+    std::string unit = text_.substr(at_);
+    unit.erase(unit.find_last_not_of(" \t") + 1);
+    if (unit == "%" && (operand == Operand::difference || metric.quantity == Quantity::ratio)) {
+      if (operand == Operand::difference) operand = Operand::change;
+      return 0.01;
+    }
+    const std::span<const Unit> units = units_of(metric.quantity);
+    if (unit.empty()) return 1;
+    for (const Unit& known : units)
+      if (known.symbol == unit) return known.factor;
+    std::vector<std::string_view> allowed;
+    for (const Unit& known : units) allowed.push_back(known.symbol);
+    allowed.emplace_back("% after a sign");
+    fail(at_, fmt::format("'{}' is no unit of {}; allowed: {}", printable(unit), metric.name,
+                          fmt::join(allowed, ", ")));
+  }
+
+  const std::string& text_;
+  const Metrics& metrics_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Condition read_condition(const std::string& text, const Metrics& metrics) {
+  return Reader(text, metrics).read();
+}
+
+bool holds(const Condition& condition, double base, double value) {
+  const double found = condition.operand == Operand::value        ? value
+                       : condition.operand == Operand::difference ? value - base
+                                                                  : relative_change(base, value);
+  switch (condition.comparison) {
+    case Comparison::more:
+      return found > condition.bound;
+    case Comparison::less:
+      return found < condition.bound;
+    case Comparison::more_or_equal:
+      return found >= condition.bound;
+    case Comparison::less_or_equal:
+      return found <= condition.bound;
+  }
+  return false;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/column_scale.hpp"
+#include "analysis/compare/judgement.hpp"
+#include "analysis/compare/run_figures.hpp"
+#include "analysis/import/megatron_log.hpp"
+
+namespace pipewright::analysis {
+
+// One timer of Megatron-LM's beside what the prediction has of it, seconds in an iteration: from
+// the device (rank) with least of it to the one with most.
+struct TimerComparison {
+  std::string name;
+  std::optional<Range> predicted;  // empty: the prediction has no such part
+  std::optional<Range> measured;   // means over iterations
+  std::optional<double> error;     // of the most: predicted / measured - 1
+};
+
+struct LogComparison {
+  std::string predicted_name;
+  std::string measured_name;
+  std::size_t iterations = 0;           // of the log, without those skipped
+  double deviation_s = 0;               // standard deviation of the iterations' times
+  std::vector<TimerComparison> timers;  // the iteration first
+  // Of each device, where the log has every rank: ranks follow one another along the pipeline last.
+  std::vector<std::vector<TimerComparison>> devices;
+  std::vector<Judgement> judgements;
+};
+
+// Throws trace::TraceError if `skip` leaves nothing.
+LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, std::size_t skip);
+
+// For conditions: iteration_s of either side.
+Metrics predicted_metrics(const LogComparison& comparison);
+Metrics measured_metrics(const LogComparison& comparison);
+
+std::string console_text(const LogComparison& comparison);
+std::string json_text(const LogComparison& comparison);
+
+}  // namespace pipewright::analysis

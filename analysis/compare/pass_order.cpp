@@ -1,0 +1,66 @@
+#include "analysis/compare/pass_order.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace pipewright::analysis {
+namespace {
+
+std::map<PassKey, std::size_t> devices_of(const PassOrder& order) {
+  std::map<PassKey, std::size_t> devices;
+  for (std::size_t device = 0; device < order.size(); ++device)
+    for (const PassKey& pass : order[device]) devices.emplace(pass, device);
+  return devices;
+}
+
+}  // namespace
+
+PassOrder order_of(std::vector<TimedPass> passes, std::size_t devices) {
+  std::ranges::stable_sort(passes, {}, &TimedPass::start);
+  PassOrder order(devices);
+  for (const TimedPass& pass : passes) order.at(pass.device).push_back(pass.key);
+  return order;
+}
+
+OrderComparison compare_orders(const PassOrder& first, const PassOrder& second) {
+  OrderComparison comparison;
+  const auto in_first = devices_of(first);
+  const auto in_second = devices_of(second);
+  comparison.passes = in_first.size();
+  for (const auto& [pass, device] : in_first) {
+    const auto other = in_second.find(pass);
+    if (other == in_second.end()) ++comparison.only_first;
+    if (other != in_second.end() && other->second != device) ++comparison.elsewhere;
+  }
+  for (const auto& [pass, device] : in_second)
+    comparison.only_second += in_first.count(pass) == 0 ? 1 : 0;
+
+  static const std::vector<PassKey> nothing;
+  for (std::size_t device = 0; device < std::max(first.size(), second.size()); ++device) {
+    const auto& a = device < first.size() ? first[device] : nothing;
+    const auto& b = device < second.size() ? second[device] : nothing;
+    const auto [one, other] = std::ranges::mismatch(a, b);
+    if (one == a.end() && other == b.end()) continue;
+    OrderDifference difference{.device = static_cast<std::uint32_t>(device),
+                               .place = static_cast<std::size_t>(one - a.begin())};
+    if (one != a.end()) difference.first = *one;
+    if (other != b.end()) difference.second = *other;
+    for (std::size_t i = difference.place; i < a.size(); ++i)
+      difference.displaced += i >= b.size() || a[i] != b[i] ? 1 : 0;
+    comparison.differences.push_back(difference);
+  }
+  return comparison;
+}
+
+Metrics metrics_of(const OrderComparison& comparison) {
+  std::uint64_t displaced = 0;
+  for (const OrderDifference& one : comparison.differences) displaced += one.displaced;
+  const auto count = [](const char* name, std::uint64_t value) {
+    return Metric{name, name, Quantity::count, static_cast<double>(value)};
+  };
+  return {count("displaced", displaced), count("only_in_baseline", comparison.only_first),
+          count("only_in_other", comparison.only_second),
+          count("on_another_device", comparison.elsewhere)};
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,114 @@
+#include "analysis/compare/run_figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/trace/collector.hpp"
+#include "analysis/trace/reader.hpp"
+#include "analysis/trace/tables.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+// Classes of collectives follow those of boundary tensors in the same order.
+std::size_t traffic_class(trace::TransferKind kind) { return static_cast<std::size_t>(kind); }
+std::size_t traffic_class(trace::CollectiveKind kind) {
+  return static_cast<std::size_t>(trace::TrafficClass::reduce_gradients) +
+         static_cast<std::size_t>(kind);
+}
+
+}  // namespace
+
+void RunFiguresSink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
+                           const std::vector<trace::StageRow>& stages) {
+  summary_.begin(run, devices, stages);
+}
+
+void RunFiguresSink::pass(const trace::PassRow& row) {
+  summary_.pass(row);
+  figures.passes.push_back(timed(row));
+}
+
+void RunFiguresSink::transfer(const trace::TransferRow& row) {
+  figures.traffic.of_class.at(traffic_class(row.kind)) += row.bytes;
+}
+
+void RunFiguresSink::collective(const trace::CollectiveRow& row) {
+  figures.traffic.of_class.at(traffic_class(row.kind)) += row.bytes;
+}
+
+void RunFiguresSink::link_use(const trace::LinkUseRow& row) {
+  const trace::LinkRow& link = links_.at(row.link);
+  figures.traffic.of_link_class[link.link_class] += row.bytes * link.alike;
+}
+
+void RunFiguresSink::finish() {
+  summary_.finish();
+  figures.summary = summary_.summary();
+}
+
+RunFigures read_figures(const std::filesystem::path& file) {
+  RunFiguresSink sink;
+  trace::replay(file, sink);
+  sink.figures.name = file.string();
+  return std::move(sink.figures);
+}
+
+RunFigures figures_of(const trace::Trace& trace, std::string name) {
+  RunFiguresSink sink;
+  trace::replay(trace, sink);
+  sink.figures.name = std::move(name);
+  return std::move(sink.figures);
+}
+
+Metrics metrics_of(const RunFigures& run) {
+  const Summary& summary = run.summary;
+  Exposed exposed;  // each part of the device that has most of it
+  double busy = 0;
+  double step = 0;
+  double in_flight = 0;
+  std::uint64_t memory = 0;
+  for (const DeviceSummary& device : summary.devices) {
+    exposed.p2p_s = std::max(exposed.p2p_s, device.exposed.p2p_s);
+    exposed.in_passes_s = std::max(exposed.in_passes_s, device.exposed.in_passes_s);
+    exposed.gradients_s = std::max(exposed.gradients_s, device.exposed.gradients_s);
+    exposed.weights_s = std::max(exposed.weights_s, device.exposed.weights_s);
+    busy = std::max(busy, device.busy_s);
+    step = std::max(step, device.step_s);
+    in_flight = std::max(in_flight, device.peak_in_flight);
+    memory = std::max(memory, device.peak_memory_bytes);
+  }
+  Metrics metrics{
+      {"makespan_s", "time", Quantity::seconds, summary.makespan_s},
+      {"bubble_ratio", "bubble ratio", Quantity::ratio, summary.bubble_ratio},
+      {"span_bubble_s", "span bubble", Quantity::seconds, summary.span_bubble_s},
+      {"busy_s", "busy", Quantity::seconds, busy},
+      {"exposed_communication_s", "exposed communication", Quantity::seconds,
+       exposed_communication(summary)},
+      {"p2p_s", "  point to point", Quantity::seconds, exposed.p2p_s},
+      {"in_passes_s", "  in passes", Quantity::seconds, exposed.in_passes_s},
+      {"gradients_s", "  gradient reduction", Quantity::seconds, exposed.gradients_s},
+      {"weights_s", "  weight gather", Quantity::seconds, exposed.weights_s},
+      {"optimizer_step_s", "optimizer step", Quantity::seconds, step},
+      {"peak_memory_bytes", "memory peak", Quantity::bytes,
+       memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
+      {"peak_in_flight", "peak in flight", Quantity::count, in_flight},
+      {"samples_per_s", "throughput", Quantity::samples_per_s, summary.samples_per_s},
+      {"tokens_per_s", "throughput", Quantity::tokens_per_s, summary.tokens_per_s},
+      {"model_flops_per_gpu", "of the model, a GPU", Quantity::flops, summary.model_flops_per_gpu},
+      {"mfu", "MFU", Quantity::ratio, summary.mfu},
+      {"hfu", "HFU", Quantity::ratio, summary.hfu},
+  };
+  const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)
+    metrics.push_back({fmt::format("{}_bytes", classes[i]), fmt::format("traffic, {}", classes[i]),
+                       Quantity::bytes, static_cast<double>(run.traffic.of_class[i])});
+  for (const auto& [name, bytes] : run.traffic.of_link_class)
+    metrics.push_back(
+        {"link_bytes." + name, "links, " + name, Quantity::bytes, static_cast<double>(bytes)});
+  return metrics;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analysis/compare/trace_comparison.hpp"
+#include "analysis/console_report.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr std::size_t most_rows = 24;  // of a table that grows with the run
+constexpr const char* unknown = "-";
+
+using Cells = std::vector<std::string>;
+
+// What a run's value is, and for all but the first how it differs.
+void add_run(TextTable& table, const std::string& name, const Metrics& base, const Metrics& run,
+             const std::vector<const Metric*>& rows, bool is_first) {
+  Cells values, differences, changes;
+  for (const Metric* const row : rows) {
+    const Metric* const first = find_metric(base, row->name);
+    const Metric* const own = find_metric(run, row->name);
+    const bool known = own != nullptr && own->value;
+    const bool both = known && first != nullptr && first->value;
+    values.push_back(known ? format_value(own->quantity, *own->value) : unknown);
+    differences.push_back(both ? format_difference(own->quantity, *own->value - *first->value)
+                               : unknown);
+    changes.push_back(both ? format_change(*first->value, *own->value) : unknown);
+  }
+  table.add_numbers({printable(name)}, std::move(values));
+  if (is_first) return;
+  table.add_numbers({"difference"}, std::move(differences));
+  table.add_numbers({"change"}, std::move(changes));
+}
+
+// Metrics that some run has more than nothing of, in the first one's order.
+std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs) {
+  std::vector<const Metric*> rows;
+  for (const Metrics& run : runs)
+    for (const Metric& metric : run) {
+      const bool shown =
+          std::ranges::any_of(rows, [&](const Metric* row) { return row->name == metric.name; });
+      const bool always = metric.name == "makespan_s" || metric.name == "bubble_ratio";
+      if (!shown && metric.value && (always || *metric.value != 0)) rows.push_back(&metric);
+    }
+  return rows;
+}
+
+std::string metrics_table(const std::vector<RunFigures>& runs) {
+  std::vector<Metrics> metrics;
+  for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
+  const std::vector<const Metric*> rows = rows_of(metrics);
+  Cells labels;
+  for (const Metric* const row : rows) labels.push_back(printable(row->label));
+  TextTable table;
+  table.add_names("", std::move(labels));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    add_run(table, runs[i].name, metrics.front(), metrics[i], rows, i == 0);
+  return table.text();
+}
+
+// The memory peak of each device, where it is not what it was.
+std::string memory_table(const RunFigures& first, const RunFigures& run) {
+  const auto& before = first.summary.devices;
+  const auto& after = run.summary.devices;
+  if (before.size() != after.size()) return {};
+  Cells names, was, is, differences, changes;
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const auto old_peak = static_cast<double>(before[i].peak_memory_bytes);
+    const auto new_peak = static_cast<double>(after[i].peak_memory_bytes);
+    if (old_peak == new_peak) continue;
+    if (names.size() == most_rows) {
+      ++more;
+      continue;
+    }
+    names.push_back(std::to_string(after[i].device));
+    was.push_back(format_bytes(before[i].peak_memory_bytes));
+    is.push_back(format_bytes(after[i].peak_memory_bytes));
+    differences.push_back(format_difference(Quantity::bytes, new_peak - old_peak));
+    changes.push_back(format_change(old_peak, new_peak));
+  }
+  if (names.empty()) return {};
+  TextTable table;
+  table.add_names("device", std::move(names));
+  table.add_numbers({printable(first.name)}, std::move(was));
+  table.add_numbers({printable(run.name)}, std::move(is));
+  table.add_numbers({"difference"}, std::move(differences));
+  table.add_numbers({"change"}, std::move(changes));
+  std::string text = "\nmemory peak of the devices that differ:\n" + table.text();
+  if (more > 0) text += fmt::format("and {} more (--json lists all)\n", more);
+  return text;
+}
+
+std::string describe_shift(const Moved& pass) {
+  std::string text = fmt::format(
+      "{}: starts at {}, was {} ({})", describe(pass.pass), format_seconds(pass.second_start),
+      format_seconds(pass.first_start), format_difference(Quantity::seconds, pass.shift()));
+  if (pass.first_device != pass.second_device)
+    text += fmt::format("; on device {}, was {}", pass.second_device, pass.first_device);
+  return text;
+}
+
+std::string describe_first(const Moved& pass) {
+  if (pass.second_length == pass.first_length) return describe_shift(pass);
+  return fmt::format("{}; takes {}, was {}", describe_shift(pass),
+                     format_seconds(pass.second_length), format_seconds(pass.first_length));
+}
+
+std::string kinds_table(const Moves& moves) {
+  Cells names, passes, was, is, changes, later, earlier, shifts;
+  std::size_t more = 0;
+  for (const KindChange& kind : moves.kinds) {
+    const bool changed = kind.later + kind.earlier > 0 ||
+                         std::abs(relative_change(kind.first_length, kind.second_length)) > 1e-9;
+    if (!changed) continue;
+    if (names.size() == most_rows) {
+      ++more;
+      continue;
+    }
+    names.push_back(fmt::format("{} of stage {}", pass_letter(kind.kind), kind.stage));
+    passes.push_back(std::to_string(kind.passes));
+    was.push_back(format_seconds(kind.first_length));
+    is.push_back(format_seconds(kind.second_length));
+    const bool rounding = std::abs(relative_change(kind.first_length, kind.second_length)) <= 1e-9;
+    changes.push_back(rounding ? "0 %" : format_change(kind.first_length, kind.second_length));
+    later.push_back(std::to_string(kind.later));
+    earlier.push_back(std::to_string(kind.earlier));
+    shifts.push_back(format_difference(Quantity::seconds, kind.mean_shift));
+  }
+  if (names.empty()) return {};
+  TextTable table;
+  table.add_names("passes", std::move(names));
+  table.add_numbers({"number"}, std::move(passes));
+  table.add_numbers({"mean was"}, std::move(was));
+  table.add_numbers({"mean is"}, std::move(is));
+  table.add_numbers({"change"}, std::move(changes));
+  table.add_numbers({"later"}, std::move(later));
+  table.add_numbers({"earlier"}, std::move(earlier));
+  table.add_numbers({"mean shift"}, std::move(shifts));
+  std::string text = table.text();
+  if (more > 0) text += fmt::format("and {} more (--json lists all)\n", more);
+  return text;
+}
+
+std::string moves_text(const RunFigures& first, const RunFigures& run, const Moves& moves) {
+  std::string text =
+      fmt::format("\npasses of {} against {}: ", printable(run.name), printable(first.name));
+  if (!moves.not_comparable.empty())
+    return text + "not compared, as " + moves.not_comparable + "\n";
+  text += fmt::format("{} in both", moves.matched);
+  if (moves.only_first > 0) text += fmt::format(", {} are gone", moves.only_first);
+  if (moves.only_second > 0) text += fmt::format(", {} are new", moves.only_second);
+  if (moves.elsewhere > 0) text += fmt::format(", {} on another device", moves.elsewhere);
+  if (!moves.first) return text + "; none moved\n";
+  text += fmt::format("\n{} start later, {} earlier, {} as before; {} take longer, {} shorter\n",
+                      moves.later, moves.earlier, moves.unmoved, moves.longer, moves.shorter);
+  text += fmt::format("first to differ: {}\n", describe_first(*moves.first));
+  for (const Moved& pass : moves.largest)
+    text += fmt::format("{} {}\n",
+                        &pass == moves.largest.data() ? "largest shifts: " : "                ",
+                        describe_shift(pass));
+  return text + '\n' + kinds_table(moves);
+}
+
+}  // namespace
+
+std::string console_text(const TraceComparison& comparison) {
+  const RunFigures& first = comparison.runs.front();
+  std::string text = metrics_table(comparison.runs);
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
+    text += memory_table(first, comparison.runs[i]);
+    text += moves_text(first, comparison.runs[i], comparison.moves[i - 1]);
+  }
+  if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
+  return text;
+}
+
+}  // namespace pipewright::analysis

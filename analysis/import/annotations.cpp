@@ -1,0 +1,118 @@
+#include "analysis/import/annotations.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/text_table.hpp"
+#include "analysis/trace/error.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr std::size_t most_names = 4096;  // that are counted or remembered: some carry addresses
+
+std::optional<std::uint64_t> step_number(std::string_view name) {
+  constexpr std::string_view prefix = "ProfilerStep#";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+class Gatherer {
+ public:
+  Gatherer(const AnnotationOptions& options, Annotations& found)
+      : options_(options), found_(found) {}
+
+  void take(const ChromeEvent& event, const std::function<std::string()>& place) {
+    ++found_.events;
+    if (event.phase != "X" || event.name.empty()) return;
+    if (!is_wanted(event.category)) return count(found_.categories, event.category);
+    count(found_.names, event.name);
+    if (const auto number = step_number(event.name)) {
+      if (event.start) found_.steps.push_back({*number, lane(event), *event.start});
+      return;
+    }
+    const std::vector<NamedPass>& passes = read(event.name);
+    if (passes.empty()) return;
+    const auto check = [&](const char* field, std::optional<double> time, double least) {
+      if (time && std::isfinite(*time) && *time >= least) return *time;
+      throw trace::TraceError(fmt::format(
+          "{}: '{}' of the event '{}' is {}: microseconds were expected", place(), field,
+          printable(event.name), time ? fmt::format("{}", *time) : "missing or no number"));
+    };
+    const double start = check("ts", event.start, -1e18);
+    found_.passes.push_back({passes, lane(event), start, start + check("dur", event.duration, 0)});
+  }
+
+ private:
+  static void count(std::map<std::string, std::uint64_t>& counts, const std::string& name) {
+    if (const auto counted = counts.find(name); counted != counts.end())
+      ++counted->second;
+    else if (counts.size() < most_names)
+      counts[name] = 1;
+  }
+
+  bool is_wanted(const std::string& category) const {
+    if (options_.category) return category == *options_.category;
+    return options_.any_category || category.empty() || category == cpu_category ||
+           category == gpu_category;
+  }
+
+  std::size_t lane(const ChromeEvent& event) {
+    // Categories of one's own may differ by the kind of pass.
+    const bool annotation = event.category == cpu_category || event.category == gpu_category;
+    Lane lane{annotation ? event.category : "", event.process, event.thread};
+    const auto [place, is_new] = lanes_.try_emplace(lane, found_.lanes.size());
+    if (is_new) found_.lanes.push_back(std::move(lane));
+    return place->second;
+  }
+
+  const std::vector<NamedPass>& read(const std::string& name) {
+    if (known_.size() >= most_names && known_.find(name) == known_.end()) known_.clear();
+    const auto [place, is_new] = known_.try_emplace(name);
+    if (is_new) place->second = options_.names.read(name);
+    return place->second;
+  }
+
+  const AnnotationOptions& options_;
+  Annotations& found_;
+  std::map<Lane, std::size_t> lanes_;
+  std::unordered_map<std::string, std::vector<NamedPass>> known_;
+};
+
+}  // namespace
+
+Annotations read_annotations(const std::filesystem::path& file, const AnnotationOptions& options,
+                             const ReadProgress& progress) {
+  Annotations found;
+  found.file = file;
+  Gatherer gatherer(options, found);
+  found.header = read_chrome_events(
+      file, [&](const ChromeEvent& event, const auto& place) { gatherer.take(event, place); },
+      progress);
+  return found;
+}
+
+std::string frequent_names(const std::map<std::string, std::uint64_t>& counts, std::size_t most) {
+  std::vector<std::pair<std::string, std::uint64_t>> names(counts.begin(), counts.end());
+  std::ranges::stable_sort(names, std::greater{}, [](const auto& one) { return one.second; });
+  constexpr std::size_t longest = 60;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    std::string name = printable(names[i].first);
+    if (name.size() > longest) name = name.substr(0, longest) + "...";
+    text += fmt::format("{}'{}' ({} times)", i == 0 ? "" : ", ", name, names[i].second);
+  }
+  return text;
+}
+
+}  // namespace pipewright::analysis

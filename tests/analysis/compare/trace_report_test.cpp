@@ -1,0 +1,91 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/trace_comparison.hpp"
+#include "tests/analysis/runs.hpp"
+
+using namespace pipewright;
+using namespace pipewright::analysis;
+
+TEST_CASE("metrics are those of the summary, with traffic beside them", "[compare]") {
+  trace::Trace trace = test::two_device_run();
+  trace.links = {{0, "up", "nic", 3, 1e9}, {1, "nv", "nvlink", 1, 1e9}};
+  trace.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0},
+                    {0, trace::TrafficClass::gradient, 0, 1, 100, 1, 0},
+                    {1, trace::TrafficClass::gradient, 0, 1, 7, 1, 0}};
+  trace.transfers = {{0, 1, 0, 0, trace::TransferKind::gradient, 1000, 1, 1, 1.5}};
+  const Metrics metrics = metrics_of(figures_of(trace, "a"));
+  const auto value = [&](const char* name) { return find_metric(metrics, name)->value; };
+  CHECK(value("makespan_s") == 10);
+  CHECK(value("bubble_ratio") == Approx(0.4).epsilon(1e-12));
+  CHECK(value("span_bubble") == 4);
+  CHECK(value("exposed_communication") == 1);
+  CHECK(value("peak_memory_bytes") == 7 * 0x1p30);
+  CHECK(value("samples_per_s").value() == Approx(0.6));
+  CHECK_FALSE(value("mfu").has_value());
+  CHECK(value("gradient_bytes") == 1000);
+  CHECK(value("activation_bytes") == 0);
+  CHECK(value("link_bytes.nic") == 1800);
+  CHECK(value("link_bytes.nvlink") == 7);
+}
+
+TEST_CASE("conditions are judged of every run and told", "[compare]") {
+  const NamedMetrics base{
+      "a.h5", {{"makespan_s", "time", Quantity::seconds, 10}, {"mfu", "MFU", Quantity::ratio, {}}}};
+  const std::vector<NamedMetrics> others{{"b.h5", {{"makespan_s", "time", Quantity::seconds, 11}}},
+                                         {"c.h5", {{"makespan_s", "time", Quantity::seconds, 9}}}};
+  const std::vector<Condition> conditions{read_condition("makespan>+5%", base.metrics)};
+  const auto judgements = judge(conditions, base, others);
+  REQUIRE(judgements.size() == 2);
+  CHECK(judgements[0].holds);
+  CHECK_FALSE(judgements[1].holds);
+  CHECK(any_holds(judgements));
+  CHECK(describe(judgements) ==
+        "makespan>+5% holds: b.h5 has 11.00 s, a.h5 10.00 s (+10.0 %)\n"
+        "makespan>+5% does not hold: c.h5 has 9.000 s, a.h5 10.00 s (-10.0 %)\n");
+  // A condition on what is not known must not pass in silence.
+  const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
+  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is not known of b.h5"));
+}
+
+TEST_CASE("the table of a comparison", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  for (double* const time :
+       {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
+    *time += 1;
+  second.memory[1].bytes *= 2;
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b\x1b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const std::string text = console_text(comparison);
+  INFO(text);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("11.00 s") &&
+                       Catch::Contains("+1.000 s") && Catch::Contains("+10.0 %"));
+  CHECK_THAT(text, Catch::Contains("+2.0 GiB") && Catch::Contains("+100.0 %"));
+  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 as before"));
+  CHECK_THAT(text, Catch::Contains("first to differ: B of microbatch 1 on stage 0: starts at "
+                                   "9.000 s, was 8.000 s (+1.000 s)"));
+  CHECK_THAT(text, Catch::Contains("B of stage 0"));
+  CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
+}
+
+TEST_CASE("the JSON of a comparison has every number", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  for (double* const time :
+       {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
+    *time += 1;
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a\xff.h5"), figures_of(second, "b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const auto json = nlohmann::json::parse(json_text(comparison));
+  CHECK(json["baseline"]["metrics"]["makespan_s"] == 10);
+  const auto& other = json["others"][0];
+  CHECK(other["differences"]["makespan_s"]["difference"] == 1);
+  CHECK(other["differences"]["makespan_s"]["change"] == Approx(0.1));
+  CHECK(other["metrics"]["mfu"].is_null());
+  CHECK(other["passes"]["later"] == 1);
+  CHECK(other["passes"]["first_to_differ"]["kind"] == "B");
+  CHECK(other["passes"]["by_stage_and_kind"].size() == 4);
+  CHECK(other["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
+}

@@ -1,0 +1,64 @@
+#include "tests/analysis/import/chrome_samples.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "tests/analysis/trace/samples.hpp"
+
+namespace pipewright::test {
+namespace {
+
+constexpr double microseconds = 1e6;
+
+}  // namespace
+
+ChromeText& ChromeText::add(const std::string& name, double start_us, double length_us,
+                            const std::string& category, int process, int thread) {
+  events_ += fmt::format(
+      R"({}{{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{"External id":1}}}})",
+      events_.empty() ? "" : ",\n", category, name, process, thread, start_us, length_us);
+  return *this;
+}
+
+std::string ChromeText::text(int rank) const {
+  const std::string info =
+      rank < 0 ? "" : fmt::format(R"("distributedInfo":{{"backend":"nccl","rank":{}}},)", rank);
+  return fmt::format("{{\"schemaVersion\":1,{}\n\"traceEvents\":[\n{}\n]}}\n", info, events_);
+}
+
+std::string chrome_text(const trace::Trace& trace, std::uint32_t device, double offset_us) {
+  static constexpr const char* letters = "FIWBR";
+  ChromeText text;
+  std::map<std::uint32_t, std::pair<double, double>> iterations;
+  for (const trace::PassRow& pass : trace.passes) {
+    if (pass.device != device) continue;
+    const double start = pass.start * microseconds + offset_us;
+    const double end = pass.end * microseconds + offset_us;
+    text.add(fmt::format("PP:{}{}{}", pass.stage, letters[static_cast<int>(pass.kind)],
+                         pass.microbatch % trace.run.microbatches),
+             start, end - start);
+    const auto [one, is_new] = iterations.try_emplace(pass.iteration, start, end);
+    one->second = {std::min(one->second.first, start), std::max(one->second.second, end)};
+  }
+  for (const auto& [number, span] : iterations)
+    text.add(fmt::format("ProfilerStep#{}", number + 5), span.first, span.second - span.first);
+  return text.text(static_cast<int>(device));
+}
+
+std::vector<std::filesystem::path> write_chrome(const trace::Trace& trace,
+                                                const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (std::uint32_t device = 0; device < trace.run.devices; ++device) {
+    files.push_back(folder / fmt::format("rank{}.json", device));
+    write_bytes(files.back(), chrome_text(trace, device));
+  }
+  return files;
+}
+
+std::filesystem::path measured_sample(const std::string& name) {
+  return std::filesystem::path(PIPEWRIGHT_TEST_DATA) / "measured" / name;
+}
+
+}  // namespace pipewright::test

@@ -1,0 +1,122 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+const std::string quick = "run -s 4 -b 8 -f 1 --backward-times 2 --engine timing ";
+const std::string samples = "'" PIPEWRIGHT_TEST_DATA "/measured/";
+
+// F = 1 ms, B = 2 ms, 0.1 ms a hop: what the sample of two ranks says.
+const std::string predicted =
+    "run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --p2p-time '0.1 ms' --schedule 1f1b --trace "
+    "p.h5";
+
+}  // namespace
+
+TEST_CASE("compare tells how runs differ, and its status", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
+  REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
+
+  const tests::Ran same = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
+  CAPTURE(same.out, same.err);
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Catch::Contains("64 in both; none moved"));
+  CHECK_THAT(same.out, Catch::Contains("makespan>+0% does not hold"));
+
+  // Of 8 microbatches on 4 devices, 1F1B and GPipe take (8 + 3) x 3 s; six hops on the way of the
+  // first and last microbatch take half a second each, and more where they are waited for.
+  const tests::Ran slow =
+      place.run("compare t-1f1b.h5 slow.h5 t-gpipe.h5 --fail-if 'makespan>+5%' 'makespan>1000s'");
+  CAPTURE(slow.out);
+  CHECK(slow.status == 1);
+  CHECK_THAT(slow.out, Catch::Contains("makespan>+5% holds: slow.h5 has ") &&
+                           Catch::Contains("makespan>+5% does not hold: t-gpipe.h5 has 33.00 s") &&
+                           Catch::Contains("makespan>1000s does not hold: slow.h5"));
+  CHECK(place.run("compare slow.h5 t-1f1b.h5 --fail-if 'makespan>+5%'").status == 0);
+
+  const auto json = nlohmann::json::parse(place.run("compare t-1f1b.h5 slow.h5 --json").out);
+  const auto run =
+      nlohmann::json::parse(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --json").out);
+  for (const char* const key : {"makespan_s", "bubble_ratio", "span_bubble_s"})
+    CHECK(json["others"][0]["metrics"][key] == run[key]);
+  CHECK(json["others"][0]["passes"]["later"].get<int>() +
+            json["others"][0]["passes"]["unmoved"].get<int>() ==
+        64);
+}
+
+TEST_CASE("compare refuses what it cannot judge", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(quick + "--trace t.h5").status == 0);
+  const std::string whole = place.read("t.h5");
+  place.write("half.h5", whole.substr(0, whole.size() / 2));
+  place.write("text.h5", "this is no trace");
+  const auto fails = [&](const std::string& words, const std::string& with) {
+    const tests::Ran ran = place.run("compare " + words);
+    CAPTURE(words, ran.err, ran.out);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Catch::Contains(with));
+  };
+  fails("", "which runs?");
+  fails("t.h5", "which runs?");
+  fails("t.h5 half.h5", "half.h5");
+  fails("t.h5 text.h5", "text.h5: is neither a trace (HDF5)");
+  fails("t.h5 none.h5", "none.h5");
+  fails("t.h5 .", "is a folder");
+  fails("t.h5 t.h5 --fail-if 'makespam>1'", "no metric is called 'makespam'");
+  fails("t.h5 t.h5 --fail-if 'makespan>+1x'", "'x' is no unit");
+  fails("t.h5 t.h5 --fail-if 'mfu<40%'", "mfu is not known of");
+  fails("t.h5 " + samples + "kineto-rank0.json' t.h5", "different kinds");
+  fails(samples + "kineto-rank0.json' t.h5", "is no trace");
+  fails("t.h5 " + samples + "kineto-rank0.json' --skip x", "--skip is 'x'");
+  fails("t.h5 " + samples + "kineto-rank0.json' --pattern '('", "no group called kind");
+  fails("t.h5 " + samples + "kineto-rank{rank}.json' --category nvtx",
+        "no annotation marks a pass");
+}
+
+TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(predicted).status == 0);
+  const std::string measured = samples + "kineto-rank{rank}.json'";
+  const tests::Ran ran =
+      place.run("compare p.h5 " + measured + " --fail-if 'pass_span>+1%' 'pass_span<-1%'");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("2 iterations") && Catch::Contains("9.200 ms"));
+  const auto json = nlohmann::json::parse(place.run("compare p.h5 " + measured + " --json").out);
+  CHECK(json["errors"]["pass_span_s"]["change"].get<double>() == Approx(0).margin(1e-6));
+  CHECK(json["errors"]["bubble_ratio"]["difference"].get<double>() == Approx(0).margin(1e-6));
+  REQUIRE(json["passes"].size() == 4);
+  for (const auto& pass : json["passes"])
+    CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
+  CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
+  CHECK(place.run("compare p.h5 " + measured + " --skip 1").status == 0);
+  CHECK(place.run("compare p.h5 " + measured + " --skip 2").status == 2);
+}
+
+TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run(predicted).status == 0);
+  const tests::Ran log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
+  CAPTURE(log.out, log.err);
+  CHECK(log.status == 0);
+  CHECK_THAT(log.out, Catch::Contains("forward-compute") && Catch::Contains("38.00 ms"));
+
+  REQUIRE(
+      place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show 1f1b -s 2 -b 2 --format csv > same.csv")
+          .status == 0);
+  const tests::Ran same = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
+  CAPTURE(same.out, same.err);
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Catch::Contains("the same 8 passes in the same order"));
+  place.write("other.csv", "0F0,0F1,,,0B0,,0B1\r\n,1F0,1F1,1B0,1B1\r\n");
+  const tests::Ran other = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
+  CAPTURE(other.out, other.err);
+  CHECK(other.status == 1);
+  CHECK_THAT(other.out, Catch::Contains("device 1: differs from pass 2 on"));
+}
