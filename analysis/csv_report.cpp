@@ -2,17 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/csv_text.hpp"
+
 namespace pipewright::analysis {
-namespace {
-
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string text = "\"";
-  for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
-}
-
-}  // namespace
 
 std::string csv_summary(std::span<const Summary> runs) {
   std::string text =
@@ -24,11 +16,11 @@ std::string csv_summary(std::span<const Summary> runs) {
       const std::string capacity =
           device.memory_capacity_bytes == 0 ? "" : fmt::to_string(device.memory_capacity_bytes);
       text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", quoted(run.run.schedule),
-                      device.device, quoted(device.host), device.busy_s, device.start_s,
+          fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(run.run.schedule),
+                      device.device, csv_field(device.host), device.busy_s, device.start_s,
                       device.end_s, device.exposed.total_s(), device.peak_in_flight,
                       device.peak_memory_bytes, capacity, device.passes, run.run.chunks,
-                      quoted(run.run.engine), quoted(run.run.p2p), run.makespan_s);
+                      csv_field(run.run.engine), csv_field(run.run.p2p), run.makespan_s);
     }
   }
   return text;

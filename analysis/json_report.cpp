@@ -65,6 +65,7 @@ Json run_json(const Summary& summary) {
   for (const DeviceSummary& device : summary.devices)
     json["devices"].push_back(device_json(device));
   json["versions"] = summary.run.versions;
+  json["definitions"] = "analysis/metrics.md";  // of every key
   return json;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/timeline/canvas.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -80,6 +81,12 @@ void Canvas::rectangle(double left, double top, double right, double bottom) {
   cairo_rectangle(context_.get(), left, top, right - left, bottom - top);
 }
 
+void Canvas::polygon(std::span<const Point> corners) {
+  cairo_new_sub_path(context_.get());
+  for (const Point& corner : corners) cairo_line_to(context_.get(), corner.x, corner.y);
+  cairo_close_path(context_.get());
+}
+
 void Canvas::fill(Colour colour) {
   set_colour(colour);
   cairo_fill(context_.get());
@@ -95,6 +102,13 @@ void Canvas::line(double x0, double y0, double x1, double y1, Colour colour, dou
   cairo_move_to(context_.get(), x0, y0);
   cairo_line_to(context_.get(), x1, y1);
   outline(colour, width);
+}
+
+void Canvas::dashes(double x0, double y0, double x1, double y1, Colour colour, double width) {
+  constexpr std::array<double, 2> on_and_off{5, 4};
+  cairo_set_dash(context_.get(), on_and_off.data(), on_and_off.size(), 0);
+  line(x0, y0, x1, y1, colour, width);
+  cairo_set_dash(context_.get(), nullptr, 0, 0);
 }
 
 void Canvas::dot(double x, double y, double radius, Colour colour) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,11 @@ struct TextStyle {
   Colour colour = ink;
 };
 
+struct Point {
+  double x;
+  double y;
+};
+
 // A page of one of the kinds, in points from its upper left corner. y of a text is its base line.
 class Canvas {
  public:
@@ -34,9 +40,11 @@ class Canvas {
 
   // Paths gather rectangles until they are filled, all in one colour, or outlined.
   void rectangle(double left, double top, double right, double bottom);
+  void polygon(std::span<const Point> corners);
   void fill(Colour colour);
   void outline(Colour colour, double width);
   void line(double x0, double y0, double x1, double y1, Colour colour, double width);
+  void dashes(double x0, double y0, double x1, double y1, Colour colour, double width);
   void dot(double x, double y, double radius, Colour colour);
   // Diagonal lines on a light ground.
   void hatch(double left, double top, double right, double bottom);

@@ -14,6 +14,8 @@ constexpr double page_width = 1200;
 constexpr double label_gap = 8;  // between a label and its row
 constexpr double tallest_row = 24;
 constexpr double tallest_panel = 640;
+constexpr double strip_height = 4;
+constexpr double least_row_with_strip = 12;
 constexpr double least_label_height = 11;
 constexpr std::size_t longest_host = 24;
 constexpr double finest_grain = 0.5;  // a pixel of PNG
@@ -48,6 +50,9 @@ LegendContent explain(std::span<const trace::Trace> runs) {
       legend.kinds.insert(pass.kind);
       legend.blocked_sends = legend.blocked_sends || pass.released > pass.end;
     }
+    for (const trace::CollectiveRow& row : run.collectives) legend.collectives.insert(row.kind);
+    for (const trace::StepRow& step : run.steps)
+      legend.steps = legend.steps || step.updated > step.synchronized;
     for (const auto& passes : passes_by_device(run))
       for (std::size_t i = 1; i < passes.size(); ++i)
         legend.pairs = legend.pairs || are_fused(*passes[i - 1], *passes[i]);
@@ -80,7 +85,7 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
   layout.legend.left = layout.left;
   layout.legend.baseline = page_margin + 12;
 
-  double y = layout.legend.baseline + 12;
+  double y = layout.legend.baseline + (layout.legend.has_second_line() ? 29 : 12);
   for (const trace::Trace& run : runs) {
     const auto devices = static_cast<double>(std::max<std::size_t>(1, run.devices.size()));
     PanelPlace panel{};
@@ -90,7 +95,10 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
     panel.bottom = panel.top + devices * panel.row_height;
     panel.row_gap = panel.row_height >= 5 ? 1.5 : panel.row_height >= 2 ? 0.3 : 0;
     panel.labelled = label_step(panel.row_height);
-    panel.labels = label_style(run, layout.units_per_s, panel.row_height - panel.row_gap);
+    panel.strip =
+        !run.collectives.empty() && panel.row_height >= least_row_with_strip ? strip_height : 0;
+    panel.labels =
+        label_style(run, layout.units_per_s, panel.row_height - panel.row_gap - panel.strip);
     layout.legend.numbers = layout.legend.numbers || panel.labels.any();
     layout.panels.push_back(panel);
     y = panel.bottom + 10;

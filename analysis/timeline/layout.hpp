@@ -21,6 +21,7 @@ struct PanelPlace {
   double bottom;
   double row_height;  // of a device, with the gap below it
   double row_gap;
+  double strip;            // of its height at the foot of each row, for collectives
   std::uint32_t labelled;  // every so many-th device has its label
   LabelStyle labels;       // of its boxes
 };
@@ -32,8 +33,12 @@ struct LegendContent {
   bool blocked_sends = false;
   bool pairs = false;    // of passes that run as one
   bool numbers = false;  // on the boxes
+  std::set<trace::CollectiveKind> collectives;
+  bool steps = false;  // of an optimizer
   double left;
   double baseline;
+
+  bool has_second_line() const { return steps || !collectives.empty(); }
 };
 
 struct Layout {

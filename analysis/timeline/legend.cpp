@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/component_palette.hpp"
+
 namespace pipewright::analysis {
 namespace {
 
@@ -30,15 +32,35 @@ double draw_swatch(Canvas& canvas, double x, double top, trace::PassKind kind,
   return width;
 }
 
+// Of the traffic that it is.
+const ComponentStyle& collective_style(trace::CollectiveKind kind) {
+  switch (kind) {
+    case trace::CollectiveKind::gather_weights:
+      return traffic_styles[static_cast<std::size_t>(trace::TrafficClass::gather_weights)];
+    case trace::CollectiveKind::tie_embeddings:
+      return traffic_styles[static_cast<std::size_t>(trace::TrafficClass::tie_embeddings)];
+    default:
+      return traffic_styles[static_cast<std::size_t>(trace::TrafficClass::reduce_gradients)];
+  }
+}
+
 }  // namespace
+
+Colour optimizer_colour() {
+  return memory_styles[static_cast<std::size_t>(trace::MemoryCategory::optimizer)].colour;
+}
+
+Colour collective_colour(trace::CollectiveKind kind) { return collective_style(kind).colour; }
 
 void draw_legend(Canvas& canvas, const LegendContent& legend) {
   double x = legend.left;
-  const double top = legend.baseline - swatch_height + 1.5;
+  double baseline = legend.baseline;
+  const double top = baseline - swatch_height + 1.5;
   const auto frame_and_words = [&](double width, const std::string& words) {
-    canvas.rectangle(x, top, x + width, top + swatch_height);
+    const double upper = baseline - swatch_height + 1.5;
+    canvas.rectangle(x, upper, x + width, upper + swatch_height);
     canvas.outline(faint_ink, 0.5);
-    canvas.text(x + width + gap, legend.baseline, words, style_of_words);
+    canvas.text(x + width + gap, baseline, words, style_of_words);
     x += width + gap + canvas.text_width(words, style_of_words) + next;
   };
 
@@ -60,6 +82,18 @@ void draw_legend(Canvas& canvas, const LegendContent& legend) {
   if (legend.pairs) notes.emplace_back("one above the other: fused");
   canvas.text(x, legend.baseline, fmt::format("{}", fmt::join(notes, "; ")),
               {.size = 10.5, .colour = faint_ink});
+
+  x = legend.left;
+  baseline += 17;
+  const auto plain = [&](Colour colour, const char* words) {
+    const double upper = baseline - swatch_height + 1.5;
+    canvas.rectangle(x, upper, x + swatch_width, upper + swatch_height);
+    canvas.fill(colour);
+    frame_and_words(swatch_width, words);
+  };
+  for (const trace::CollectiveKind kind : legend.collectives)
+    plain(collective_colour(kind), collective_style(kind).words);
+  if (legend.steps) plain(optimizer_colour(), "optimizer step");
 }
 
 }  // namespace pipewright::analysis

@@ -5,7 +5,11 @@
 
 namespace pipewright::analysis {
 
-// One line of swatches with their meaning. Included by .cpp files only, as canvas.hpp.
+Colour optimizer_colour();
+Colour collective_colour(trace::CollectiveKind kind);
+
+// A line of swatches with their meaning, and another for what there is beside passes. Included by
+// .cpp files only, as canvas.hpp.
 void draw_legend(Canvas& canvas, const LegendContent& legend);
 
 }  // namespace pipewright::analysis

@@ -1,11 +1,13 @@
 #include "analysis/timeline/panel.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <tuple>
 
 #include "analysis/timeline/boxes.hpp"
 #include "analysis/timeline/device_rows.hpp"
+#include "analysis/timeline/legend.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -92,6 +94,52 @@ void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row&
   }
 }
 
+// Bars that are wide enough to be seen; one that lies under the one before it is left out.
+class Bars {
+ public:
+  Bars(Canvas& canvas, double origin, double units_per_s)
+      : canvas_(canvas), origin_(origin), units_per_s_(units_per_s) {}
+  void add(double start, double end, double top, double bottom) {
+    constexpr double least = 0.5;
+    const double left = origin_ + start * units_per_s_;
+    const double right = std::max(left + least, origin_ + end * units_per_s_);
+    if (top == top_ && left >= left_ && right <= right_) return;
+    canvas_.rectangle(left, top, right, bottom);
+    top_ = top;
+    left_ = left;
+    right_ = right;
+  }
+
+ private:
+  Canvas& canvas_;
+  double origin_;
+  double units_per_s_;
+  double top_ = 0;
+  double left_ = 0;
+  double right_ = 0;
+};
+
+// Collectives are bars at the foot of their device's row, optimizer's steps boxes in it.
+void draw_beside_passes(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                        const trace::Trace& run, const std::vector<Row>& rows) {
+  for (const trace::CollectiveKind kind : layout.legend.collectives) {
+    if (place.strip <= 0) break;
+    Bars bars(canvas, layout.left, layout.units_per_s);
+    for (const trace::CollectiveRow& row : run.collectives) {
+      const double bottom = rows.at(row.device).bottom;
+      if (row.kind == kind) bars.add(row.start, row.end, bottom + 0.8, bottom + place.strip);
+    }
+    canvas.fill(collective_colour(kind));
+  }
+  Bars bars(canvas, layout.left, layout.units_per_s);
+  for (const trace::StepRow& step : run.steps) {
+    const Row& row = rows.at(step.device);
+    if (step.updated > step.synchronized)
+      bars.add(step.synchronized, step.updated, row.top, row.bottom);
+  }
+  canvas.fill(optimizer_colour());
+}
+
 void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
   for (const Box& box : row.boxes) {
     if (box.pass == nullptr || !labels.of(box.pass->kind)) continue;
@@ -116,7 +164,7 @@ void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
   for (std::size_t device = 0; device < passes.size(); ++device) {
     const double top = place.top + static_cast<double>(device) * place.row_height;
     rows.push_back(
-        {top, top + place.row_height - place.row_gap,
+        {top, top + place.row_height - place.row_gap - place.strip,
          row_boxes(passes[device], run.run.chunks, layout.units_per_s, layout.grain, idle_paint)});
     canvas.rectangle(layout.left, rows.back().top, layout.left + makespan_s * layout.units_per_s,
                      rows.back().bottom);
@@ -132,6 +180,7 @@ void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
     outline_boxes(canvas, layout.left, row);
     label_boxes(canvas, layout.left, place.labels, row);
   }
+  draw_beside_passes(canvas, layout, place, run, rows);
   for (const Tick& tick : layout.ticks.ticks) {
     const double x = layout.left + tick.s * layout.units_per_s;
     canvas.line(x, place.bottom, x, place.bottom + 3, faint_ink, 0.5);

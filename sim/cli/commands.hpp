@@ -38,8 +38,12 @@ int run_verb(std::string_view command, std::span<const Command> verbs, const Arg
 
 int run_command(const Arguments& arguments);       // pipewright run
 int show_command(const Arguments& arguments);      // pipewright show
+int export_command(const Arguments& arguments);    // pipewright export
+int why_command(const Arguments& arguments);       // pipewright why
 int schedule_command(const Arguments& arguments);  // pipewright schedule
 int layout_command(const Arguments& arguments);    // pipewright layout
+int compare_command(const Arguments& arguments);   // pipewright compare
+int profile_command(const Arguments& arguments);   // pipewright profile
 int platform_command(const Arguments& arguments);  // pipewright platform
 
 }  // namespace pipewright::cli

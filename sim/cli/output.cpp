@@ -13,6 +13,9 @@
 #include "analysis/csv_report.hpp"
 #include "analysis/json_report.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/picture/bubbles.hpp"
+#include "analysis/picture/memory.hpp"
+#include "analysis/picture/tradeoff.hpp"
 #include "analysis/timeline/drawing.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
@@ -41,10 +44,38 @@ Output parse_output(const std::filesystem::path& file) {
         file.string(),
         extension.empty() ? "the extension says what is written"
                           : fmt::format("there is no output of kind '{}'", extension)));
-  return {file, kind->second};
+  return {file, kind->second, {}};
+}
+
+void draw(const Output& output, analysis::PictureKind kind,
+          std::span<const analysis::Summary> summaries, std::span<const trace::Trace> traces) {
+  switch (output.picture) {
+    case Picture::timeline:
+      return analysis::draw_timeline(traces, output.file, kind);
+    case Picture::memory:
+      return analysis::draw_memory(traces, output.file, kind);
+    case Picture::tradeoff:
+      return analysis::draw_tradeoff(summaries, output.file, kind);
+    case Picture::bubbles:
+      return analysis::draw_bubbles(traces, output.file, kind);
+  }
 }
 
 }  // namespace
+
+Picture parse_picture(const std::string& name) {
+  constexpr std::array<std::string_view, 4> names{"timeline", "memory", "tradeoff", "bubbles"};
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw UsageError(
+        fmt::format("--picture: '{}' is none of timeline, memory, tradeoff and bubbles", name));
+  return static_cast<Picture>(found - names.begin());
+}
+
+bool is_picture(const Output& output) {
+  return output.kind == OutputKind::svg || output.kind == OutputKind::png ||
+         output.kind == OutputKind::pdf;
+}
 
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) {
   std::vector<Output> outputs;
@@ -70,7 +101,8 @@ void check_files(std::span<const std::filesystem::path> read,
 
 bool needs_traces(std::span<const Output> outputs) {
   return std::any_of(outputs.begin(), outputs.end(), [](const Output& output) {
-    return output.kind != OutputKind::json && output.kind != OutputKind::csv;
+    return output.kind == OutputKind::html ||
+           (is_picture(output) && output.picture != Picture::tradeoff);
   });
 }
 
@@ -80,11 +112,11 @@ void write_output(const Output& output, std::span<const analysis::Summary> summa
     case OutputKind::html:
       return analysis::write_page(traces, output.file);
     case OutputKind::svg:
-      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::svg);
+      return draw(output, analysis::PictureKind::svg, summaries, traces);
     case OutputKind::png:
-      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::png);
+      return draw(output, analysis::PictureKind::png, summaries, traces);
     case OutputKind::pdf:
-      return analysis::draw_timeline(traces, output.file, analysis::PictureKind::pdf);
+      return draw(output, analysis::PictureKind::pdf, summaries, traces);
     case OutputKind::json:
       return trace::write_file(output.file, analysis::json_summary(summaries));
     case OutputKind::csv:

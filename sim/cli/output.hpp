@@ -13,10 +13,16 @@ namespace pipewright::cli {
 // What a file is by its extension.
 enum class OutputKind { html, svg, png, pdf, json, csv };
 
+// What a .svg, .png or .pdf shows.
+enum class Picture { timeline, memory, tradeoff, bubbles };
+Picture parse_picture(const std::string& name);  // throws UsageError
+
 struct Output {
   std::filesystem::path file;
   OutputKind kind;
+  Picture picture = Picture::timeline;
 };
+bool is_picture(const Output& output);
 
 // Throws UsageError, which says what kinds there are, or what is wrong with the file's folder.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
@@ -25,7 +31,7 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 
-// Pages and pictures are drawn from traces, the others from summaries.
+// Pages and most pictures are drawn from traces, the others from summaries.
 bool needs_traces(std::span<const Output> outputs);
 
 void write_output(const Output& output, std::span<const analysis::Summary> summaries,

@@ -131,6 +131,18 @@ TEST_CASE("what can hardly be drawn is drawn all the same") {
     CHECK(drawn(folder, {odd, empty}, kind).size() > 500);
 }
 
+TEST_CASE("collectives and optimizer's steps are drawn and explained where there are some") {
+  const ScratchFolder folder;
+  trace::Trace run = one_f_one_b_trace({.devices = 2, .microbatches = 2});
+  const std::size_t before = characters(drawn(folder, {run}, PictureKind::svg));
+  run.collectives = {{0, 0, 0, trace::CollectiveKind::reduce_gradients, 1, 1e-3, 1e-3, 2e-3}};
+  const std::size_t explained = characters(drawn(folder, {run}, PictureKind::svg));
+  CHECK(explained == before + std::string("gradient reduction").size());
+  run.steps = {{1, 0, 8e-3, 8e-3, 8e-3, 9e-3, 9e-3, 0}};
+  CHECK(characters(drawn(folder, {run}, PictureKind::svg)) ==
+        explained + std::string("optimizer step").size());
+}
+
 TEST_CASE("a picture that cannot be written says which and why, and leaves nothing") {
   const ScratchFolder folder;
   const std::vector<trace::Trace> runs{one_f_one_b_trace({})};
