@@ -1,9 +1,10 @@
-// Mouse, touch and keys that move the view.
+// Mouse, touch and keys.
 
 const ZOOM_STEP = 1.5;
 
 // `onPoint(x, y)` hears where the pointer is, in pixels of the element; null when it left or drags.
-function listenToPointer(element, view, selection, onPoint) {
+// `onClick(x, y)` hears of clicks that did not drag.
+function listenToPointer(element, view, selection, onPoint, onClick = () => {}) {
   let drag = null;
   const place = (event) => event.clientX - element.getBoundingClientRect().left;
 
@@ -22,7 +23,9 @@ function listenToPointer(element, view, selection, onPoint) {
     const x = place(event);
     if (event.button !== 0 || x < view.left) return;
     event.preventDefault();
-    document.activeElement?.blur();  // keys go to the page again
+    element.classList.add("pointed");  // shows no ring of focus
+    if (element.tabIndex >= 0) element.focus({ preventScroll: true });
+    else document.activeElement?.blur();  // keys go to the page again
     element.setPointerCapture(event.pointerId);
     drag = { x, select: event.shiftKey, from: view.from, start: x };
     if (!drag.select) element.classList.add("dragging");
@@ -43,34 +46,33 @@ function listenToPointer(element, view, selection, onPoint) {
   });
   const release = (event) => {
     if (!drag) return;
-    const { select, start } = drag;
+    const { select, start, from } = drag;
     drag = null;
     element.classList.remove("dragging");
     selection.hidden = true;
     const x = place(event);
-    if (select && event.type === "pointerup" && Math.abs(x - start) > 3)
-      view.show(view.time(Math.min(start, x)), view.time(Math.max(start, x)));
+    if (event.type !== "pointerup") return;
+    if (Math.abs(x - start) > 3) {
+      if (select) view.show(view.time(Math.min(start, x)), view.time(Math.max(start, x)));
+    } else if (from === view.from) {
+      onClick(x, event.clientY - element.getBoundingClientRect().top);
+    }
   };
   element.addEventListener("pointerup", release);
   element.addEventListener("pointercancel", release);
   element.addEventListener("pointerleave", () => onPoint(null));
+  element.addEventListener("blur", () => element.classList.remove("pointed"));
   element.addEventListener("dblclick", () => view.fit());
 }
 
-function listenToKeys(view) {
-  const step = () => (view.to - view.from) * 0.15;
-  const actions = {
-    "+": () => view.zoom(1 / ZOOM_STEP),
-    "=": () => view.zoom(1 / ZOOM_STEP),
-    "-": () => view.zoom(ZOOM_STEP),
-    ArrowLeft: () => view.pan(-step()),
-    ArrowRight: () => view.pan(step()),
-    0: () => view.fit(),
-    f: () => view.fit(),
-  };
+// `actions`: {keys, words, run}. Keys that a control needs for itself stay with it.
+function listenToKeys(actions) {
+  const byKey = new Map(actions.flatMap((action) => action.keys.map((key) => [key, action])));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(actions, event.key)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, select, textarea, dialog")) return;
+    const action = byKey.get(event.key);
+    if (!action || action.run(event) === false) return;
     event.preventDefault();
-    actions[event.key]();
   });
 }

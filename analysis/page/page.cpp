@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <future>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,9 @@
 
 #include "analysis/page/assets.hpp"
 #include "analysis/page/binary_text.hpp"
+#include "analysis/page/lane_columns.hpp"
+#include "analysis/page/link_columns.hpp"
+#include "analysis/page/memory_columns.hpp"
 #include "analysis/page/page_data.hpp"
 #include "analysis/page/row_columns.hpp"
 #include "analysis/trace/partial_file.hpp"
@@ -21,9 +25,17 @@ namespace pipewright::analysis {
 namespace {
 
 // In an order in which each uses only those before it.
-constexpr std::array scripts{"units.js",    "rows.js",    "theme.js",  "view.js",
-                             "gestures.js", "axis.js",    "raster.js", "timeline.js",
-                             "memory.js",   "tooltip.js", "panels.js", "page.js"};
+constexpr std::array scripts{
+    "units.js",       "elements.js",     "varints.js",      "rows.js",      "lanes.js",
+    "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",      "gestures.js",
+    "axis.js",        "spans.js",        "raster.js",       "sums.js",      "paints.js",
+    "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js", "overlay.js",
+    "timeline.js",    "minimap.js",      "describe.js",     "search.js",    "selection.js",
+    "controls.js",    "keys.js",         "legend.js",       "plot.js",      "memory_raster.js",
+    "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",     "link_panel.js",
+    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",     "differences.js",
+    "devices.js",     "link_table.js",   "bars.js",         "why.js",       "panels.js",
+    "expose.js",      "page.js"};
 
 std::string joined_scripts() {
   std::string joined = "(() => {\n\"use strict\";\n";
@@ -31,11 +43,21 @@ std::string joined_scripts() {
   return joined + "})();\n";
 }
 
+// What a page keeps of a run as columns of numbers, and where its scripts find it.
+struct ColumnKind {
+  const char* name;
+  std::string (*columns)(const trace::Trace&, double ticks_per_s);
+};
+constexpr std::array column_kinds{
+    ColumnKind{"rows", row_columns}, ColumnKind{"lanes", lane_columns},
+    ColumnKind{"memory", memory_columns}, ColumnKind{"links", link_columns}};
+
 std::string row_elements(std::span<const trace::Trace> runs, double ticks_per_s) {
   std::string elements;
   for (std::size_t i = 0; i < runs.size(); ++i)
-    elements += fmt::format("<script type=\"text/plain\" id=\"rows-{}\">{}</script>\n", i,
-                            base64(gzip(row_columns(runs[i], ticks_per_s))));
+    for (const ColumnKind& kind : column_kinds)
+      elements += fmt::format("<script type=\"text/plain\" id=\"{}-{}\">{}</script>\n", kind.name,
+                              i, base64(gzip(kind.columns(runs[i], ticks_per_s))));
   return elements;
 }
 
@@ -70,13 +92,18 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
     longest_s = std::max(longest_s, summaries.back().makespan_s);
   }
   const int digits = tick_digits(longest_s);
+  // Why runs take their time is half of the work.
+  std::future<std::string> data =
+      std::async(std::launch::async, [&] { return page_json(runs, summaries, digits); });
+  const std::string rows = row_elements(runs, std::pow(10.0, digits));
 
   trace::write_file(file, [&](std::ostream& stream) {
     Frame frame(stream);
     frame.fill("chart style", asset("uPlot.min.css"));
-    frame.fill("style", asset("page.css"));
-    frame.fill("data", page_json(runs, summaries, digits));
-    frame.fill("rows", row_elements(runs, std::pow(10.0, digits)));
+    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("timeline.css")));
+    frame.fill("glossary", asset("glossary.html"));
+    frame.fill("data", data.get());
+    frame.fill("rows", rows);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
     frame.fill("script", joined_scripts());
     frame.finish();

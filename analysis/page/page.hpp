@@ -7,8 +7,9 @@
 
 namespace pipewright::analysis {
 
-// Writes one HTML file that needs nothing else: a table of the runs and, for each, a timeline that
-// zooms and pans, with the memory of its devices below, all on a common time axis. The file appears
+// Writes one HTML file that needs nothing else: the figures of a run, or of several with their
+// differences; for each a timeline that zooms and pans, the memory of its devices and the use of
+// its links, all on a common time axis; then why it takes its time, and tables. The file appears
 // under its name once it is whole; one that cannot be written is a TraceError.
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file);
 

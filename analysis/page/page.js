@@ -6,91 +6,159 @@ const element = (id) => document.getElementById(id);
 
 async function loadRuns() {
   return Promise.all(page.runs.map(async (run, i) => {
-    const rows = await unpackRows(element(`rows-${i}`).textContent, run.hosts.length);
-    return { ...run, rows };
+    const columns = (name) => unpackBytes(element(`${name}-${i}`).textContent);
+    const [passes, lanes, memory, links] =
+      await Promise.all(["rows", "lanes", "memory", "links"].map(columns));
+    const rows = decodeRows(passes, run.hosts.length);
+    return {
+      ...run,
+      rows,
+      lanes: decodeLanes(lanes, rows),
+      memory: decodeMemory(memory, run.hosts.length),
+      use: decodeLinks(links, run.links.length),
+    };
   }));
 }
 
 class Page {
   constructor(runs) {
     this.runs = runs;
+    this.settings = { mode: "kind", lanes: null, counts: countsOf(runs) };
     this.view = new View(Math.max(...runs.map((run) => run.makespan)));
     this.view.changed = () => this.schedule();
     this.describer = new Describer(page.kinds, perSecond, this.view.total);
     this.tooltip = new Tooltip(element("tooltip"));
     const most = memoryScale(runs);
     this.panels = runs.map((run) => {
-      const parts = sectionOf(run, most);
+      const parts = sectionOf(run, runs.length > 1, this.view, most);
       element("panels").append(parts.section);
-      return {
-        run, ...parts,
-        timeline: new Timeline(run, parts.canvas),
-        chart: parts.memory && new MemoryChart(run, parts.memory, this.view, most),
-      };
+      element("parts").append(partsOf(run, runs.length > 1));
+      return { run, ...parts, timeline: new Timeline(run, parts.canvas, this.view, this.settings) };
     });
+    this.timelines = this.panels.map(({ timeline }) => timeline);
+    this.minimap = new Minimap(element("axis"), this.timelines, this.view, this.describer);
+    this.selection = new Selection(this.panels, this.view,
+                                   (run, what) => this.describer.describe(run, what));
+    this.search = new Search(runs, page.kinds);
+    this.controls = new Controls(element("tools"), this.settings, this.search, this);
     this.listen();
+    [this.width, this.scale] = [element("panels").clientWidth, devicePixelRatio];
     this.resize();
   }
 
   listen() {
-    for (const { run, canvas, memory, timeline, chart } of this.panels) {
+    for (const { run, canvas, memory, links, timeline } of this.panels) {
+      const index = this.timelines.indexOf(timeline);
       this.follow(canvas, (x, y) => {
-        const found = timeline.at(this.view, x, y);
-        if (!found) return null;
-        return found.pass === undefined ? this.describer.gap(run, found)
-                                        : this.describer.pass(run, found.device, found.pass);
-      });
-      if (!memory) continue;
-      this.follow(memory, (x, y) => {
-        const found = chart.at(x, y);
-        return found && this.describer.memory(run, found);
-      });
+        const found = timeline.at(x, y);
+        timeline.overlay.hover(found);
+        return found && this.describer.describe(run, found);
+      }, (x, y) => this.selection.pick(index, timeline.at(x, y)),
+      () => timeline.overlay.hover(null));
+      for (const [target, at] of memory?.targets ?? [])
+        this.follow(target, (x, y) => {
+          const found = at(x, y);
+          return found && describeMemory(this.describer, run, page.categories, found);
+        });
+      for (const [target, at] of links?.targets ?? [])
+        this.follow(target, (x, y) => {
+          const found = at(x, y);
+          return found && describeLink(this.describer, run, page.traffic, found);
+        });
+      memory?.listen(canvas, (y) => timeline.layout?.at(y)?.device);
     }
-    listenToKeys(this.view);
+    const actions = keyActions(this);
+    this.dialog = helpDialog(actions);
+    listenToKeys(actions);
     element("fit").onclick = () => this.view.fit();
     element("closer").onclick = () => this.view.zoom(1 / ZOOM_STEP);
     element("farther").onclick = () => this.view.zoom(ZOOM_STEP);
-    new ResizeObserver(() => this.resize()).observe(element("panels"));
-    for (const query of ["(prefers-color-scheme: dark)", "print"])
-      matchMedia(query).addEventListener("change", () => this.restyle(matchMedia("print").matches));
-    addEventListener("beforeprint", () => this.restyle(true));
-    addEventListener("afterprint", () => this.restyle(false));
+    new ResizeObserver(() => {
+      const width = element("panels").clientWidth;
+      if (width === this.width && devicePixelRatio === this.scale) return;
+      [this.width, this.scale] = [width, devicePixelRatio];
+      this.resize();
+    }).observe(element("panels"));
+    listenToTheme(element("theme"), (printing) => this.resize(printing));
   }
 
   // Shows what `describe` says of the point under the pointer, and a line at its time.
-  follow(target, describe) {
+  follow(target, describe, onClick, onLeave = () => {}) {
     let last = null;
     target.addEventListener("pointermove", (event) => { last = event; }, { capture: true });
     listenToPointer(target, this.view, element("selection"), (x, y) => {
       const inside = x !== null && x >= this.view.left && x <= this.view.left + this.view.width;
       element("crosshair").hidden = !inside;
       if (inside) element("crosshair").style.transform = `translateX(${Math.round(x)}px)`;
-      const words = x === null ? null : describe(x, y);
+      const words = x === null ? onLeave() : describe(x, y);
       if (words) this.tooltip.show(last, words);
       else this.tooltip.hide();
+    }, onClick);
+  }
+
+  // Paper has a width of its own.
+  resize(printing = document.documentElement.classList.contains("printing")) {
+    const width = printing ? PAPER_WIDTH : element("panels").clientWidth;
+    document.documentElement.classList.toggle("printing", printing);
+    this.view.left = gutterWidth(this.runs, width);
+    this.view.width = Math.max(50, width - this.view.left - RIGHT_MARGIN);
+    this.restyle();
+  }
+
+  restyle() {
+    this.theme = readTheme();
+    const { splits } = this.ticks();
+    this.rebuildTimelines();
+    for (const { section, memory, links } of this.panels) {
+      for (const chart of memory?.charts ?? []) chart.rebuild(this.theme, splits);
+      links?.rebuild(this.theme);
+      for (const ramp of section.querySelectorAll(".ramp"))
+        ramp.style.background = `linear-gradient(90deg, ${this.theme.ramp})`;
+    }
+    this.draw();
+  }
+
+  rebuildTimelines() {
+    for (const timeline of this.timelines) timeline.rebuild(this.theme);
+    this.minimap.rebuild();
+    fillLegend(element("legend"), page, this.runs, this.timelines, this.settings, this.theme);
+    const lanes = this.runs.some((run) => lanesOf(run.lanes).length > 0);
+    const shown = this.timelines.some(({ layout }) => layout.lanes.length > 0);
+    this.controls.showLanes(lanes && (shown || this.settings.lanes !== true) ? shown : null);
+    this.controls.mode.value = this.settings.mode;
+  }
+
+  paint(mode) {
+    this.settings.mode = mode;
+    this.rebuildTimelines();
+    this.draw();
+  }
+
+  nextPaint() {
+    const modes = PAINT_MODES.map(([mode]) => mode);
+    this.paint(modes[(modes.indexOf(this.settings.mode) + 1) % modes.length]);
+  }
+
+  toggleLanes() {
+    this.settings.lanes = !this.timelines.some(({ layout }) => layout.lanes.length > 0);
+    this.rebuildTimelines();
+    this.draw();
+  }
+
+  showFound() {
+    this.timelines.forEach((timeline, index) => {
+      timeline.overlay.found = this.search.marks(index);
+      timeline.overlay.draw();
     });
   }
 
-  resize() {
-    const width = element("panels").clientWidth;
-    if (width === this.width && devicePixelRatio === this.scale) return;
-    this.width = width;
-    this.scale = devicePixelRatio;
-    this.view.left = gutterWidth(this.runs, width);
-    this.view.width = Math.max(50, width - this.view.left - RIGHT_MARGIN);
-    this.restyle(false);
+  jump({ run, pass }) {
+    this.selection.go(run, pass);
   }
 
-  restyle(printing) {
-    document.documentElement.classList.toggle("printing", printing);
-    this.theme = readTheme();
-    const { splits } = this.ticks();
-    for (const { section, chart } of this.panels) {
-      chart?.rebuild(this.theme, splits);
-      const ramp = section.querySelector(".ramp");
-      if (ramp) ramp.style.background = `linear-gradient(90deg, ${this.theme.ramp})`;
-    }
-    this.draw();
+  help() {
+    if (this.dialog.open) this.dialog.close();
+    else this.dialog.showModal();
   }
 
   schedule() {
@@ -98,7 +166,7 @@ class Page {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
       this.draw();
-      this.drawMemory();
+      this.drawBelow();
     });
   }
 
@@ -110,61 +178,36 @@ class Page {
   draw() {
     const { splits, ticks, unit } = this.ticks();
     drawAxis(element("axis"), this.view, ticks, unit, perSecond, this.theme);
-    for (const { timeline } of this.panels) timeline.draw(this.view, splits, this.theme);
+    for (const timeline of this.timelines) timeline.draw(splits);
+    this.minimap.draw();
   }
 
-  // Many lines take longer than a frame, so they follow the view at a slower pace.
-  drawMemory() {
+  // What lies below the timelines takes longer than a frame where there is much of it. Then it waits
+  // until the view rests, but never for long.
+  drawBelow() {
+    const rows = this.runs.reduce((sum, run) => sum + run.memory.time.length, 0);
     const lines = this.runs.reduce((sum, run) => sum + run.rows.devices, 0);
-    const pause = lines <= 24 ? 0 : 120;  // ms
     const redraw = () => {
-      this.memoryTimer = null;
+      this.belowDrawn = performance.now();
       const { splits } = this.ticks();
-      for (const { chart } of this.panels) chart?.draw(splits);
+      for (const { memory, links } of this.panels) {
+        for (const chart of memory?.charts ?? []) chart.draw(splits);
+        links?.draw();
+      }
     };
-    if (pause === 0) redraw();
-    else this.memoryTimer ??= setTimeout(redraw, pause);
+    if (lines <= 24 && rows < 100000) return redraw();
+    clearTimeout(this.belowTimer);
+    const late = performance.now() - (this.belowDrawn ?? 0) > 800;  // ms, as all here
+    this.belowTimer = setTimeout(redraw, late ? 0 : 120);
   }
-}
-
-// What tests and the console see of the page; times are seconds.
-function expose(runs, made) {
-  const { view } = made;
-  window.pipewright = {
-    runs: runs.map(({ name, rows }) => ({
-      name,
-      devices: rows.devices,
-      passes: rows.count,
-      pass(device, index) {
-        const i = rows.first[device] + index;
-        const times = ["start", "end", "released", "ready"];
-        const names = ["stage", "chunk", "microbatch", "iteration"];
-        return Object.fromEntries([
-          ["kind", page.kinds[rows.kind[i]].letter],
-          ...names.map((column) => [column, rows[column][i]]),
-          ...times.map((column) => [column, rows[column][i] / perSecond]),
-        ]);
-      },
-      memoryAt: (device, seconds) => memoryAt(rows.memory, device, seconds * perSecond),
-    })),
-    range: () => ({ from: view.from / perSecond, to: view.to / perSecond }),
-    show: (from, to) => view.show(from * perSecond, to * perSecond),
-    // Where a time on a device of a run is in the window.
-    place(run, device, seconds) {
-      const { canvas, timeline } = made.panels[run];
-      const { left, top } = canvas.getBoundingClientRect();
-      return { x: left + view.x(seconds * perSecond), y: top + (device + 0.4) * timeline.rowHeight };
-    },
-  };
 }
 
 async function main() {
   const names = [...new Set(page.runs.map((run) => run.name))].join(", ");
-  document.title = `pipewright: ${names}`;
-  document.querySelector("h1").textContent = names;
-  fillTable(element("table"), page.table);
+  document.title = `pipewright: ${shortened(names, 100)}`;
+  document.querySelector("h1").textContent = shortened(names, 200);
   const runs = await loadRuns();
-  fillLegend(element("legend"), page, runs);
+  fillFigures(element("figures"), runs);
   expose(runs, new Page(runs));
 }
 

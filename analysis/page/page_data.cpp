@@ -3,93 +3,27 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/component_palette.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/page/link_totals.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/timeline/titles.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/why/why.hpp"
 
 namespace pipewright::analysis {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* unknown = "\u2013";  // en dash
-
-std::string rate(const std::optional<double>& per_s, const char* what) {
-  return per_s ? format_rate(*per_s, what) : unknown;
-}
-
-std::string with_share(double s, double whole_s) {
-  return whole_s > 0 ? fmt::format("{} ({})", format_seconds(s), format_percent(s / whole_s))
-                     : format_seconds(s);
-}
-
-std::string memory_peak(const Summary& run) {
-  if (run.devices.empty()) return unknown;
-  const auto peak = [](const DeviceSummary& device) { return device.peak_memory_bytes; };
-  const auto [least, most] = std::minmax_element(
-      run.devices.begin(), run.devices.end(),
-      [&](const DeviceSummary& a, const DeviceSummary& b) { return peak(a) < peak(b); });
-  if (peak(*most) == 0) return unknown;
-  const std::string low = format_bytes(peak(*least));
-  const std::string high = format_bytes(peak(*most));
-  return low == high ? high : fmt::format("{} to {}", low, high);
-}
-
-// The table of the runs: for each column its head, what explains it, and its cells.
-Json table(std::span<const Summary> runs) {
-  Json columns = Json::array();
-  const auto column = [&](const char* head, const char* meaning, auto&& cell) {
-    Json cells = Json::array();
-    for (const Summary& run : runs) cells.push_back(cell(run));
-    columns.push_back({{"head", head}, {"meaning", meaning}, {"cells", cells}});
-  };
-  column("schedule", "", [](const Summary& run) { return run.run.schedule; });
-  column("devices", "", [](const Summary& run) { return std::to_string(run.run.devices); });
-  column("microbatches", "of one iteration",
-         [](const Summary& run) { return std::to_string(run.run.microbatches); });
-  const auto several = [&](std::uint32_t trace::RunInfo::*count) {
-    return std::any_of(runs.begin(), runs.end(),
-                       [&](const Summary& run) { return run.run.*count > 1; });
-  };
-  if (several(&trace::RunInfo::chunks))
-    column("chunks", "of a device",
-           [](const Summary& run) { return std::to_string(run.run.chunks); });
-  if (several(&trace::RunInfo::iterations))
-    column("iterations", "", [](const Summary& run) { return std::to_string(run.run.iterations); });
-  column("time", "the latest end of a pass over all devices",
-         [](const Summary& run) { return format_seconds(run.makespan_s); });
-  const auto any = [&](std::optional<double> Summary::*what) {
-    return std::any_of(runs.begin(), runs.end(), [&](const Summary& run) { return run.*what; });
-  };
-  if (any(&Summary::samples_per_s))
-    column("samples", "samples a second",
-           [](const Summary& run) { return rate(run.samples_per_s, "samples"); });
-  if (any(&Summary::tokens_per_s))
-    column("tokens", "tokens a second",
-           [](const Summary& run) { return rate(run.tokens_per_s, "tokens"); });
-  column("bubble ratio", "1 - busy / (devices \u00d7 time)",
-         [](const Summary& run) { return format_percent(run.bubble_ratio); });
-  column("span bubble", "most over devices of (last end - first start - busy)",
-         [](const Summary& run) { return format_seconds(run.span_bubble_s); });
-  column("exposed communication",
-         "idle while the next input or the own send is on its way, of the device with most of it",
-         [](const Summary& run) { return with_share(exposed_communication(run), run.makespan_s); });
-  column("memory peak", "least to most over devices", memory_peak);
-
-  // What kind of run it was stands in the table where it tells runs apart.
-  const auto word = [&](const char* head, std::string trace::RunInfo::*text) {
-    const bool same = std::all_of(runs.begin(), runs.end(), [&](const Summary& run) {
-      return run.run.*text == runs.front().run.*text;
-    });
-    if (!same) column(head, "", [&](const Summary& run) { return run.run.*text; });
-  };
-  word("engine", &trace::RunInfo::engine);
-  word("point to point", &trace::RunInfo::p2p);
-  word("network", &trace::RunInfo::network);
-  return columns;
+// What components are called, and their colours.
+template <class Styles>
+Json components(const Styles& styles) {
+  Json list = Json::array();
+  for (const ComponentStyle& style : styles)
+    list.push_back({{"words", style.words}, {"fill", hex(style.colour)}});
+  return list;
 }
 
 Json colours(std::uint32_t chunks) {
@@ -103,6 +37,37 @@ Json colours(std::uint32_t chunks) {
     kinds.push_back(shades);
   }
   return kinds;
+}
+
+Json links_json(const trace::Trace& trace, double makespan_s) {
+  const std::vector<LinkTotals> totals = link_totals(trace, makespan_s);
+  Json links = Json::array();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const trace::LinkRow& link = trace.links[i];
+    Json json{{"name", link.name},
+              {"link_class", link.link_class},
+              {"alike", link.alike},
+              {"bandwidth", link.bandwidth},
+              {"bytes", totals[i].bytes},
+              {"mean_use", totals[i].mean_use},
+              {"waited_s", totals[i].waited_s}};
+    json["peak_use"] = totals[i].peak_use ? Json(*totals[i].peak_use) : Json(nullptr);
+    links.push_back(std::move(json));
+  }
+  return links;
+}
+
+// Bytes of boundary tensors that devices send to one another.
+Json traffic(const trace::Trace& trace) {
+  std::uint64_t bytes = 0;
+  for (const trace::TransferRow& row : trace.transfers) bytes += row.bytes;
+  return bytes > 0 ? Json(bytes) : Json(nullptr);
+}
+
+// What `pipewright why --json` writes, without what only a simulation can say.
+Json why_json(const trace::Trace& trace, const Summary& summary) {
+  if (trace.passes.empty() || summary.makespan_s <= 0) return nullptr;
+  return Json::parse(why_json_text(why(trace)));
 }
 
 Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle& title,
@@ -120,6 +85,8 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
     run["hosts"].push_back(device.host);
     run["capacities"].push_back(device.memory_capacity);
   }
+  run["links"] = links_json(trace, summary.makespan_s);
+  run["why"] = why_json(trace, summary);
   run["facts"] = {{"engine", trace.run.engine},
                   {"network", trace.run.network},
                   {"point to point", trace.run.p2p},
@@ -153,11 +120,17 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});
-  page["table"] = table(summaries);
+  page["categories"] = components(memory_styles);
+  page["traffic"] = components(traffic_styles);
   const std::vector<RunTitle> titles = run_titles(summaries);
   page["runs"] = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i)
+  // The same figures as `--json` writes.
+  const Json figures = Json::parse(json_list(summaries));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
     page["runs"].push_back(run_json(runs[i], summaries[i], titles[i], ticks_per_s));
+    page["runs"].back()["summary"] = figures[i];
+    page["runs"].back()["summary"]["p2p_bytes"] = traffic(runs[i]);
+  }
   // Bytes of names that are no UTF-8 become U+FFFD.
   return script_safe(page.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

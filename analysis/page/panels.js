@@ -1,57 +1,15 @@
-// The parts of the page that are made once: table, legend, and a section for each run.
+// The parts of the page that are made once: figures and the sections of each run.
 
-function fillTable(table, columns) {
-  const head = document.createElement("tr");
-  for (const column of columns) {
-    const cell = textElement("th", column.head);
-    cell.scope = "col";
-    if (column.meaning) cell.title = column.meaning;
-    head.append(cell);
+// The figures of one run as cards, of several as a table with their differences.
+function fillFigures(place, runs) {
+  if (runs.length === 1) {
+    place.append(nameElement("p", runs[0].details), runCards(runs[0]));
+    return;
   }
-  table.createTHead().append(head);
-  const body = table.createTBody();
-  columns[0].cells.forEach((_, row) => {
-    const line = body.insertRow();
-    for (const column of columns) {
-      const cell = column.cells[row].replace(/(\d|to) /g, "$1\u00a0");  // no break before a unit
-      line.append(textElement("td", cell));
-    }
-  });
-}
-
-function fillLegend(legend, page, runs) {
-  const entry = (swatch, words) => {
-    const element = document.createElement("span");
-    element.append(swatch, words);
-    legend.append(element);
-  };
-  const swatch = (colours, name = "") => {
-    const element = document.createElement("span");
-    element.className = "swatch";
-    for (const colour of colours) {
-      const field = document.createElement("i");
-      field.className = name;
-      if (colour) field.style.background = colour;
-      element.append(field);
-    }
-    return element;
-  };
-  const widest = runs.reduce((most, run) => (run.chunks > most.chunks ? run : most));
-  page.kinds.forEach((kind, k) => {
-    if (!runs.some((run) => run.rows.kind.includes(k))) return;
-    const shades = widest.colours[k].slice(0, 8).map((colour) => colour.fill);
-    entry(swatch(shades), `${kind.words} (${kind.letter})`);
-  });
-  const blocked = runs.some(({ rows }) => rows.released.some((time, i) => time > rows.end[i]));
-  if (blocked) entry(swatch([""], "hatched"), "blocked by its send");
-  entry(swatch(["var(--idle)"]), "idle");
-  const shades = widest.chunks > 1 ? `dark to light: chunk 0 to ${widest.chunks - 1}; ` : "";
-  const pairs = runs.some(({ rows }) => rows.partner.some((at) => at !== 0))
-    ? "one above the other: fused; " : "";
-  const words = `${shades}${pairs}numbers: microbatch; passes narrower than a pixel mix their colours`;
-  const note = textElement("span", words);
-  note.className = "note";
-  legend.append(note);
+  const wide = document.createElement("div");
+  wide.className = "wide";
+  wide.append(differenceTable(runs));
+  place.append(wide);
 }
 
 // The scenario and what else tells how a run came about.
@@ -66,42 +24,31 @@ function factsOf(run) {
   return details;
 }
 
-// What the lines of a chart of memory are; `most` is its top.
-function captionOf(run, most) {
-  const caption = document.createElement("div");
-  caption.className = "caption";
-  const mark = (name) => {
-    const element = document.createElement("span");
-    element.className = name;
-    return element;
-  };
-  const words = (text) => textElement("span", text);
-  caption.append(words("memory of each device"));
-  if (run.rows.devices > 1)
-    caption.append(words("0"), mark("ramp"), words(String(run.rows.devices - 1)));
-  const capacities = capacitiesOf(run);
-  const shown = capacities.some((bytes) => bytes <= most);
-  if (shown) caption.append(mark("dash"));
-  if (capacities.length > 0)
-    caption.append(words(`capacity ${capacities.map(formatBytes).join(", ")}` +
-                         (shown ? "" : " (above this chart)")));
-  return caption;
+// What stands on the common time axis of a run: timeline, memory, links.
+function sectionOf(run, several, view, most) {
+  const section = document.createElement("section");
+  const title = document.createElement("h2");
+  title.append(nameElement("span", run.name), nameElement("small", run.details));
+  const canvas = document.createElement("canvas");
+  if (several) section.append(title);
+  section.append(canvas);
+  const memory =
+    peakMemory(run.memory) > 0 ? new MemoryPanel(run, page.categories, view, most) : null;
+  const links = LinkPanel.of(run, page.traffic, view);
+  for (const panel of [memory, links]) if (panel) section.append(panel.element);
+  return { section, canvas, memory, links };
 }
 
-function sectionOf(run, most) {
+// What does not: tables and the scenario.
+function partsOf(run, several) {
   const section = document.createElement("section");
-  const title = textElement("h2", run.name);
-  title.append(textElement("small", run.details));
-  const canvas = document.createElement("canvas");
-  section.append(title, canvas);
-  let memory = null;
-  if (peakMemory(run.rows.memory) > 0) {
-    memory = document.createElement("div");
-    memory.className = "memory";
-    section.append(captionOf(run, most), memory);
-  }
+  if (several) section.append(nameElement("h2", run.name));
+  if (run.why) section.append(whyPart(run));
+  section.append(detailsElement("devices", true, deviceTable(run)));
+  if (run.links.length > 0)
+    section.append(detailsElement("links: what each carried", false, linkTable(run, page.traffic)));
   section.append(factsOf(run));
-  return { section, canvas, memory };
+  return section;
 }
 
 // How wide the labels of the devices are, within limits.

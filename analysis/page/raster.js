@@ -1,65 +1,66 @@
-// Rows of passes as pixels, one line of an image for each device, or two where pairs are told apart. A pixel that several passes share
-// gets the mean of their colours by time, so that no number of passes is too many, and none gets
-// lost.
+// Spans as pixels. Each device has one or more lines of an image. A pixel that several spans share
+// gets the mean of their colours by time, so that no number of them is too many and none gets lost.
+
+const FEW_SPANS = 60000;  // which are painted one by one whatever the width
 
 class Raster {
-  constructor(rows, colours) {
-    this.rows = rows;
-    this.chunks = colours[0].length;
-    this.fills = colours.flat().map((colour) => rgb(colour.fill));  // [kind * chunks + chunk]
+  // `total`: ticks of the whole time axis.
+  constructor(devices, total) {
+    this.devices = devices;
+    this.total = total;
     this.canvas = document.createElement("canvas");
   }
 
   // Paints [from, to] over `width` pixels, transparent after `until`, with lines at the ticks of
-  // `grid`; with `halves`, two lines a device. Returns the passes that are at least `wide` pixels wide, and those that wait visibly for
-  // their send, each followed by its device.
-  paint({ from, to, width, until, grid, gap, wide, halves }, theme) {
-    const { rows } = this;
+  // `grid`. `strips` make the lines of each device, from the top down.
+  paint(strips, { from, to, width, until, grid, gap }, theme) {
     const perTick = width / (to - from);
-    const height = rows.devices * (halves ? 2 : 1);
+    const lines = strips.reduce((sum, strip) => sum + strip.lines, 0);
+    const height = Math.max(1, this.devices * lines);
     const context = sizedContext(this.canvas, width, height);
     const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);
-    const lines = new Set(grid.map((time) => Math.round((time - from) * perTick)));
-    const ground = { idle: rgb(theme.idle), line: rgb(theme.line), lines };
-    const idleEnd = Math.min(width, Math.ceil((until - from) * perTick));
-    const blocked = rgb(theme.blocked);
-    const found = { passes: [], blocked: [] };
-    const upper = new Line(width);
-    const lower = halves ? new Line(width) : null;
-    const put = (i, left, right, colour) => {
-      const paired = rows.partner[i] !== 0;
-      if (!halves) return upper.add(left, right, colour, paired ? 0.5 : 1);
-      if (!paired || isUpper(rows, i)) upper.add(left, right, colour, 1);
-      if (!paired || !isUpper(rows, i)) lower.add(left, right, colour, 1);
-    };
+    const ticks = new Set(grid.map((time) => Math.round((time - from) * perTick)));
+    const ground = { idle: rgb(theme.idle), line: rgb(theme.line), ticks };
+    const end = Math.min(width, Math.ceil((until - from) * perTick));
+    const window = { from, to, perTick, width, gap };
+    const painters = strips.map((strip) => this.painter(strip, window));
 
-    for (let device = 0; device < rows.devices; ++device) {
-      upper.clear();
-      lower?.clear();
-      const high = rows.first[device + 1];
-      for (let i = firstAbove(rows.released, rows.first[device], high, from); i < high; ++i) {
-        if (rows.start[i] >= to) break;
-        const left = (rows.start[i] - from) * perTick;
-        const right = (rows.end[i] - from) * perTick;
-        if (right - left >= wide) found.passes.push(i, device);
-        // A gap of a pixel tells neighbours apart where there is room for it.
-        const shown = right - left >= 5 * gap ? right - gap : right;
-        put(i, left, shown, this.fills[rows.kind[i] * this.chunks + rows.chunk[i]]);
-        if (rows.released[i] > rows.end[i]) {
-          const free = (rows.released[i] - from) * perTick;
-          put(i, right, free, blocked);
-          if (free - right >= 3) found.blocked.push(i, device);
+    for (let device = 0, at = 0; device < this.devices; ++device)
+      strips.forEach((strip, s) => {
+        const { painted, under } = painters[s](device);
+        for (const line of painted) {
+          line.blend(pixels.subarray(at, at + end), { ...ground, under });
+          at += width;
         }
-      }
-      const lines = halves ? [upper, lower] : [upper];
-      lines.forEach((line, half) => {
-        const at = (device * lines.length + half) * width;
-        line.blend(pixels.subarray(at, at + idleEnd), ground);
       });
-    }
     context.putImageData(image, 0, 0);
-    return found;
+  }
+
+  // Paints the lines of a device for a strip: from its spans, or where there are more of them than
+  // pixels from what they sum up to.
+  painter(strip, window) {
+    const fresh = (count) => Array.from({ length: count }, () => new Line(window.width));
+    const painted = fresh(strip.lines);
+    const under = strip.ground ? new Line(window.width) : null;
+    const direct = (layer) => (lines, device) => layer.paint(lines, device, window);
+    const way = (layer) => {
+      const { from, to, width } = window;
+      const few = layer.spans.count(from, to) <= Math.max(FEW_SPANS, width * this.devices);
+      if (few) return direct(layer);
+      layer.sums ??= new Sums(layer, this.devices, this.total);
+      return layer.sums.fine(window) ? (lines, device) => layer.sums.paint(lines, device, window)
+                                     : direct(layer);
+    };
+    const above = way(strip);
+    const below = under && way(strip.ground);
+    return (device) => {
+      for (const line of painted) line.clear();
+      above(painted, device);
+      under?.clear();
+      if (under) below([under], device);
+      return { painted, under };
+    };
   }
 }
 
@@ -67,6 +68,57 @@ function sizedContext(canvas, width, height) {
   canvas.width = width;
   canvas.height = height;
   return canvas.getContext("2d");
+}
+
+// Paints spans on a line; `fills` are the colours of their tones.
+class Strip {
+  // `least`: pixels that even the shortest of them covers.
+  constructor(spans, fills, least = 0) {
+    Object.assign(this, { spans, fills, least, ground: null, lines: 1 });
+  }
+
+  paint([line], device, { from, to, perTick }) {
+    const { spans, fills, least } = this;
+    const { start, end, tone } = spans;
+    const [low, high] = spans.range(device, from, to);
+    for (let i = low; i < high; ++i) {
+      const left = (start[i] - from) * perTick;
+      line.add(left, Math.max((end[i] - from) * perTick, left + least), fills[tone[i]], 1);
+    }
+  }
+}
+
+// Passes, with what blocks the device after them; with `halves`, the two of a fused pair have a
+// line each, else they share one.
+class PassStrip {
+  constructor(rows, tone, fills, blocked, halves, ground) {
+    const { first, start, end, released } = rows;
+    this.spans = new Spans({ first, start, end, tone, reach: released });
+    Object.assign(this, { rows, fills, blocked, ground, lines: halves ? 2 : 1 });
+  }
+
+  paint([upper, lower], device, { from, to, perTick, gap }) {
+    const { rows, fills, blocked } = this;
+    const { start, end, tone } = this.spans;
+    const { partner, released } = rows;
+    const [low, high] = this.spans.range(device, from, to);
+    for (let i = low; i < high; ++i) {
+      const left = (start[i] - from) * perTick;
+      const right = (end[i] - from) * perTick;
+      // A gap of a pixel tells neighbours apart where there is room for it.
+      const shown = right - left >= 5 * gap ? right - gap : right;
+      this.put(upper, lower, i, left, shown, fills[tone[i]], partner);
+      if (released[i] <= end[i]) continue;
+      this.put(upper, lower, i, right, (released[i] - from) * perTick, blocked, partner);
+    }
+  }
+
+  put(upper, lower, i, left, right, colour, partner) {
+    const paired = partner[i] !== 0;
+    if (!lower) return upper.add(left, right, colour, paired ? 0.5 : 1);
+    if (!paired || isUpper(this.rows, i)) upper.add(left, right, colour, 1);
+    if (!paired || !isUpper(this.rows, i)) lower.add(left, right, colour, 1);
+  }
 }
 
 // Sums of colours, by how much of each pixel they cover.
@@ -95,15 +147,24 @@ class Line {
     }
   }
 
-  blend(pixels, { idle, line, lines }) {
+  // Over the ground, which `under`, another line, may tint; the ticks of the grid shine through.
+  blend(pixels, { idle, line, ticks, under }) {
     const { sums } = this;
     for (let x = 0; x < pixels.length; ++x) {
-      const ground = lines.has(x) ? line : idle;
       const at = 4 * x;
-      const rest = Math.max(0, 1 - sums[at + 3]);
-      const red = Math.min(255, sums[at] + ground[0] * rest);
-      const green = Math.min(255, sums[at + 1] + ground[1] * rest);
-      const blue = Math.min(255, sums[at + 2] + ground[2] * rest);
+      const covered = sums[at + 3];
+      const scale = covered > 1 ? 1 / covered : 1;  // spans that overlap
+      const rest = covered > 1 ? 0 : 1 - covered;
+      let red = sums[at] * scale, green = sums[at + 1] * scale, blue = sums[at + 2] * scale;
+      if (rest > 0) {
+        const tinted = under === null || ticks.has(x) ? 0 : Math.min(1, under.sums[at + 3]);
+        const plain = ticks.has(x) ? line : idle;
+        const share = tinted > 0 ? (rest * tinted) / under.sums[at + 3] : 0;
+        const left = rest * (1 - tinted);
+        red += plain[0] * left + (share && under.sums[at] * share);
+        green += plain[1] * left + (share && under.sums[at + 1] * share);
+        blue += plain[2] * left + (share && under.sums[at + 2] * share);
+      }
       pixels[x] = (255 << 24) | ((blue + 0.5) << 16) | ((green + 0.5) << 8) | (red + 0.5);
     }
   }

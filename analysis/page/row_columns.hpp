@@ -6,10 +6,8 @@
 
 namespace pipewright::analysis {
 
-// The passes and the memory of a trace as bytes that compress well and that rows.js decodes.
-//
-// Everything is a varint (7 bits a byte, the lowest first, the high bit set on all but the last);
-// a signed value v is the varint of 2v or, if negative, of -2v - 1. Times are integer ticks.
+// The passes of a trace as bytes that compress well and that rows.js decodes: varints, as
+// varints.hpp describes them. Times are integer ticks.
 //
 //   passes of each device            one varint a device
 //   then column by column, each over the passes of device 0, of device 1, ...:
@@ -19,10 +17,6 @@ namespace pipewright::analysis {
 //     start - ready
 //     kind, stage, chunk, microbatch, iteration: each less that of the previous pass of the same
 //       kind on the device (kind: of the previous pass)
-//   changes of memory of each device  one varint a device
-//   then column by column:
-//     time - time of the change before on the device
-//     bytes in all categories - those before
 //
 // All are signed but the counts.
 std::string row_columns(const trace::Trace& trace, double ticks_per_s);

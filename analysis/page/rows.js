@@ -3,83 +3,46 @@
 const KINDS = 5;  // F, I, W, B, R
 const FORWARD = 0;
 
-async function unpackRows(base64, devices) {
-  const text = atob(base64);
-  const packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return decodeRows(new Uint8Array(await new Response(stream).arrayBuffer()), devices);
-}
-
 function decodeRows(bytes, devices) {
-  let at = 0;
-  const unsigned = () => {
-    let value = 0;
-    let weight = 1;  // bit operations would end at 2^31
-    for (;;) {
-      const byte = bytes[at++];
-      if (byte < 0x80) return value + byte * weight;
-      value += (byte - 0x80) * weight;
-      weight *= 128;
-    }
-  };
-  const signed = () => {
-    const value = unsigned();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  };
-  // Offsets of the devices' rows; the last is the number of rows.
-  const offsets = () => {
-    const first = new Uint32Array(devices + 1);
-    for (let device = 0; device < devices; ++device) first[device + 1] = first[device] + unsigned();
-    return first;
-  };
-
-  const first = offsets();
+  const { signeds, offsets } = varints(bytes);
+  const first = offsets(devices);
   const count = first[devices];
   const start = new Float64Array(count);
   const end = new Float64Array(count);
   const released = new Float64Array(count);
   const ready = new Float64Array(count);
-  for (let i = 0; i < count; ++i) start[i] = signed();  // for now since the end before
+  // Columns hold differences at first, which add up in place; unsigned ones wrap as they should.
+  signeds(start);
+  signeds(end);
   for (let device = 0; device < devices; ++device) {
     let previous = 0;
     for (let i = first[device]; i < first[device + 1]; ++i) {
       start[i] += previous;
-      previous = end[i] = start[i] + signed();
+      previous = end[i] += start[i];
     }
   }
-  for (let i = 0; i < count; ++i) released[i] = end[i] + signed();
-  for (let i = 0; i < count; ++i) ready[i] = start[i] - signed();
+  signeds(released);
+  for (let i = 0; i < count; ++i) released[i] += end[i];
+  signeds(ready);
+  for (let i = 0; i < count; ++i) ready[i] = start[i] - ready[i];
 
-  const kind = new Uint8Array(count);
+  const kind = signeds(new Uint8Array(count));
   const names = { stage: null, chunk: null, microbatch: null, iteration: null };
   for (let device = 0; device < devices; ++device) {
     let previous = 0;
-    for (let i = first[device]; i < first[device + 1]; ++i) previous = kind[i] = previous + signed();
+    for (let i = first[device]; i < first[device + 1]; ++i) previous = kind[i] += previous;
   }
   for (const name of Object.keys(names)) {
-    const column = (names[name] = new Uint32Array(count));
+    const column = (names[name] = signeds(new Uint32Array(count)));
     for (let device = 0; device < devices; ++device) {
-      const previous = new Array(KINDS).fill(0);
+      const previous = new Float64Array(KINDS);
       for (let i = first[device]; i < first[device + 1]; ++i)
-        previous[kind[i]] = column[i] = previous[kind[i]] + signed();
+        previous[kind[i]] = column[i] = previous[kind[i]] + column[i];
     }
   }
 
-  const changes = offsets();
-  const memory = {
-    first: changes,
-    time: new Float64Array(changes[devices]),
-    bytes: new Float64Array(changes[devices]),
-  };
-  for (const column of [memory.time, memory.bytes])
-    for (let device = 0; device < devices; ++device) {
-      let previous = 0;
-      for (let i = changes[device]; i < changes[device + 1]; ++i)
-        previous = column[i] = previous + signed();
-    }
   const partner = pairs(first, start, end);
-  return { devices, count, first, start, end, released, ready, kind, ...names, partner, memory };
+  return { devices, count, first, start, end, released, ready, kind, ...names, partner };
 }
 
 // Of every row, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
@@ -107,11 +70,4 @@ function firstAbove(column, low, high, limit) {
     else low = middle + 1;
   }
   return low;
-}
-
-// What a device holds at a time: bytes.
-function memoryAt(memory, device, time) {
-  const low = memory.first[device];
-  const next = firstAbove(memory.time, low, memory.first[device + 1], time);
-  return next === low ? 0 : memory.bytes[next - 1];
 }

@@ -5,13 +5,36 @@ function rgb(hex) {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
+const PAPER_WIDTH = 960;  // CSS pixels that landscape A4 and Letter have between their margins
+
+// The system's theme, until the button chooses one. `redraw(printing)` hears of every change.
+function listenToTheme(button, redraw) {
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = false;
+  const turn = (dark) => {
+    root.classList.toggle("dark", dark);
+    redraw(false);
+  };
+  button.onclick = () => {
+    chosen = true;
+    turn(!root.classList.contains("dark"));
+  };
+  system.addEventListener("change", () => !chosen && turn(system.matches));
+  const paper = matchMedia("print");
+  paper.addEventListener("change", () => redraw(paper.matches));
+  addEventListener("beforeprint", () => redraw(true));
+  addEventListener("afterprint", () => redraw(false));
+}
+
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent"];
+  const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent",
+                 "idle-compute", "idle-network", "idle-collective", "idle-finished", "dimmed"];
   const theme = Object.fromEntries(names.map((name) => [name.replace("-", "_"), colour(name)]));
   const dark = rgb(theme.ground)[0] < 128;
-  return { ...theme, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
+  return { ...theme, dark, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
 }
 
 // Stops of viridis that stand out from the ground, for lines of devices from first to last.

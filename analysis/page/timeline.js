@@ -1,171 +1,163 @@
-// The canvas of one run: device labels, rows of passes, their numbers.
+// The canvas of one run: for each device a row of passes with idle times as its ground, and lanes.
 
 const RIGHT_MARGIN = 16;
-const LEAST_LABELLED_ROW = 11;  // CSS pixels, as all sizes here
-const LEAST_HALVED_ROW = 6;
-const LEAST_NUMBER = 7;
-
-function rowHeight(devices) {
-  return Math.min(26, Math.max(1, Math.floor(768 / Math.max(1, devices))));
-}
+const LEAST_NUMBERED = 7;  // CSS pixels of a pass's width
 
 class Timeline {
-  constructor(run, canvas) {
-    this.run = run;
-    this.canvas = canvas;
-    this.raster = new Raster(run.rows, run.colours);
-    this.rowHeight = rowHeight(run.rows.devices);
-    this.rowGap = this.rowHeight >= 6 ? 2 : this.rowHeight >= 4 ? 1 : 0;
-    // The two passes of a pair lie above each other where the rows are high enough.
-    this.halves = this.rowHeight >= LEAST_HALVED_ROW && run.rows.partner.some((at) => at !== 0);
+  // `settings`: what the reader chose, {mode, lanes}, and `counts`.
+  constructor(run, canvas, view, settings) {
+    Object.assign(this, { run, canvas, view, settings });
+    this.raster = new Raster(run.rows.devices, view.total);
+    this.spans = new Map();  // of lanes
+    this.paired = valuesOf(run.rows.partner).size > 1;
+    this.overlay = new Overlay(this);
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `timeline of ${run.name}: ${run.rows.devices} devices, ` +
+      `${run.rows.count} passes; arrow keys move from pass to pass`);
+    this.arrange();
   }
 
-  draw(view, grid, theme) {
-    const { run, rowHeight } = this;
-    const devices = run.rows.devices;
-    const scale = sizeCanvas(this.canvas, view.left + view.width + RIGHT_MARGIN, devices * rowHeight);
-    const context = this.canvas.getContext("2d");
-    const width = Math.round(view.width * scale);
-    const found = this.raster.paint({
-      from: view.from, to: view.to, width, until: run.makespan, grid, gap: scale, wide: 7 * scale,
-      halves: this.halves,
-    }, theme);
+  arrange() {
+    const { run, settings } = this;
+    this.layout = new Layout(run.rows.devices, lanesOf(run.lanes), settings.lanes);
+    // The two passes of a pair lie above each other where the rows are high enough.
+    this.halves = this.layout.row >= LEAST_HALVED_ROW && this.paired;
+  }
 
-    // Each line of the image becomes a row, or half of one.
-    context.imageSmoothingEnabled = false;
-    const image = this.raster.canvas;
-    if (this.halves)
-      for (let line = 0; line < 2 * devices; ++line) {
-        const device = line >> 1;
-        const top = Math.round(this.partTop(device, line % 2) * scale);
-        const bottom = Math.round((this.partTop(device, line % 2) + this.partHeight(true)) * scale);
-        context.drawImage(image, 0, line, width, 1, view.left * scale, top, width, bottom - top);
-      }
-    else context.drawImage(image, view.left * scale, 0, width, this.canvas.height);
+  laneSpans(name) {
+    if (!this.spans.has(name)) this.spans.set(name, laneSpans(name, this.run));
+    return this.spans.get(name);
+  }
+
+  laneTones(name) {
+    const lane = this.laneSpans(name);
+    lane.tones ??= valuesOf(lane.spans.tone);
+    return lane.tones;
+  }
+
+  rebuild(theme) {
+    const { run, settings } = this;
+    const { idle, critical } = run.lanes;
+    this.theme = theme;
+    this.arrange();
+    this.paint = passPaint(settings, run, theme);
+    const plain = settings.mode === "critical";
+    idle.tone ??= groupsOf(idle.cause);
+    idle.spans ??= new Spans(idle);
+    const ground = plain ? null : new Strip(idle.spans, idleFills(theme));
+    this.passes = new PassStrip(run.rows, this.paint.tone, this.paint.fills, rgb(theme.blocked),
+                                this.halves, ground);
+    this.strips = [this.passes, ...this.layout.lanes.map((name) => {
+      const { spans, what } = this.laneSpans(name);
+      if (!plain) return new Strip(spans, laneFills(), 1);
+      const on = name === "collectives" ? collectivesOnPath(critical)
+                                        : ({ transfer }) => critical.transfers[transfer] === 1;
+      const tone = spans.tone.map((own, k) => (on(what(k)) ? own : LANE_TONES.length));
+      return new Strip(new Spans({ ...spans, tone }), [...laneFills(), rgb(theme.dimmed)], 1);
+    })];
+  }
+
+  // The image of the rows over a range of time; where each of its lines belongs says `draw`.
+  rasterize({ from, to }, width, grid, gap, strips = this.strips) {
+    this.raster.paint(strips, { from, to, width, until: this.run.makespan, grid, gap },
+                      this.theme);
+    return this.raster.canvas;
+  }
+
+  draw(grid) {
+    const { run, view, layout, theme } = this;
+    const scale =
+      sizeCanvas(this.canvas, view.left + view.width + RIGHT_MARGIN, layout.height);
+    const context = this.canvas.getContext("2d");
+    const image = this.rasterize(view, Math.round(view.width * scale), grid, scale);
+    this.place(context, image, scale);
     context.scale(scale, scale);
-    if (this.rowGap > 0)
-      for (let device = 0; device < devices; ++device)
-        context.clearRect(view.left, (device + 1) * rowHeight - this.rowGap, view.width, this.rowGap);
     context.save();
     context.beginPath();
-    context.rect(view.left, 0, view.width, devices * rowHeight);
+    context.rect(view.left, 0, view.width, layout.height);
     context.clip();
-    this.hatch(context, view, found.blocked, theme);
-    this.number(context, view, found.passes);
+    const marks = new RowMarks(this, context);
+    marks.draw();
     context.restore();
-    this.labelDevices(context, view, theme);
+    labelDevices(context, run, layout, view, theme);
+    this.overlay.draw();
   }
 
-  // Of half of a device's row: 0 the upper, 1 the lower.
-  partTop(device, half) {
-    return device * this.rowHeight + half * this.partHeight(true);
-  }
-
-  partHeight(halved) {
-    return (this.rowHeight - this.rowGap) / (halved ? 2 : 1);
-  }
-
-  hatch(context, view, blocked, theme) {
-    if (blocked.length === 0) return;
-    const { rows } = this.run;
-    const height = this.rowHeight - this.rowGap;
-    context.beginPath();
-    for (let k = 0; k < blocked.length; k += 2) {
-      const left = Math.max(view.left, view.x(rows.end[blocked[k]]));
-      const right = Math.min(view.left + view.width, view.x(rows.released[blocked[k]]));
-      context.rect(left, blocked[k + 1] * this.rowHeight, right - left, height);
-    }
-    context.fillStyle = context.createPattern(hatchTile(theme.blocked_line), "repeat");
-    context.fill();
-  }
-
-  // The microbatch on each pass that is wide enough.
-  number(context, view, passes) {
-    if (this.rowHeight < LEAST_LABELLED_ROW) return;
-    const { rows, colours } = this.run;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    // Few changes of font and colour: both are slow.
-    for (const [halved, dark] of [[false, true], [false, false], [true, true], [true, false]]) {
-      const size = Math.min(12, Math.round(this.partHeight(halved) * (halved ? 0.9 : 0.8)));
-      if (size < LEAST_NUMBER || (halved && !this.halves)) continue;
-      context.font = `${size}px ${FONT}`;
-      const digit = context.measureText("0").width;
-      context.fillStyle = dark ? "#16181b" : "#ffffff";
-      for (let k = 0; k < passes.length; k += 2) {
-        const i = passes[k];
-        if (colours[rows.kind[i]][rows.chunk[i]].dark_text !== dark) continue;
-        if ((rows.partner[i] !== 0) !== halved) continue;
-        const label = String(rows.microbatch[i]);
-        const left = Math.max(view.left, view.x(rows.start[i]));
-        const right = Math.min(view.left + view.width, view.x(rows.end[i]));
-        if (right - left < label.length * digit + 4) continue;
-        const top = this.partTop(passes[k + 1], halved && !isUpper(rows, i) ? 1 : 0);
-        const middle = top + this.partHeight(halved) / 2 + 0.5;
-        context.fillText(label, (left + right) / 2, middle);
-      }
+  // Each line of the image becomes a row, half of one, or a lane.
+  place(context, image, scale) {
+    const { layout, view, run } = this;
+    context.imageSmoothingEnabled = false;
+    const left = Math.round(view.left * scale);
+    if (layout.lanes.length === 0 && layout.gap === 0 && !this.halves)
+      return context.drawImage(image, left, 0, image.width, this.canvas.height);
+    let line = 0;
+    const put = (top, height) => {
+      const from = Math.round(top * scale);
+      const to = Math.round((top + height) * scale);
+      context.drawImage(image, 0, line++, image.width, 1, left, from, image.width, to - from);
+    };
+    for (let device = 0; device < run.rows.devices; ++device) {
+      if (this.halves)
+        for (const half of [0, 1]) put(layout.partTop(device, half), layout.partHeight(true));
+      else put(layout.top(device), layout.row);
+      layout.lanes.forEach((_, lane) => put(layout.laneTop(device, lane), layout.lane));
     }
   }
 
-  // As many labels as there is room for; hosts where the gutter holds them.
-  labelDevices(context, view, theme) {
-    const { run, rowHeight } = this;
-    let step = 1;
-    while (step * rowHeight < LEAST_LABELLED_ROW) step *= 2;
-    const size = Math.min(12, Math.max(10, rowHeight - 2));
-    context.font = `${size}px ${FONT}`;
-    context.textBaseline = "middle";
-    for (let device = 0; device < run.rows.devices; device += step) {
-      const name = `device ${device}`;
-      const middle = Math.max(size * 0.6, device * rowHeight + (rowHeight - this.rowGap) / 2);
-      context.textAlign = "left";
-      context.fillStyle = theme.ink;
-      context.fillText(name, 0, middle);
-      context.textAlign = "right";
-      context.fillStyle = theme.faint;
-      const room = view.left - 18 - context.measureText(name).width;
-      if (context.measureText(run.hosts[device]).width <= room)
-        context.fillText(run.hosts[device], view.left - 8, middle);
-    }
+  deviceAt(y) {
+    const device = Math.floor(y / this.layout.pitch);
+    return device >= 0 && device < this.run.rows.devices ? device : null;
   }
 
-  // What lies at a point of the canvas: {device, pass} or {device, after}, which is the last pass
-  // before an idle time, or nothing. Passes are indices of rows.
-  at(view, x, y) {
-    const { rows, makespan } = this.run;
-    const device = Math.floor(y / this.rowHeight);
+  // What lies at a point of the canvas, with its device and time: {pass}, {idle}, {transfer},
+  // {collective} or {step}, all indices; only {time} where nothing is; or null outside of the run.
+  at(x, y) {
+    const { run, view, layout } = this;
+    const place = layout.at(y);
     const time = view.time(x);
-    if (device < 0 || device >= rows.devices || x < view.left || x > view.left + view.width) return null;
-    if (time < 0 || time > makespan) return null;
+    if (!place || place.device < 0 || place.device >= run.rows.devices) return null;
+    if (x < view.left || x > view.left + view.width || time < 0 || time > run.makespan) return null;
+    const { device, lane } = place;
+    if (lane !== null) {
+      const { spans, what } = this.laneSpans(layout.lanes[lane]);
+      const found = spans.at(device, time);
+      return found === NONE ? null : { device, time, lane: layout.lanes[lane], ...what(found) };
+    }
+    const { rows } = run;
     const low = rows.first[device];
-    const next = firstAbove(rows.start, low, rows.first[device + 1], time);
-    const pass = next - 1;
-    if (next > low && time <= rows.end[pass])
-      return { device, pass: this.ofPair(pass, y - device * this.rowHeight), time };
-    return { device, after: next > low ? pass : null, next, time };
+    const pass = firstAbove(rows.start, low, rows.first[device + 1], time) - 1;
+    if (pass >= low && time <= rows.end[pass])
+      return { device, time, pass: this.ofPair(pass, y - layout.top(device)) };
+    const idle = run.lanes.idle.spans.at(device, time);
+    return idle === NONE ? { device, time } : { device, time, idle };
   }
 
   // The pass itself, or its partner where the point is in that one's half of the row.
   ofPair(pass, y) {
     const { rows } = this.run;
-    const upper = y < this.partHeight(true);
+    const upper = y < this.layout.partHeight(true);
     return upper === isUpper(rows, pass) ? pass : pass + rows.partner[pass];
+  }
+
+  // Where a pass is on the canvas, in CSS pixels.
+  boxOf(pass) {
+    const { run, view, layout } = this;
+    const { rows } = run;
+    const device = deviceOf(rows, pass);
+    const halved = this.halves && rows.partner[pass] !== 0;
+    return {
+      device,
+      left: view.x(rows.start[pass]),
+      right: view.x(rows.end[pass]),
+      top: layout.partTop(device, halved && !isUpper(rows, pass) ? 1 : 0),
+      height: layout.partHeight(halved),
+    };
   }
 }
 
-const hatchTiles = new Map();
-function hatchTile(colour) {
-  if (!hatchTiles.has(colour)) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 5;
-    const context = tile.getContext("2d");
-    context.strokeStyle = colour;
-    for (const shift of [-5, 0, 5]) {
-      context.moveTo(shift - 1, 6);
-      context.lineTo(shift + 6, -1);
-    }
-    context.stroke();
-    hatchTiles.set(colour, tile);
-  }
-  return hatchTiles.get(colour);
+const laneFills = () => LANE_TONES.map((name) => rgb(LANE_COLOURS[name]));
+
+function deviceOf(rows, pass) {
+  return firstAbove(rows.first, 0, rows.devices, pass) - 1;
 }

@@ -37,6 +37,25 @@ function formatBytes(bytes) {
   return `${value.toFixed(1)} ${units[unit]}`;
 }
 
+function formatPercent(ratio) {
+  const tenths = Math.round(ratio * 1000);
+  return `${(tenths === 0 ? 0 : tenths / 10).toFixed(1)} %`;  // never "-0.0 %"
+}
+
+function formatRate(perSecond, what) {
+  if (perSecond === 0) return `0 ${what}/s`;
+  const scales = [[1, ""], [1e3, "k "], [1e6, "M "], [1e9, "G "], [1e12, "T "]];
+  const below = ([size]) => Number((Math.abs(perSecond) / size).toPrecision(3)) < 1000;
+  const [factor, prefix] = scales.find(below) ?? scales.at(-1);
+  const value = perSecond / factor;
+  const shown = Number(Math.abs(value).toPrecision(3));
+  return `${Number(value.toFixed(Math.min(12, decimalsFor(shown, 3))))} ${prefix}${what}/s`;
+}
+
+function formatBandwidth(perSecond) {
+  return formatRate(perSecond, "B").replace(/([kMGT]) B/, "$1B");
+}
+
 // The least of 1, 2 or 5 times a power of ten that is not below `least`.
 function roundStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));

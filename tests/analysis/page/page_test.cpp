@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/json_report.hpp"
 #include "analysis/page/assets.hpp"
 #include "analysis/page/page_data.hpp"
 #include "analysis/trace/error.hpp"
+#include "tests/analysis/page/full_trace.hpp"
 #include "tests/analysis/page/unpacking.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 using pipewright::test::bytes_of;
 using pipewright::test::ScratchFolder;
+using test::full_trace;
 using test::one_f_one_b_trace;
 
 // What stands in the script element of an id.
@@ -50,12 +53,51 @@ TEST_CASE("a page holds each run's rows and what they sum up to") {
   CHECK(data["runs"][0]["hosts"][3] == "node-0-gpu-3");
   CHECK(data["tick_digits"] == 12);  // 33 ms are 3.3e10 ticks
   CHECK(data["runs"][0]["makespan"] == 33'000'000'000);
-  for (const auto& column : data["table"])
-    if (column["head"] == "bubble ratio") CHECK(column["cells"][0] == "27.3 %");
+  CHECK(data["runs"][0]["summary"]["bubble_ratio"].get<double>() == Approx(3.0 / 11));
 
   const test::Unpacked rows =
       test::unpack(test::gunzip(test::from_base64(element(page, "rows-1"))), 2);
   CHECK(rows.passes[0].size() + rows.passes[1].size() == runs[1].passes.size());
+}
+
+TEST_CASE("a page holds the figures that the JSON summary has") {
+  const std::vector<trace::Trace> runs{full_trace(), one_f_one_b_trace({.devices = 2})};
+  std::vector<Summary> summaries;
+  for (const trace::Trace& run : runs) summaries.push_back(summarize(run));
+  const auto figures = nlohmann::json::parse(json_list(summaries));
+  const auto data = nlohmann::json::parse(element(page_of(runs), "data"));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    nlohmann::json shown = data["runs"][i]["summary"];
+    const bool sends = !runs[i].transfers.empty();
+    CHECK(shown["p2p_bytes"].is_null() != sends);
+    if (sends) CHECK(shown["p2p_bytes"] == 24 * (64 << 20));  // three hops of 8 microbatches
+    shown.erase("p2p_bytes");
+    CHECK(shown == figures[i]);
+  }
+}
+
+TEST_CASE("a page says of each link what it carried in the whole run") {
+  const auto data = nlohmann::json::parse(element(page_of({full_trace()}), "data"));
+  const auto& links = data["runs"][0]["links"];
+  REQUIRE(links.size() == 3);
+  CHECK(links[1]["name"] == "node-0-nic-0_UP");
+  CHECK(links[1]["alike"] == 8);
+  // Activations take 0.1 + 6 * 0.05, gradients 0.25, and the reduction 0.2 of the fullest piece.
+  CHECK(links[0]["peak_use"].get<double>() == Approx(0.85));
+  CHECK(links[2]["peak_use"].is_null());
+  CHECK(links[2]["bytes"] == nlohmann::json({0, 1000 * 1000, 0, 0, 0, 0}));
+  CHECK(data["traffic"].size() == trace::traffic_classes);
+  CHECK(data["categories"].size() == trace::memory_categories);
+}
+
+TEST_CASE("a run without passes has a page, and no reason for its time") {
+  trace::Trace run;
+  run.devices.resize(1);
+  const auto data = nlohmann::json::parse(element(page_of({run, full_trace()}), "data"));
+  CHECK(data["runs"][0]["why"].is_null());
+  const auto& why = data["runs"][1]["why"];
+  CHECK(why["makespan_s"] == data["runs"][1]["summary"]["makespan_s"]);
+  CHECK(why["devices"].size() == 4);
 }
 
 TEST_CASE("a page has the same bytes each time and needs no other file") {

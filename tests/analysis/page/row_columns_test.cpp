@@ -49,24 +49,6 @@ TEST_CASE("passes come back from their columns") {
   check_round_trip({});
 }
 
-TEST_CASE("memory comes back as the total over categories, large numbers whole") {
-  trace::Trace trace;
-  trace.devices.resize(2);
-  constexpr std::uint64_t large = std::uint64_t{3} << 50;
-  trace.memory = {{1, trace::MemoryCategory::weights, 0, large},
-                  {0, trace::MemoryCategory::weights, 0, 5},
-                  {1, trace::MemoryCategory::activations, 1e-3, 7},
-                  {1, trace::MemoryCategory::weights, 2e-3, 1}};
-  const test::Unpacked rows = test::unpack(row_columns(trace, per_s), 2);
-  REQUIRE(rows.memory[0].size() == 1);
-  CHECK(rows.memory[0][0].bytes == 5);
-  REQUIRE(rows.memory[1].size() == 3);
-  CHECK(rows.memory[1][0].bytes == static_cast<std::int64_t>(large));
-  CHECK(rows.memory[1][1].bytes == static_cast<std::int64_t>(large + 7));
-  CHECK(rows.memory[1][1].time == 1'000'000'000);
-  CHECK(rows.memory[1][2].bytes == 8);
-}
-
 TEST_CASE("a periodic run takes less than two bytes a pass") {
   const trace::Trace run = test::one_f_one_b_trace({.devices = 8, .microbatches = 512});
   CHECK(gzip(row_columns(run, 1e10)).size() < 2 * run.passes.size());

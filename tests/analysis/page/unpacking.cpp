@@ -6,35 +6,9 @@
 #include <zlib.h>
 
 #include "analysis/trace/rows.hpp"
+#include "tests/analysis/page/varint_reader.hpp"
 
 namespace pipewright::analysis::test {
-namespace {
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  std::uint64_t count() {
-    std::uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes_.at(at_++));
-      value |= std::uint64_t{byte & 0x7FU} << shift;
-      if (byte < 0x80) return value;
-    }
-  }
-  std::int64_t number() {
-    const std::uint64_t twice = count();
-    const auto half = static_cast<std::int64_t>(twice / 2);
-    return twice % 2 == 0 ? half : -half - 1;
-  }
-  bool at_end() const { return at_ == bytes_.size(); }
-
- private:
-  std::string_view bytes_;
-  std::size_t at_ = 0;
-};
-
-}  // namespace
-
 std::string from_base64(std::string_view text) {
   constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -68,10 +42,9 @@ std::string gunzip(std::string_view packed) {
 }
 
 Unpacked unpack(std::string_view columns, std::size_t devices) {
-  Reader reader(columns);
+  VarintReader reader(columns);
   Unpacked rows;
   rows.passes.resize(devices);
-  rows.memory.resize(devices);
   for (auto& passes : rows.passes) passes.resize(reader.count());
   using Pass = Unpacked::Pass;
   const auto column = [&](std::int64_t Pass::*member) {
@@ -97,13 +70,6 @@ Unpacked unpack(std::string_view columns, std::size_t devices) {
       previous = pass;
     }
   }
-  using Change = Unpacked::Change;
-  for (auto& changes : rows.memory) changes.resize(reader.count());
-  for (const auto member : {&Change::time, &Change::bytes})
-    for (auto& changes : rows.memory) {
-      std::int64_t before = 0;
-      for (Change& change : changes) before = change.*member = reader.number() + before;
-    }
   if (!reader.at_end()) throw std::runtime_error("more bytes than rows");
   return rows;
 }

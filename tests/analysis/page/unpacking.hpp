@@ -16,11 +16,7 @@ struct Unpacked {
     std::int64_t start, end, released, ready;  // ticks
     std::int64_t kind, stage, chunk, microbatch, iteration;
   };
-  struct Change {
-    std::int64_t time, bytes;
-  };
   std::vector<std::vector<Pass>> passes;  // [device]
-  std::vector<std::vector<Change>> memory;
 };
 Unpacked unpack(std::string_view columns, std::size_t devices);
 

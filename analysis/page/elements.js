@@ -1,0 +1,75 @@
+// Small pieces of the page. Names come from traces: they become text and nothing else.
+
+function textElement(tag, text, className = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+function mark(className) {
+  const element = document.createElement("span");
+  element.className = className;
+  return element;
+}
+
+function swatch(colour) {
+  const element = mark("swatch");
+  const field = document.createElement("i");
+  field.style.background = colour;
+  element.append(field);
+  return element;
+}
+
+function captionLine() {
+  const line = document.createElement("div");
+  line.className = "caption";
+  return line;
+}
+
+function warning(text) {
+  return textElement("strong", `\u26a0 ${text}`, "warning");
+}
+
+// A name of a trace may be of any length and may hold anything: control characters and those that
+// turn the direction of text are shown as what they are.
+function printableName(name) {
+  const unseen = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+  return name.replace(unseen, "\ufffd");
+}
+
+function shortened(name, most) {
+  const letters = [...printableName(name.slice(0, 4 * most))];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}\u2026` : letters.join("");
+}
+
+// A cell or label that an ellipsis cuts where it is too long; the whole name is its title.
+function nameElement(tag, name) {
+  const element = textElement(tag, shortened(name, 200), "name");
+  element.title = printableName(name.slice(0, 2000));
+  element.dir = "auto";
+  return element;
+}
+
+// A collapsible part.
+function detailsElement(title, open, ...content) {
+  const details = document.createElement("details");
+  details.open = open;
+  details.append(textElement("summary", title), ...content);
+  return details;
+}
+
+// What the glossary says of a metric, in one line.
+function definitionOf(anchor) {
+  const definition = document.getElementById(anchor)?.nextElementSibling;
+  return definition?.textContent.replace(/\s+/g, " ").trim();
+}
+
+// The name of a metric, which leads to its definition in the glossary and has it as its title.
+function metricLink(anchor, words) {
+  const link = textElement("a", words, "metric");
+  link.href = `#${anchor}`;
+  link.title = definitionOf(anchor) ?? "";
+  link.addEventListener("click", () => { document.getElementById("glossary").open = true; });
+  return link;
+}

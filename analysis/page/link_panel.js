@@ -1,0 +1,66 @@
+// The strips of a run's busiest links with their legend. A run without links has none.
+
+class LinkPanel {
+  constructor(run, traffic, view) {
+    this.run = run;
+    this.canvas = document.createElement("canvas");
+    this.strips = new LinkStrips(run, traffic, this.canvas, view);
+    this.element = detailsElement("", true, this.legend(traffic), this.canvas);
+    this.element.className = "links";
+    this.title();
+    this.element.addEventListener("toggle", () => this.strips.theme && this.draw());
+  }
+
+  static of(run, traffic, view) {
+    const panel = new LinkPanel(run, traffic, view);
+    return panel.strips.timed.length > 0 ? panel : null;
+  }
+
+  get targets() {
+    return [[this.canvas, (x, y) => this.strips.at(x, y)]];
+  }
+
+  rebuild(theme) {
+    this.strips.theme = theme;
+    this.draw();
+  }
+
+  draw() {
+    if (this.element.open) this.strips.draw();
+  }
+
+  title() {
+    const { shown, timed } = this.strips;
+    const busiest = shown.length < timed.length ? `the ${shown.length} busiest of ` : "";
+    this.element.querySelector("summary").textContent =
+      `links: share of the bandwidth in use, ${busiest}${timed.length} ` +
+      (timed.length === 1 ? "link" : "links");
+  }
+
+  legend(traffic) {
+    const line = captionLine();
+    const { use } = this.run;
+    const used = new Set(use.traffic);
+    traffic.forEach((one, k) => {
+      if (!used.has(k)) return;
+      const entry = mark("entry");
+      entry.append(swatch(one.fill), one.words);
+      line.append(entry);
+    });
+    if (use.waited.some((flows) => flows > 0)) {
+      const entry = mark("entry");
+      entry.append(swatch("var(--accent)"), "above: flows waited for one another");
+      line.append(entry);
+    }
+    if (this.strips.shown.length < this.strips.timed.length) {
+      const button = textElement("button", `show all ${this.strips.timed.length}`);
+      button.onclick = () => {
+        this.strips.showAll();
+        this.title();
+        button.remove();
+      };
+      line.append(button);
+    }
+    return line;
+  }
+}

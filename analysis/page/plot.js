@@ -1,0 +1,66 @@
+// A uPlot chart of bytes below the timeline, on its time axis. uPlot does axes, grid and scales;
+// the series have paths of their own, for their points come from columns that each device has for
+// itself.
+
+const PLOT_TOP = 8;
+const PLOT_BOTTOM = 6;
+
+// Round numbers of bytes from 0: 1, 2 or 5 times a power of ten of a binary unit.
+function byteTicks(most, height) {
+  let unit = 1;
+  while (most / unit >= 1024) unit *= 1024;
+  const step = roundStep(most / unit / Math.max(2, Math.floor(height / 26))) * unit;
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+// `splits`: times of the axis' ticks; `draw`: what goes on top.
+function timePlot(element, { view, height, most, theme, splits, series, draw }) {
+  let ticks = splits;
+  // uPlot decides by its data what there is to draw; the paths do not look at it.
+  const data = () => [[view.from, view.to], ...series.map(() => [0, 0])];
+  const chart = new uPlot({
+    width: view.left + view.width + RIGHT_MARGIN,
+    height,
+    padding: [PLOT_TOP, RIGHT_MARGIN, PLOT_BOTTOM, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: false, range: () => [view.from, view.to] },
+      y: { range: () => [0, most] },
+    },
+    axes: [
+      {
+        size: 0, values: () => [], splits: () => ticks, ticks: { show: false },
+        grid: { stroke: theme.line, width: 1 },
+      },
+      {
+        size: view.left, stroke: theme.ink, font: `11px ${FONT}`, gap: 8,
+        splits: () => byteTicks(most, height),
+        values: (_, values) => values.map((bytes) => formatBytes(bytes).replace(".0 ", " ")),
+        ticks: { show: false }, grid: { stroke: theme.line, width: 1 },
+      },
+    ],
+    series: [{}, ...series],
+    hooks: { draw: [draw] },
+  }, data(), element);
+  chart.redrawAt = (times) => {
+    ticks = times;
+    chart.setData(data());
+  };
+  return chart;
+}
+
+function drawCapacity({ ctx, bbox }, bytes, most, theme) {
+  if (!bytes || bytes > most) return;
+  const scale = uPlot.pxRatio;
+  const y = bbox.top + bbox.height * (1 - bytes / most);
+  ctx.save();
+  ctx.strokeStyle = theme.accent;
+  ctx.lineWidth = 1.5 * scale;
+  ctx.setLineDash([7 * scale, 4 * scale]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
+}

@@ -1,0 +1,108 @@
+// How the page looks: themes, paper, colours, widths, and names that would do harm.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { contrast, distance, eyes } from "./colours.mjs";
+import { bad, frames, open, page, problems, skip } from "./panels_page.mjs";
+
+test("the button turns light into dark and back, and charts with it", { skip }, async () => {
+  const look = () => page.evaluate(() => ({
+    ground: getComputedStyle(document.body).backgroundColor,
+    dark: document.documentElement.classList.contains("dark"),
+  }));
+  const light = await look();
+  assert.deepEqual(light, { ground: "rgb(255, 255, 255)", dark: false });
+  await page.locator("#theme").click();
+  const dark = await look();
+  assert.ok(dark.dark && dark.ground !== light.ground);
+  await page.locator("#theme").click();
+  assert.deepEqual(await look(), light);
+});
+
+test("a dark system gets a dark page, and white paper", { skip }, async () => {
+  const dark = await open("one", { colorScheme: "dark" });
+  const ground = () => dark.evaluate(() => getComputedStyle(document.documentElement)
+    .getPropertyValue("--ground").trim());
+  assert.equal(await ground(), "#14171b");
+  await dark.emulateMedia({ media: "print", colorScheme: "dark" });
+  await frames(dark);
+  assert.equal(await ground(), "#ffffff");
+  assert.equal(await dark.locator(".controls").isVisible(), false);
+  // Nothing is wider than the paper.
+  const widest = await dark.evaluate(() =>
+    Math.max(...[...document.querySelectorAll("canvas")]
+      .map((one) => one.getBoundingClientRect().right)));
+  assert.ok(widest <= 960, String(widest));
+  await dark.emulateMedia({ media: "screen", colorScheme: "dark" });
+  await frames(dark);
+  assert.equal(await ground(), "#14171b");
+  await dark.close();
+});
+
+test("text stands out from its ground in both themes", { skip }, async () => {
+  for (const scheme of ["light", "dark"]) {
+    const opened = await open("one", { colorScheme: scheme });
+    const colours = await opened.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      return Object.fromEntries(["ground", "raised", "ink", "faint", "accent", "good"]
+        .map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    });
+    for (const ground of ["ground", "raised"])
+      for (const ink of ["ink", "faint", "accent", "good"])
+        assert.ok(contrast(colours[ink], colours[ground]) >= 4.5,
+                  `${scheme}: ${ink} on ${ground} ${contrast(colours[ink], colours[ground])}`);
+    await opened.close();
+  }
+});
+
+test("components and classes of traffic differ for all kinds of eyes", { skip }, async () => {
+  const { categories, traffic } = await page.evaluate(() =>
+    JSON.parse(document.getElementById("data").textContent));
+  for (const list of [categories, traffic])
+    for (const eye of eyes)
+      list.forEach(({ fill }, i) => list.slice(0, i).forEach((other) => {
+        const apart = distance(fill, other.fill, eye);
+        assert.ok(apart >= 15, `${fill} and ${other.fill} are ${apart} apart for ${eye} eyes`);
+      }));
+});
+
+test("nothing runs over the page's edge, narrow or wide", { skip }, async () => {
+  for (const [name, width] of [["one", 700], ["several", 700], ["hostile", 700], ["one", 2200]]) {
+    const opened = await open(name, { viewport: { width, height: 900 } });
+    await opened.evaluate(() => {
+      for (const one of document.querySelectorAll("details")) one.open = true;
+    });
+    await frames(opened);
+    const wide = await opened.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
+    const over = await opened.evaluate(() => {
+      const boxes = [...document.querySelectorAll(".card")].map((one) => one.getBoundingClientRect());
+      return boxes.some((a, i) => boxes.slice(0, i).some((b) =>
+        a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+    });
+    assert.equal(over, false);
+    await opened.close();
+  }
+});
+
+test("hostile names are text, cut where they are long", { skip }, async () => {
+  assert.equal(await bad.evaluate(() => window.attacked), undefined);
+  assert.equal(await bad.locator("img").count(), 0);
+  assert.ok((await bad.locator("h1").textContent()).length <= 200);
+  const hosts = await bad.evaluate(() => [...document.querySelectorAll("#parts td .name")]
+    .map((one) => ({ text: one.textContent, width: one.getBoundingClientRect().width,
+                     title: one.title.length })));
+  assert.ok(hosts.length >= 4);
+  for (const { text, width, title } of hosts) {
+    assert.ok(width <= 260 && text.length <= 200 && title > 0);
+    assert.ok(!/[\u0000-\u001f\u202a-\u202e]/.test(text), JSON.stringify(text));
+  }
+  assert.ok((await bad.locator("pre").textContent()).startsWith("</script><img"));
+  const height = await bad.locator("header").evaluate((one) => one.getBoundingClientRect().height);
+  assert.ok(height < 500, String(height));
+});
+
+test("the pages were drawn without errors and without the network", { skip }, () => {
+  assert.deepEqual(problems, []);
+});

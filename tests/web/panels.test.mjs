@@ -1,0 +1,247 @@
+// What is around the timeline says what the trace does: figures, memory by component, links,
+// tables.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { distance } from "./colours.mjs";
+import {
+  cellsOf, expected, frames, near, open, page, pixels, plain, problems, skip, three, tooltip,
+} from "./panels_page.mjs";
+
+test("the cards say what the summary says", { skip }, async () => {
+  const cards = await page.evaluate(() => Object.fromEntries(
+    [...document.querySelectorAll(".card")].map((card) =>
+      [card.querySelector("a").textContent, card.querySelector("b").textContent])));
+  const shown = Object.fromEntries(Object.entries(cards).map(([k, v]) => [k, plain(v)]));
+  assert.deepEqual(shown, expected[0].cards);
+});
+
+test("a run that does not fit says so at its card, its chart and its device", { skip }, async () => {
+  const words = "does not fit";
+  assert.ok((await page.locator(".card.over").textContent()).includes(`${words} on 1 of 4 devices`));
+  assert.ok((await page.locator(".memory-panel .caption").first().textContent()).includes(words));
+  const warned = await page.locator("#parts td .warning").allTextContents();
+  assert.equal(warned.length, 1);
+});
+
+test("each figure's name leads to its definition", { skip }, async () => {
+  const links = await page.evaluate(() => [...document.querySelectorAll("a.metric")].map((link) => ({
+    title: link.title, found: document.querySelector(link.getAttribute("href"))?.tagName,
+  })));
+  assert.ok(links.length >= 6);
+  for (const { title, found } of links) {
+    assert.equal(found, "DT");
+    assert.ok(title.length > 20, title);
+  }
+  await page.locator(".card a").first().click();
+  assert.ok(await page.locator("#glossary").evaluate((one) => one.open));
+  await page.evaluate(() => scrollTo(0, 0));
+});
+
+test("memory by component is what the trace says at all times", { skip }, async () => {
+  for (const [r, run] of expected.entries()) {
+    assert.ok(run.memory.length > 40);
+    const shown = await three.evaluate(([index, samples]) =>
+      samples.map(({ device, time }) => window.pipewright.runs[index].heldAt(device, time)),
+    [r, run.memory]);
+    shown.forEach((held, i) => assert.deepEqual(held, run.memory[i].held));
+  }
+});
+
+test("the stack of memory has its heights in the colours of its legend", { skip }, async () => {
+  const { fills, most } = await page.evaluate(() => ({
+    fills: JSON.parse(document.getElementById("data").textContent).categories.map((one) => one.fill),
+    most: window.pipewright.memoryTop(),
+  }));
+  const box = await page.locator(".stack .u-over").boundingBox();
+  const canvas = await page.locator(".stack canvas").boundingBox();
+  const peak = await page.evaluate((at) => window.pipewright.place(0, 0, at), expected[0].peak_time);
+  const capacity = box.y + box.height * (1 - (44 * 2 ** 30) / most);
+  // The peak's mark with its words, and the line of the capacity.
+  const covered = (x, y) => Math.abs(y - capacity) < 3 ||
+    (x > peak.x - 6 && x < peak.x + 110 && y < box.y + 60);
+  const points = [];
+  const wanted = [];
+  for (const { time, device, held } of expected[0].memory) {
+    if (device !== 0) continue;
+    const { x } = await page.evaluate((at) => window.pipewright.place(0, 0, at), time);
+    let below = 0;
+    for (const [k, bytes] of held.entries()) {
+      const height = (bytes / most) * box.height;
+      const middle = box.y + box.height * (1 - below / most) - height / 2;
+      below += bytes;
+      if (height < 4 || covered(x, middle)) continue;
+      points.push([x - canvas.x, middle - canvas.y]);
+      wanted.push(fills[k]);
+    }
+  }
+  assert.ok(points.length > 40, String(points.length));
+  const painted = await pixels(page, ".stack canvas", points);
+  painted.forEach((colour, i) =>
+    assert.ok(distance(colour, wanted[i], "normal") < 2, `${colour} is not ${wanted[i]}`));
+});
+
+test("the peak is said with what it holds", { skip }, async () => {
+  const line = plain(await page.locator(".memory-panel").textContent());
+  assert.ok(line.includes(`peak ${expected[0].cards["memory peak"]} at `), line);
+  const shares = ["weights 12.0 GiB", "gradients 5.0 GiB", "optimizer state 20.0 GiB",
+                  "activations 6.0 GiB", "recomputed layer 2.0 GiB", "buffers 1.5 GiB",
+                  "allowance 1.0 GiB"];
+  for (const share of shares) assert.ok(line.includes(share), `${share}: ${line}`);
+  const sum = expected[0].at_peak.reduce((a, b) => a + b);
+  assert.equal(sum, expected[0].devices[0].peak_bytes);
+});
+
+test("the tooltip of memory has every component at the time", { skip }, async () => {
+  const sample = expected[0].memory.find(({ device, held }) => device === 0 && held[5] > 0);
+  const box = await page.locator(".stack").boundingBox();
+  const { x } = await page.evaluate((at) => window.pipewright.place(0, 0, at), sample.time);
+  await page.mouse.move(x, box.y + 60);
+  const words = await tooltip();
+  assert.equal(words.head, "device 0, node-0-gpu-0");
+  assert.equal(words["optimizer state"], "20.0 GiB");
+  assert.equal(words["recomputed layer"], "2.0 GiB");
+  assert.equal(words.capacity, "44.0 GiB");
+  assert.equal(words.logits, undefined);
+});
+
+test("a device is chosen by the list, by its row and by its line", { skip }, async () => {
+  const chosen = () => page.locator(".memory-panel select").inputValue();
+  const peak = async () => plain(await page.locator(".memory-panel .caption").first().textContent());
+  assert.equal(await chosen(), "0");  // the fullest
+  await page.locator(".memory-panel select").selectOption("2");
+  assert.ok((await peak()).includes(`peak ${expected[0].devices[2]["memory peak"]}`));
+
+  const place = await page.evaluate(() => window.pipewright.place(0, 3, 0.01));
+  await page.mouse.click(place.x, place.y);
+  assert.equal(await chosen(), "3");
+  assert.ok((await peak()).includes(`peak ${expected[0].devices[3]["memory peak"]}`));
+  await page.keyboard.press("Escape");
+
+  const lines = await page.locator(".lines .u-over").boundingBox();
+  await page.mouse.click(place.x, lines.y + 2);  // the topmost line
+  const held = await page.evaluate(() =>
+    [0, 1, 2, 3].map((device) => window.pipewright.runs[0].memoryAt(device, 0.01)));
+  assert.equal(await chosen(), String(held.indexOf(Math.max(...held))));
+  await page.locator(".memory-panel select").selectOption("0");
+});
+
+test("memory and links follow the zoom of the timeline", { skip }, async () => {
+  const lefts = () => page.evaluate(() => [...document.querySelectorAll(".u-over")].map((plot) => {
+    const { left, width } = plot.getBoundingClientRect();
+    return [left, left + width];
+  }));
+  const { x } = await page.evaluate(() => window.pipewright.place(0, 0, 0));
+  for (const [left] of await lefts()) near(left, x, 1);
+  const hold = (await page.locator(".stack").boundingBox());
+  const before = await page.evaluate(() => window.pipewright.range());
+  await page.mouse.move(x + 300, hold.y + 50);
+  await page.mouse.wheel(0, -300);
+  await frames(page);
+  const closer = await page.evaluate(() => window.pipewright.range());
+  assert.ok(closer.to - closer.from < 0.7 * (before.to - before.from));
+  await page.keyboard.press("f");
+  await frames(page);
+});
+
+test("the use of links is what the trace says", { skip }, async () => {
+  const { use } = expected[0];
+  assert.ok(use.length > 100);
+  const shown = await page.evaluate((rows) => rows.map(({ link, time, traffic }) =>
+    window.pipewright.runs[0].useAt(link, time).find((one) => one.traffic === traffic)), use);
+  shown.forEach((row, i) => {
+    assert.equal(row.bytes, use[i].bytes);
+    near(row.flows, use[i].flows);
+    near(row.waited, use[i].waited);
+  });
+});
+
+test("strips show the busiest links, and their tooltip shares and waits", { skip }, async () => {
+  const box = await page.locator(".links canvas").boundingBox();
+  // The third piece of 64 of the first link: activations 20 %, gradients 25 %, and a wait.
+  const time = (2.5 / 64) * expected[0].makespan;
+  const { x } = await page.evaluate((at) => window.pipewright.place(0, 0, at), time);
+  await page.mouse.move(x, box.y + 15);
+  const words = await tooltip();
+  assert.equal(words.head, "node-0-nvlink-0_UP");
+  assert.equal(words.bandwidth, "450 GB/s");
+  assert.ok(words.activations.endsWith("20.0 %"), words.activations);
+  assert.ok(words["gradients of activations"].endsWith("25.0 %"));
+  assert.equal(words["bandwidth in use"], "45.0 %");
+  assert.equal(words["flows at once"], "2.50");
+  assert.ok(words["waited for others"], JSON.stringify(words));
+  // Two links have pieces of time; the third has a row in the table only.
+  const summary = await page.locator(".links summary").textContent();
+  assert.ok(summary.includes("2 links"), summary);
+});
+
+test("the table of links has their totals", { skip }, async () => {
+  const rows = await cellsOf(page, "links: what each carried");
+  rows.forEach((row, i) => {
+    const wanted = expected[0].links[i];
+    assert.equal(row.link, wanted.name);
+    for (const name of ["mean use", "peak use", "waited"]) assert.equal(row[name], wanted[name]);
+  });
+  assert.equal(rows.length, 3);
+});
+
+test("a run without links has no part for them", { skip }, async () => {
+  assert.equal(await three.locator(".links").count(), 1);
+});
+
+test("the table of devices is the summary's and sorts by any column", { skip }, async () => {
+  const rows = await cellsOf(page, "devices");
+  rows.forEach((row, i) => {
+    for (const name of ["host", "busy", "idle", "memory peak"])
+      assert.equal(row[name], expected[0].devices[i][name]);
+    assert.ok(row["of capacity"].includes(expected[0].devices[i]["of capacity"]));
+  });
+  const head = page.locator("#parts thead th", { hasText: "memory peak" }).locator("button");
+  const order = async () => (await cellsOf(page, "devices")).map((row) => Number(row.device));
+  const by = expected[0].devices.map(({ peak_bytes: bytes }, i) => [bytes, i]);
+  await head.click();
+  assert.deepEqual(await order(), [...by].sort((a, b) => b[0] - a[0]).map(([, i]) => i));
+  await head.click();
+  assert.deepEqual(await order(), [...by].sort((a, b) => a[0] - b[0]).map(([, i]) => i));
+});
+
+test("a long table shows its beginning, and all on demand", { skip }, async () => {
+  const part = three.locator("#parts > section").nth(2).locator("details", { hasText: "host" });
+  assert.equal(await part.locator("tbody tr").count(), 16);
+  await part.locator("button", { hasText: "show all 40" }).click();
+  assert.equal(await part.locator("tbody tr").count(), 40);
+});
+
+test("several runs are told apart by their differences to the first", { skip }, async () => {
+  const rows = await three.evaluate(() => {
+    const table = document.querySelector(".differences");
+    const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    return [...table.tBodies[0].rows].map((row) => Object.fromEntries([...row.cells].map((cell, i) =>
+      [heads[i], { text: cell.textContent, best: !!cell.querySelector(".best") }])));
+  });
+  assert.equal(rows.length, 3);
+  const text = (row, name) => plain(rows[row][name].text);
+  expected.forEach((run, i) =>
+    assert.ok(text(i, "time").startsWith(run.cards.time), text(i, "time")));
+  const more = (expected[2].makespan - expected[0].makespan) / expected[0].makespan;
+  assert.ok(text(2, "time").includes(`(+${(100 * more).toFixed(1)} %)`), text(2, "time"));
+  const least = Math.min(...expected.map((run) => run.makespan));
+  rows.forEach((row, i) => assert.equal(row.time.best, expected[i].makespan === least));
+  assert.ok(text(1, "bubble ratio").includes("points"));
+});
+
+test("parts of the critical path and of devices fill their bars", { skip }, async () => {
+  const bars = await page.evaluate(() => [...document.querySelectorAll(".bar")].map((bar) =>
+    [...bar.children].reduce((sum, part) => sum + parseFloat(part.style.width), 0)));
+  assert.equal(bars.length, 5);  // the critical path and four devices
+  for (const width of bars) near(width, 100, 1e-3);
+  const data = await page.evaluate(() =>
+    JSON.parse(document.getElementById("data").textContent).runs[0].why);
+  near(data.makespan_s, expected[0].makespan);
+  assert.equal(plain(await page.locator(".verdict").textContent()), data.verdict);
+});
+
+test("the pages were drawn without errors and without the network", { skip }, () => {
+  assert.deepEqual(problems, []);
+});

@@ -1,0 +1,105 @@
+// The pages that write_timeline.cpp wrote into the folder that PIPEWRIGHT_TIMELINE names, in
+// Chromium, with what tests ask of them.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { after, before, beforeEach, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const folder = process.env.PIPEWRIGHT_TIMELINE;
+const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
+const driver = await import("playwright-core").catch(() => null);
+
+function reasonToSkip() {
+  if (!driver) return "skipped: playwright-core is not installed";
+  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
+  return false;
+}
+export const skip = reasonToSkip();
+if (skip) console.log(skip);
+
+const flags = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+export const expected = skip ? [] : JSON.parse(readFileSync(`${folder}/expected.json`, "utf8"));
+export const problems = [];  // console errors, exceptions, requests
+let browser;
+export let page;
+
+export async function open(name, options = {}) {
+  const opened = await browser.newPage({ viewport: { width: 1400, height: 2400 }, ...options });
+  opened.on("console", (message) => problems.push(message.text()));
+  opened.on("pageerror", (error) => problems.push(error.message));
+  opened.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
+  });
+  await opened.goto(pathToFileURL(`${folder}/${name}.html`).href);
+  await opened.waitForFunction(() => window.pipewright);
+  return opened;
+}
+
+before(async () => {
+  if (skip) return;
+  browser = await driver.chromium.launch({ executablePath, args: flags });
+  page = await open("lanes");
+});
+
+// Every test begins with the whole axis, colours by kind, and nothing selected.
+beforeEach(async () => {
+  if (skip) return;
+  await page.mouse.move(2, 2);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("f");
+  await page.selectOption("#mode", "kind");
+  await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
+  await frames();
+});
+
+after(() => browser?.close());
+
+export const near = (actual, wanted, tolerance = 1e-10) =>
+  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
+export const frames = (on = page) => on.evaluate(() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(done))));
+export const range = () => page.evaluate(() => window.pipewright.range());
+export const arrows = (run) => page.evaluate((index) => window.pipewright.arrows(index), run);
+export const middle = ({ start, end }) => (start + end) / 2;
+
+export async function pointAt(run, device, seconds) {
+  const place = await page.evaluate((at) => window.pipewright.place(...at), [run, device, seconds]);
+  await page.mouse.move(place.x, place.y);
+  return place;
+}
+
+export async function pointInLane(run, device, name, seconds) {
+  const place = await page.evaluate((at) => window.pipewright.placeInLane(...at),
+                                    [run, device, name, seconds]);
+  await page.mouse.move(place.x, place.y);
+}
+
+// Of the tooltip or the selection: its head and its lines by name.
+export async function words(id = "tooltip") {
+  return page.evaluate((name) => {
+    const element = document.getElementById(name);
+    if (element.hidden) return null;
+    const texts = (tag) => [...element.querySelectorAll(tag)].map((one) => one.textContent);
+    const values = texts("dd");
+    const lines = Object.fromEntries(texts("dt").map((line, i) => [line, values[i]]));
+    return { head: element.querySelector("b").textContent, ...lines };
+  }, id);
+}
+
+// Milliseconds as the page writes instants of a run that takes tens of them.
+export const instant = (seconds) => `${(seconds * 1e3).toFixed(4)} ms`;
+export const pass = (run, kind, stage, microbatch) => expected[run].passes.find((one) =>
+  one.kind === kind && one.stage === stage && one.microbatch === microbatch);
+export const pixel = (run, device, seconds) => page.evaluate(([at, index]) => {
+  const { x, y } = window.pipewright.place(...at);
+  const canvas = document.querySelectorAll(".timeline")[index].querySelector("canvas");
+  const { left, top } = canvas.getBoundingClientRect();
+  const copy = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, left - x, top + 8 - y);
+  return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}, [[run, device, seconds], run]);
