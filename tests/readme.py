@@ -25,7 +25,8 @@ def main():
     readme = root / "README.md"
     text = readme.read_text()
     with tempfile.TemporaryDirectory() as folder:
-        os.symlink(root.resolve() / "platforms", pathlib.Path(folder) / "platforms")
+        for name in ("platforms", "tests"):
+            os.symlink(root.resolve() / name, pathlib.Path(folder) / name)
         blocks = []
 
         def today(block):

@@ -112,11 +112,13 @@ bool EventReader::key(std::string& value) {
 
 bool EventReader::string(std::string& value) {
   if (in_event()) {
-    if (key_ == "name") event_.name = std::move(value);
-    if (key_ == "cat") event_.category = std::move(value);
-    if (key_ == "ph") event_.phase = std::move(value);
-    if (key_ == "pid") event_.process = std::move(value);
-    if (key_ == "tid") event_.thread = std::move(value);
+    std::string* const place = key_ == "name"  ? &event_.name
+                               : key_ == "cat" ? &event_.category
+                               : key_ == "ph"  ? &event_.phase
+                               : key_ == "pid" ? &event_.process
+                               : key_ == "tid" ? &event_.thread
+                                               : nullptr;
+    if (place != nullptr) *place = std::move(value);
   }
   return take_nothing();
 }

@@ -32,7 +32,6 @@ class Page {
     this.panels = runs.map((run) => {
       const parts = sectionOf(run, runs.length > 1, this.view, most);
       element("panels").append(parts.section);
-      element("parts").append(partsOf(run, runs.length > 1));
       return { run, ...parts, timeline: new Timeline(run, parts.canvas, this.view, this.settings) };
     });
     this.timelines = this.panels.map(({ timeline }) => timeline);
@@ -80,6 +79,12 @@ class Page {
       this.resize();
     }).observe(element("panels"));
     listenToTheme(element("theme"), (printing) => this.resize(printing));
+  }
+
+  // What lies below the first screen, once that is painted.
+  async finish() {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    for (const run of this.runs) element("parts").append(partsOf(run, this.runs.length > 1));
   }
 
   // Shows what `describe` says of the point under the pointer, and a line at its time.
@@ -208,7 +213,9 @@ async function main() {
   document.querySelector("h1").textContent = shortened(names, 200);
   const runs = await loadRuns();
   fillFigures(element("figures"), runs);
-  expose(runs, new Page(runs));
+  const made = new Page(runs);
+  await made.finish();
+  expose(runs, made);
 }
 
 main().catch((error) => {

@@ -46,7 +46,7 @@ class Raster {
     const direct = (layer) => (lines, device) => layer.paint(lines, device, window);
     const way = (layer) => {
       const { from, to, width } = window;
-      const few = layer.spans.count(from, to) <= Math.max(FEW_SPANS, width * this.devices);
+      const few = layer.spans.count(from, to) <= Math.max(FEW_SPANS, 2 * width * this.devices);
       if (few) return direct(layer);
       layer.sums ??= new Sums(layer, this.devices, this.total);
       return layer.sums.fine(window) ? (lines, device) => layer.sums.paint(lines, device, window)

@@ -37,22 +37,22 @@ const StageSlack* pacemaker(const Slack& slack) {
   return most != nullptr && most->cost_s > 1.5 * next ? most : nullptr;
 }
 
-// "61.0 % of the critical path is compute of stage 3, ..."
+// "75.5 % of the critical path is compute, 24.1 % is collectives in passes; ..."
 std::string verdict_on(const WhyReport& report) {
   const PathSplit& path = report.path;
   std::string text =
       fmt::format("{} of the critical path is compute", share(path.computing_s, report.makespan_s));
-  if (const StageSlack* stage = pacemaker(report.slack)) {
-    const auto of_stage = std::ranges::find(path.stages, stage->stage, &StageShare::stage);
-    if (of_stage != path.stages.end())
-      text = fmt::format("{} of the critical path is compute of stage {}",
-                         share(of_stage->seconds, report.makespan_s), stage->stage);
-  }
   if (const PathShare* wait = longest_wait(path)) {
     const std::string over =
         wait->link_class.empty() ? "" : fmt::format(" over {}", printable(wait->link_class));
     text += fmt::format(", {} is {}{}", share(wait->seconds, report.makespan_s), words(wait->part),
                         over);
+  }
+  if (const StageSlack* stage = pacemaker(report.slack)) {
+    const auto of_stage = std::ranges::find(path.stages, stage->stage, &StageShare::stage);
+    if (of_stage != path.stages.end())
+      text += fmt::format("; passes of stage {} are {} of it", stage->stage,
+                          share(of_stage->seconds, report.makespan_s));
   }
   const auto idlest = std::ranges::max_element(
       report.devices, {}, [](const TimeSplit& split) { return split.bubble_s(); });

@@ -11,7 +11,8 @@ using namespace pipewright;
 TEST_CASE("the verdict names the stage that stands out", "[why]") {
   const analysis::WhyReport slow = analysis::why(tests::one_f_one_b({1, 1, 2, 1}, 16));
   CHECK(slow.verdict ==
-        "91.3 % of the critical path is compute of stage 2; device 0 has most bubble, 53.4 %");
+        "100.0 % of the critical path is compute; passes of stage 2 are 91.3 % of it; device 0 has "
+        "most bubble, 53.4 %");
   const analysis::WhyReport equal = analysis::why(tests::one_f_one_b({1, 1, 1, 1}, 8));
   CHECK(equal.verdict ==
         "100.0 % of the critical path is compute; device 0 has most bubble, 27.3 %");
