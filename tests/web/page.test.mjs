@@ -2,45 +2,17 @@
 // PIPEWRIGHT_PAGE names the page; what it should show is in the .json file beside it.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { before, test } from "node:test";
+
+import { openFile, problems, readExpected, skip } from "./browser.mjs";
 
 const file = process.env.PIPEWRIGHT_PAGE;
-const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
-const driver = await import("playwright-core").catch(() => null);
-
-function reasonToSkip() {
-  if (!driver) return "skipped: playwright-core is not installed";
-  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
-  return false;
-}
-const skip = reasonToSkip();
-if (skip) console.log(skip);
-
-const flags = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-];
-let browser;
+const expected = readExpected(file.replace(/html$/, "json"));
 let page;
-const problems = [];  // console errors, exceptions, requests
-const expected = skip ? [] : JSON.parse(readFileSync(file.replace(/html$/, "json"), "utf8"));
 
 before(async () => {
-  if (skip) return;
-  browser = await driver.chromium.launch({ executablePath, args: flags });
-  page = await browser.newPage({ viewport: { width: 1400, height: 1900 } });
-  page.on("console", (message) => problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("request", (request) => {
-    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
-  });
-  await page.goto(pathToFileURL(file).href);
-  await page.waitForFunction(() => window.pipewright);
+  if (!skip) page = await openFile(file);
 });
-
-after(() => browser?.close());
 
 const range = () => page.evaluate(() => window.pipewright.range());
 const near = (actual, wanted, tolerance = 1e-10) =>

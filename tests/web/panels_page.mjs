@@ -2,52 +2,25 @@
 // with what tests ask of them.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { after, before } from "node:test";
-import { pathToFileURL } from "node:url";
+import { before } from "node:test";
+
+import { openFile, problems, readExpected, skip } from "./browser.mjs";
+
+export { problems, skip };
 
 const folder = process.env.PIPEWRIGHT_PANELS;
-const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
-const driver = await import("playwright-core").catch(() => null);
-
-function reasonToSkip() {
-  if (!driver) return "skipped: playwright-core is not installed";
-  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
-  return false;
-}
-export const skip = reasonToSkip();
-if (skip) console.log(skip);
-
-const flags = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-];
-export const expected = skip ? [] : JSON.parse(readFileSync(`${folder}/expected.json`, "utf8"));
-export const problems = [];  // console errors, exceptions, requests
-let browser;
+export const expected = readExpected(`${folder}/expected.json`);
 export let page;   // of one run,
 export let three;  // of three,
 export let bad;    // and with hostile names
 
-export async function open(name, options = {}) {
-  const opened = await browser.newPage({ viewport: { width: 1400, height: 1900 }, ...options });
-  opened.on("console", (message) => problems.push(message.text()));
-  opened.on("pageerror", (error) => problems.push(error.message));
-  opened.on("request", (request) => {
-    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
-  });
-  await opened.goto(pathToFileURL(`${folder}/${name}.html`).href);
-  await opened.waitForFunction(() => window.pipewright);
-  return opened;
-}
+export const open = (name, options = {}) =>
+  openFile(`${folder}/${name}.html`, options);
 
 before(async () => {
   if (skip) return;
-  browser = await driver.chromium.launch({ executablePath, args: flags });
   [page, three, bad] = [await open("one"), await open("several"), await open("hostile")];
 });
-
-after(() => browser?.close());
 
 export const plain = (text) => text.replaceAll("\u00a0", " ");
 export const near = (actual, wanted, tolerance = 1e-10) =>

@@ -2,46 +2,21 @@
 // Chromium, with what tests ask of them.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { after, before, beforeEach, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { before, beforeEach, test } from "node:test";
+
+import { openFile, problems, readExpected, skip } from "./browser.mjs";
+
+export { problems, skip };
 
 const folder = process.env.PIPEWRIGHT_TIMELINE;
-const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
-const driver = await import("playwright-core").catch(() => null);
-
-function reasonToSkip() {
-  if (!driver) return "skipped: playwright-core is not installed";
-  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
-  return false;
-}
-export const skip = reasonToSkip();
-if (skip) console.log(skip);
-
-const flags = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-];
-export const expected = skip ? [] : JSON.parse(readFileSync(`${folder}/expected.json`, "utf8"));
-export const problems = [];  // console errors, exceptions, requests
-let browser;
+export const expected = readExpected(`${folder}/expected.json`);
 export let page;
 
-export async function open(name, options = {}) {
-  const opened = await browser.newPage({ viewport: { width: 1400, height: 2400 }, ...options });
-  opened.on("console", (message) => problems.push(message.text()));
-  opened.on("pageerror", (error) => problems.push(error.message));
-  opened.on("request", (request) => {
-    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
-  });
-  await opened.goto(pathToFileURL(`${folder}/${name}.html`).href);
-  await opened.waitForFunction(() => window.pipewright);
-  return opened;
-}
+export const open = (name, options = {}) =>
+  openFile(`${folder}/${name}.html`, { viewport: { width: 1400, height: 2400 }, ...options });
 
 before(async () => {
   if (skip) return;
-  browser = await driver.chromium.launch({ executablePath, args: flags });
   page = await open("lanes");
 });
 
@@ -56,8 +31,6 @@ beforeEach(async () => {
   await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
   await frames();
 });
-
-after(() => browser?.close());
 
 export const near = (actual, wanted, tolerance = 1e-10) =>
   assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);

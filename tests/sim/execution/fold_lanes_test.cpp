@@ -1,7 +1,6 @@
 #include <map>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 #include "schedules/catalog.hpp"
 #include "sim/execution/wiring.hpp"
@@ -36,14 +35,6 @@ struct Job : tests::HybridJob {
   }
 };
 
-// From here on no NIC is quite like another, by less than anybody could measure: no lanes fold.
-void tell_apart(cluster::Cluster& cluster, int nodes, int gpus) {
-  double part = 1;
-  for (int node = 0; node < nodes; ++node)
-    for (int gpu = 0; gpu < gpus; ++gpu)
-      cluster.scale_link(fmt::format("nic-{}-{}", node, gpu), part -= 1e-12);
-}
-
 }  // namespace
 
 TEST_CASE("folded lanes take as long as one lane with a share of the uplinks", "[lanes]") {
@@ -66,7 +57,7 @@ TEST_CASE("folding changes no time", "[lanes]") {
   };
   std::vector<Result> folded;
   for (const bool unlike : {false, true}) {
-    if (unlike) tell_apart(cluster, 4, 4);
+    if (unlike) tests::tell_apart(cluster, 4, 4);
     std::size_t index = 0;
     for (const bool together : {true, false})
       for (const std::uint32_t zero : {0U, 1U, 3U}) {
@@ -88,7 +79,7 @@ TEST_CASE("folding neither loses nor makes bytes", "[lanes]") {
   tests::watch_links();
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
   for (const bool unlike : {false, true}) {
-    if (unlike) tell_apart(cluster, 4, 4);
+    if (unlike) tests::tell_apart(cluster, 4, 4);
     for (const bool together : {true, false})
       for (const bool reduces : {true, false}) {
         Job job({.tp = 4, .dp = 2, .replicas_together = together});

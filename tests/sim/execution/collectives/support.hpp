@@ -112,4 +112,12 @@ inline std::vector<double> simulate_all(const Places& places,
   return seconds;
 }
 
+// From here on no NIC is quite like another, by less than anybody could measure: nothing folds.
+inline void tell_apart(cluster::Cluster& cluster, int nodes, int gpus) {
+  double part = 1;
+  for (int node = 0; node < nodes; ++node)
+    for (int gpu = 0; gpu < gpus; ++gpu)
+      cluster.scale_link(fmt::format("nic-{}-{}", node, gpu), part -= 1e-12);
+}
+
 }  // namespace pipewright::tests

@@ -3,7 +3,6 @@
 #include <map>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 #include "schedules/catalog.hpp"
 #include "support/jobs.hpp"
@@ -43,19 +42,12 @@ std::map<std::pair<std::string, TrafficClass>, Sums> by_class(const trace::Trace
   return sums;
 }
 
-void tell_apart(cluster::Cluster& cluster, int nodes, int gpus) {
-  double part = 1;
-  for (int node = 0; node < nodes; ++node)
-    for (int gpu = 0; gpu < gpus; ++gpu)
-      cluster.scale_link(fmt::format("nic-{}-{}", node, gpu), part -= 1e-12);
-}
-
 }  // namespace
 
 TEST_CASE("links carry what devices send, by class", "[links]") {
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 40});
   for (const bool folds : {true, false}) {
-    if (!folds) tell_apart(cluster, 4, 4);
+    if (!folds) tests::tell_apart(cluster, 4, 4);
     CAPTURE(folds);
     Job job(2, {.tp = 4, .dp = 2, .zero = 1});
     job.set_parameters(50'000'000);

@@ -1,0 +1,42 @@
+// Pages in a real Chromium, for tests: what a page complains of is kept.
+
+import { existsSync, readFileSync } from "node:fs";
+import { after } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const executablePath = process.env.PIPEWRIGHT_CHROMIUM ?? "/usr/bin/chromium";
+const driver = await import("playwright-core").catch(() => null);
+
+function reasonToSkip() {
+  if (!driver) return "skipped: playwright-core is not installed";
+  if (!existsSync(executablePath)) return `skipped: there is no ${executablePath}`;
+  return false;
+}
+export const skip = reasonToSkip();
+if (skip) console.log(skip);
+
+const flags = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+export const problems = [];  // console errors, exceptions, requests
+let browser;
+
+// A page of ours once it is there; `options` are those of a browser's page.
+export async function openFile(file, options = {}) {
+  browser ??= await driver.chromium.launch({ executablePath, args: flags });
+  const opened = await browser.newPage({ viewport: { width: 1400, height: 1900 }, ...options });
+  opened.on("console", (message) => problems.push(message.text()));
+  opened.on("pageerror", (error) => problems.push(error.message));
+  opened.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
+  });
+  await opened.goto(pathToFileURL(file).href);
+  await opened.waitForFunction(() => window.pipewright);
+  return opened;
+}
+
+// What a file of JSON beside a page says should be seen on it.
+export const readExpected = (file) => (skip ? [] : JSON.parse(readFileSync(file, "utf8")));
+
+after(() => browser?.close());
