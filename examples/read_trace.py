@@ -12,8 +12,11 @@ apt install python3-h5py python3-pandas.
 
 import sys
 
-import h5py
-import pandas
+try:
+    import h5py
+    import pandas
+except ModuleNotFoundError as missing:
+    sys.exit(f"read_trace.py: {missing}; on Debian: apt install python3-h5py python3-pandas")
 
 GIB = 2**30
 
@@ -85,6 +88,9 @@ def main(path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
-    main(sys.argv[1])
+    try:
+        main(sys.argv[1])
+    except OSError as error:
+        sys.exit(f"read_trace.py: {sys.argv[1]}: {error}")

@@ -147,8 +147,9 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
   draw_swatches(canvas, legend, left, right, heading + 22);
   canvas.text(page_margin, top + 2, axes.unit, {.size = 9.5, .colour = faint_ink});
   for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / columns;
     const double x = left + static_cast<double>(i % columns) * pitch;
-    const double y = top + static_cast<double>(i / columns) * row_height + title_room - 8;
+    const double y = top + static_cast<double>(row) * row_height + title_room - 8;
     draw_memory_panel(canvas, {x, y, x + width, y + height}, panels[i], axes, i % columns == 0,
                       i + columns >= panels.size());
   }

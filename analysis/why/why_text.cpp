@@ -55,11 +55,11 @@ std::string device_table(const WhyReport& report) {
   table.add_names("device",
                   cells(rows, [](const TimeSplit& row) { return fmt::format("{}", row.device); }));
   // A column without anything in it goes.
-  const auto add = [&](std::vector<std::string> head, const auto& seconds) {
+  const auto add = [&](const std::vector<std::string>& head, const auto& seconds) {
     if (std::ranges::all_of(
             rows, [&](const TimeSplit& row) { return seconds(row) < 1e-9 * report.makespan_s; }))
       return;
-    table.add_numbers(std::move(head), cells(rows, [&](const TimeSplit& row) {
+    table.add_numbers(head, cells(rows, [&](const TimeSplit& row) {
                         return format_percent(seconds(row) / report.makespan_s);
                       }));
   };

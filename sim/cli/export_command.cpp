@@ -99,9 +99,10 @@ void check_table(const Request& request) {
       throw UsageError(
           fmt::format("--table: '{}' is none of {}", request.table, fmt::join(tables, ", ")));
   } else if (!is_folder(request.output) && request.output.find(table_mark) == std::string::npos) {
-    throw UsageError(fmt::format(
-        "{}: which table? name one by --table, or a folder, or a file name with {} for all of them",
-        request.to_standard_output() ? "standard output" : request.output, table_mark));
+    throw UsageError(
+        fmt::format("{}: which table? name one by --table, or a folder, which ends in /, or a file "
+                    "name with {} for all of them",
+                    request.to_standard_output() ? "standard output" : request.output, table_mark));
   }
 }
 

@@ -200,7 +200,8 @@ class Reader {
                              text(node, "radical"), spec.name));
     const std::string prefix = text(node, "prefix");
     const std::string suffix = text(node, "suffix");
-    for (const int i : *radical) spec.hosts.emplace_back(prefix + std::to_string(i) + suffix, i);
+    for (const int i : *radical)
+      spec.hosts.emplace_back(fmt::format("{}{}{}", prefix, i, suffix), i);
     spec.router = text_or(node, "router_id", "");
     if (spec.router.empty()) spec.router = prefix + spec.name + "_router" + suffix;
     spec.link = {.bandwidth = number(node, "bw", text(node, "bw"), xbt_parse_get_bandwidth),

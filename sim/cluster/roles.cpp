@@ -61,9 +61,9 @@ Roles assign_roles(const std::vector<Member>& members) {
   ByName by_name;
   bool any_gpu = false;
   bool any_nics = false;
-  for (Index i = 0; i < members.size(); ++i) {
-    any_gpu = any_gpu || members[i].gpu != nullptr;
-    any_nics = any_nics || members[i].nics != nullptr;
+  for (const Member& member : members) {
+    any_gpu = any_gpu || member.gpu != nullptr;
+    any_nics = any_nics || member.nics != nullptr;
   }
   if (any_nics) {
     by_name.reserve(members.size());
