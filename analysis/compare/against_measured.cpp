@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "analysis/import/measured_run.hpp"
-
 namespace pipewright::analysis {
 namespace {
 
@@ -45,7 +43,6 @@ IterationFigures iteration_figures(const RunFigures& run) {
   figures.iterations = static_cast<std::uint32_t>(iterations.size());
   if (iterations.empty()) return figures;
   const auto count = static_cast<double>(iterations.size());
-  std::vector<double> starts;
   std::vector<double> spans;
   for (const auto& [number, devices] : iterations) {
     Span whole;
@@ -57,7 +54,6 @@ IterationFigures iteration_figures(const RunFigures& run) {
       bubble = std::max(bubble, span.end - span.start - span.busy);
     }
     const double length = whole.end - whole.start;
-    starts.push_back(whole.start);
     spans.push_back(length);
     figures.pass_span_s += length / count;
     figures.span_bubble_s += bubble / count;
@@ -66,10 +62,7 @@ IterationFigures iteration_figures(const RunFigures& run) {
           (1 - whole.busy / (static_cast<double>(run.summary.devices.size()) * length)) / count;
   }
   figures.pass_span_deviation_s = deviation(spans, figures.pass_span_s);
-  if (run.summary.run.engine != measured_engine)
-    figures.iteration_s = run.summary.makespan_s / count;
-  else if (starts.size() > 1)
-    figures.iteration_s = (starts.back() - starts.front()) / static_cast<double>(starts.size() - 1);
+  figures.iteration_s = run.iteration_s;
   return figures;
 }
 

@@ -15,9 +15,7 @@ namespace pipewright::analysis {
 // **pass span** is from the start of its first pass to the end of its last one, over all devices.
 struct IterationFigures {
   std::uint32_t iterations = 0;
-  // From the start of one to the start of the next, the optimizer's step included; unknown of a
-  // single measured one.
-  std::optional<double> iteration_s;
+  std::optional<double> iteration_s;  // as RunFigures has it
   double pass_span_s = 0;
   double pass_span_deviation_s = 0;  // standard deviation
   double bubble_ratio = 0;           // 1 - busy / (devices x pass span)

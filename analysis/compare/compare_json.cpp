@@ -21,7 +21,7 @@ Json differences_json(const Metrics& base, const Metrics& run) {
   for (const Metric& metric : run) {
     const Metric* const first = find_metric(base, metric.name);
     if (!metric.value || first == nullptr || !first->value) continue;
-    json[metric.name] = {{"difference", *metric.value - *first->value},
+    json[metric.name] = {{"difference", difference(*first->value, *metric.value)},
                          {"change", finite(relative_change(*first->value, *metric.value))}};
   }
   return json;

@@ -96,8 +96,11 @@ class Reader {
     if (const Metric* const metric = find_metric(metrics_, name)) return *metric;
     std::vector<std::string> names;
     for (const Metric& metric : metrics_) names.push_back(printable(metric.name));
-    fail(start, fmt::format("no metric is called '{}'; there are {}", printable(name),
-                            fmt::join(names, ", ")));
+    const std::string nearest = nearest_name(metrics_, name);
+    fail(start,
+         fmt::format("no metric is called '{}'; {}there are {}", printable(name),
+                     nearest.empty() ? "" : fmt::format("did you mean '{}'? ", printable(nearest)),
+                     fmt::join(names, ", ")));
   }
 
   Comparison read_comparison() {
@@ -154,7 +157,7 @@ Condition read_condition(const std::string& text, const Metrics& metrics) {
 
 bool holds(const Condition& condition, double base, double value) {
   const double found = condition.operand == Operand::value        ? value
-                       : condition.operand == Operand::difference ? value - base
+                       : condition.operand == Operand::difference ? difference(base, value)
                                                                   : relative_change(base, value);
   switch (condition.comparison) {
     case Comparison::more:

@@ -23,7 +23,7 @@ enum class Operand : std::uint8_t {
 // "makespan>+1%", "peak_memory<-1GiB", "bubble_ratio >= 20%"
 struct Condition {
   std::string text;
-  std::string metric;
+  std::string metric;  // as JSON calls it
   Comparison comparison = Comparison::more;
   Operand operand = Operand::value;
   double bound = 0;  // in the metric's unit; of a change as a ratio

@@ -97,7 +97,7 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
     result.deviation_s += (one.elapsed_s - mean) * (one.elapsed_s - mean);
   result.deviation_s = count > 1 ? std::sqrt(result.deviation_s / (count - 1)) : 0;
 
-  const double time = predicted.summary.makespan_s / std::max(1U, predicted.summary.run.iterations);
+  const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
   result.timers.push_back({"iteration", Range{time, time}, Range{mean, mean}, {}});
   const std::vector<DeviceTimes> devices = predicted_times(predicted);
   result.devices.resize(devices.size());

@@ -42,7 +42,7 @@ std::string run_table(const AgainstMeasured& result) {
     found.push_back(theirs.value ? format_value(theirs.quantity, *theirs.value) : unknown);
     errors.push_back(!ours.value || !theirs.value ? unknown
                      : ours.quantity == Quantity::ratio
-                         ? format_difference(ours.quantity, *ours.value - *theirs.value)
+                         ? format_difference(ours.quantity, *theirs.value, *ours.value)
                          : format_change(*theirs.value, *ours.value));
   }
   TextTable table;

@@ -1,8 +1,11 @@
 #include "analysis/compare/metric.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +21,30 @@ std::string_view without_unit(std::string_view name) {
     if (name.ends_with(unit) && !name.ends_with("_per_s"))
       return name.substr(0, name.size() - unit.size());
   return name;
+}
+
+// Parts of a metric are indented in tables.
+std::string_view unindented(std::string_view label) {
+  return label.substr(std::min(label.size(), label.find_first_not_of(' ')));
+}
+
+// Small numbers keep two digits, so that none but 0 reads as zero.
+std::string signed_number(double value) {
+  if (value == 0) return "0";
+  return std::abs(value) >= 0.1 ? fmt::format("{:+.1f}", value) : fmt::format("{:+.2g}", value);
+}
+
+// Letters to insert, leave out or replace.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j)
+      diagonal = std::exchange(
+          row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] == b[j] ? 0U : 1U)}));
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -42,29 +69,30 @@ std::string format_value(Quantity quantity, double value) {
   return {};
 }
 
-std::string format_difference(Quantity quantity, double value) {
-  if (quantity == Quantity::ratio) {
-    const double tenths = std::round(1000 * value);
-    return tenths == 0 ? "0 pp" : fmt::format("{:+.1f} pp", tenths / 10);
-  }
-  const std::string sign = value < 0 ? "-" : value > 0 ? "+" : "";
-  return sign + format_value(quantity, std::abs(value));
+std::string format_difference(Quantity quantity, double base, double value) {
+  const double more = difference(base, value);
+  if (quantity == Quantity::ratio) return signed_number(100 * more) + " pp";
+  if (quantity == Quantity::flops && more == 0) return "0 TFLOP/s";
+  const std::string sign = more < 0 ? "-" : more > 0 ? "+" : "";
+  return sign + format_value(quantity, std::abs(more));
 }
 
 std::string format_change(double base, double value) {
   const double change = relative_change(base, value);
-  if (change == 0) return "0 %";
-  if (!std::isfinite(change)) return "-";
-  // Small changes keep two digits, so that none reads as zero.
-  const double percent = 100 * change;
-  if (std::abs(percent) >= 0.1) return fmt::format("{:+.1f} %", percent);
-  return fmt::format("{:+.1g} %", percent);
+  return std::isfinite(change) ? signed_number(100 * change) + " %" : "-";
+}
+
+double difference(double base, double value) {
+  constexpr double rounding = 1e-9;
+  const double more = value - base;
+  return std::abs(more) < rounding * std::max(std::abs(base), std::abs(value)) ? 0 : more;
 }
 
 double relative_change(double base, double value) {
-  if (value == base) return 0;
+  const double more = difference(base, value);
+  if (more == 0) return 0;
   if (base == 0) return std::copysign(std::numeric_limits<double>::infinity(), value);
-  return (value - base) / std::abs(base);
+  return more / std::abs(base);
 }
 
 const Metric* find_metric(const Metrics& metrics, std::string_view name) {
@@ -72,7 +100,32 @@ const Metric* find_metric(const Metrics& metrics, std::string_view name) {
     if (metric.name == name) return &metric;
   for (const Metric& metric : metrics)
     if (without_unit(metric.name) == name) return &metric;
-  return nullptr;
+  const Metric* found = nullptr;
+  for (const Metric& metric : metrics) {
+    if (unindented(metric.label) != name) continue;
+    if (metric.value) return &metric;
+    if (found == nullptr) found = &metric;
+  }
+  return found;
+}
+
+std::string nearest_name(const Metrics& metrics, std::string_view name) {
+  constexpr std::size_t longest = 100;  // the distance costs length times length
+  if (name.size() > longest) return {};
+  std::size_t nearest = 1 + std::min<std::size_t>(3, name.size() / 3);
+  std::string_view best;
+  for (const Metric& metric : metrics)
+    for (const std::string_view one :
+         {without_unit(metric.name), std::string_view(metric.name), unindented(metric.label)}) {
+      const std::size_t distance = edit_distance(name, one);
+      if (distance >= nearest) continue;
+      nearest = distance;
+      best = one;
+    }
+  // Of a measured run, the whole time is not a metric.
+  if (best.empty() && (name == "time" || name.starts_with("makespan")))
+    if (const Metric* const iteration = find_metric(metrics, "iteration")) best = iteration->name;
+  return std::string(best);
 }
 
 }  // namespace pipewright::analysis

@@ -19,14 +19,21 @@ struct Metric {
 };
 using Metrics = std::vector<Metric>;
 
-std::string format_value(Quantity quantity, double value);       // "33.00 s", "24.0 MiB", "10.9 %"
-std::string format_difference(Quantity quantity, double value);  // "+1.60 ms"; of ratios "+1.2 pp"
+std::string format_value(Quantity quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
+// How much `value` is more than `base`: "+1.60 ms", of ratios "+1.2 pp".
+std::string format_difference(Quantity quantity, double base, double value);
 // How much `value` is more than `base`: "+4.8 %", "0 %", "-" where there is no saying.
 std::string format_change(double base, double value);
-// (value - base) / |base|: 0 if both are 0, infinite if only `base` is.
+// value - base: 0 if that is rounding, less than 1e-9 of the greater.
+double difference(double base, double value);
+// difference / |base|: 0 if both are 0, infinite if only `base` is.
 double relative_change(double base, double value);
 
-// The metric of that name, which may leave out its unit ("makespan"); null if there is none.
+// The metric of that name, which may leave out its unit ("makespan"), or of that label in tables
+// ("time"), of several the first that is known; null if there is none.
 const Metric* find_metric(const Metrics& metrics, std::string_view name);
+
+// What may be meant by a name that no metric has: one that is spelt nearly so; empty if none is.
+std::string nearest_name(const Metrics& metrics, std::string_view name);
 
 }  // namespace pipewright::analysis

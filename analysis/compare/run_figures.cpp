@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/component_palette.hpp"
+#include "analysis/import/measured_run.hpp"
 #include "analysis/trace/collector.hpp"
 #include "analysis/trace/reader.hpp"
 #include "analysis/trace/tables.hpp"
@@ -17,6 +19,18 @@ std::size_t traffic_class(trace::TransferKind kind) { return static_cast<std::si
 std::size_t traffic_class(trace::CollectiveKind kind) {
   return static_cast<std::size_t>(trace::TrafficClass::reduce_gradients) +
          static_cast<std::size_t>(kind);
+}
+
+// Between the first and the last iteration that begin.
+std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
+  std::map<std::uint32_t, double> starts;
+  for (const TimedPass& pass : passes) {
+    const auto [start, is_new] = starts.emplace(pass.key.iteration, pass.start);
+    if (!is_new) start->second = std::min(start->second, pass.start);
+  }
+  if (starts.size() < 2) return std::nullopt;
+  return (starts.rbegin()->second - starts.begin()->second) /
+         static_cast<double>(starts.size() - 1);
 }
 
 }  // namespace
@@ -42,11 +56,16 @@ void RunFiguresSink::collective(const trace::CollectiveRow& row) {
 void RunFiguresSink::link_use(const trace::LinkUseRow& row) {
   const trace::LinkRow& link = links_.at(row.link);
   figures.traffic.of_link_class[link.link_class] += row.bytes * link.alike;
+  if (row.traffic == trace::TrafficClass::in_passes) figures.traffic.in_passes_on_links = true;
 }
 
 void RunFiguresSink::finish() {
   summary_.finish();
   figures.summary = summary_.summary();
+  const trace::RunInfo& run = figures.summary.run;
+  figures.iteration_s = run.engine == measured_engine
+                            ? measured_iteration(figures.passes)
+                            : figures.summary.makespan_s / std::max(1U, run.iterations);
 }
 
 RunFigures read_figures(const std::filesystem::path& file) {
@@ -82,15 +101,16 @@ Metrics metrics_of(const RunFigures& run) {
   }
   Metrics metrics{
       {"makespan_s", "time", Quantity::seconds, summary.makespan_s},
+      {"iteration_s", "iteration", Quantity::seconds, run.iteration_s},
       {"bubble_ratio", "bubble ratio", Quantity::ratio, summary.bubble_ratio},
       {"span_bubble_s", "span bubble", Quantity::seconds, summary.span_bubble_s},
       {"busy_s", "busy", Quantity::seconds, busy},
       {"exposed_communication_s", "exposed communication", Quantity::seconds,
        exposed_communication(summary)},
       {"p2p_s", "  point to point", Quantity::seconds, exposed.p2p_s},
-      {"in_passes_s", "  in passes", Quantity::seconds, exposed.in_passes_s},
+      {"in_passes_s", "  collectives in passes", Quantity::seconds, exposed.in_passes_s},
       {"gradients_s", "  gradient reduction", Quantity::seconds, exposed.gradients_s},
-      {"weights_s", "  weight gather", Quantity::seconds, exposed.weights_s},
+      {"weights_s", "  weight gathering", Quantity::seconds, exposed.weights_s},
       {"optimizer_step_s", "optimizer step", Quantity::seconds, step},
       {"peak_memory_bytes", "memory peak", Quantity::bytes,
        memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
@@ -103,8 +123,9 @@ Metrics metrics_of(const RunFigures& run) {
   };
   const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
   for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)
-    metrics.push_back({fmt::format("{}_bytes", classes[i]), fmt::format("traffic, {}", classes[i]),
-                       Quantity::bytes, static_cast<double>(run.traffic.of_class[i])});
+    metrics.push_back({fmt::format("{}_bytes", classes[i]),
+                       fmt::format("traffic, {}", traffic_styles.at(i).words), Quantity::bytes,
+                       static_cast<double>(run.traffic.of_class[i])});
   for (const auto& [name, bytes] : run.traffic.of_link_class)
     metrics.push_back(
         {"link_bytes." + name, "links, " + name, Quantity::bytes, static_cast<double>(bytes)});

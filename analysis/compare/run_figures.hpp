@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,16 @@ namespace pipewright::analysis {
 struct Traffic {
   std::array<std::uint64_t, trace::traffic_classes> of_class{};  // boundary tensors, collectives
   std::map<std::string, std::uint64_t> of_link_class;            // over all links of it
+  bool in_passes_on_links = false;  // of runs in full detail: collectives in passes too
 };
 
 // What comparisons need of one run.
 struct RunFigures {
   std::string name;  // the file's
   Summary summary;
+  // From the start of an iteration to that of the next, the optimizer's step included; unknown of
+  // a single measured one.
+  std::optional<double> iteration_s;
   Traffic traffic;
   std::vector<TimedPass> passes;  // as they came
 };

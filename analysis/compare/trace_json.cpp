@@ -1,4 +1,5 @@
 #include "analysis/compare/compare_json.hpp"
+#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 
 namespace pipewright::analysis {
@@ -72,9 +73,13 @@ std::string json_text(const TraceComparison& comparison) {
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
     Json run = run_json(comparison.runs[i]);
     run["differences"] = differences_json(metrics_of(first), metrics_of(comparison.runs[i]));
+    run["notes"] = unlike_notes(first, comparison.runs[i]);
     run["passes"] = moves_json(comparison.moves[i - 1]);
     json["others"].push_back(std::move(run));
   }
+  json["notes"] = Json::array();
+  if (const std::string note = link_note(comparison.runs); !note.empty())
+    json["notes"].push_back(note);
   json["conditions"] = judgements_json(comparison.judgements);
   return text_of(json);
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
+#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "analysis/console_report.hpp"
 #include "analysis/text_table.hpp"
@@ -26,7 +26,7 @@ void add_run(TextTable& table, const std::string& name, const Metrics& base, con
     const bool known = own != nullptr && own->value;
     const bool both = known && first != nullptr && first->value;
     values.push_back(known ? format_value(own->quantity, *own->value) : unknown);
-    differences.push_back(both ? format_difference(own->quantity, *own->value - *first->value)
+    differences.push_back(both ? format_difference(own->quantity, *first->value, *own->value)
                                : unknown);
     changes.push_back(both ? format_change(*first->value, *own->value) : unknown);
   }
@@ -36,14 +36,16 @@ void add_run(TextTable& table, const std::string& name, const Metrics& base, con
   table.add_numbers({"change"}, std::move(changes));
 }
 
-// Metrics that some run has more than nothing of, in the first one's order.
-std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs) {
+// Metrics that some run has more than nothing of, in the first one's order. An iteration's time
+// tells something new only of runs with unlike numbers of them.
+std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs, bool with_iteration) {
   std::vector<const Metric*> rows;
   for (const Metrics& run : runs)
     for (const Metric& metric : run) {
       const bool shown =
           std::ranges::any_of(rows, [&](const Metric* row) { return row->name == metric.name; });
       const bool always = metric.name == "makespan_s" || metric.name == "bubble_ratio";
+      if (metric.name == "iteration_s" && !with_iteration) continue;
       if (!shown && metric.value && (always || *metric.value != 0)) rows.push_back(&metric);
     }
   return rows;
@@ -52,7 +54,7 @@ std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs) {
 std::string metrics_table(const std::vector<RunFigures>& runs) {
   std::vector<Metrics> metrics;
   for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
-  const std::vector<const Metric*> rows = rows_of(metrics);
+  const std::vector<const Metric*> rows = rows_of(metrics, unlike_iterations(runs));
   Cells labels;
   for (const Metric* const row : rows) labels.push_back(printable(row->label));
   TextTable table;
@@ -80,7 +82,7 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
     names.push_back(std::to_string(after[i].device));
     was.push_back(format_bytes(before[i].peak_memory_bytes));
     is.push_back(format_bytes(after[i].peak_memory_bytes));
-    differences.push_back(format_difference(Quantity::bytes, new_peak - old_peak));
+    differences.push_back(format_difference(Quantity::bytes, old_peak, new_peak));
     changes.push_back(format_change(old_peak, new_peak));
   }
   if (names.empty()) return {};
@@ -96,16 +98,17 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
 }
 
 std::string describe_shift(const Moved& pass) {
-  std::string text = fmt::format(
-      "{}: starts at {}, was {} ({})", describe(pass.pass), format_seconds(pass.second_start),
-      format_seconds(pass.first_start), format_difference(Quantity::seconds, pass.shift()));
+  std::string text =
+      fmt::format("{}: starts at {}, was {} ({})", describe(pass.pass),
+                  format_seconds(pass.second_start), format_seconds(pass.first_start),
+                  format_difference(Quantity::seconds, pass.first_start, pass.second_start));
   if (pass.first_device != pass.second_device)
     text += fmt::format("; on device {}, was {}", pass.second_device, pass.first_device);
   return text;
 }
 
 std::string describe_first(const Moved& pass) {
-  if (pass.second_length == pass.first_length) return describe_shift(pass);
+  if (difference(pass.first_length, pass.second_length) == 0) return describe_shift(pass);
   return fmt::format("{}; takes {}, was {}", describe_shift(pass),
                      format_seconds(pass.second_length), format_seconds(pass.first_length));
 }
@@ -114,9 +117,8 @@ std::string kinds_table(const Moves& moves) {
   Cells names, passes, was, is, changes, later, earlier, shifts;
   std::size_t more = 0;
   for (const KindChange& kind : moves.kinds) {
-    const bool changed = kind.later + kind.earlier > 0 ||
-                         std::abs(relative_change(kind.first_length, kind.second_length)) > 1e-9;
-    if (!changed) continue;
+    const bool moved = kind.later + kind.earlier > 0;
+    if (!moved && difference(kind.first_length, kind.second_length) == 0) continue;
     if (names.size() == most_rows) {
       ++more;
       continue;
@@ -125,11 +127,10 @@ std::string kinds_table(const Moves& moves) {
     passes.push_back(std::to_string(kind.passes));
     was.push_back(format_seconds(kind.first_length));
     is.push_back(format_seconds(kind.second_length));
-    const bool rounding = std::abs(relative_change(kind.first_length, kind.second_length)) <= 1e-9;
-    changes.push_back(rounding ? "0 %" : format_change(kind.first_length, kind.second_length));
+    changes.push_back(format_change(kind.first_length, kind.second_length));
     later.push_back(std::to_string(kind.later));
     earlier.push_back(std::to_string(kind.earlier));
-    shifts.push_back(format_difference(Quantity::seconds, kind.mean_shift));
+    shifts.push_back(format_difference(Quantity::seconds, 0, moved ? kind.mean_shift : 0));
   }
   if (names.empty()) return {};
   TextTable table;
@@ -170,7 +171,14 @@ std::string moves_text(const RunFigures& first, const RunFigures& run, const Mov
 
 std::string console_text(const TraceComparison& comparison) {
   const RunFigures& first = comparison.runs.front();
-  std::string text = metrics_table(comparison.runs);
+  std::string text;
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
+    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
+      text += fmt::format("note: {}\n", note);
+  if (!text.empty()) text += '\n';
+  text += metrics_table(comparison.runs);
+  const std::string links = link_note(comparison.runs);
+  if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
     text += memory_table(first, comparison.runs[i]);
     text += moves_text(first, comparison.runs[i], comparison.moves[i - 1]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ class ChromeExport final : public trace::Sink {
   void transfer(const trace::TransferRow& row) override;
   void memory(const trace::MemoryRow& row) override { memory_->add(events_, row); }
   void collective(const trace::CollectiveRow& row) override;
-  void step(const trace::StepRow& row) override;
+  void step(const trace::StepRow& row) override { steps_.push_back(row); }
   bool wants_links() const override { return true; }
   void link(const trace::LinkRow& row) override { links_.add(row); }
   void link_use(const trace::LinkUseRow& row) override { links_.add(row); }
@@ -51,6 +52,7 @@ class ChromeExport final : public trace::Sink {
   Track track(std::uint32_t device, Group group, std::uint32_t lane);
   Track lane(std::uint32_t device, Group group, std::int64_t start, std::int64_t end);
   void draw(const std::optional<Handover>& handover);
+  void draw(const trace::StepRow& row, double all_reduced);
 
   ChromeEvents events_;
   std::vector<Device> devices_;
@@ -59,6 +61,7 @@ class ChromeExport final : public trace::Sink {
   std::optional<Handovers> handovers_;
   std::optional<MemoryCounters> memory_;
   LinkCounters links_;
+  std::vector<trace::StepRow> steps_;  // drawn when all of their iteration are known
   std::uint64_t arrows_ = 0;
 };
 
@@ -158,10 +161,15 @@ void ChromeExport::collective(const trace::CollectiveRow& row) {
                   row.iteration, row.bytes, std::max(0.0, row.start - row.posted)));
 }
 
-void ChromeExport::step(const trace::StepRow& row) {
-  const std::array<double, 5> times{row.start, row.reduced, row.synchronized, row.updated, row.end};
-  constexpr std::array<const char*, 4> names{"gradients are reduced", "norm of gradients",
-                                             "optimizer step", "weights are gathered"};
+// `all_reduced`: when the last device's gradients are.
+void ChromeExport::draw(const trace::StepRow& row, double all_reduced) {
+  const double waited =
+      std::clamp(all_reduced, row.reduced, std::max(row.reduced, row.synchronized));
+  const std::array<double, 6> times{row.start,        row.reduced, waited,
+                                    row.synchronized, row.updated, row.end};
+  constexpr std::array<const char*, 5> names{"gradients are reduced", "waits for other devices",
+                                             "norm of gradients", "optimizer step",
+                                             "weights are gathered"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::int64_t start = nanoseconds(times[i]);
     const std::int64_t end = nanoseconds(times[i + 1]);
@@ -172,6 +180,12 @@ void ChromeExport::step(const trace::StepRow& row) {
 }
 
 void ChromeExport::finish() {
+  std::map<std::uint32_t, double> all_reduced;  // by iteration
+  for (const trace::StepRow& row : steps_) {
+    double& last = all_reduced[row.iteration];
+    last = std::max(last, row.reduced);
+  }
+  for (const trace::StepRow& row : steps_) draw(row, all_reduced.at(row.iteration));
   memory_->finish(events_);
   links_.finish(events_, process_of(static_cast<std::uint32_t>(devices_.size())));
   events_.close();

@@ -19,8 +19,13 @@ function differenceTable(runs) {
   for (const run of runs) {
     const line = body.insertRow();
     const name = line.insertCell();
-    name.append(nameElement("b", run.name), nameElement("small", run.details));
+    name.append(nameElement("b", run.name));
     for (const metric of metrics) line.append(differenceCell(metric, run, runs));
+    const below = body.insertRow();
+    below.className = "below";
+    const details = below.insertCell();
+    details.colSpan = metrics.length + 1;
+    details.append(nameElement("small", run.details));
   }
   return table;
 }

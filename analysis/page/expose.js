@@ -30,6 +30,7 @@ function expose(runs, made) {
         }));
       },
     })),
+    laneColours: () => LANE_COLOURS,
     range: () => ({ from: view.from / perSecond, to: view.to / perSecond }),
     show: (from, to) => view.show(from * perSecond, to * perSecond),
     // Where a time on a device of a run is in the window.

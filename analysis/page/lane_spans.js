@@ -33,11 +33,16 @@ function collectiveSpans(run) {
     device, start: collectives.start[i], end: collectives.end[i],
     name: names[collectives.kind[i]], collective: i,
   }));
+  const allReduced = new Map();  // by iteration: when the last device's gradients are reduced
+  steps.iteration.forEach((iteration, i) =>
+    allReduced.set(iteration, Math.max(allReduced.get(iteration) ?? 0, steps.reduced[i])));
   eachByDevice(steps, (i, device) => {
     const piece = (name, start, end) => {
       if (end > start) found.push({ device, start, end, name, step: i });
     };
-    piece("norm", steps.reduced[i], steps.synchronized[i]);
+    // Before, the device waits for others' gradients.
+    const all = Math.max(steps.reduced[i], allReduced.get(steps.iteration[i]));
+    piece("norm", all, steps.synchronized[i]);
     piece("optimizer", steps.synchronized[i], steps.updated[i]);
     piece("gather_weights", steps.updated[i], steps.end[i]);
   });

@@ -1,11 +1,21 @@
 // The strips of a run's busiest links with their legend. A run without links has none.
 
+const LACKS_COLLECTIVES = "without collectives within passes, which this run simulated apart; " +
+  "communication.detail: full counts them";
+
+// Whether passes wait for collectives that no link carries.
+function lacksCollectives({ lanes, use }) {
+  return !use.traffic.includes(TRAFFIC.indexOf("in_passes")) &&
+    [...lanes.waits.values()].flat().some((ticks) => ticks > 0);
+}
+
 class LinkPanel {
   constructor(run, traffic, view) {
     this.run = run;
     this.canvas = document.createElement("canvas");
     this.strips = new LinkStrips(run, traffic, this.canvas, view);
     this.element = detailsElement("", true, this.legend(traffic), this.canvas);
+    if (lacksCollectives(run)) this.element.append(textElement("p", LACKS_COLLECTIVES, "note"));
     this.element.className = "links";
     this.title();
     this.element.addEventListener("toggle", () => this.strips.theme && this.draw());

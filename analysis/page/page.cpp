@@ -26,16 +26,16 @@ namespace {
 
 // In an order in which each uses only those before it.
 constexpr std::array scripts{
-    "units.js",       "elements.js",     "varints.js",      "rows.js",      "lanes.js",
-    "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",      "gestures.js",
-    "axis.js",        "spans.js",        "raster.js",       "sums.js",      "paints.js",
-    "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js", "overlay.js",
-    "timeline.js",    "minimap.js",      "describe.js",     "search.js",    "selection.js",
-    "controls.js",    "keys.js",         "legend.js",       "plot.js",      "memory_raster.js",
-    "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",     "link_panel.js",
-    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",     "differences.js",
-    "devices.js",     "link_table.js",   "bars.js",         "why.js",       "panels.js",
-    "expose.js",      "page.js"};
+    "data.js",          "units.js",       "elements.js",     "varints.js",      "rows.js",
+    "lanes.js",         "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",
+    "gestures.js",      "axis.js",        "spans.js",        "raster.js",       "sums.js",
+    "paints.js",        "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js",
+    "overlay.js",       "timeline.js",    "minimap.js",      "describe.js",     "search.js",
+    "selection.js",     "controls.js",    "keys.js",         "legend.js",       "plot.js",
+    "memory_raster.js", "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",
+    "link_panel.js",    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",
+    "differences.js",   "devices.js",     "link_table.js",   "bars.js",         "why.js",
+    "panels.js",        "expose.js",      "page.js"};
 
 std::string joined_scripts() {
   std::string joined = "(() => {\n\"use strict\";\n";

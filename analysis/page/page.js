@@ -1,7 +1,5 @@
 // Puts the page together and redraws it when the view, its size or the theme changes.
 
-const page = JSON.parse(document.getElementById("data").textContent);
-const perSecond = 10 ** page.tick_digits;
 const element = (id) => document.getElementById(id);
 
 async function loadRuns() {
@@ -105,6 +103,7 @@ class Page {
   resize(printing = document.documentElement.classList.contains("printing")) {
     const width = printing ? PAPER_WIDTH : element("panels").clientWidth;
     document.documentElement.classList.toggle("printing", printing);
+    unfoldForPaper(printing);
     this.view.left = gutterWidth(this.runs, width);
     this.view.width = Math.max(50, width - this.view.left - RIGHT_MARGIN);
     this.restyle();
@@ -208,7 +207,8 @@ class Page {
 }
 
 async function main() {
-  const names = [...new Set(page.runs.map((run) => run.name))].join(", ");
+  const each = page.runs.map((run) => run.name);
+  const names = each.join(each.some((name) => name.includes(", ")) ? "; " : ", ");
   document.title = `pipewright: ${shortened(names, 100)}`;
   document.querySelector("h1").textContent = shortened(names, 200);
   const runs = await loadRuns();

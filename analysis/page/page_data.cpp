@@ -9,6 +9,7 @@
 #include "analysis/json_report.hpp"
 #include "analysis/page/link_totals.hpp"
 #include "analysis/palette.hpp"
+#include "analysis/picture/run_names.hpp"
 #include "analysis/timeline/titles.hpp"
 #include "analysis/why/why.hpp"
 
@@ -24,6 +25,16 @@ Json components(const Styles& styles) {
   for (const ComponentStyle& style : styles)
     list.push_back({{"words", style.words}, {"fill", hex(style.colour)}});
   return list;
+}
+
+// Of what a device's time goes to, by the names that `why --json` has.
+Json time_fills() {
+  using namespace time_colours;
+  return {{"in_passes_s", hex(in_passes)},   {"p2p_s", hex(transfers)},
+          {"weights_s", hex(weights)},       {"gradients_s", hex(gradients)},
+          {"embeddings_s", hex(embeddings)}, {"norm_s", hex(norm)},
+          {"optimizer_s", hex(optimizer)},   {"warm_up_s", hex(warm_up)},
+          {"steady_s", hex(steady)},         {"cool_down_s", hex(cool_down)}};
 }
 
 Json colours(std::uint32_t chunks) {
@@ -122,7 +133,10 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});
   page["categories"] = components(memory_styles);
   page["traffic"] = components(traffic_styles);
-  const std::vector<RunTitle> titles = run_titles(summaries);
+  page["time_fills"] = time_fills();
+  std::vector<RunTitle> titles = run_titles(summaries);
+  const std::vector<std::string> names = run_names(summaries);
+  for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
   page["runs"] = Json::array();
   // The same figures as `--json` writes.
   const Json figures = Json::parse(json_list(summaries));

@@ -21,16 +21,15 @@ const SEQUENCES = {
 };
 const SEQUENCE_STEPS = 256;
 
-// Colours of the lanes beside passes: those of Okabe and Ito that passes leave free, and their own
-// for what an optimizer does.
+// Colours of the lanes beside passes: those that links and bars have for the same.
 const LANE_COLOURS = {
-  activation: "#56b4e9",
-  gradient: "#e69f00",
-  reduce_gradients: "#d55e00",
-  gather_weights: "#0072b2",
-  tie_embeddings: "#9a5fb4",
-  norm: "#8a9099",
-  optimizer: "#4c8c4a",
+  activation: page.traffic[0].fill,
+  gradient: page.traffic[1].fill,
+  reduce_gradients: page.time_fills.gradients_s,
+  gather_weights: page.time_fills.weights_s,
+  tie_embeddings: page.time_fills.embeddings_s,
+  norm: page.time_fills.norm_s,
+  optimizer: page.time_fills.optimizer_s,
 };
 const LANE_WORDS = {
   activation: "activation",

@@ -129,7 +129,7 @@ function labelDevices(context, run, layout, view, theme) {
     if (context.measureText(run.hosts[device]).width <= room)
       context.fillText(run.hosts[device], view.left - 8, middle);
     if (!(layout.lane >= 7)) continue;
-    context.font = `9px ${FONT}`;
+    context.font = `${Math.min(9, layout.lane)}px ${FONT}`;
     layout.lanes.forEach((lane, k) => context.fillText(
       LANE_NAMES[lane], view.left - 8, layout.laneTop(device, k) + layout.lane / 2 + 0.5));
   }

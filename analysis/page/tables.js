@@ -1,5 +1,13 @@
 // Tables that a click on a head sorts.
 
+const paperListeners = [];
+const onPaper = (change) => paperListeners.push(change);
+
+// Paper has no buttons: what is cut on the screen is whole there.
+function unfoldForPaper(printing) {
+  for (const change of paperListeners) change(printing);
+}
+
 // `columns`: {head, anchor?, cell(row) -> element or text, value?(row) -> what to sort by}. The
 // first shows `most` rows and a button for the rest.
 function sortableTable(columns, rows, most = 16) {
@@ -11,9 +19,11 @@ function sortableTable(columns, rows, most = 16) {
   const body = table.createTBody();
   let order = rows;
   let limit = most;
+  let printing = false;
 
   const fill = () => {
-    body.replaceChildren(...order.slice(0, limit).map((row) => {
+    const shown = printing ? Infinity : limit;
+    body.replaceChildren(...order.slice(0, shown).map((row) => {
       const line = document.createElement("tr");
       for (const column of columns) {
         const cell = column.cell(row);
@@ -23,7 +33,7 @@ function sortableTable(columns, rows, most = 16) {
       }
       return line;
     }));
-    more.hidden = order.length <= limit;
+    more.hidden = order.length <= shown;
   };
   const more = textElement("button", `show all ${rows.length}`);
   more.onclick = () => {
@@ -31,6 +41,13 @@ function sortableTable(columns, rows, most = 16) {
     fill();
   };
   wide.append(more);
+  onPaper((now) => {
+    // What is folded away is not printed.
+    now &&= wide.closest("details:not([open])") === null;
+    if (rows.length <= most || now === printing) return;
+    printing = now;
+    fill();
+  });
 
   for (const column of columns) {
     const head = document.createElement("th");

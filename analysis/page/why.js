@@ -1,27 +1,28 @@
 // Why a run takes as long as it does, as `pipewright why` says it.
 
+const TIME_FILLS = page.time_fills;
 const hatch = (dark, light) => `repeating-linear-gradient(135deg, ${dark} 0 2px, ${light} 2px 5px)`;
 const BUBBLES = {
-  warm_up_s: ["bubble: warm-up", "#c3cad3"],
-  steady_s: ["bubble: steady", "#8b95a3"],
-  cool_down_s: ["bubble: cool-down", "#5b6470"],
-  imbalance_s: ["bubble: imbalance", hatch("#5b6470", "#c3cad3")],
+  warm_up_s: ["bubble: warm-up", TIME_FILLS.warm_up_s],
+  steady_s: ["bubble: steady", TIME_FILLS.steady_s],
+  cool_down_s: ["bubble: cool-down", TIME_FILLS.cool_down_s],
+  imbalance_s: ["bubble: imbalance", hatch(TIME_FILLS.cool_down_s, TIME_FILLS.warm_up_s)],
 };
 const WAITS = {
-  in_passes_s: ["collectives in passes", "#117733"],
-  p2p_s: ["transfers", "#882255"],
-  weights_s: ["weights gathered", "#0072b2"],
-  gradients_s: ["gradients reduced", "#d55e00"],
-  embeddings_s: ["embeddings reduced", "#aaaa00"],
-  norm_s: ["norm of gradients", "#5e4fa2"],
-  optimizer_s: ["optimizer's step", "#8dd3c7"],
+  in_passes_s: ["collectives in passes", TIME_FILLS.in_passes_s],
+  p2p_s: ["transfers", TIME_FILLS.p2p_s],
+  weights_s: ["weights gathered", TIME_FILLS.weights_s],
+  gradients_s: ["gradients reduced", TIME_FILLS.gradients_s],
+  embeddings_s: ["embeddings reduced", TIME_FILLS.embeddings_s],
+  norm_s: ["norm of gradients", TIME_FILLS.norm_s],
+  optimizer_s: ["optimizer's step", TIME_FILLS.optimizer_s],
 };
 // Words of the critical path that have a colour above; the rest wait for something.
 const PART_FILLS = {
   ...Object.fromEntries(Object.values(WAITS)),
-  "rendezvous": hatch("#882255", "#e3b7c9"),
-  "blocked sends": hatch("#882255", "#e3b7c9"),
-  "other replicas": "#8b95a3",
+  "rendezvous": hatch(TIME_FILLS.p2p_s, TIME_FILLS.warm_up_s),
+  "blocked sends": hatch(TIME_FILLS.p2p_s, TIME_FILLS.warm_up_s),
+  "other replicas": TIME_FILLS.steady_s,
 };
 
 function kindOf(run, letter) {
@@ -38,7 +39,7 @@ function pathParts(run) {
       ? `, ${formatSeconds(part.contention_s)} of it for other flows` : "";
     const { words, fill } = part.kind
       ? kindOf(run, part.kind)
-      : { words: part.part + link, fill: PART_FILLS[part.part] ?? "#c3cad3" };
+      : { words: part.part + link, fill: PART_FILLS[part.part] ?? TIME_FILLS.warm_up_s };
     const text = `${formatSeconds(part.seconds)}, ${formatPercent(part.seconds / total)}${waited}`;
     return { words, fill, share: part.seconds / total, text };
   });
@@ -83,21 +84,29 @@ function deviceBars(run, most = 16) {
       add(most, all.length);
     };
     rows.append(more);
+    onPaper((printing) => printing && more.isConnected && more.click());
   }
   return [barLegend(used.map(({ words, fill }) => ({ words, fill }))), rows];
 }
 
+// Where there are more stages than `most`, those whose slowing costs most come first; transfers are
+// always among what is shown.
+function slackRows({ stages, links }, most) {
+  const ofStages = stages.map((one) => ({
+    what: `passes of stage ${one.stage}`, mean: one.mean_pass_s, ...one,
+  }));
+  const ofLinks = links.map((one) => ({
+    what: one.link_class ? `transfers over ${shortened(one.link_class, 60)}` : "transfers",
+    mean: one.mean_transfer_s, ...one,
+  }));
+  if (ofStages.length <= most) return [...ofStages, ...ofLinks];
+  ofStages.sort((a, b) => (b.cost_of_10_percent_s ?? 0) - (a.cost_of_10_percent_s ?? 0));
+  return [...ofStages.slice(0, most), ...ofLinks, ...ofStages.slice(most)];
+}
+
 function slackTable(run) {
-  const { stages, links } = run.why.slack;
-  const rows = [
-    ...stages.map((one) => ({
-      what: `passes of stage ${one.stage}`, mean: one.mean_pass_s, ...one,
-    })),
-    ...links.map((one) => ({
-      what: one.link_class ? `transfers over ${shortened(one.link_class, 60)}` : "transfers",
-      mean: one.mean_transfer_s, ...one,
-    })),
-  ];
+  const most = 16;
+  const rows = slackRows(run.why.slack, most);
   // What no slowing makes longer has no number.
   const number = (head, value, text) => ({
     head, anchor: "slack", value: (row) => value(row) ?? Infinity,
@@ -109,7 +118,7 @@ function slackTable(run) {
     number("may take longer by", (row) => row.slack, formatPercent),
     number("or by", (row) => row.slack_s, formatSeconds),
     number("10 % slower costs", (row) => row.cost_of_10_percent_s, formatSeconds),
-  ], rows);
+  ], rows, most + run.why.slack.links.length);
 }
 
 function whyPart(run) {
@@ -119,9 +128,11 @@ function whyPart(run) {
     title.append(metricLink(anchor, words));
     return title;
   };
+  // Neither path nor slack is known of runs that do not say when inputs arrived.
+  const known = (parts) => (run.why.knows_inputs ? parts() : []);
   return detailsElement("why it takes this long", true,
     textElement("p", noBreak(run.why.verdict), "verdict"),
-    heading("critical-path", "critical path"), stackedBar(path), barLegend(path),
+    ...known(() => [heading("critical-path", "critical path"), stackedBar(path), barLegend(path)]),
     heading("time-split", "where each device's time goes"), ...deviceBars(run),
-    heading("slack", "slack"), slackTable(run));
+    ...known(() => [heading("slack", "slack"), slackTable(run)]));
 }

@@ -61,15 +61,25 @@ void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bo
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const double width = bar.parts[i] * points_per_s;
     if (width <= 0) continue;
-    canvas.rectangle(x, top, x + width, bottom);
-    canvas.fill(time_parts[i].colour);
+    if (time_parts[i].hatched) {
+      canvas.hatch(x, top, x + width, bottom);
+    } else {
+      canvas.rectangle(x, top, x + width, bottom);
+      canvas.fill(time_parts[i].colour);
+    }
     if (width > 2 && x > left) canvas.line(x, top, x, bottom, {1, 1, 1}, 0.6);
     const std::string share = format_percent(bar.parts[i] / whole_s);
     const TextStyle style{.size = 9,
                           .align = Align::centre,
                           .colour = wants_dark_text(time_parts[i].colour) ? ink : Colour{1, 1, 1}};
-    if (bottom - top >= 11 && canvas.text_width(share, style) + 6 <= width)
+    const double room = canvas.text_width(share, style) + 6;
+    if (bottom - top >= 11 && room <= width) {
+      if (time_parts[i].hatched) {  // words need a plain ground
+        canvas.rectangle(x + (width - room) / 2 + 1, top, x + (width + room) / 2 - 1, bottom);
+        canvas.fill(time_parts[i].colour);
+      }
       canvas.text(x + width / 2, (top + bottom) / 2 + 3.2, share, style);
+    }
     x += width;
   }
 }
@@ -97,7 +107,8 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   std::vector<Swatch> legend;
   for (std::size_t i = 0; i < time_parts.size(); ++i)
     if (std::ranges::any_of(bars, [&](const Bar& bar) { return bar.parts[i] > 1e-9 * span_s; }))
-      legend.push_back({time_parts[i].colour, time_parts[i].words});
+      legend.push_back({time_parts[i].colour, time_parts[i].words,
+                        time_parts[i].hatched ? Swatch::Kind::hatched : Swatch::Kind::field});
   const double heading = page_margin + 12;
   const double legend_left = std::min(left, 120.0);
   const double legend_right = page_width - page_margin;
@@ -111,7 +122,7 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   Canvas canvas(kind, page_width, bottom + 44 + page_margin);
   const RunTitle title = run_titles(summaries).front();
   draw_heading(canvas, legend_left, legend_right, heading,
-               runs.size() == 1 ? title.name : "Where the time goes",
+               runs.size() == 1 ? run_names(summaries).front() : "Where the time goes",
                runs.size() == 1 ? title.details : "mean of the devices of each run");
   draw_swatches(canvas, legend, legend_left, legend_right, heading + 22);
   const double points_per_s = (right - left) / span_s;

@@ -17,6 +17,7 @@
 #include "analysis/timeline/titles.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -98,6 +99,14 @@ std::vector<Swatch> legend_of(const std::vector<MemoryPanel>& panels, const Memo
         return panel.capacity_bytes > 0 && panel.capacity_bytes <= axes.most_bytes;
       }))
     legend.push_back({ink, "capacity", Swatch::Kind::dashes});
+  double above = 0;  // the least of those that no panel has a line for
+  for (const MemoryPanel& panel : panels)
+    if (panel.capacity_bytes > axes.most_bytes && (above == 0 || panel.capacity_bytes < above))
+      above = panel.capacity_bytes;
+  if (above > 0)
+    legend.push_back(
+        {ink, fmt::format("capacity {} (above)", format_bytes(static_cast<std::uint64_t>(above))),
+         Swatch::Kind::dashes});
   legend.push_back({ink, "peak", Swatch::Kind::dot});
   return legend;
 }
@@ -140,7 +149,7 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
   if (panels.size() < runs[0].devices.size())
     details += fmt::format(", {} of {} devices", panels.size(), runs[0].devices.size());
   if (runs.size() == 1)
-    draw_heading(canvas, left, right, heading, title.name, details);
+    draw_heading(canvas, left, right, heading, run_names(summaries).front(), details);
   else
     draw_heading(canvas, left, right, heading, "Memory over time",
                  "of the fullest device of each run");

@@ -1,21 +1,28 @@
 #include "analysis/picture/run_names.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
 namespace pipewright::analysis {
+namespace {
+
+std::string counted(std::uint32_t count, const char* one, const char* ending = "s") {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
+}
+
+}  // namespace
 
 std::vector<std::string> run_names(std::span<const Summary> runs) {
   using Part = std::function<std::string(const trace::RunInfo&)>;
   const std::vector<Part> parts{
-      [](auto& run) { return fmt::format("{} devices", run.devices); },
-      [](auto& run) { return fmt::format("{} microbatches", run.microbatches); },
-      [](auto& run) { return fmt::format("{} replicas", run.replicas); },
-      [](auto& run) { return fmt::format("{} GPUs a device", run.lanes); },
-      [](auto& run) { return fmt::format("{} iterations", run.iterations); },
+      [](auto& run) { return counted(run.devices, "device"); },
+      [](auto& run) { return counted(run.microbatches, "microbatch", "es"); },
+      [](auto& run) { return counted(run.replicas, "replica"); },
+      [](auto& run) { return counted(run.lanes, "GPU") + " a device"; },
+      [](auto& run) { return counted(run.iterations, "iteration"); },
       [](auto& run) { return run.network; },
       [](auto& run) { return run.p2p; },
       [](auto& run) { return run.engine; }};
@@ -23,10 +30,12 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
   for (const Summary& run : runs)
     names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)
                                        : run.run.schedule);
+  // Only runs that still have one name get longer ones.
   for (const Part& part : parts) {
-    const bool same = std::ranges::all_of(
-        runs, [&](const Summary& run) { return part(run.run) == part(runs.front().run); });
-    for (std::size_t i = 0; i < runs.size() && !same; ++i) names[i] += ", " + part(runs[i].run);
+    std::map<std::string, std::set<std::string>> found;
+    for (std::size_t i = 0; i < runs.size(); ++i) found[names[i]].insert(part(runs[i].run));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (found[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
   }
   std::map<std::string, int> times;
   for (const std::string& name : names) ++times[name];

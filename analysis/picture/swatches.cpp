@@ -21,6 +21,10 @@ void draw_mark(Canvas& canvas, const Swatch& swatch, double x, double baseline) 
       canvas.fill(swatch.colour);
       canvas.rectangle(x, top, x + swatch_width, bottom);
       return canvas.outline(faint_ink, 0.4);
+    case Swatch::Kind::hatched:
+      canvas.hatch(x, top, x + swatch_width, bottom);
+      canvas.rectangle(x, top, x + swatch_width, bottom);
+      return canvas.outline(faint_ink, 0.4);
     case Swatch::Kind::line:
       return canvas.line(x, middle, x + swatch_width, middle, swatch.colour, 1.4);
     case Swatch::Kind::dashes:

@@ -8,7 +8,7 @@
 namespace pipewright::analysis {
 
 struct Swatch {
-  enum class Kind : std::uint8_t { field, line, dashes, dot, cross };
+  enum class Kind : std::uint8_t { field, hatched, line, dashes, dot, cross };
   Colour colour;
   std::string words;
   Kind kind = Kind::field;

@@ -9,25 +9,24 @@
 
 namespace pipewright::analysis {
 
-// The parts of a device's time in the order of a bar. Compute, communication and the optimizer
-// have hues; the bubble is grey.
+// The parts of a device's time in the order of a bar.
 struct TimePart {
   const char* words;
   Colour colour;
+  bool hatched = false;
 };
 inline constexpr std::array<TimePart, 11> time_parts{{
     {"compute", {0.337, 0.706, 0.914}},
-    {"tp, cp, ep collectives", {0.000, 0.620, 0.451}},
-    {"point to point", {0.835, 0.369, 0.000}},
-    {"weight gather", {0.667, 0.667, 0.000}},
-    {"gradient reduction", {0.369, 0.310, 0.635}},
-    {"norm of gradients", {0.800, 0.475, 0.655}},
-    {"optimizer step",
-     memory_styles[static_cast<std::size_t>(trace::MemoryCategory::optimizer)].colour},
-    {"warm-up bubble", {0.86, 0.87, 0.88}},
-    {"steady bubble", {0.66, 0.68, 0.70}},
-    {"cool-down bubble", {0.78, 0.79, 0.81}},
-    {"imbalance", {0.36, 0.38, 0.40}},
+    {"tp, cp, ep collectives", time_colours::in_passes},
+    {"point to point", time_colours::transfers},
+    {"weight gather", time_colours::weights},
+    {"gradient reduction", time_colours::gradients},
+    {"norm of gradients", time_colours::norm},
+    {"optimizer step", time_colours::optimizer},
+    {"warm-up bubble", time_colours::warm_up},
+    {"steady bubble", time_colours::steady},
+    {"cool-down bubble", time_colours::cool_down},
+    {"imbalance", time_colours::warm_up, true},
 }};
 using TimeParts = std::array<double, time_parts.size()>;  // seconds
 

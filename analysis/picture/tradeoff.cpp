@@ -24,14 +24,15 @@ constexpr Area plot{74, 66, page_width - 24, page_height - 54};
 
 // Values of an axis in a unit that keeps them short.
 struct Quantity {
+  std::string title;
   std::string words;
   std::vector<double> values;
   double unit = 1;
 };
 
 Quantity memory_of(std::span<const Summary> runs) {
-  Quantity bytes{"peak memory of the fullest device (GiB)", {}, 1024.0 * 1024 * 1024};
-  Quantity in_flight{"peak in flight on a device (microbatches)", {}, 1};
+  Quantity bytes{"memory", "peak memory of the fullest device (GiB)", {}, 1024.0 * 1024 * 1024};
+  Quantity in_flight{"microbatches in flight", "peak in flight on a device (microbatches)", {}, 1};
   for (const Summary& run : runs) {
     double most_bytes = 0;
     double most = 0;
@@ -74,6 +75,7 @@ Quantity throughput_of(std::span<const Summary> runs) {
       {{1e9, "G "}, {1e6, "M "}, {1e3, "k "}, {1, ""}}};
   for (const auto& [factor, prefix] : prefixes)
     if (most >= 2 * factor || factor == 1) {
+      found.title = what == "microbatches/s" ? "Microbatches per second" : "Throughput";
       found.words = fmt::format("throughput ({}{})", prefix, what);
       for (double& value : found.values) value /= factor;
       return found;
@@ -85,6 +87,19 @@ bool fits(const Summary& run) {
   return std::ranges::none_of(run.devices, [](const DeviceSummary& device) {
     return device.memory_capacity_bytes > 0 &&
            device.peak_memory_bytes > device.memory_capacity_bytes;
+  });
+}
+
+// Whether one run can be better than another: that takes the same model, or none at all. Models
+// differ where the work for a token does.
+bool compare(std::span<const Summary> runs) {
+  const auto work = [](const Summary& run) {
+    const double tokens = run.run.tokens_per_microbatch;
+    return tokens > 0 ? run.run.model_flops / tokens : run.run.model_flops;
+  };
+  return std::ranges::all_of(runs, [&](const Summary& run) {
+    const double first = work(runs.front());
+    return std::abs(work(run) - first) <= 1e-6 * first;
   });
 }
 
@@ -141,10 +156,12 @@ void draw_tradeoff(std::span<const Summary> runs, const std::filesystem::path& f
   const Scale y = scale_around(throughput.values, plot.bottom, plot.top, 8);
 
   Canvas canvas(kind, page_width, page_height);
-  draw_heading(canvas, 22, plot.right, 24, "Throughput against memory",
+  draw_heading(canvas, 22, plot.right, 24,
+               fmt::format("{} against {}", throughput.title, memory.title),
                "up and to the left is better");
   draw_axes(canvas, x, y, memory.words, throughput.words);
-  const std::vector<std::size_t> best = best_of(points);
+  std::vector<std::size_t> best;
+  if (compare(runs)) best = best_of(points);
   std::vector<Area> obstacles;
   const auto draw = [&](double x0, double y0, double x1, double y1) {
     canvas.line(x0, y0, x1, y1, line_colour, 1.4);

@@ -43,7 +43,8 @@ struct CriticalPiece {
 };
 
 // The chain of passes, transfers and waits that fixes the makespan, in order of time: each piece
-// begins when the one before ends, the first at 0 and the last ends at the makespan.
+// begins when the one before ends, the first at 0 and the last ends at the makespan. One piece that
+// is not known where the trace does not say when inputs arrived.
 std::vector<CriticalPiece> critical_path(const trace::Trace& trace);
 
 // Of a trace that has an index already.

@@ -24,6 +24,10 @@ CriticalWalk::CriticalWalk(const trace::Trace& trace, const TraceIndex& index)
 
 std::vector<CriticalPiece> CriticalWalk::walk() {
   now_ = index_.makespan();
+  if (!index_.knows_inputs()) {
+    add(0, {.part = CriticalPart::other});
+    return std::move(pieces_);
+  }
   At at = last_event();
   // Each place is left once or so for each event; more is going round in circles, which rows that
   // contradict each other may bring about.

@@ -28,7 +28,7 @@ class Retiming {
     double seconds = 0;  // sum of their durations
     double longest = 0;
   };
-  // Passes by stage, and transfers by the class of the narrowest link on their way.
+  // What passes compute by stage, and transfers by the class of the narrowest link on their way.
   const std::vector<Members>& stages() const { return stages_; }
   const std::vector<Members>& links() const { return links_; }
   const std::vector<std::string>& link_classes() const { return link_classes_; }
@@ -45,7 +45,7 @@ class Retiming {
  private:
   static constexpr std::size_t lanes = 8;  // classes that one sweep looks at
   struct Node {
-    double delay = 0;     // seconds, whatever its class
+    double delay = 0;     // seconds, whatever its class; collectives within a pass too
     double duration = 0;  // that its class stretches
     Class kind = no_class;
     std::uint32_t first_edge = 0;  // into edges_, to the next node's

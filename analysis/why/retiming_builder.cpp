@@ -35,8 +35,8 @@ Retiming::Builder::Number Retiming::Builder::add_node(const Planned& node) {
     Members& members =
         is_stage ? into_.stages_[node.kind] : into_.links_[node.kind - into_.stages_.size()];
     ++members.count;
-    members.seconds += node.end - node.start;
-    members.longest = std::max(members.longest, node.end - node.start);
+    members.seconds += node.stretched();
+    members.longest = std::max(members.longest, node.stretched());
   }
   nodes_.push_back(node);
   return static_cast<Number>(nodes_.size() - 1);
@@ -58,6 +58,7 @@ void Retiming::Builder::add_units() {
     Planned node{.kind = row.stage, .ends_run = true, .start = row.start, .end = row.end};
     if (unit.is_fused())
       (pass == unit.first ? node.end : node.start) = row.start + (row.end - row.start) / 2;
+    node.waits = std::min(index_.waits_within(row), node.end - node.start);
     add_node(node);
   }
 }
@@ -207,7 +208,7 @@ void Retiming::Builder::write(const std::vector<Number>& order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Planned& planned = nodes_[order[i]];
     into_.nodes_[i] = {.delay = planned.start,
-                       .duration = planned.end - planned.start,
+                       .duration = planned.stretched(),
                        .kind = planned.kind,
                        .first_edge = count[i],
                        .ends_run = planned.ends_run};
@@ -222,6 +223,7 @@ void Retiming::Builder::write(const std::vector<Number>& order) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     double& delay = into_.nodes_[i].delay;
     delay = delay - due[i] > 2 * time_tolerance(delay) ? delay - due[i] : 0;
+    delay += nodes_[order[i]].waits;
   }
 }
 

@@ -23,6 +23,8 @@ class Retiming::Builder {
     bool ends_run = false;
     double start = 0;  // in the trace
     double end = 0;
+    double waits = 0;  // of a pass for collectives within it, which keep their time
+    double stretched() const { return end - start - waits; }
   };
   struct Edge {
     Number from = 0;

@@ -7,6 +7,7 @@ namespace pipewright::analysis {
 Slack slack(const trace::Trace& trace) { return slack(trace, TraceIndex(trace)); }
 
 Slack slack(const trace::Trace& trace, const TraceIndex& index) {
+  if (!index.knows_inputs()) return {};
   const Retiming retiming(trace, index);
   std::vector<Retiming::Class> classes;
   for (std::uint32_t i = 0; i < retiming.stages().size(); ++i) classes.push_back(retiming.stage(i));

@@ -11,13 +11,13 @@ namespace pipewright::analysis {
 class TraceIndex;
 
 // By how much something may get slower before the run takes longer, everything else being as it
-// was; timed again as retiming.hpp says.
+// was, collectives within passes too; timed again as retiming.hpp says.
 struct StageSlack {
   std::uint32_t stage = 0;
-  double slack = 0;    // of its passes' durations, 0.1: 10 % longer; infinite: whatever
-  double seconds = 0;  // the same of a pass of mean duration
-  double cost_s = 0;   // by which the run takes longer if they are 10 % slower
-  double mean_pass_s = 0;
+  double slack = 0;        // of what its passes compute, 0.1: 10 % longer; infinite: whatever
+  double seconds = 0;      // the same of a pass of mean duration
+  double cost_s = 0;       // by which the run takes longer if they are 10 % slower
+  double mean_pass_s = 0;  // without collectives within it
   std::uint64_t passes = 0;
 };
 
@@ -30,6 +30,7 @@ struct LinkSlack {
   std::uint64_t transfers = 0;
 };
 
+// Empty where the trace does not say when inputs arrived.
 struct Slack {
   std::vector<StageSlack> stages;
   std::vector<LinkSlack> links;

@@ -16,13 +16,27 @@ using trace::PassRow;
 // Passes of a device between two times at which its pipeline is empty: those of an iteration, or
 // of several where a schedule does not flush between them.
 struct Round {
-  double start = 0;       // of its first pass
+  double start = 0;       // the rounds before have ended on all devices, or its first pass starts
   double first_back = 0;  // its first backward starts
   double last_front = 0;  // its last forward ends
 };
 
+// By iteration: when it and all before it are over on all devices.
+std::map<std::uint32_t, double> ends_of(const trace::Trace& trace) {
+  std::map<std::uint32_t, double> ends;
+  const auto see = [&](std::uint32_t iteration, double end) {
+    double& last = ends[iteration];
+    last = std::max(last, end);
+  };
+  for (const PassRow& row : trace.passes) see(row.iteration, row.end);
+  for (const trace::StepRow& row : trace.steps) see(row.iteration, row.end);
+  double last = 0;
+  for (auto& [iteration, end] : ends) last = end = std::max(last, end);
+  return ends;
+}
+
 std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
-                             std::uint32_t device) {
+                             std::uint32_t device, const std::map<std::uint32_t, double>& ends) {
   std::vector<const PassRow*> rows;
   for (const std::uint32_t number : index.units_on(device)) {
     const Unit& unit = index.units()[number];
@@ -37,7 +51,8 @@ std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const PassRow& row = *rows[i];
     if (i == 0 || before < later[i]) {
-      rounds.push_back({row.start, row.start, row.start});
+      const double over = i == 0 ? 0 : ends.at(before);
+      rounds.push_back({std::min(over, row.start), row.start, row.start});
       has_backward = false;
     }
     before = std::max(before, row.iteration);
@@ -71,17 +86,23 @@ class Bubbles {
   Bubbles(std::vector<Round> rounds, TimeSplit& split)
       : rounds_(std::move(rounds)), split_(split) {}
 
-  void add(const Idle& idle) {
-    const double seconds = idle.end - idle.start;
-    if (idle.cause == IdleCause::finished) {
-      split_.cool_down_s += seconds;
-      return;
-    }
-    // The round of the pass that it waits to start.
-    while (at_ + 1 < rounds_.size() &&
-           rounds_[at_ + 1].start <= idle.end + time_tolerance(idle.end))
+  // In order of time. What lies in two rounds is cut where the second begins.
+  void add(Idle idle) {
+    while (at_ + 1 < rounds_.size() && rounds_[at_ + 1].start < idle.end) {
+      const double cut = std::max(idle.start, rounds_[at_ + 1].start);
+      add_in_round(idle, cut);
+      idle.start = cut;
       ++at_;
-    if (rounds_.empty() || idle.end <= rounds_[at_].first_back + time_tolerance(idle.end))
+    }
+    add_in_round(idle, idle.end);
+  }
+
+ private:
+  void add_in_round(const Idle& idle, double end) {
+    const double seconds = end - idle.start;
+    if (idle.cause == IdleCause::finished)
+      split_.cool_down_s += seconds;
+    else if (rounds_.empty() || end <= rounds_[at_].first_back + time_tolerance(end))
       split_.warm_up_s += seconds;
     else if (idle.start >= rounds_[at_].last_front - time_tolerance(idle.start))
       split_.cool_down_s += seconds;
@@ -89,7 +110,6 @@ class Bubbles {
       split_.steady_s += seconds;
   }
 
- private:
   std::vector<Round> rounds_;
   TimeSplit& split_;
   std::size_t at_ = 0;
@@ -123,10 +143,11 @@ std::vector<TimeSplit> time_splits(const trace::Trace& trace) {
 std::vector<TimeSplit> time_splits(const trace::Trace& trace, const TraceIndex& index) {
   std::vector<TimeSplit> splits(trace.devices.size());
   std::vector<Bubbles> bubbles;
+  const std::map<std::uint32_t, double> ends = ends_of(trace);
   for (std::uint32_t device = 0; device < splits.size(); ++device) {
     splits[device].device = device;
     add_passes(trace, index, device, splits[device]);
-    bubbles.emplace_back(rounds_of(trace, index, device), splits[device]);
+    bubbles.emplace_back(rounds_of(trace, index, device, ends), splits[device]);
   }
   std::map<std::uint32_t, double> all_reduced;  // by iteration
   for (const trace::StepRow& row : trace.steps) {

@@ -80,6 +80,8 @@ class TraceIndex {
   // Seconds of a pass in which it waits for collectives within it, at the most its duration.
   double waits_within(const trace::PassRow& pass) const;
   double makespan() const { return makespan_; }  // as metrics.md says
+  // Whether the trace says when inputs arrived, which measured runs do not.
+  bool knows_inputs() const { return knows_inputs_; }
 
  private:
   void add_units();
@@ -97,6 +99,7 @@ class TraceIndex {
   std::map<Way, const trace::PathRow*> paths_;
   std::vector<std::array<double, trace::pass_kinds>> waits_;  // by stage
   double makespan_ = 0;
+  bool knows_inputs_ = false;
 };
 
 // A pass that makes a gradient of its stage's input.

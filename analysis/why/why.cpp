@@ -1,6 +1,7 @@
 #include "analysis/why/why.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -40,9 +41,12 @@ const StageSlack* pacemaker(const Slack& slack) {
 // "75.5 % of the critical path is compute, 24.1 % is collectives in passes; ..."
 std::string verdict_on(const WhyReport& report) {
   const PathSplit& path = report.path;
-  std::string text =
-      fmt::format("{} of the critical path is compute", share(path.computing_s, report.makespan_s));
-  if (const PathShare* wait = longest_wait(path)) {
+  std::string text = report.knows_inputs
+                         ? fmt::format("{} of the critical path is compute",
+                                       share(path.computing_s, report.makespan_s))
+                         : "critical path and slack are not known: the trace does not say when "
+                           "inputs arrived";
+  if (const PathShare* wait = report.knows_inputs ? longest_wait(path) : nullptr) {
     const std::string over =
         wait->link_class.empty() ? "" : fmt::format(" over {}", printable(wait->link_class));
     text += fmt::format(", {} is {}{}", share(wait->seconds, report.makespan_s), words(wait->part),
@@ -64,6 +68,11 @@ std::string verdict_on(const WhyReport& report) {
 
 }  // namespace
 
+double gain_s(const WhatIf& what_if, const WhatIfRow& row) {
+  const double gain = what_if.rerun_s - row.makespan_s.value_or(what_if.rerun_s);
+  return std::abs(gain) < 1e-8 * what_if.rerun_s ? 0 : gain;
+}
+
 WhyReport why(const trace::Trace& trace, const std::string& name) {
   if (trace.passes.empty())
     throw trace::TraceError(name +
@@ -73,6 +82,7 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
       .schedule = trace.run.schedule, .chunks = trace.run.chunks, .makespan_s = index.makespan()};
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all its passes end at 0 s; passes that take time have a why");
+  report.knows_inputs = index.knows_inputs();
   report.path = split_path(trace, critical_path(trace, index));
   report.devices = time_splits(trace, index);
   report.slack = slack(trace, index);

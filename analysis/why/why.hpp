@@ -18,6 +18,8 @@ struct WhyReport {
   std::string schedule;
   std::uint32_t chunks = 1;  // stages of a device
   double makespan_s = 0;
+  // Whether the trace says when inputs arrived; if not, path and slack are not known.
+  bool knows_inputs = true;
   std::string verdict;  // in words, one line
   PathSplit path;
   std::vector<TimeSplit> devices;

@@ -77,8 +77,12 @@ Json what_if_json(const WhatIf& what_if) {
     Json row{{"change", one.change}};
     if (one.makespan_s) {
       row["makespan_s"] = *one.makespan_s;
-      row["gain_s"] = what_if.rerun_s - *one.makespan_s;
-      row["gain"] = 1 - *one.makespan_s / what_if.rerun_s;
+      row["gain_s"] = gain_s(what_if, one);
+      row["gain"] = gain_s(what_if, one) / what_if.rerun_s;
+      if (one.overflow)
+        row["does_not_fit"] = {{"device", one.overflow->device},
+                               {"peak_memory_bytes", one.overflow->peak_bytes},
+                               {"memory_capacity_bytes", one.overflow->capacity_bytes}};
     } else {
       row["why_not"] = one.why_not;
     }
@@ -92,10 +96,13 @@ Json what_if_json(const WhatIf& what_if) {
 std::string why_json_text(const WhyReport& report) {
   Json devices = Json::array();
   for (const TimeSplit& split : report.devices) devices.push_back(device_json(split));
-  Json all{
-      {"schedule", report.schedule},   {"makespan_s", report.makespan_s},
-      {"verdict", report.verdict},     {"critical_path", path_json(report.path, report.makespan_s)},
-      {"devices", std::move(devices)}, {"slack", slack_json(report.slack)}};
+  Json all{{"schedule", report.schedule},
+           {"makespan_s", report.makespan_s},
+           {"verdict", report.verdict},
+           {"knows_inputs", report.knows_inputs},
+           {"critical_path", path_json(report.path, report.makespan_s)},
+           {"devices", std::move(devices)},
+           {"slack", slack_json(report.slack)}};
   if (report.what_if) all["what_if"] = what_if_json(*report.what_if);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

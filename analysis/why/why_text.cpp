@@ -103,12 +103,22 @@ std::string slack_table(const WhyReport& report) {
   table.add_names("may get slower", cells(rows, [](const Row& row) { return row.what; }));
   table.add_numbers({"each takes", "(mean)"},
                     cells(rows, [](const Row& row) { return format_seconds(row.mean_s); }));
-  table.add_numbers({"slack"}, cells(rows, [](const Row& row) {
-                      return std::isfinite(row.slack) ? format_percent(row.slack) : "any";
-                    }));
-  table.add_numbers({"slack", "of each"}, cells(rows, [](const Row& row) {
-                      return std::isfinite(row.seconds) ? format_seconds(row.seconds) : "any";
-                    }));
+  // What takes no time has any slack, which says nothing.
+  const bool has_slack = std::ranges::any_of(
+      rows, [](const Row& row) { return row.slack > 0 && std::isfinite(row.slack); });
+  if (has_slack) {
+    table.add_numbers({"slack"}, cells(rows, [](const Row& row) {
+                        return std::isfinite(row.slack) ? format_percent(row.slack) : "any";
+                      }));
+    table.add_numbers({"slack", "of each"}, cells(rows, [](const Row& row) {
+                        return std::isfinite(row.seconds) ? format_seconds(row.seconds) : "any";
+                      }));
+  } else {
+    more += "no slack: all that takes time is on a critical path, if only for one microbatch\n";
+  }
+  const bool has_waits =
+      std::ranges::any_of(report.devices, [](const TimeSplit& row) { return row.in_passes_s > 0; });
+  if (has_waits) more += "passes: what they compute; their collectives take as long as they did\n";
   table.add_numbers({"10 % slower", "cost"}, cells(rows, [](const Row& row) {
                       return format_seconds(std::max(0.0, row.cost_s));
                     }));
@@ -117,25 +127,31 @@ std::string slack_table(const WhyReport& report) {
 
 std::string what_if_table(const WhatIf& what_if) {
   std::vector<WhatIfRow> rows;
+  std::string marked;
   std::string rest;
   for (const WhatIfRow& row : what_if.rows) {
-    if (row.makespan_s)
-      rows.push_back(row);
-    else
+    if (row.makespan_s) rows.push_back(row);
+    if (row.makespan_s && row.overflow)
+      marked += fmt::format("! {} does not fit: device {} peaks at {}, it has {}\n",
+                            printable(row.change), row.overflow->device,
+                            format_bytes(row.overflow->peak_bytes),
+                            format_bytes(row.overflow->capacity_bytes));
+    if (!row.makespan_s)
       rest += fmt::format("  {}: {}\n", printable(row.change), printable(row.why_not));
   }
   TextTable table;
-  table.add_names("what if",
-                  cells(rows, [](const WhatIfRow& row) { return printable(row.change); }));
+  table.add_names("what if", cells(rows, [](const WhatIfRow& row) {
+                    return printable(row.change) + (row.overflow ? " !" : "");
+                  }));
   table.add_numbers(
       {"time"}, cells(rows, [](const WhatIfRow& row) { return format_seconds(*row.makespan_s); }));
   table.add_numbers({"gain"}, cells(rows, [&](const WhatIfRow& row) {
-                      return format_seconds(what_if.rerun_s - *row.makespan_s);
+                      return format_seconds(gain_s(what_if, row));
                     }));
   table.add_numbers({"gain", "of time"}, cells(rows, [&](const WhatIfRow& row) {
-                      return format_percent(1 - *row.makespan_s / what_if.rerun_s);
+                      return format_percent(gain_s(what_if, row) / what_if.rerun_s);
                     }));
-  std::string text = rows.empty() ? "" : table.text();
+  std::string text = rows.empty() ? "" : table.text() + marked;
   if (!rest.empty()) text += fmt::format("cannot run:\n{}", rest);
   for (const std::string& note : what_if.notes) text += fmt::format("note: {}\n", printable(note));
   return text;
@@ -144,9 +160,15 @@ std::string what_if_table(const WhatIf& what_if) {
 }  // namespace
 
 std::string why_text(const WhyReport& report) {
-  std::string text = fmt::format("{}: {}\n{}\n\n{}\n{}\n{}", printable(report.schedule),
-                                 format_seconds(report.makespan_s), report.verdict,
-                                 path_table(report), device_table(report), slack_table(report));
+  std::string name = printable(report.schedule);
+  if (report.chunks > 1) name += fmt::format(" x{}", report.chunks);
+  std::string text =
+      fmt::format("{}: {}\n{}\n\n", name, format_seconds(report.makespan_s), report.verdict);
+  if (report.knows_inputs)
+    text +=
+        fmt::format("{}\n{}\n{}", path_table(report), device_table(report), slack_table(report));
+  else
+    text += device_table(report);
   if (report.what_if) text += fmt::format("\n{}", what_if_table(*report.what_if));
   return text;
 }

@@ -69,15 +69,21 @@ int print_help() {
       "\n"
       "A condition is a metric, one of > < >= <=, and a change of the first run's value (+1%, "
       "-2%),\n"
-      "a difference from it (+10ms, -1GiB, +0.5pp of a ratio) or a value (20s, 80GiB, 20%).\n"
-      "Metrics, as JSON calls them (units may be left out): makespan_s, bubble_ratio, "
-      "span_bubble_s,\n"
-      "busy_s, exposed_communication_s, peak_memory_bytes, peak_in_flight, samples_per_s, "
-      "tokens_per_s,\n"
-      "mfu and more; of measured runs iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of "
-      "logs\n"
-      "iteration_s; of schedules displaced. Exit status: 0, 1 if a condition holds, 2 if something "
-      "is wrong.\n"
+      "a difference from it (+10ms, -1GiB, +0.5pp of a ratio) or a value (20s, 80GiB, 20%). "
+      "Of measured\n"
+      "runs and logs, changes and differences are those of the column 'error', of the prediction "
+      "from what\n"
+      "was measured: 'pass_span<-2%' holds if it is more than 2 % too short; values are "
+      "measured ones.\n"
+      "Metrics, in the tables' words (time, bubble ratio) or as JSON calls them, with or "
+      "without their\n"
+      "units: makespan_s, iteration_s, bubble_ratio, span_bubble_s, busy_s, "
+      "exposed_communication_s,\n"
+      "peak_memory_bytes, peak_in_flight, samples_per_s, tokens_per_s, mfu and more; of measured "
+      "runs\n"
+      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of logs iteration_s; of schedules "
+      "displaced.\n"
+      "Exit status: 0, 1 if a condition holds, 2 if something is wrong.\n"
       "\n"
       "Named groups of --pattern are kind, stage, microbatch and device; without one, passes are "
       "known\n"
@@ -145,9 +151,9 @@ int compare_measured_run(const Request& request) {
         fmt::format("the runs are of different sizes: predicted are {} devices x {} microbatches, "
                     "measured {} x {}",
                     ours.devices, ours.microbatches, theirs.devices, theirs.microbatches));
-  const std::vector<analysis::NamedMetrics> other{{name, metrics_of(comparison.result.measured)}};
   comparison.judgements =
-      analysis::judge(conditions, {predicted.name, metrics_of(predicted_figures)}, other);
+      analysis::judge_error(conditions, {predicted.name, metrics_of(predicted_figures)},
+                            {name, metrics_of(comparison.result.measured)});
   return tell(request, comparison);
 }
 
@@ -157,10 +163,10 @@ int compare_with_log(const Request& request) {
       predicted, analysis::read_megatron_log(request.files.back()), request.import.skip);
   comparison.predicted_name = predicted.name;
   comparison.measured_name = request.files.back().string();
-  const analysis::NamedMetrics base{predicted.name, predicted_metrics(comparison)};
-  const std::vector<analysis::NamedMetrics> other{
-      {comparison.measured_name, measured_metrics(comparison)}};
-  comparison.judgements = analysis::judge(read_conditions(request, base.metrics), base, other);
+  const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
+  comparison.judgements =
+      analysis::judge_error(read_conditions(request, ours.metrics), ours,
+                            {comparison.measured_name, measured_metrics(comparison)});
   return tell(request, comparison);
 }
 

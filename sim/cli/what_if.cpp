@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -47,8 +48,44 @@ class ShortLivedFolder {
   std::filesystem::path path_;
 };
 
+// What a simulation comes to; it goes from a process to another as text.
+struct Outcome {
+  double makespan_s = 0;
+  std::optional<analysis::Overflow> overflow;
+};
+
+std::string written(const Outcome& outcome) {
+  const analysis::Overflow over = outcome.overflow.value_or(analysis::Overflow{});
+  return fmt::format("{:a} {} {} {}", outcome.makespan_s, over.device, over.peak_bytes,
+                     over.capacity_bytes);
+}
+
+Outcome read_outcome(const std::string& text) {
+  Outcome outcome;
+  char* at = nullptr;
+  outcome.makespan_s = std::strtod(text.c_str(), &at);
+  analysis::Overflow over;
+  over.device = static_cast<std::uint32_t>(std::strtoul(at, &at, 10));
+  over.peak_bytes = std::strtoull(at, &at, 10);
+  over.capacity_bytes = std::strtoull(at, &at, 10);
+  if (over.capacity_bytes > 0) outcome.overflow = over;
+  return outcome;
+}
+
+std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
+  std::optional<analysis::Overflow> worst;
+  std::uint64_t most = 0;
+  for (const analysis::DeviceSummary& one : run.devices) {
+    const std::uint64_t capacity = one.memory_capacity_bytes;
+    if (capacity == 0 || one.peak_memory_bytes <= capacity + most) continue;
+    most = one.peak_memory_bytes - capacity;
+    worst = {one.device, one.peak_memory_bytes, capacity};
+  }
+  return worst;
+}
+
 // Loads the cluster, and is therefore called in a process of its own.
-double makespan_with(config::Value tree, const Change& change) {
+Outcome simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
   Hardware hardware = open_hardware(scenario);
@@ -61,12 +98,8 @@ double makespan_with(config::Value tree, const Change& change) {
                  scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                             : execution::EngineKind::timing,
                  {}, summary);
-  return summary.summary().makespan_s;
+  return {summary.summary().makespan_s, overflow_of(summary.summary())};
 }
-
-std::string exact(double value) { return fmt::format("{:a}", value); }
-
-double read_exact(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
   throw trace::TraceError(fmt::format("{}: its scenario cannot run again: {}", file, reason));
@@ -120,10 +153,34 @@ std::string message(std::string text, const std::filesystem::path& platform,
   return text.substr(0, text.find('\n'));
 }
 
-void sort_by_gain(std::vector<analysis::WhatIfRow>& rows) {
-  std::ranges::stable_sort(rows, {}, [](const analysis::WhatIfRow& row) {
-    return row.makespan_s.value_or(std::numeric_limits<double>::infinity());
+// A row, and whether it is one of many stages'.
+struct Tried {
+  analysis::WhatIfRow row;
+  bool of_stage = false;
+};
+
+void sort_by_gain(std::vector<Tried>& all) {
+  std::ranges::stable_sort(all, {}, [](const Tried& one) {
+    return one.row.makespan_s.value_or(std::numeric_limits<double>::infinity());
   });
+}
+
+// Of stages that gain nothing to speak of only the first few are shown.
+void keep_rows(const std::vector<Tried>& sorted, analysis::WhatIf& result) {
+  constexpr std::size_t most_without_gain = 8;
+  constexpr double to_speak_of = 5e-4;  // of the time; less is printed as 0.0 %
+  std::size_t stages = 0;
+  std::size_t left_out = 0;
+  for (const Tried& one : sorted) {
+    const bool gains = analysis::gain_s(result, one.row) >= to_speak_of * result.rerun_s;
+    if (one.of_stage && one.row.makespan_s && ++stages > most_without_gain && !gains)
+      ++left_out;
+    else
+      result.rows.push_back(one.row);
+  }
+  if (left_out > 0)
+    result.notes.push_back(fmt::format(
+        "{} more stages, left out, gain less than 0.05 % each when 10 % faster", left_out));
 }
 
 }  // namespace
@@ -148,9 +205,9 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   const std::vector<Change> changes =
       what_if_changes(scenario, report, split_at_zeros(links.text), result.notes);
 
-  std::vector<Body> bodies{[&] { return exact(makespan_with(tree, {})); }};
+  std::vector<Body> bodies{[&] { return written(simulate(tree, {})); }};
   for (const Change& change : changes)
-    bodies.emplace_back([&] { return exact(makespan_with(tree, change)); });
+    bodies.emplace_back([&] { return written(simulate(tree, change)); });
   ProgressBar bar("what if", options.visible);
   const std::vector<Said> said = run_in_children(bodies, options.jobs, [&](std::size_t done) {
     if (bar.is_due())
@@ -158,7 +215,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
                fmt::format("{} of {} simulations", done, bodies.size()));
   });
   if (said.front().failed) cannot_run(options.file, say(said.front().text));
-  result.rerun_s = read_exact(said.front().text);
+  result.rerun_s = read_outcome(said.front().text).makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(
         "run again without a change, the scenario takes {} rather than {}: this program, or a file "
@@ -166,14 +223,21 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
         "the new time",
         analysis::format_seconds(result.rerun_s), analysis::format_seconds(report.makespan_s),
         trace.run.versions));
+  std::vector<Tried> tried;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const Said& one = said[i + 1];
-    if (one.failed)
-      result.rows.push_back({changes[i].words, std::nullopt, say(one.text)});
-    else
-      result.rows.push_back({changes[i].words, read_exact(one.text), ""});
+    analysis::WhatIfRow row{.change = changes[i].words};
+    if (one.failed) {
+      row.why_not = say(one.text);
+    } else {
+      const Outcome outcome = read_outcome(one.text);
+      row.makespan_s = outcome.makespan_s;
+      row.overflow = outcome.overflow;
+    }
+    tried.push_back({std::move(row), changes[i].of_stage});
   }
-  sort_by_gain(result.rows);
+  sort_by_gain(tried);
+  keep_rows(tried, result);
   return result;
 }
 

@@ -61,10 +61,11 @@ void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Cha
   }
   const bool waits_inside = scenario.communication.detail == config::Detail::fast;
   for (const std::uint32_t stage : stages)
-    changes.push_back({.words = fmt::format("passes of stage {} 10 % faster", stage),
-                       .speed = [stage, waits_inside](workload::StageCosts& costs) {
-                         speed_up(costs, stage, waits_inside);
-                       }});
+    changes.push_back(
+        {.words = fmt::format("passes of stage {} 10 % faster", stage),
+         .speed = [stage, waits_inside](
+                      workload::StageCosts& costs) { speed_up(costs, stage, waits_inside); },
+         .of_stage = true});
 }
 
 void add_p2p(const Scenario& scenario, Changes& changes) {
@@ -119,6 +120,18 @@ void add_overlaps(const Scenario& scenario, Changes& changes) {
   if (parallel.tp.value > 1) add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
 }
 
+void add_recompute(const Scenario& scenario, Changes& changes) {
+  if (!scenario.model) return;
+  const auto add = [&](config::Recompute what, const char* name) {
+    if (what == scenario.training.recompute) return;
+    changes.push_back({.words = fmt::format("recompute {}", name),
+                       .edit = [name](Value& root) { set(root, "training.recompute", name); }});
+  };
+  add(config::Recompute::none, "none");
+  add(config::Recompute::selective, "selective");
+  add(config::Recompute::full, "full");
+}
+
 void add_variation(const Scenario& scenario, Changes& changes) {
   const auto without = [&](const char* key, const char* words) {
     changes.push_back(
@@ -140,6 +153,7 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_p2p(scenario, changes);
   add_chunks(scenario, report.chunks, changes);
   add_overlaps(scenario, changes);
+  add_recompute(scenario, changes);
   add_variation(scenario, changes);
   return changes;
 }

@@ -18,6 +18,7 @@ struct Change {
   std::function<void(config::Value&)> edit = {};
   std::function<void(cluster::Cluster&)> rewire = {};
   std::function<void(workload::StageCosts&)> speed = {};
+  bool of_stage = false;  // one of many alike, of which the best are shown
 };
 
 // How many stages are looked at one by one, at the most.

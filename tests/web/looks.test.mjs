@@ -67,6 +67,28 @@ test("components and classes of traffic differ for all kinds of eyes", { skip },
       }));
 });
 
+test("a thing has one colour in lanes, links and bars, that no other part of a bar has", { skip },
+     async () => {
+  const { kinds, traffic, fills } = await page.evaluate(() => {
+    const data = JSON.parse(document.getElementById("data").textContent);
+    return { kinds: data.runs[0].colours.map(([shade]) => shade.fill),
+             traffic: data.traffic.map(({ fill }) => fill), fills: data.time_fills };
+  });
+  assert.deepEqual(traffic.slice(2), [fills.gradients_s, fills.weights_s, fills.embeddings_s,
+                                      fills.in_passes_s]);
+  const all = [...kinds, ...Object.values(fills)];
+  all.forEach((fill, i) => all.slice(0, i).forEach((other) => {
+    const apart = distance(fill, other, "normal");
+    assert.ok(apart >= 13, `${fill} and ${other} are ${apart} apart`);
+  }));
+  const lanes = await page.evaluate(() => window.pipewright.laneColours());
+  assert.equal(lanes.activation, traffic[0]);
+  assert.equal(lanes.gradient, traffic[1]);
+  assert.equal(lanes.reduce_gradients, traffic[2]);
+  assert.equal(lanes.norm, fills.norm_s);
+  assert.equal(lanes.optimizer, fills.optimizer_s);
+});
+
 test("nothing runs over the page's edge, narrow or wide", { skip }, async () => {
   for (const [name, width] of [["one", 700], ["several", 700], ["hostile", 700], ["one", 2200]]) {
     const opened = await open(name, { viewport: { width, height: 900 } });

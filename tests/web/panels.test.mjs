@@ -206,6 +206,52 @@ test("the table of devices is the summary's and sorts by any column", { skip }, 
   assert.deepEqual(await order(), [...by].sort((a, b) => a[0] - b[0]).map(([, i]) => i));
 });
 
+test("links say that they lack what passes wait for, where they do", { skip }, async () => {
+  const words = "without collectives within passes";
+  assert.equal(await page.locator(".links .note").count(), 0);
+  const waiting = await open("waits");
+  assert.ok((await waiting.locator(".links .note").textContent()).startsWith(words));
+  await waiting.close();
+  const counted = await open("counted");
+  assert.equal(await counted.locator(".links").count(), 1);
+  assert.equal(await counted.locator(".links .note").count(), 0);
+  await counted.close();
+});
+
+test("a run that does not know its inputs has neither critical path nor slack", { skip }, async () => {
+  const heads = (on) => on.locator("#parts h3").allTextContents();
+  assert.deepEqual(await heads(page),
+                   ["critical path", "where each device's time goes", "slack"]);
+  const measured = await open("measured");
+  assert.deepEqual(await heads(measured), ["where each device's time goes"]);
+  await measured.close();
+});
+
+test("a cut slack table has the stages that cost most and all transfers", { skip }, async () => {
+  const { slack } = await three.evaluate(() =>
+    JSON.parse(document.getElementById("data").textContent).runs[2].why);
+  const costs = slack.stages.map((one) => one.cost_of_10_percent_s ?? 0);
+  assert.ok(costs.length > 16);
+  const most = [...costs].sort((a, b) => b - a).slice(0, 16);
+  const shown = async () => three.evaluate(() => {
+    const part = [...document.querySelectorAll("#parts > section")][2];
+    const table = [...part.querySelectorAll("table")]
+      .find((one) => one.textContent.includes("passes of stage"));
+    return [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
+  });
+  const rows = await shown();
+  const stages = rows.filter((what) => what.startsWith("passes of stage "))
+    .map((what) => costs[Number(what.slice("passes of stage ".length))]);
+  assert.deepEqual(stages, most);
+  assert.equal(rows.length - stages.length, slack.links.length);
+  await three.emulateMedia({ media: "print" });
+  await frames(three);
+  assert.equal((await shown()).length, costs.length + slack.links.length);
+  await three.emulateMedia({ media: "screen" });
+  await frames(three);
+  assert.deepEqual(await shown(), rows);
+});
+
 test("a long table shows its beginning, and all on demand", { skip }, async () => {
   const part = three.locator("#parts > section").nth(2).locator("details", { hasText: "host" });
   assert.equal(await part.locator("tbody tr").count(), 16);
@@ -217,7 +263,8 @@ test("several runs are told apart by their differences to the first", { skip }, 
   const rows = await three.evaluate(() => {
     const table = document.querySelector(".differences");
     const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
-    return [...table.tBodies[0].rows].map((row) => Object.fromEntries([...row.cells].map((cell, i) =>
+    const figures = [...table.tBodies[0].rows].filter((row) => row.className !== "below");
+    return figures.map((row) => Object.fromEntries([...row.cells].map((cell, i) =>
       [heads[i], { text: cell.textContent, best: !!cell.querySelector(".best") }])));
   });
   assert.equal(rows.length, 3);

@@ -159,6 +159,10 @@ test("collectives and the optimizer's step lie in their lane", { skip }, async (
   assert.equal((await words())["bytes of a GPU"], "3.0 MiB");
   const last = expected[0].steps.find(({ device }) => device === 3);
   await pointInLane(0, 3, "collectives", (last.reduced + last.synchronized) / 2);
+  assert.equal(await words(), null);  // other devices still reduce theirs
+  const all = Math.max(...expected[0].steps.map(({ reduced }) => reduced));
+  assert.ok(last.reduced < all && all < last.synchronized);
+  await pointInLane(0, 3, "collectives", (all + last.synchronized) / 2);
   assert.equal((await words()).head, "norm of gradients");
   await pointInLane(0, 0, "collectives", (step.synchronized + step.updated) / 2);
   assert.equal((await words()).head, "optimizer step");

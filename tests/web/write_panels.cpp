@@ -136,6 +136,14 @@ int main(int argc, char** argv) {
         analysis::test::one_f_one_b_trace({.devices = 40})};
     analysis::write_page({&full, 1}, folder / "one.html");
     analysis::write_page(several, folder / "several.html");
+    trace::Trace measured = full;
+    for (trace::PassRow& pass : measured.passes) pass.sent = pass.ready = 0;
+    analysis::write_page({&measured, 1}, folder / "measured.html");
+    trace::Trace waits = full;
+    waits.stages.at(1).waits_f = 0.1e-3;
+    analysis::write_page({&waits, 1}, folder / "waits.html");
+    waits.link_use.back().traffic = trace::TrafficClass::in_passes;
+    analysis::write_page({&waits, 1}, folder / "counted.html");
     const trace::Trace hostile = hostile_trace();
     analysis::write_page({&hostile, 1}, folder / "hostile.html");
     json all = json::array();

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page.hpp"
+#include "analysis/picture/run_names.hpp"
 #include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 
@@ -20,7 +21,8 @@ namespace {
 nlohmann::json expectations(const std::vector<trace::Trace>& runs) {
   nlohmann::json all = nlohmann::json::array();
   for (const trace::Trace& run : runs) {
-    nlohmann::json json{{"name", run.run.schedule}, {"passes", run.passes.size()}};
+    nlohmann::json json{{"name", analysis::run_names(std::vector{analysis::summarize(run)})[0]},
+                        {"passes", run.passes.size()}};
     for (const trace::DeviceRow& device : run.devices) json["hosts"].push_back(device.host);
     std::vector<std::uint64_t> weights(run.devices.size());
     for (const trace::MemoryRow& row : run.memory) {

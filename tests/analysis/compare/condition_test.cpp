@@ -41,6 +41,38 @@ TEST_CASE("a change is of the first run's value", "[compare]") {
   CHECK_FALSE(asked("makespan>+1%", 0, 0));
 }
 
+TEST_CASE("conditions take the words of the tables, and nearly right ones are told", "[compare]") {
+  CHECK(read_condition("time>+1%", metrics).metric == "makespan_s");
+  CHECK(read_condition("bubble > 20%", metrics).metric == "bubble_ratio");
+  const Metrics parts{{"p2p_s", "  point to point", Quantity::seconds, 1},
+                      {"samples_per_s", "throughput", Quantity::samples_per_s, {}},
+                      {"tokens_per_s", "throughput", Quantity::tokens_per_s, 5}};
+  CHECK(find_metric(parts, "point to point")->name == "p2p_s");
+  CHECK(find_metric(parts, "throughput")->name == "tokens_per_s");  // which is known
+  CHECK(find_metric(parts, "") == nullptr);
+  CHECK_THAT(why("makespam>+1%"), Catch::Contains("did you mean 'makespan'?"));
+  CHECK_THAT(why("tme>+1%"), Catch::Contains("did you mean 'time'?"));
+  CHECK(why("zzzzzz>+1%").find("did you mean") == std::string::npos);
+  const Metrics measured{{"iteration_s", "iteration", Quantity::seconds, 1},
+                         {"pass_span_s", "pass span", Quantity::seconds, 1}};
+  CHECK(nearest_name(measured, "makespan") == "iteration_s");
+  CHECK(nearest_name(measured, "time") == "iteration_s");
+}
+
+TEST_CASE("rounding is no difference, and small differences are not 0", "[compare]") {
+  CHECK(format_difference(Quantity::seconds, 19.31, 19.31 + 1e-12) == "0 s");
+  CHECK(format_change(19.31, 19.31 - 1e-12) == "0 %");
+  CHECK(format_difference(Quantity::seconds, 1e-9, 2e-9) == "+1.00 ns");
+  CHECK(format_difference(Quantity::bytes, 1, 1) == "0 B");
+  CHECK(format_difference(Quantity::ratio, 0.413, 0.413) == "0 pp");
+  CHECK(format_difference(Quantity::ratio, 0.413, 0.4125) == "-0.05 pp");
+  CHECK(format_difference(Quantity::ratio, 0.4, 0.421) == "+2.1 pp");
+  CHECK(format_change(1, 1.00012) == "+0.012 %");
+  CHECK(format_change(0, 1) == "-");
+  CHECK_FALSE(asked("makespan>+0%", 19.31, 19.31 + 1e-12));
+  CHECK(asked("makespan>+0%", 19.31, 19.31 + 1e-7));
+}
+
 TEST_CASE("a difference and a value have the metric's units", "[compare]") {
   CHECK(asked("makespan>+10ms", 10, 10.011));
   CHECK_FALSE(asked("makespan>+10ms", 10, 10.009));

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "tests/analysis/runs.hpp"
 
@@ -46,6 +47,75 @@ TEST_CASE("conditions are judged of every run and told", "[compare]") {
   // A condition on what is not known must not pass in silence.
   const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
   CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is not known of b.h5"));
+}
+
+TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
+  const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", Quantity::seconds, 9e-3}}};
+  const NamedMetrics measured{"m.json", {{"pass_span_s", "pass span", Quantity::seconds, 9.2e-3}}};
+  std::vector<Condition> conditions;
+  for (const char* const text :
+       {"pass span<-2%", "pass_span>+2%", "pass_span<-1ms", "pass_span>9.1ms"})
+    conditions.push_back(read_condition(text, measured.metrics));
+  CHECK(describe(judge_error(conditions, predicted, measured)) ==
+        "pass span<-2% holds: predicted 9.000 ms is 2.2 % below measured 9.200 ms\n"
+        "pass_span>+2% does not hold: predicted 9.000 ms is 2.2 % below measured 9.200 ms\n"
+        "pass_span<-1ms does not hold: predicted 9.000 ms is 200 us below measured 9.200 ms\n"
+        "pass_span>9.1ms holds: measured 9.200 ms\n");
+  CHECK_THAT(describe(judge_error(conditions, measured, measured)),
+             Catch::Contains("is the same as measured"));
+}
+
+TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compare]") {
+  const RunFigures once = figures_of(test::two_device_run(), "a.h5");
+  trace::Trace trace = test::two_device_run();
+  trace.run.iterations = 2;
+  trace.run.microbatches = 1;
+  trace.run.replicas = 4;
+  const RunFigures twice = figures_of(trace, "b.h5");
+  CHECK(unlike_notes(once, once).empty());
+  CHECK(unlike_notes(once, twice) ==
+        std::vector<std::string>{
+            "b.h5 has 2 iterations, a.h5 1; their times are in the row iteration",
+            "b.h5 has 1 microbatch, a.h5 2 an iteration", "b.h5 has 4 replicas, a.h5 1"});
+  TraceComparison comparison{{once, twice}, {}, {}};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  CHECK_THAT(console_text(comparison), Catch::StartsWith("note: b.h5 has 2 iterations") &&
+                                           Catch::Contains("\niteration") &&
+                                           Catch::Contains("-50.0 %"));
+  CHECK(nlohmann::json::parse(json_text(comparison))["others"][0]["notes"].size() == 3);
+  comparison.runs[1] = once;
+  CHECK(console_text(comparison).find("iteration ") == std::string::npos);
+
+  const auto with_model = [](double flops, double tokens) {
+    trace::Trace one = test::two_device_run();
+    one.run.model_flops = flops;
+    one.run.tokens_per_microbatch = tokens;
+    return figures_of(one, "m.h5");
+  };
+  CHECK_THAT(unlike_notes(once, with_model(0, 6000)).at(0), Catch::Contains("sequence lengths"));
+  CHECK(unlike_notes(with_model(6e12, 3000), once).empty());  // unknown
+  CHECK_THAT(unlike_notes(with_model(6e12, 1000), with_model(7e12, 1000)).at(0),
+             Catch::Contains("different models"));
+}
+
+TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
+  trace::Trace fast = test::two_device_run();
+  fast.links = {{0, "up", "nic", 1, 1e9}};
+  fast.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0}};
+  CHECK(link_note(std::vector{figures_of(fast, "none.h5")}).empty());
+  for (trace::StageRow& stage : fast.stages) stage.waits_f = 0.25;
+  trace::Trace full = fast;
+  full.link_use.push_back({0, trace::TrafficClass::in_passes, 0, 1, 500, 1, 0});
+  const RunFigures without = figures_of(fast, "fast.h5");
+  const RunFigures with = figures_of(full, "full.h5");
+  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("are not on these links"));
+  CHECK(link_note(std::vector{with, with}).empty());
+  CHECK_THAT(link_note(std::vector{with, without}),
+             Catch::Contains("links of full.h5 count collectives in passes") &&
+                 Catch::Contains("those of fast.h5 do not"));
+  const Metrics metrics = metrics_of(without);
+  CHECK(find_metric(metrics, "activation_bytes")->label == "traffic, activations");
+  CHECK(find_metric(metrics, "gradient_bytes")->label == "traffic, gradients of activations");
 }
 
 TEST_CASE("the table of a comparison", "[compare]") {

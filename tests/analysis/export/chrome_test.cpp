@@ -136,6 +136,19 @@ TEST_CASE("transfers at once have threads of their own, in a row they share one"
   CHECK(events(run, "X").back()["args"]["waited_s"] == 1.0);
 }
 
+TEST_CASE("the norm of gradients begins when the last device has its gradients", "[export]") {
+  trace::Trace run = two_device_run();
+  run.steps = {{0, 0, 6, 7, 10, 11, 11, 0}, {1, 0, 6, 9, 10, 11, 11, 0}};
+  CHECK(broken_rules(exported(run)) == Broken{});
+  std::map<std::pair<int, std::string>, double> durations;  // by process, in us
+  for (const json& event : events(run, "X"))
+    durations[{event["pid"].get<int>(), event["name"].get<std::string>()}] = event["dur"];
+  CHECK(durations.at({1, "waits for other devices"}) == 2e6);
+  CHECK(durations.at({1, "norm of gradients"}) == 1e6);
+  CHECK(durations.count({2, "waits for other devices"}) == 0);
+  CHECK(durations.at({2, "norm of gradients"}) == 1e6);
+}
+
 TEST_CASE("counters of memory hold what each device holds", "[export]") {
   constexpr double gib = 1024.0 * 1024 * 1024;
   std::vector<json> of_first;

@@ -34,7 +34,8 @@ void add_steps(trace::Trace& trace) {
   for (const trace::PassRow& pass : trace.passes)
     end[pass.device] = std::max(end[pass.device], pass.end);
   constexpr double reduction_s = 1e-3;
-  const double all = *std::max_element(end.begin(), end.end()) + reduction_s;
+  constexpr double norm_s = 0.2e-3;
+  const double all = *std::max_element(end.begin(), end.end()) + reduction_s + norm_s;
   for (std::uint32_t d = 0; d < trace.run.devices; ++d) {
     const double updated = all + 0.5e-3;
     trace.steps.push_back({d, 0, end[d], end[d] + reduction_s, all, updated, updated + 0.3e-3, 0});

@@ -60,6 +60,17 @@ TEST_CASE("a page holds each run's rows and what they sum up to") {
   CHECK(rows.passes[0].size() + rows.passes[1].size() == runs[1].passes.size());
 }
 
+TEST_CASE("runs on a page have names that tell them apart") {
+  std::vector<trace::Trace> runs{one_f_one_b_trace({}), one_f_one_b_trace({.microbatches = 16}),
+                                 one_f_one_b_trace({})};
+  runs[2].run.schedule = "interleaved-1f1b";
+  runs[2].run.chunks = 4;
+  const auto data = nlohmann::json::parse(element(page_of(runs), "data"));
+  CHECK(data["runs"][0]["name"] == "1f1b, 8 microbatches");
+  CHECK(data["runs"][1]["name"] == "1f1b, 16 microbatches");
+  CHECK(data["runs"][2]["name"] == "interleaved-1f1b x4");
+}
+
 TEST_CASE("a page holds the figures that the JSON summary has") {
   const std::vector<trace::Trace> runs{full_trace(), one_f_one_b_trace({.devices = 2})};
   std::vector<Summary> summaries;

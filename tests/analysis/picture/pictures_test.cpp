@@ -80,6 +80,30 @@ TEST_CASE("a run without passes has pictures, one without memory says so", "[pic
   CHECK(folder.entries() == 2);
 }
 
+TEST_CASE("only runs of one model, or of none, have a line of the best", "[picture]") {
+  const auto drawn_line = [](const std::vector<Summary>& runs) {
+    const ScratchFolder folder;
+    draw_tradeoff(runs, folder / "picture", PictureKind::svg);
+    return bytes_of(folder / "picture").size();
+  };
+  std::vector<Summary> runs{summarize(one_f_one_b_trace({})),
+                            summarize(one_f_one_b_trace({.microbatches = 16}))};
+  const std::size_t with_line = drawn_line(runs);
+  runs[0].run.model_flops = 1e12;
+  CHECK(drawn_line(runs) < with_line);
+  runs[1].run.model_flops = 1e12;
+  CHECK(drawn_line(runs) == with_line);
+}
+
+TEST_CASE("a capacity above the picture of memory is told in its legend", "[picture]") {
+  const auto size = [](std::uint64_t capacity) {
+    trace::Trace run = one_f_one_b_trace({});
+    for (trace::DeviceRow& device : run.devices) device.memory_capacity = capacity;
+    return drawn(pictures[0], Runs{run}, PictureKind::svg).size();
+  };
+  CHECK(size(std::uint64_t{1} << 60) > size(0));
+}
+
 TEST_CASE("the parts of a bar add up to the makespan", "[picture]") {
   const trace::Trace run = one_f_one_b_trace({.devices = 4, .blocked_s = 1e-4});
   const double makespan = summarize(run).makespan_s;

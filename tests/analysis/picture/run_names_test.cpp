@@ -24,6 +24,9 @@ TEST_CASE("runs are named by what tells them apart", "[picture]") {
         Names{"1f1b, 8 microbatches", "1f1b, 16 microbatches"});
   CHECK(run_names(std::vector{run("1f1b", 1, 8), run("gpipe", 1, 8), run("1f1b", 1, 8)}) ==
         Names{"1f1b (1)", "gpipe", "1f1b (2)"});
+  // A run that has a name of its own keeps it short.
+  CHECK(run_names(std::vector{run("1f1b", 1, 8), run("1f1b", 1, 1), run("gpipe", 1, 8)}) ==
+        Names{"1f1b, 8 microbatches", "1f1b, 1 microbatch", "gpipe"});
   CHECK(run_names({}).empty());
 }
 

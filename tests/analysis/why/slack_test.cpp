@@ -1,5 +1,6 @@
 #include "analysis/why/slack.hpp"
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -84,6 +85,29 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
     }
   CHECK(checked > 100);
   CHECK(with_slack > 20);
+}
+
+TEST_CASE("a slower pass computes longer, and its collectives take as long as before", "[why]") {
+  const auto schedule = schedules::make_schedule("1f1b", {.devices = 3, .microbatches = 6});
+  schedules::PassTimes times = tests::uniform_times(schedule, 1, 1, 1);
+  const std::array kinds{static_cast<std::size_t>(schedules::PassKind::forward),
+                         static_cast<std::size_t>(schedules::PassKind::backward)};
+  for (const std::size_t kind : kinds) times.of_stage[kind][1] *= 1.3;
+  trace::Trace trace = tests::timed_run(schedule, times, 0.1);
+  // Of each forward and backward so much is waiting.
+  constexpr double waits = 0.4;
+  for (trace::StageRow& row : trace.stages) row.waits_f = row.waits_b = waits;
+  const analysis::Slack slack = analysis::slack(trace);
+  REQUIRE(slack.stages.size() == 3);
+  for (const analysis::StageSlack& one : slack.stages) {
+    schedules::PassTimes slower = times;
+    for (const std::size_t kind : kinds)
+      slower.of_stage[kind][one.stage] += 0.1 * (times.of_stage[kind][one.stage] - waits);
+    CAPTURE(one.stage);
+    CHECK(one.cost_s ==
+          Approx(makespan(tests::timed_run(schedule, slower, 0.1)) - makespan(trace)));
+    CHECK(one.mean_pass_s == Approx((one.stage == 1 ? 1.3 : 1) * 1.5 - waits));
+  }
 }
 
 TEST_CASE("equal stages of 1F1B have no slack", "[why]") {

@@ -6,6 +6,7 @@
 
 #include "analysis/summary.hpp"
 #include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
 #include "support/timed.hpp"
 #include "tests/analysis/why/random_runs.hpp"
 #include "tests/analysis/why/timed_runs.hpp"
@@ -71,21 +72,60 @@ TEST_CASE("beside a slow stage the others are out of balance by its additional w
   }
 }
 
-TEST_CASE("each iteration that is flushed has a warm-up and a cool-down", "[why]") {
-  const auto of = [](const char* name, std::uint32_t iterations) {
-    const auto schedule =
-        schedules::make_schedule(name, {.devices = 4, .microbatches = 8, .iterations = iterations});
-    return analysis::time_splits(
-        tests::timed_run(schedule, tests::uniform_times(schedule, 1, 1, 1)));
-  };
-  const auto once = of("1f1b", 1);
-  const auto thrice = of("1f1b", 3);
-  // The gap between two iterations is shorter than a cool-down and a warm-up.
-  for (std::uint32_t device = 0; device < 4; ++device) {
-    CHECK(thrice[device].steady_s == Approx(0).margin(1e-9));
-    CHECK(thrice[device].warm_up_s > once[device].warm_up_s + 1);
+namespace {
+
+trace::Trace iterations_of(const char* name, std::uint32_t iterations, double latency,
+                           schedules::P2p mode = schedules::P2p::eager) {
+  const auto schedule =
+      schedules::make_schedule(name, {.devices = 4, .microbatches = 8, .iterations = iterations});
+  return tests::timed_run(schedule, tests::uniform_times(schedule, 1, 1, 1), latency, mode);
+}
+
+void check_same_shares(const trace::Trace& once, const trace::Trace& often) {
+  const double count = often.run.iterations;
+  REQUIRE(analysis::summarize(often).makespan_s ==
+          Approx(count * analysis::summarize(once).makespan_s));
+  const auto one = analysis::time_splits(once);
+  const auto all = analysis::time_splits(often);
+  for (std::uint32_t device = 0; device < all.size(); ++device) {
+    CAPTURE(device, count);
+    CHECK(all[device].warm_up_s == Approx(count * one[device].warm_up_s).margin(1e-6));
+    CHECK(all[device].steady_s == Approx(count * one[device].steady_s).margin(1e-6));
+    CHECK(all[device].cool_down_s == Approx(count * one[device].cool_down_s).margin(1e-6));
+    CHECK(all[device].p2p_s == Approx(count * one[device].p2p_s).margin(1e-6));
   }
-  // Without a flush there is one of each.
-  const auto without = of("1f1b-2bw", 3);
+}
+
+}  // namespace
+
+TEST_CASE("equal iterations have the shares of one", "[why]") {
+  for (const char* name : {"1f1b", "gpipe", "interleaved-1f1b"})
+    for (const double latency : {0.0, 0.25})
+      for (const auto mode : {schedules::P2p::eager, schedules::P2p::rendezvous})
+        for (const std::uint32_t iterations : {1U, 2U, 3U}) {
+          CAPTURE(name, latency, static_cast<int>(mode));
+          check_same_shares(iterations_of(name, 1, latency, mode),
+                            iterations_of(name, iterations, latency, mode));
+        }
+}
+
+TEST_CASE("equal iterations with steps have the shares of one", "[why]") {
+  const cluster::Cluster cluster = tests::mesh_cluster(8);
+  const auto of = [&](std::uint32_t iterations) {
+    tests::HybridJob job(schedules::make_schedule(
+                             "1f1b", {.devices = 4, .microbatches = 8, .iterations = iterations}),
+                         {.dp = 2});
+    job.set_parameters(1'000'000);
+    for (double& seconds : job.costs.optimizer_seconds) seconds = 0.5;
+    job.communication().global_norm = true;
+    return job.run(cluster);
+  };
+  const trace::Trace once = of(1);
+  for (const std::uint32_t iterations : {2U, 3U}) check_same_shares(once, of(iterations));
+}
+
+TEST_CASE("what is not flushed has one warm-up and one cool-down", "[why]") {
+  const auto once = analysis::time_splits(iterations_of("1f1b", 1, 0));
+  const auto without = analysis::time_splits(iterations_of("1f1b-2bw", 3, 0));
   CHECK(without[0].bubble_s() == Approx(once[0].bubble_s()));
 }

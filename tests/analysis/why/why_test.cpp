@@ -26,6 +26,63 @@ TEST_CASE("the report's tables carry units", "[why]") {
     CHECK_THAT(text, Catch::Contains(part));
 }
 
+TEST_CASE("a trace that does not say when inputs arrived has no path and no slack", "[why]") {
+  trace::Trace trace = tests::one_f_one_b({1, 1, 2, 1}, 16, 0.25);
+  for (trace::PassRow& row : trace.passes) row.sent = row.ready = 0;
+  trace.transfers.clear();
+  const analysis::WhyReport report = analysis::why(trace);
+  CHECK_THAT(report.verdict, Catch::StartsWith("critical path and slack are not known"));
+  CHECK_THAT(report.verdict, !Catch::Contains("passes of stage"));
+  CHECK(report.slack.stages.empty());
+  CHECK(report.slack.links.empty());
+  REQUIRE(report.path.parts.size() == 1);
+  CHECK(report.path.parts[0].part == analysis::CriticalPart::other);
+  CHECK(report.path.parts[0].seconds == report.makespan_s);
+  const std::string text = analysis::why_text(report);
+  CHECK_THAT(text, Catch::Contains("warm-up") && !Catch::Contains("10 % slower"));
+  CHECK(nlohmann::json::parse(analysis::why_json_text(report))["knows_inputs"] == false);
+}
+
+TEST_CASE("a single device needs no inputs to be told", "[why]") {
+  trace::Trace trace = tests::one_f_one_b({1}, 2);
+  for (trace::PassRow& row : trace.passes) row.sent = row.ready = 0;
+  CHECK(analysis::why(trace).knows_inputs);
+}
+
+TEST_CASE("columns of slack are there if something has some", "[why]") {
+  using Catch::Contains;
+  analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1, 1, 1}, 8));
+  CHECK_THAT(analysis::why_text(report), Contains("no slack:") && !Contains("of each"));
+  report.slack.stages[1].slack = 0.2;
+  report.slack.stages[1].seconds = 0.3;
+  CHECK_THAT(analysis::why_text(report),
+             !Contains("no slack:") && Contains("of each") && Contains("20.0 %"));
+}
+
+TEST_CASE("the report names the chunks of a device", "[why]") {
+  analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1}, 2));
+  CHECK_THAT(analysis::why_text(report), Catch::StartsWith("1f1b: "));
+  report.chunks = 4;
+  CHECK_THAT(analysis::why_text(report), Catch::StartsWith("1f1b x4: "));
+}
+
+TEST_CASE("a rounding is no gain, and what does not fit is marked", "[why]") {
+  analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1}, 2));
+  report.what_if = analysis::WhatIf{.rerun_s = 20, .rows = {{"same", 20 + 1.7e-7}, {"big", 10}}};
+  report.what_if->rows[1].overflow = {
+      .device = 1, .peak_bytes = 3U << 30U, .capacity_bytes = 1U << 30U};
+  CHECK(analysis::gain_s(*report.what_if, report.what_if->rows[0]) == 0);
+  CHECK(analysis::gain_s(*report.what_if, report.what_if->rows[1]) == 10);
+  const std::string text = analysis::why_text(report);
+  CHECK_THAT(text,
+             !Catch::Contains(" ns") && Catch::Contains("big !") &&
+                 Catch::Contains("! big does not fit: device 1 peaks at 3.0 GiB, it has 1.0 GiB"));
+  const auto rows = nlohmann::json::parse(analysis::why_json_text(report))["what_if"]["rows"];
+  CHECK(rows[0]["gain_s"] == 0);
+  CHECK(!rows[0].contains("does_not_fit"));
+  CHECK(rows[1]["does_not_fit"]["memory_capacity_bytes"] == 1U << 30U);
+}
+
 TEST_CASE("the report as JSON has the same numbers", "[why]") {
   analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1, 2, 1}, 16));
   report.what_if = analysis::WhatIf{

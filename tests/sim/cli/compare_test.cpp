@@ -69,6 +69,8 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
   fails("t.h5 none.h5", "none.h5");
   fails("t.h5 .", "is a folder");
   fails("t.h5 t.h5 --fail-if 'makespam>1'", "no metric is called 'makespam'");
+  fails("t.h5 " + samples + "kineto-rank0.json' --fail-if 'time>+1%'",
+        "did you mean 'iteration_s'?");
   fails("t.h5 t.h5 --fail-if 'makespan>+1x'", "'x' is no unit");
   fails("t.h5 t.h5 --fail-if 'mfu<40%'", "mfu is not known of");
   fails("t.h5 " + samples + "kineto-rank0.json' t.h5", "different kinds");
@@ -95,6 +97,17 @@ TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
   for (const auto& pass : json["passes"])
     CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
   CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
+
+  // What conditions ask is the error that the table shows.
+  std::string shorter = predicted;
+  const std::string hop = "--p2p-time '0.1 ms' ";
+  shorter.erase(shorter.find(hop), hop.size());
+  REQUIRE(place.run(shorter).status == 0);
+  const tests::Ran low = place.run("compare p.h5 " + measured + " --fail-if 'pass_span<-2%'");
+  CHECK(low.status == 1);
+  CHECK_THAT(low.out, Catch::Contains("-2.2 %\n") &&
+                          Catch::Contains("predicted 9.000 ms is 2.2 % below measured 9.200 ms"));
+  CHECK(place.run("compare p.h5 " + measured + " --fail-if 'pass_span>+2%'").status == 0);
   CHECK(place.run("compare p.h5 " + measured + " --skip 1").status == 0);
   CHECK(place.run("compare p.h5 " + measured + " --skip 2").status == 2);
 }

@@ -115,6 +115,46 @@ TEST_CASE("what if makes links and latencies better on the cluster of the trace"
   CHECK(rows_of(why_json(place, "job.h5")) == rows);
 }
 
+TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(
+      place
+          .run("run -s 16 -b 64 -f 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 4 --backward-times 2 2 2 2 2 2 "
+               "2 2 2 2 2 2 2 2 2 8 --trace a.h5")
+          .status == 0);
+  const json why = why_json(place, "a.h5");
+  int stages = 0;
+  for (const auto& [change, time] : rows_of(why)) stages += change.starts_with("passes of stage");
+  // Only the slow one gains; of the others the first microbatch is on the path.
+  CHECK(stages >= 8);
+  CHECK(stages < 16);
+  CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
+             Catch::StartsWith(std::to_string(16 - stages) + " more stages, left out"));
+}
+
+TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]") {
+  const tests::Workplace place;
+  const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/gpt3-175b-a100.yaml";
+  REQUIRE(place.run("run " + scenario + " --schedule 1f1b --trace a.h5").status == 0);
+  const json why = why_json(place, "a.h5");
+  const auto rows = rows_of(why);
+  CHECK(!rows.contains("recompute full"));  // as it is
+  CHECK(rows.contains("recompute selective"));
+  const tests::Ran without =
+      place.run("run " + scenario + " --schedule 1f1b --set training.recompute=none --json");
+  REQUIRE(without.status == 0);
+  CHECK(rows.at("recompute none") == Approx(json::parse(without.out)["makespan_s"].get<double>()));
+  for (const json& row : why["what_if"]["rows"]) {
+    CAPTURE(row["change"]);
+    if (row["change"] == "recompute none")
+      CHECK(row["does_not_fit"]["peak_memory_bytes"] >
+            row["does_not_fit"]["memory_capacity_bytes"]);
+    if (row["change"] == "p2p blocking") CHECK(!row.contains("does_not_fit"));
+  }
+  CHECK_THAT(place.run("why a.h5").out, Catch::Contains("recompute none !") &&
+                                            Catch::Contains("! recompute none does not fit: "));
+}
+
 TEST_CASE("what if knows what is random and slow", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
