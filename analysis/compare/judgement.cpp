@@ -34,7 +34,7 @@ std::string difference_text(const Judgement& one) {
 }
 
 std::string describe_error(const Judgement& one) {
-  const std::string measured = "measured " + format_value(one.quantity, one.base);
+  std::string measured = "measured " + format_value(one.quantity, one.base);
   if (one.condition.operand == Operand::value) return measured;
   const double error = difference(one.base, one.value);
   const std::string place = error == 0 ? "the same as"
