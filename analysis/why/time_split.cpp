@@ -100,11 +100,10 @@ class Bubbles {
  private:
   void add_in_round(const Idle& idle, double end) {
     const double seconds = end - idle.start;
-    if (idle.cause == IdleCause::finished)
-      split_.cool_down_s += seconds;
-    else if (rounds_.empty() || end <= rounds_[at_].first_back + time_tolerance(end))
+    const bool finished = idle.cause == IdleCause::finished;
+    if (!finished && (rounds_.empty() || end <= rounds_[at_].first_back + time_tolerance(end)))
       split_.warm_up_s += seconds;
-    else if (idle.start >= rounds_[at_].last_front - time_tolerance(idle.start))
+    else if (finished || idle.start >= rounds_[at_].last_front - time_tolerance(idle.start))
       split_.cool_down_s += seconds;
     else
       split_.steady_s += seconds;
