@@ -66,6 +66,12 @@ double gradient_bytes(const Setting& setting, const Layer& layer) {
   return std::max(attention, mlp) + hidden_bytes(setting, 4);
 }
 
+// Of one GPU; the vocabulary is padded so that tp divides it.
+double logits_on_gpu(const Setting& setting) {
+  const auto vocabulary = setting.sizes.vocabulary / setting.sizes.tp;
+  return setting.sizes.tokens * static_cast<double>(vocabulary);
+}
+
 }  // namespace
 
 ActivationBytes layer_bytes(const Setting& setting, LayerKind kind) {
@@ -97,15 +103,10 @@ ActivationBytes head_bytes(const Setting& setting) {
 }
 
 double logits_bytes(const Setting& setting) {
-  const double logits =
-      setting.sizes.tokens * static_cast<double>(setting.sizes.vocabulary / setting.sizes.tp);
-  return (setting.training.fused_loss ? 2 : 4) * logits;
+  return (setting.training.fused_loss ? 2 : 4) * logits_on_gpu(setting);
 }
 
-double logits_grad_bytes(const Setting& setting) {
-  return 2 * setting.sizes.tokens *
-         static_cast<double>(setting.sizes.vocabulary / setting.sizes.tp);
-}
+double logits_grad_bytes(const Setting& setting) { return 2 * logits_on_gpu(setting); }
 
 double score_buffer_bytes(const Setting& setting) {
   if (setting.training.flash_attention) return 0;
