@@ -1,5 +1,6 @@
 // Pages in a real Chromium, for tests: what a page complains of is kept.
 
+import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -38,5 +39,20 @@ export async function openFile(file, options = {}) {
 
 // What a file of JSON beside a page says should be seen on it.
 export const readExpected = (file) => (skip ? [] : JSON.parse(readFileSync(file, "utf8")));
+
+export const near = (actual, wanted, tolerance = 1e-10) =>
+  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
+
+// Of the tooltip on a page: its head and its lines by name.
+export async function tooltipOn(page) {
+  return page.evaluate(() => {
+    const element = document.getElementById("tooltip");
+    if (element.hidden) return null;
+    const texts = (tag) => [...element.querySelectorAll(tag)].map((one) => one.textContent);
+    const values = texts("dd");
+    const lines = Object.fromEntries(texts("dt").map((name, i) => [name, values[i]]));
+    return { head: element.querySelector("b").textContent, ...lines };
+  });
+}
 
 after(() => browser?.close());

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
-import { openFile, problems, readExpected, skip } from "./browser.mjs";
+import { near, openFile, problems, readExpected, skip, tooltipOn } from "./browser.mjs";
 
 const file = process.env.PIPEWRIGHT_PAGE;
 const expected = readExpected(file.replace(/html$/, "json"));
@@ -14,27 +14,14 @@ before(async () => {
   if (!skip) page = await openFile(file);
 });
 
+const tooltip = () => tooltipOn(page);
 const range = () => page.evaluate(() => window.pipewright.range());
-const near = (actual, wanted, tolerance = 1e-10) =>
-  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
 const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done())));
 
 async function pointAt(run, device, seconds) {
   const place = await page.evaluate((at) => window.pipewright.place(...at), [run, device, seconds]);
   await page.mouse.move(place.x, place.y);
   return place;
-}
-
-// Of the tooltip: its head and its lines by name.
-async function tooltip() {
-  return page.evaluate(() => {
-    const element = document.getElementById("tooltip");
-    if (element.hidden) return null;
-    const texts = (tag) => [...element.querySelectorAll(tag)].map((one) => one.textContent);
-    const values = texts("dd");
-    const lines = Object.fromEntries(texts("dt").map((name, i) => [name, values[i]]));
-    return { head: element.querySelector("b").textContent, ...lines };
-  });
 }
 
 test("every pass of the trace is there with its times", { skip }, async () => {

@@ -1,12 +1,11 @@
 // The pages that write_panels.cpp wrote into the folder that PIPEWRIGHT_PANELS names, in Chromium,
 // with what tests ask of them.
 
-import assert from "node:assert/strict";
 import { before } from "node:test";
 
-import { openFile, problems, readExpected, skip } from "./browser.mjs";
+import { openFile, readExpected, skip, tooltipOn } from "./browser.mjs";
 
-export { problems, skip };
+export { near, problems, skip } from "./browser.mjs";
 
 const folder = process.env.PIPEWRIGHT_PANELS;
 export const expected = readExpected(`${folder}/expected.json`);
@@ -23,21 +22,9 @@ before(async () => {
 });
 
 export const plain = (text) => text.replaceAll("\u00a0", " ");
-export const near = (actual, wanted, tolerance = 1e-10) =>
-  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
+export const tooltip = (on = page) => tooltipOn(on);
 export const frames = (on) => on.evaluate(() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
-
-export async function tooltip(on = page) {
-  return on.evaluate(() => {
-    const element = document.getElementById("tooltip");
-    if (element.hidden) return null;
-    const texts = (tag) => [...element.querySelectorAll(tag)].map((one) => one.textContent);
-    const values = texts("dd");
-    const lines = Object.fromEntries(texts("dt").map((name, i) => [name, values[i]]));
-    return { head: element.querySelector("b").textContent, ...lines };
-  });
-}
 
 // The cells of a table below the panels, a row an object by heads.
 export async function cellsOf(on, title) {

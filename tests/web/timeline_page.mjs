@@ -1,12 +1,11 @@
 // The pages that write_timeline.cpp wrote into the folder that PIPEWRIGHT_TIMELINE names, in
 // Chromium, with what tests ask of them.
 
-import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
-import { openFile, problems, readExpected, skip } from "./browser.mjs";
+import { openFile, readExpected, skip } from "./browser.mjs";
 
-export { problems, skip };
+export { near, problems, skip } from "./browser.mjs";
 
 const folder = process.env.PIPEWRIGHT_TIMELINE;
 export const expected = readExpected(`${folder}/expected.json`);
@@ -32,8 +31,6 @@ beforeEach(async () => {
   await frames();
 });
 
-export const near = (actual, wanted, tolerance = 1e-10) =>
-  assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
 export const frames = (on = page) => on.evaluate(() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done))));
 export const range = () => page.evaluate(() => window.pipewright.range());

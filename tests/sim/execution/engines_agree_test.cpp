@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <random>
 
 #include <catch2/catch.hpp>
 
 #include "schedules/catalog.hpp"
+#include "support/random.hpp"
 #include "support/runs.hpp"
 
 // Two engines that share nothing but the schedule must give every pass the same times.
@@ -13,26 +13,8 @@ using schedules::P2p;
 
 namespace {
 
-class Random {
- public:
-  std::uint32_t whole(std::uint32_t low, std::uint32_t high) {
-    return std::uniform_int_distribution<std::uint32_t>(low, high)(generator_);
-  }
-  double real(double low, double high) {
-    return std::uniform_real_distribution<double>(low, high)(generator_);
-  }
-  std::vector<double> reals(std::size_t count, double low, double high) {
-    std::vector<double> result(count);
-    std::generate(result.begin(), result.end(), [&] { return real(low, high); });
-    return result;
-  }
-
- private:
-  std::mt19937 generator_{20240229};  // the same cases every time
-};
-
-schedules::PassTimes random_times(Random& random, const schedules::Schedule& schedule, double low,
-                                  double high) {
+schedules::PassTimes random_times(tests::Random& random, const schedules::Schedule& schedule,
+                                  double low, double high) {
   schedules::PassTimes times;
   for (auto& of_stage : times.of_stage) of_stage = random.reals(schedule.stages(), low, high);
   return times;
@@ -65,7 +47,8 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
   CHECK(simulated.memory.size() == timed.memory.size());
 }
 
-std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry, Random& random,
+std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry,
+                                                   tests::Random& random,
                                                    std::uint32_t most_devices) {
   schedules::Parameters parameters{.devices = random.whole(1, most_devices),
                                    .microbatches = random.whole(1, 24),
@@ -81,7 +64,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
 }  // namespace
 
 TEST_CASE("the engines agree on an ideal network", "[engines]") {
-  Random random;
+  tests::Random random(20240229);
   int compared = 0;
   for (int round = 0; round < 12; ++round) {
     for (const schedules::Entry& entry : schedules::catalog()) {
@@ -108,7 +91,7 @@ TEST_CASE("the engines agree on an ideal network", "[engines]") {
 }
 
 TEST_CASE("the engines agree on links that nobody shares", "[engines]") {
-  Random random;
+  tests::Random random(20240229);
   const auto& cluster = tests::bench_cluster();
   int compared = 0;
   for (int round = 0; round < 8; ++round) {
@@ -154,7 +137,7 @@ TEST_CASE("the engines agree on split backwards and on a stage of two devices", 
                                      .microbatches = 2,
                                      .routes = schedules::Routes({{0, 1}, {1, 0}}),
                                      .programs = {first, second}};
-  Random random;
+  tests::Random random(20240229);
   const auto costs = tests::costs_of(schedule, random_times(random, schedule, 0.1, 1));
   const auto network = tests::ideal_network(0.05);
   const execution::Job job{
@@ -166,7 +149,7 @@ TEST_CASE("the engines agree on split backwards and on a stage of two devices", 
 TEST_CASE("the same run twice in one process differs by no more than the clock's rounding",
           "[engines]") {
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 16});
-  Random random;
+  tests::Random random(20240229);
   auto costs = tests::costs_of(schedule, random_times(random, schedule, 2e-3, 0.01));
   costs.boundary_bytes = 1'000'000;
   const auto& cluster = tests::bench_cluster();
@@ -179,7 +162,7 @@ TEST_CASE("the same run twice in one process differs by no more than the clock's
 }
 
 TEST_CASE("a device is busy for exactly its passes' durations", "[engines]") {
-  Random random;
+  tests::Random random(20240229);
   const auto schedule =
       schedules::make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 2});
   auto costs = tests::costs_of(schedule, random_times(random, schedule, 2e-3, 0.01));

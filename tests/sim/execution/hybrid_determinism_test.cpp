@@ -1,10 +1,10 @@
-#include <random>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
 #include "schedules/catalog.hpp"
 #include "support/jobs.hpp"
+#include "support/random.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
@@ -15,21 +15,7 @@ using namespace pipewright;
 
 namespace {
 
-class Random {
- public:
-  std::uint32_t whole(std::uint32_t low, std::uint32_t high) {
-    return std::uniform_int_distribution<std::uint32_t>(low, high)(generator_);
-  }
-  double real(double low, double high) {
-    return std::uniform_real_distribution<double>(low, high)(generator_);
-  }
-  bool flip() { return whole(0, 1) == 1; }
-
- private:
-  std::mt19937 generator_{4711};
-};
-
-tests::Layout random_layout(Random& random, std::uint32_t gpus_of_stage, bool shards) {
+tests::Layout random_layout(tests::Random& random, std::uint32_t gpus_of_stage, bool shards) {
   tests::Layout layout{.zero = random.whole(0, shards ? 3 : 1), .replicas_together = random.flip()};
   while (gpus_of_stage > 1) {
     std::uint32_t* const axis[] = {&layout.tp, &layout.cp, &layout.dp, &layout.dp};
@@ -42,7 +28,7 @@ tests::Layout random_layout(Random& random, std::uint32_t gpus_of_stage, bool sh
   return layout;
 }
 
-void randomize(tests::HybridJob& job, Random& random) {
+void randomize(tests::HybridJob& job, tests::Random& random) {
   using schedules::PassKind;
   for (auto& of_stage : job.costs.times.of_stage)
     for (double& seconds : of_stage) seconds = random.real(1e-3, 10e-3);
@@ -90,7 +76,7 @@ void append(std::string& text, const std::vector<Row>& rows, Times... times) {
 
 std::string rows_of_all() {
   const auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 15});
-  Random random;
+  tests::Random random(4711);
   std::string text;
   int jobs = 0;
   while (jobs < 200) {

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <random>
 #include <tuple>
 
 #include <catch2/catch.hpp>
 
 #include "schedules/catalog.hpp"
 #include "support/jobs.hpp"
+#include "support/random.hpp"
 
 // Actors and flows on one side, sums of durations on the other: where nothing contends, the two
 // engines must give a hybrid job the same times.
@@ -66,22 +66,8 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
   CHECK(worst < 1e-9);
 }
 
-class Random {
- public:
-  std::uint32_t whole(std::uint32_t low, std::uint32_t high) {
-    return std::uniform_int_distribution<std::uint32_t>(low, high)(generator_);
-  }
-  double real(double low, double high) {
-    return std::uniform_real_distribution<double>(low, high)(generator_);
-  }
-  bool flip() { return whole(0, 1) == 1; }
-
- private:
-  std::mt19937 generator_{1701};
-};
-
 // Passes of 2 to 10 ms, between which a transfer of 1 MB has gone.
-void randomize(tests::HybridJob& job, Random& random) {
+void randomize(tests::HybridJob& job, tests::Random& random) {
   for (auto& of_stage : job.costs.times.of_stage)
     for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
   job.costs.boundary_bytes = schedules::has_fused_pairs(job.schedule) ? 0 : 1'000'000;
@@ -108,7 +94,7 @@ void randomize(tests::HybridJob& job, Random& random) {
 // All families of schedules, on layouts that fit 16 GPUs.
 void compare(EngineKind reference, std::uint32_t tp, const std::vector<std::uint32_t>& zeros) {
   const auto cluster = tests::mesh_cluster(16);
-  Random random;
+  tests::Random random(1701);
   int compared = 0;
   for (int round = 0; round < 4; ++round)
     for (const schedules::Entry& entry : schedules::catalog())
