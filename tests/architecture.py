@@ -15,8 +15,26 @@ ALLOWED = {
         ("schedules", "sim/workload", "sim/cluster", "analysis/trace"),
         ("fmt/",),
     ),
-    "sim/cli": (
+    "sim/evaluation": (
         ("schedules", "analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
+        ("fmt/",),
+    ),
+    "sim/search": (
+        ("schedules", "analysis", "sim/config", "sim/workload"),
+        ("fmt/", "nlohmann/"),
+    ),
+    "sim/mpi": (("sim/search", "sim/cli"), ("fmt/", "mpi.h")),
+    "sim/cli": (
+        (
+            "schedules",
+            "analysis",
+            "sim/config",
+            "sim/workload",
+            "sim/cluster",
+            "sim/execution",
+            "sim/evaluation",
+            "sim/search",
+        ),
         ("fmt/", "boost/"),
     ),
 }

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/hosts.hpp"
 #include "sim/cli/layout_groups.hpp"
 #include "sim/cli/layout_view.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/evaluation/hardware.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -52,7 +52,7 @@ int layout_command(const Arguments& arguments) {
     return exit_ok;
   }
   const config::Scenario scenario = config::read_scenario(scenario_tree(given));
-  Hardware hardware = open_hardware(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const execution::Places places(hardware.cluster, hardware.hosts);
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),
              sizes_text(scenario.parallel),

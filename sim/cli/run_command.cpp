@@ -15,7 +15,6 @@
 #include "schedules/deadlock.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/dropped_transfers.hpp"
-#include "sim/cli/hosts.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
@@ -23,6 +22,7 @@
 #include "sim/cli/run_options.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 
@@ -124,8 +124,8 @@ Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t run
   return repeats;
 }
 
-Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workload::Plan>& plans,
-                const std::vector<path>& files, bool collect) {
+Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
+                std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
   watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
   Results results{.files = files};
@@ -147,7 +147,7 @@ Results run_all(const RunRequest& request, Hardware& hardware, std::vector<workl
                               .versions = versions(),
                               .samples_per_microbatch = samples_per_microbatch(scenario),
                               .tokens_per_microbatch = tokens_per_microbatch(scenario)};
-    const execution::Job job = make_job(scenario, hardware, plan);
+    const execution::Job job = evaluation::make_job(scenario, hardware, plan);
     try {
       execution::run(job,
                      scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
@@ -181,7 +181,7 @@ int run_command(const Arguments& arguments) {
   for (const auto& output : scenario.outputs) named.push_back(output.value);
   const std::vector<Output> outputs = parse_outputs(named);
   std::vector<path> traces;
-  Hardware hardware = open_hardware(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   std::vector<workload::Plan> plans;
   for (const config::ScheduleSpec& spec : scenario.schedules)
     plans.push_back(workload::make_plan(scenario, spec, hardware.gpus));

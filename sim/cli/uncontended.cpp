@@ -7,10 +7,10 @@
 
 #include "analysis/trace/collector.hpp"
 #include "schedules/search/search.hpp"
-#include "sim/cli/hosts.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/error.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 
 namespace pipewright::cli {
@@ -18,13 +18,13 @@ namespace {
 
 // A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
 // included.
-void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
+void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware) {
   workload::Plan plan = workload::make_plan(
       scenario,
       schedules::make_schedule(
           "1f1b", {.devices = scenario.devices.value, .microbatches = scenario.microbatches.value}),
       hardware.gpus);
-  make_job(scenario, hardware, plan);
+  evaluation::make_job(scenario, hardware, plan);
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times.of_stage[static_cast<std::size_t>(kind)],
                              scenario.model->origin};
@@ -61,7 +61,7 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
 
 config::Scenario without_cluster(config::Scenario scenario) {
   if (scenario.cluster || scenario.model) {
-    Hardware hardware = open_hardware(scenario);
+    evaluation::Hardware hardware = evaluation::open_hardware(scenario);
     if (scenario.model) spell_out_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices};
     const auto host = [&](std::uint32_t device) {

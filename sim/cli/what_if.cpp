@@ -15,12 +15,12 @@
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cli/child_pool.hpp"
-#include "sim/cli/hosts.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/what_if_changes.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 
@@ -88,10 +88,10 @@ std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
 Outcome simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
-  Hardware hardware = open_hardware(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   if (change.rewire) change.rewire(hardware.cluster);
   workload::Plan plan = workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
-  const execution::Job job = make_job(scenario, hardware, plan);
+  const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job,
@@ -122,7 +122,7 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
 // Classes of the links on the ways from the job's first GPU to its others, separated by zero bytes.
 std::string link_classes_of(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
-  const Hardware hardware = open_hardware(scenario);
+  const evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   std::set<std::string> names;
   for (const cluster::Host* host : hardware.hosts) {
     try {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "analysis/summary.hpp"
-#include "sim/cli/hosts.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 
@@ -44,14 +44,15 @@ config::Scenario scenario(std::uint32_t dp, bool symmetric) {
 void run(benchmark::State& state, bool symmetric) {
   const auto dp = static_cast<std::uint32_t>(state.range(0)) / (tp * pp);
   const config::Scenario given = scenario(dp, symmetric);
-  static cli::Hardware largest = cli::open_hardware(scenario(2048 * 8 / (tp * pp), false));
-  cli::Hardware hardware{.cluster = largest.cluster,
-                         .ranks = workload::Ranks(given.parallel),
-                         .hosts = largest.hosts,
-                         .gpus = largest.gpus};
+  static evaluation::Hardware largest =
+      evaluation::open_hardware(scenario(2048 * 8 / (tp * pp), false));
+  evaluation::Hardware hardware{.cluster = largest.cluster,
+                                .ranks = workload::Ranks(given.parallel),
+                                .hosts = largest.hosts,
+                                .gpus = largest.gpus};
   hardware.hosts.resize(hardware.ranks.size());
   workload::Plan plan = workload::make_plan(given, given.schedules.front(), hardware.gpus);
-  const execution::Job job = cli::make_job(given, hardware, plan);
+  const execution::Job job = evaluation::make_job(given, hardware, plan);
   for (auto _ : state) {
     analysis::SummarySink summary;
     execution::run(job, execution::EngineKind::simgrid, {}, summary);

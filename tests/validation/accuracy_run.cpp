@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/hosts.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "validation/accuracy.hpp"
 
@@ -18,9 +18,9 @@ namespace {
 
 std::vector<double> answers(const std::string& text, const std::vector<Row*>& rows) {
   const config::Scenario scenario = config::read_scenario(config::read_yaml_text(text, "scenario"));
-  cli::Hardware hardware = cli::open_hardware(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   workload::Plan plan = workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
-  const execution::Job job = cli::make_job(scenario, hardware, plan);
+  const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);
   const Run run{sink.summary(), plan.costs};

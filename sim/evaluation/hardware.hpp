@@ -8,7 +8,7 @@
 #include "sim/workload/plan.hpp"
 #include "sim/workload/ranks.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 
 // What a scenario runs on: its cluster, or the ideal network that it describes, and on which GPU of
 // it each rank is.
@@ -26,4 +26,4 @@ Hardware open_hardware(const config::Scenario& scenario);
 // on the cluster and go into the plan's costs.
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware, workload::Plan& plan);
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

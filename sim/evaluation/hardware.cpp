@@ -1,4 +1,4 @@
-#include "sim/cli/hosts.hpp"
+#include "sim/evaluation/hardware.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "sim/execution/pass_waits.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 namespace {
 
 schedules::P2p p2p_mode(config::P2p mode) {
@@ -168,4 +168,4 @@ execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
   return job;
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+
+namespace pipewright::analysis {
+
+// The Pareto front of seconds per token (or sample) against memory, as points come.
+class Front {
+ public:
+  // Whether a point that takes at least so much would be worse than one that is there: not better
+  // in either, and worse in one.
+  bool dominates(std::uint64_t peak_bytes, double seconds) const;
+  void add(std::uint64_t peak_bytes, double seconds);
+
+ private:
+  std::map<std::uint64_t, double> least_;  // seconds by bytes, both strictly monotonic
+};
+
+// Seconds of an iteration per token of it, or per sample where tokens are not known.
+double seconds_per_unit(const IterationWork& work, double time_s);
+
+// Of the simulated rows of a group, those that none is better than, by memory; equal ones: the
+// first.
+std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
+
+// Simulated rows by cost, then memory, then number.
+std::vector<std::size_t> ranking(const SearchRun& run);
+
+}  // namespace pipewright::analysis

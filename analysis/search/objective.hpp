@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace pipewright::analysis {
+
+// What one iteration of a job gets done, and on what. 0 where it is not known.
+struct IterationWork {
+  std::uint64_t gpus = 0;
+  double samples = 0;
+  double tokens = 0;
+  double model_flop = 0;  // of forward and backward, without what is recomputed
+  double peak_flops = 0;  // FLOP/s of all GPUs together
+};
+
+// What a search is for. A cost is what it makes small: never more for less time of an iteration.
+struct Objective {
+  enum class Kind : std::uint8_t {
+    throughput,     // tokens a second, or samples where tokens are not known
+    mfu,            // model FLOPs utilisation
+    time_to_train,  // seconds for `tokens`
+    price,          // of GPU-hours for `tokens`
+    memory,         // the fullest device's, with a throughput of `floor` at least
+  };
+  Kind kind = Kind::throughput;
+  double tokens = 0;
+  double price_per_gpu_hour = 0;
+  std::string currency = "$";
+  double floor = 0;               // per second
+  bool floor_in_samples = false;  // else tokens
+};
+
+// In seconds per token (or sample), 1 / MFU, seconds, money, or bytes; infinite for what does not
+// reach the floor.
+double cost(const Objective& objective, const IterationWork& work, double time_s,
+            std::uint64_t peak_bytes);
+
+// What people call it, and a cost in their unit: "throughput", "812 k tokens/s".
+std::string name_of(const Objective& objective);
+std::string shown(const Objective& objective, const IterationWork& work, double cost);
+
+// Tokens a second, or samples; and model FLOP/s over peak. 0: not known.
+double throughput(const IterationWork& work, double time_s);
+double mfu(const IterationWork& work, double time_s);
+
+}  // namespace pipewright::analysis

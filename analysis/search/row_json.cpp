@@ -1,0 +1,1 @@
+#include "analysis/search/row_json.hpp"

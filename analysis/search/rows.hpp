@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/search/objective.hpp"
+
+// What a search over layouts, schedules and the like came to, as plain data.
+namespace pipewright::analysis {
+
+enum class Fate : std::uint8_t {
+  open,          // fits, and has a bound; nothing more is known yet
+  illegal,       // such a layout, partition or schedule cannot be
+  does_not_fit,  // a device would hold more than it has
+  bounded_away,  // its bound shows that it is neither the best nor on the front
+  simulated,
+  failed,  // its simulation crashed, ran out of memory or past its time
+};
+
+// Where an iteration's time goes on a device, in seconds, as a mean over the devices of a replica.
+// The sum is the time of the iteration.
+struct TimeParts {
+  double compute = 0;    // passes, without their collectives
+  double in_passes = 0;  // exposed collectives of tp, cp and ep
+  double p2p = 0;        // likewise the rest of what is exposed
+  double gradients = 0;
+  double weights = 0;
+  double optimizer = 0;
+  double idle = 0;  // bubble, and all other waiting
+};
+
+struct CandidateRow {
+  std::uint64_t candidate = 0;  // its number in the space: digits of the axes, the last the fastest
+  std::uint32_t group = 0;      // of SearchRun::groups
+  Fate fate = Fate::open;
+  std::string note;  // why it is illegal, does not fit or failed
+
+  // Of every legal one.
+  IterationWork work;
+  std::uint64_t peak_bytes = 0;      // of the device that is fullest for what it has; where the
+  std::uint64_t capacity_bytes = 0;  // order is sought only later, the least that it may hold
+  double bound_s = 0;                // no iteration is shorter; 0 where it does not fit
+
+  // Of simulated ones.
+  double time_s = 0;  // of an iteration
+  double bubble_ratio = 0;
+  double span_bubble_s = 0;
+  TimeParts parts;
+};
+
+// What the sweep leaves open. Of the last, the schedules, a candidate takes one as of the others.
+struct SearchAxis {
+  std::string key;   // of the scenario: "parallel.tp"
+  std::string name;  // in outputs: "tp"
+  std::vector<std::string> values;
+};
+
+// Combinations that no candidate was made of.
+struct Excluded {
+  std::string rule;  // "tp <= gpus_per_node"
+  std::uint64_t combinations = 0;
+};
+
+struct SearchRun {
+  std::string title;  // the sweep's
+  std::string sweep;  // its text
+  std::vector<SearchAxis> axes;
+  std::vector<std::string> groups;  // a model on a cluster each, whose fronts stand apart
+  Objective objective;
+  double combinations = 0;  // of all values of all axes
+  std::vector<Excluded> excluded;
+  bool exhaustive = false;
+  bool finished = false;           // else it was stopped, and
+  double gap = 0;                  // nothing can be better than the best by more than this part
+  std::vector<CandidateRow> rows;  // in order of candidates; those not looked at are missing
+};
+
+}  // namespace pipewright::analysis

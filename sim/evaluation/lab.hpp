@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+#include "sim/config/scenario.hpp"
+
+namespace pipewright::evaluation {
+
+// What a scenario and its schedule are worth, on one cluster: a process loads one at the most.
+class Lab {
+ public:
+  // The cluster of this scenario, and of all that come after it. `memory` stands for what the
+  // cluster's GPUs have, if it is not 0. Throws config::Error, cluster::Error.
+  Lab(const config::Scenario& first, std::uint64_t memory);
+  ~Lab();
+
+  // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
+  // bound that no simulation is below. What candidates share is worked out once.
+  std::vector<analysis::CandidateRow> assess(const config::Value& scenario);
+  // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would.
+  analysis::CandidateRow simulate(const config::Value& scenario);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipewright::evaluation

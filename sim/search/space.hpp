@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+#include "sim/config/value.hpp"
+#include "sim/search/sweep.hpp"
+
+namespace pipewright::search {
+
+// What expressions and `auto` need to know of a cluster.
+struct ClusterFacts {
+  std::string name;
+  std::uint32_t gpus = 0;
+  std::uint32_t gpus_per_node = 0;
+  std::string gpu;           // type of the first
+  std::uint64_t memory = 0;  // of the first, bytes; 0: unknown
+};
+
+// All combinations of a sweep's values. A layout is a combination of all but the schedules;
+// candidate = layout * schedules() + schedule.
+class Space {
+ public:
+  // `facts` of each cluster in the order of cluster_values(sweep). Throws config::Error.
+  Space(Sweep sweep, std::vector<ClusterFacts> facts);
+  ~Space();
+  Space(Space&&) noexcept;
+
+  const Sweep& sweep() const;
+  const std::vector<analysis::SearchAxis>& axes() const;
+  const std::vector<std::string>& groups() const;
+  std::uint64_t schedules() const;
+  double combinations() const;  // may be more than can be numbered
+
+  // Calls visit(layout, schedules of it) for every layout of which the constraints leave some, in
+  // order, until it returns false. What is cut away is counted, not visited. Throws config::Error
+  // if there are more combinations than can be numbered.
+  void for_each_layout(
+      const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit) const;
+  std::vector<analysis::Excluded> excluded() const;  // how many each rule cuts away
+
+  std::uint32_t group(std::uint64_t layout) const;
+  std::size_t cluster(std::uint64_t layout) const;  // of cluster_values()
+
+  // As scenarios: a layout with a list of schedules, and one candidate, fit for `pipewright run`.
+  config::Value layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const;
+  config::Value candidate(std::uint64_t candidate) const;
+
+  // Of a space without candidates: what removed them, and what single relaxation brings some back.
+  std::string why_empty() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipewright::search

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/search/objective.hpp"
+#include "sim/config/fields.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/value.hpp"
+
+namespace pipewright::search {
+
+// A sweep file: a scenario whose values may be lists, ranges or `auto`, and a section `search`.
+struct Sweep {
+  config::Value scenario;  // without that section
+  std::vector<config::Located<std::string>> constraints;
+  analysis::Objective objective;
+  std::vector<std::uint32_t> gpus;      // how many a candidate may use; empty: all there are
+  std::optional<std::uint64_t> memory;  // of a device, bytes; else what it has
+  std::string title;
+  std::string text;  // as YAML, which reads back as the same sweep
+};
+
+Sweep read_sweep(const config::Value& root);
+std::vector<config::KeyInfo> sweep_keys();  // of the section, for --help
+
+// The clusters that candidates are on; one empty text where there is none.
+std::vector<std::string> cluster_values(const Sweep& sweep);
+
+}  // namespace pipewright::search
