@@ -28,7 +28,13 @@ class Timing {
   // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
   template <class Visit>
-  void run(Visit&& visit);
+  void run(Visit&& visit) {
+    run(visit, [this](std::uint32_t, const Pass& pass) { return earliest(pass); });
+  }
+  // The same, and no pass starts before hold(device, pass), which is asked in the order of a device's
+  // passes, more than once where the other of a fused pair is not ready.
+  template <class Visit, class Hold>
+  void run(Visit&& visit, Hold&& hold);
 
  private:
   // A slot holds when the input of a pass was sent: [route and stage][microbatch], one table for
@@ -45,8 +51,8 @@ class Timing {
     const double* waits_for = nullptr;
   };
 
-  template <class Visit>
-  void advance(std::uint32_t index, Visit& visit);
+  template <class Visit, class Hold>
+  void advance(std::uint32_t index, Visit& visit, Hold& hold);
   const Stage& stage_of(const Pass& pass) const {
     return stages_[schedule_.routes.route_of(pass.microbatch) * schedule_.stages() + pass.stage];
   }
@@ -101,25 +107,25 @@ class Timing {
   std::vector<double> held_until_;  // by stage; empty: 0
 };
 
-template <class Visit>
-void Timing::run(Visit&& visit) {
+template <class Visit, class Hold>
+void Timing::run(Visit&& visit, Hold&& hold) {
   while (!runnable_.empty()) {
     const std::uint32_t device = runnable_.back();
     runnable_.pop_back();
-    advance(device, visit);
+    advance(device, visit, hold);
   }
   for (const Device& device : devices_)
     if (!device.at.done()) fail();
 }
 
-template <class Visit>
-void Timing::advance(std::uint32_t index, Visit& visit) {
+template <class Visit, class Hold>
+void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
   Device& device = devices_[index];
   for (; !device.at.done(); device.at.next()) {
     const Pass pass = device.at.pass();
     if (must_wait(device, pass)) return;
     PassSpan span = arrival(pass, device.released);
-    span.start = std::max({device.released, span.ready, earliest(pass)});
+    span.start = std::max({device.released, span.ready, hold(index, pass)});
     if (!pass.fused) {
       span.end = span.start + times_(pass);
       span.released = span.end + held_up(pass);
@@ -133,7 +139,7 @@ void Timing::advance(std::uint32_t index, Visit& visit) {
     if (must_wait(device, partner)) return;
     // The two inputs are received, and the two outputs sent, one after the other.
     PassSpan other = arrival(partner, std::max(device.released, span.ready));
-    span.start = other.start = std::max({span.start, other.ready, earliest(partner)});
+    span.start = other.start = std::max({span.start, other.ready, hold(index, partner)});
     span.end = other.end = span.start + times_(pass, partner);
     span.released = span.end + held_up(pass);
     other.released = span.released + held_up(partner);

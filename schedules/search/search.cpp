@@ -15,6 +15,7 @@
 #include "schedules/families/greedy_zero_bubble.hpp"
 #include "schedules/search/block_seeds.hpp"
 #include "schedules/search/bound.hpp"
+#include "schedules/search/placements.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -65,6 +66,7 @@ class Search {
   Search(const SearchRequest& request, const std::function<bool(const SearchProgress&)>& go_on)
       : request_(request),
         go_on_(go_on),
+        placements_(searched_placements(request.devices)),
         effort_(request.effort * (passes_of_effort +
                                   sweeps_of_effort * 6.0 * request.devices * request.microbatches)),
         left_(effort_) {}
@@ -101,6 +103,7 @@ class Search {
 
   const SearchRequest& request_;
   const std::function<bool(const SearchProgress&)>& go_on_;
+  std::vector<Routes> placements_;
   std::vector<std::unique_ptr<Shape>> shapes_;
   std::vector<Candidate> candidates_;
   std::optional<Candidate> best_;
@@ -109,17 +112,11 @@ class Search {
   bool stopped_ = false;
 };
 
-bool fits(const Pipeline& pipeline) {
-  const std::vector<std::int64_t> least = least_memory(pipeline);
-  for (std::uint32_t device = 0; device < pipeline.devices; ++device)
-    if (least[device] > pipeline.memory.limit[device]) return false;
-  return true;
-}
-
 // A placement's costs, made once. None where the request has no costs for it, or no memory.
 const Shape* Search::shape_of(const Routes& routes) {
   for (const auto& shape : shapes_)
     if (shape->pipeline.routes == routes) return shape.get();
+  if (std::ranges::find(placements_, routes) == placements_.end()) return nullptr;
   std::optional<Pipeline> pipeline = request_.pipeline(routes);
   if (!pipeline || !fits(*pipeline)) return nullptr;
   pipeline->microbatches = request_.microbatches;

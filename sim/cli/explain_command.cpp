@@ -122,6 +122,7 @@ int explain_schedule(const Arguments& arguments) {
       explain(workload::to_block(file, devices), microbatches, file.reorder, columns);
       return exit_ok;
     }
+    case config::ScheduleSource::search:
     case config::ScheduleSource::catalog:
       break;
   }

@@ -1,12 +1,7 @@
-#include <cstdio>
-#include <exception>
-#include <new>
-#include <stdexcept>
-
 #include <fmt/format.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/version.hpp"
 
 namespace {
@@ -43,26 +38,8 @@ int dispatch(const Arguments& words) {
   throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
 }
 
-int report(const char* what, int status) {
-  fmt::print(stderr, "pipewright: {}\n", what);
-  return status;
-}
-
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    const int status = dispatch({words + 1, words + count});
-    if (std::fflush(stdout) != 0) return report("standard output: cannot write", exit_user_error);
-    return status;
-  } catch (const Interrupted&) {
-    return report("interrupted before the end", exit_interrupted);
-  } catch (const std::runtime_error& error) {
-    return report(error.what(), exit_user_error);
-  } catch (const std::bad_alloc&) {
-    return report("not enough memory for a run of this size", exit_user_error);
-  } catch (const std::exception& error) {
-    return report(fmt::format("internal error: {}; please report it", error.what()).c_str(),
-                  exit_our_fault);
-  }
+  return guarded("pipewright", [&] { return dispatch({words + 1, words + count}); });
 }

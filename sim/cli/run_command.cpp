@@ -67,8 +67,7 @@ std::vector<path> files_read(const RunRequest& request) {
   if (request.file) read.push_back(*request.file);
   if (request.scenario.cluster) read.push_back(request.scenario.cluster->value);
   for (const config::ScheduleSpec& spec : request.scenario.schedules)
-    if (config::schedule_source(spec.name) != config::ScheduleSource::catalog)
-      read.emplace_back(spec.name);
+    if (config::is_file(config::schedule_source(spec.name))) read.emplace_back(spec.name);
   return read;
 }
 
@@ -156,7 +155,7 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
     } catch (const schedules::Deadlock& deadlock) {
       // Plans are called as their files, but without the extension.
       const std::string& name = scenario.schedules[i].name;
-      if (config::schedule_source(name) == config::ScheduleSource::catalog) throw;
+      if (!config::is_file(config::schedule_source(name))) throw;
       schedules::Schedule of_file = plan.schedule;
       of_file.name = name;
       throw schedules::Deadlock(of_file, deadlock.blocked());

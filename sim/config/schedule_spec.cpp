@@ -15,7 +15,7 @@ constexpr std::string_view allowed =
 // A path is taken from the folder of the scenario.
 std::string read_name(const Field& field, std::string_view what) {
   const std::string& text = read_text(field, what);
-  if (schedule_source(text) == ScheduleSource::catalog) return text;
+  if (!is_file(schedule_source(text))) return text;
   const std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   std::error_code ignored;
@@ -57,11 +57,22 @@ constexpr std::array table{
                       [](const Field& field, ScheduleSpec& spec) {
                         spec.recompute = {read_count(field, "1"), field.value.origin};
                       }},
+    Key<ScheduleSpec>{
+        {.name = "memory_limit",
+         .help = "of 'searched': bytes that a device may hold; else what it has"},
+        [](const Field& field, ScheduleSpec& spec) {
+          spec.memory_limit = {read_size(field, "a size of memory"), field.value.origin};
+        }},
 };
 
 }  // namespace
 
+bool is_file(ScheduleSource source) {
+  return source == ScheduleSource::torch_file || source == ScheduleSource::building_block;
+}
+
 ScheduleSource schedule_source(std::string_view name) {
+  if (name == searched) return ScheduleSource::search;
   if (name.ends_with(".csv")) return ScheduleSource::torch_file;
   if (name.ends_with(".yaml") || name.ends_with(".yml")) return ScheduleSource::building_block;
   return ScheduleSource::catalog;
@@ -84,7 +95,7 @@ std::vector<ScheduleSpec> read_schedules(const Field& field) {
 
 void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (schedule_source(specs[i].name) == ScheduleSource::catalog) continue;
+    if (!is_file(schedule_source(specs[i].name))) continue;
     Value& item = schedules.kind == Value::Kind::list ? schedules.items.at(i) : schedules;
     Value& name = item.kind == Value::Kind::map ? *find(item, "name") : item;
     name.text = specs[i].name;

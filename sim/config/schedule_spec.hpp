@@ -18,6 +18,8 @@ struct ScheduleSpec {
   std::optional<Located<std::uint32_t>> group_size;
   std::optional<Located<std::uint32_t>> slices;
   std::optional<Located<std::uint32_t>> recompute;
+  std::optional<Located<std::uint64_t>>
+      memory_limit;  // bytes of a device, where an order is sought
   Origin origin;
 };
 
@@ -26,8 +28,11 @@ enum class ScheduleSource : std::uint8_t {
   catalog,
   torch_file,      // .csv: a schedule of PyTorch
   building_block,  // .yaml, .yml
+  search,          // `searched`: an order that is sought for the scenario's own costs
 };
+inline constexpr std::string_view searched = "searched";
 ScheduleSource schedule_source(std::string_view name);
+bool is_file(ScheduleSource source);
 
 // A name, a map, or a list of those. Names of files become paths from the current folder.
 std::vector<ScheduleSpec> read_schedules(const Field& field);

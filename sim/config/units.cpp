@@ -34,6 +34,8 @@ constexpr std::array time_units{
     Unit{"\u00b5s", 1, 1e6},  // the micro sign
     Unit{"\u03bcs", 1, 1e6},  // the Greek letter
     Unit{"ns", 1, 1e9},
+    Unit{"min", 60},
+    Unit{"h", 3600},
 };
 constexpr std::array size_units{
     Unit{""},

@@ -11,6 +11,7 @@
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/schedule_source.hpp"
+#include "sim/workload/sought.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -23,12 +24,13 @@ constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kin
 // What greedy schedules plan with, of whole devices.
 struct DeviceCosts {
   schedules::PassTimes times;      // empty where the scenario gives no such
+  double hop = 0;                  // seconds
   double input_grad_releases = 0;  // part of a microbatch's activations, least over devices
 };
 
 DeviceCosts given_costs(const config::Scenario& scenario) {
   const std::uint32_t devices = scenario.devices.value;
-  DeviceCosts costs;
+  DeviceCosts costs{.hop = scenario.p2p_time};
   const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
     if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
     auto& of_device = costs.times.of_stage[index(kind)] = given->value;
@@ -48,14 +50,16 @@ DeviceCosts given_costs(const config::Scenario& scenario) {
   return costs;
 }
 
-// Of a model, from a pipeline of one stage a device.
-DeviceCosts model_device_costs(const config::Scenario& scenario, const Gpus& gpus) {
-  const Plan plain = make_plan(
-      scenario,
-      schedules::make_schedule("1f1b", {.devices = scenario.devices.value, .microbatches = 1}),
-      gpus);
-  DeviceCosts costs{.times = plain.costs.times, .input_grad_releases = 1};
-  for (const Activations& stage : plain.costs.activations)
+// From a pipeline of one stage a device.
+DeviceCosts model_device_costs(const config::Scenario& scenario, const Gpus& gpus,
+                               const Foresight& foresight) {
+  const schedules::Routes routes = schedules::Routes::looped(scenario.devices.value, 1);
+  StageCosts plain = placement_costs(scenario, routes, gpus);
+  if (foresight.add_waits) foresight.add_waits(routes, plain);
+  DeviceCosts costs{.times = plain.times,
+                    .hop = foresight.hop ? foresight.hop(plain.boundary_bytes) : scenario.p2p_time,
+                    .input_grad_releases = 1};
+  for (const Activations& stage : plain.activations)
     if (stage.held > 0)
       costs.input_grad_releases =
           std::min(costs.input_grad_releases, static_cast<double>(stage.released_by_input_grad) /
@@ -64,14 +68,19 @@ DeviceCosts model_device_costs(const config::Scenario& scenario, const Gpus& gpu
 }
 
 Schedule generate(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                  const Gpus& gpus) {
+                  const Gpus& gpus, const Foresight& foresight) {
+  if (config::schedule_source(spec.name) == config::ScheduleSource::search) {
+    Schedule schedule = seek(spec, sought_order(scenario, spec, gpus, foresight));
+    schedules::set_iterations(schedule, scenario.iterations.value);
+    return schedule;
+  }
   const DeviceCosts costs =
-      scenario.model ? model_device_costs(scenario, gpus) : given_costs(scenario);
+      scenario.model ? model_device_costs(scenario, gpus, foresight) : given_costs(scenario);
   schedules::Parameters parameters{.devices = scenario.devices.value,
                                    .microbatches = scenario.microbatches.value,
                                    .iterations = scenario.iterations.value,
                                    .device_times = costs.times,
-                                   .hop = scenario.p2p_time,
+                                   .hop = costs.hop,
                                    .input_grad_releases = costs.input_grad_releases};
   const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
     if (given) parameter = given->value;
@@ -219,11 +228,64 @@ void take_measured_times(const config::Scenario& scenario, const Schedule& sched
         costs.times.of_stage[index(PassKind::weight_grad)][stage];
 }
 
+// What the scenario says beside its model.
+void settle_model_costs(const config::Scenario& scenario, const Schedule& schedule,
+                        StageCosts& costs) {
+  drop_measured_calls(scenario, costs);
+  hide_only_on_demand(scenario, costs);
+  costs.times.overlap = scenario.overlap;
+  take_measured_times(scenario, schedule, costs);
+}
+
 }  // namespace
 
-Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-               const Gpus& gpus) {
-  return make_plan(scenario, generate(scenario, spec, gpus), gpus);
+StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
+                           const Gpus& gpus) {
+  const auto devices = scenario.devices.value;
+  const Schedule placement{.name = "placement",
+                           .devices = devices,
+                           .chunks = std::max(1U, routes.count() * routes.stages() / devices),
+                           .microbatches = scenario.microbatches.value,
+                           .routes = routes};
+  if (!scenario.model) return given_stage_costs(scenario, placement);
+  StageCosts costs = model_costs({.model = scenario.model->value,
+                                  .training = scenario.training,
+                                  .parallel = scenario.parallel,
+                                  .partition = scenario.partition,
+                                  .gpus = gpus,
+                                  .scatter_gather = scenario.communication.scatter_gather,
+                                  .measured = layer_times(scenario)},
+                                 routes);
+  settle_model_costs(scenario, placement, costs);
+  return costs;
+}
+
+schedules::SearchRequest sought_order(const config::Scenario& scenario,
+                                      const config::ScheduleSpec& spec, const Gpus& gpus,
+                                      const Foresight& foresight) {
+  if (!scenario.model && !scenario.input_grad_times)
+    throw config::Error(config::locate(
+        spec.origin,
+        "searched seeks an order in which the two halves of a backward pass run apart; give "
+        "input_grad_times and weight_grad_times instead of backward_times"));
+  const auto costs_of = [=, &scenario](const schedules::Routes& routes) {
+    StageCosts costs = placement_costs(scenario, routes, gpus);
+    if (foresight.add_waits) foresight.add_waits(routes, costs);
+    return costs;
+  };
+  std::vector<std::uint64_t> capacity;
+  for (const config::Gpu& gpu : gpus)
+    capacity.push_back(foresight.memory > 0 ? foresight.memory : gpu.memory);
+  double hop = scenario.p2p_time;
+  if (foresight.hop)
+    hop = foresight.hop(
+        costs_of(schedules::Routes::looped(scenario.devices.value, 1)).boundary_bytes);
+  return sought(scenario, spec, costs_of, capacity, hop);
+}
+
+Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,
+               const Foresight& foresight) {
+  return make_plan(scenario, generate(scenario, spec, gpus, foresight), gpus);
 }
 
 Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
@@ -232,10 +294,7 @@ Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& 
     plan.costs = model_costs(scenario.model->value, scenario.training, scenario.parallel,
                              scenario.partition, gpus, plan.schedule,
                              scenario.communication.scatter_gather, layer_times(scenario));
-    drop_measured_calls(scenario, plan.costs);
-    hide_only_on_demand(scenario, plan.costs);
-    plan.costs.times.overlap = scenario.overlap;
-    take_measured_times(scenario, plan.schedule, plan.costs);
+    settle_model_costs(scenario, plan.schedule, plan.costs);
   } else {
     plan.costs = given_stage_costs(scenario, plan.schedule);
   }

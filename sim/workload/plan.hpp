@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "schedules/schedule.hpp"
+#include "schedules/search/search.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
 
@@ -16,13 +18,30 @@ struct Plan {
 
 using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
 
+// What those who plan an order for given times are told of the network; without it, nothing waits.
+struct Foresight {
+  // Adds the collectives within passes to a placement's times, as add_pass_waits() does.
+  std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
+  std::function<double(std::uint64_t bytes)> hop;  // seconds of a boundary tensor
+  std::uint64_t memory = 0;                        // bytes of a device; 0: what its GPU has
+};
+
 // Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown
 // schedule, sizes that it cannot do, a list of times that fits neither devices nor stages.
 Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-               const Gpus& gpus = {});
+               const Gpus& gpus = {}, const Foresight& foresight = {});
 // Of a schedule from elsewhere.
 Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
                const Gpus& gpus = {});
+
+// What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
+StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
+                           const Gpus& gpus);
+
+// The order that `searched` stands for, as a request of a search.
+schedules::SearchRequest sought_order(const config::Scenario& scenario,
+                                      const config::ScheduleSpec& spec, const Gpus& gpus,
+                                      const Foresight& foresight);
 
 // The times of a scenario's passes as given there: one time, or one per device, is shared by a
 // device's chunks.

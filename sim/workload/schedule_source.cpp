@@ -94,13 +94,17 @@ bool places_transfers(const std::string& file) {
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {
   const config::ScheduleSource source = config::schedule_source(name);
-  if (source != config::ScheduleSource::catalog) check_takes_no(parameters, name);
+  if (config::is_file(source)) check_takes_no(parameters, name);
   Schedule schedule = [&] {
     switch (source) {
       case config::ScheduleSource::torch_file:
         return from_torch_file(name, parameters);
       case config::ScheduleSource::building_block:
         return from_block_file(name, parameters);
+      case config::ScheduleSource::search:
+        throw schedules::Error(
+            "searched is an order sought for a scenario's own costs ('run', 'search'); 'schedule "
+            "search' finds one for given times");
       case config::ScheduleSource::catalog:
         break;
     }

@@ -94,7 +94,8 @@ TEST_CASE("what is no time is told apart by its fault") {
 
 TEST_CASE("a wrong unit is told the right ones") {
   CHECK(error_of([] { seconds_of("3 GB"); }) ==
-        "x is 3 GB, and 'GB' is no unit of a time; allowed units: s, ms, us, \u00b5s, \u03bcs, ns "
+        "x is 3 GB, and 'GB' is no unit of a time; allowed units: s, ms, us, \u00b5s, \u03bcs, ns, "
+        "min, h "
         "(a bare number is in seconds); a time is a time from 0 to 1e9 s, such as 18.5 ms");
   CHECK(error_of([] { bytes_of("24 mib"); }) ==
         "x is 24 mib, and 'mib' is no unit of a size; allowed units: B, kB, MB, GB, TB, KiB, MiB, "

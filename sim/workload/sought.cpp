@@ -1,0 +1,136 @@
+#include "sim/workload/sought.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "schedules/search/bound.hpp"
+#include "schedules/search/placements.hpp"
+#include "sim/config/error.hpp"
+#include "sim/workload/by_stage.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using schedules::ActivationMemory;
+using schedules::Pipeline;
+using schedules::Routes;
+using Bytes = std::int64_t;
+
+Bytes bytes(double count) { return static_cast<Bytes>(std::min(count, 4e18)); }
+
+// What is there before and between all passes.
+double resting(const DeviceState& state) {
+  return static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
+         static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
+         static_cast<double>(state.allowance);
+}
+
+// The search knows one number from F to I and another from I to W: the larger ones that a stage
+// holds in those times, with what its allocator wastes.
+void add_stage(const Activations& stage, double fragmentation, ActivationMemory& memory) {
+  const double factor = 1 + fragmentation;
+  const double after = static_cast<double>(stage.held) -
+                       static_cast<double>(stage.released_by_input_grad) +
+                       static_cast<double>(stage.made_by_input_grad);
+  const double before = static_cast<double>(stage.held) + static_cast<double>(stage.logits);
+  const double held = std::max(before, after) * factor;
+  memory.held.push_back(bytes(held));
+  memory.released_by_input_grad.push_back(bytes(held - after * factor));
+}
+
+ActivationMemory in_bytes(const config::Scenario& scenario, const StageCosts& costs,
+                          const Routes& routes, const std::vector<std::uint64_t>& limits) {
+  ActivationMemory memory;
+  std::vector<double> left(limits.begin(), limits.end());
+  std::vector<double> working(limits.size());
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    add_stage(costs.activations[stage], scenario.training.fragmentation, memory);
+    double& most = working[routes.device(stage, 0)];
+    const double gathered = costs.gathered.empty() ? 0 : static_cast<double>(costs.gathered[stage]);
+    most = std::max(most, static_cast<double>(costs.activations[stage].working) + gathered);
+  }
+  for (std::size_t device = 0; device < left.size(); ++device)
+    memory.limit.push_back(
+        bytes(std::max(0.0, left[device] - resting(costs.state[device]) - working[device])));
+  return memory;
+}
+
+// Counted in chunks: as many as 1F1B has.
+ActivationMemory in_microbatches(std::uint32_t devices, std::uint32_t microbatches,
+                                 const Routes& routes) {
+  ActivationMemory memory;
+  memory.held.assign(routes.stages(), 1);
+  memory.released_by_input_grad.assign(routes.stages(), 0);
+  memory.limit.assign(devices, Bytes{std::min(devices, microbatches)} * routes.stages() / devices);
+  return memory;
+}
+
+}  // namespace
+
+schedules::SearchRequest sought(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                                const CostsOfPlacement& costs_of,
+                                const std::vector<std::uint64_t>& capacity, double hop) {
+  const std::uint32_t devices = scenario.devices.value;
+  std::vector<std::uint64_t> limits = capacity;
+  if (spec.memory_limit) limits.assign(devices, spec.memory_limit->value);
+  const bool known = limits.size() == devices &&
+                     std::ranges::all_of(limits, [](std::uint64_t limit) { return limit > 0; });
+  const std::uint32_t microbatches = scenario.microbatches.value;
+  const auto pipeline = [=, &scenario](const Routes& routes) -> std::optional<Pipeline> {
+    StageCosts costs;
+    try {
+      costs = costs_of(routes);
+    } catch (const config::Error&) {
+      return std::nullopt;
+    }
+    const bool takes_memory = std::ranges::all_of(
+        costs.activations, [](const Activations& stage) { return stage.held > 0; });
+    Pipeline result{.routes = routes,
+                    .devices = devices,
+                    .microbatches = microbatches,
+                    .times = costs.times,
+                    .hop = hop,
+                    .memory = known && takes_memory
+                                  ? in_bytes(scenario, costs, routes, limits)
+                                  : in_microbatches(devices, microbatches, routes),
+                    .recomputed = {}};
+    complete_times(result.times);
+    return result;
+  };
+  return {.devices = devices, .microbatches = microbatches, .pipeline = pipeline};
+}
+
+schedules::Schedule seek(const config::ScheduleSpec& spec,
+                         const schedules::SearchRequest& request) {
+  try {
+    schedules::Schedule schedule =
+        schedules::search(request, [](const schedules::SearchProgress&) { return true; }).schedule;
+    schedule.name = config::searched;
+    return schedule;
+  } catch (const schedules::Error& error) {
+    throw config::Error(
+        config::locate(spec.origin, fmt::format("{}: {}", config::searched, error.what())));
+  }
+}
+
+std::vector<std::uint64_t> least_bytes(const schedules::SearchRequest& request,
+                                       const CostsOfPlacement& costs_of) {
+  std::vector<std::uint64_t> least;
+  for (const Routes& routes : schedules::searched_placements(request.devices)) {
+    const std::optional<Pipeline> pipeline = request.pipeline(routes);
+    if (!pipeline) continue;
+    const StageCosts costs = costs_of(routes);
+    const std::vector<Bytes> one = schedules::least_memory(*pipeline);
+    std::vector<std::uint64_t> held;
+    for (std::uint32_t device = 0; device < request.devices; ++device)
+      held.push_back(static_cast<std::uint64_t>(resting(costs.state[device])) +
+                     static_cast<std::uint64_t>(one[device]));
+    if (least.empty() || *std::ranges::max_element(held) < *std::ranges::max_element(least))
+      least = held;
+  }
+  return least;
+}
+
+}  // namespace pipewright::workload
