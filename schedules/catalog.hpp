@@ -36,6 +36,7 @@ struct Entry {
   bool takes_group_size = false;
   bool takes_slices = false;
   bool takes_recompute = false;
+  bool takes_times = false;  // plans with device_times, hop and input_grad_releases
   BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
   Schedule (*make)(const Parameters& parameters) = nullptr;
 };

@@ -31,8 +31,8 @@ class Timing {
   void run(Visit&& visit) {
     run(visit, [this](std::uint32_t, const Pass& pass) { return earliest(pass); });
   }
-  // The same, and no pass starts before hold(device, pass), which is asked in the order of a device's
-  // passes, more than once where the other of a fused pair is not ready.
+  // The same, and no pass starts before hold(device, pass), which is asked in the order of a
+  // device's passes, more than once where the other of a fused pair is not ready.
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 

@@ -4,16 +4,15 @@
 #include <array>
 #include <cmath>
 #include <future>
-#include <ostream>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "analysis/page/assets.hpp"
 #include "analysis/page/binary_text.hpp"
+#include "analysis/page/frame.hpp"
 #include "analysis/page/lane_columns.hpp"
 #include "analysis/page/link_columns.hpp"
 #include "analysis/page/memory_columns.hpp"
@@ -61,26 +60,6 @@ std::string row_elements(std::span<const trace::Trace> runs, double ticks_per_s)
   return elements;
 }
 
-// Puts content in the place of each "{{name}}" of the page's frame.
-class Frame {
- public:
-  explicit Frame(std::ostream& stream) : stream_(stream), rest_(asset("page.html")) {}
-
-  void fill(std::string_view name, std::string_view content) {
-    const std::string place = fmt::format("{{{{{}}}}}", name);
-    const std::size_t at = rest_.find(place);
-    if (at == std::string_view::npos)
-      throw std::logic_error(fmt::format("page.html has no place for {}", name));
-    stream_ << rest_.substr(0, at) << content;
-    rest_.remove_prefix(at + place.size());
-  }
-  void finish() { stream_ << rest_; }
-
- private:
-  std::ostream& stream_;
-  std::string_view rest_;
-};
-
 }  // namespace
 
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file) {
@@ -98,7 +77,7 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
   const std::string rows = row_elements(runs, std::pow(10.0, digits));
 
   trace::write_file(file, [&](std::ostream& stream) {
-    Frame frame(stream);
+    Frame frame(stream, asset("page.html"));
     frame.fill("chart style", asset("uPlot.min.css"));
     frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("timeline.css")));
     frame.fill("glossary", asset("glossary.html"));

@@ -1,86 +1,22 @@
 #include "analysis/trace/writer.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "analysis/trace/chunk.hpp"
-#include "analysis/trace/error.hpp"
-#include "analysis/trace/hdf5.hpp"
+#include "analysis/trace/hdf5_output.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/trace/text_rows.hpp"
 
 namespace pipewright::trace {
 namespace {
 
-// Turned into a TraceError, which names the file, by File::guarded.
-struct WriteFailure {
-  std::string why;
-};
-
-void check(herr_t status) {
-  if (status < 0) throw WriteFailure{last_failure()};
-}
-
-Handle checked(hid_t id, Handle::Closer closer) {
-  if (id < 0) throw WriteFailure{last_failure()};
-  return {id, closer};
-}
-
-void close(Handle& handle) {
-  if (!handle.close()) throw WriteFailure{last_failure()};
-}
-
-// Properties of a dataset: time stamps would make two equal runs differ by bytes.
-Handle chunked(hsize_t rows) {
-  Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  check(H5Pset_obj_track_times(properties.get(), false));
-  check(H5Pset_chunk(properties.get(), 1, &rows));
-  check(H5Pset_shuffle(properties.get()));
-  check(H5Pset_deflate(properties.get(), 1));
-  return properties;
-}
-
-// A whole dataset of one piece.
-void write_dataset(hid_t file, const char* name, const Handle& type, hsize_t rows,
-                   const void* data) {
-  const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
-  const Handle properties = chunked(std::max<hsize_t>(1, rows));
-  Handle dataset = checked(
-      H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-      H5Dclose);
-  if (rows > 0) check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
-  close(dataset);
-}
-
-void write_attribute(hid_t file, const char* name, const Handle& type, const void* value) {
-  const Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute =
-      checked(H5Acreate2(file, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  check(H5Awrite(attribute.get(), type.get(), value));
-}
-
-// An empty text is one zero byte, for HDF5 has no type of no size.
-Handle text_type_of(const std::string& text) {
-  return text_type(std::max<std::size_t>(1, text.size()));
-}
-
-void write_text(hid_t file, const char* name, const std::string& text) {
-  write_attribute(file, name, text_type_of(text), text.c_str());
-}
-
 void write_run(hid_t file, const RunInfo& run) {
   write_text(file, "format", format_name);
-  const Handle u32(H5Tcopy(H5T_STD_U32LE), H5Tclose);
-  write_attribute(file, "version", u32, &format_version);
+  write_number(file, "version", format_version);
   for (const auto& field : text_fields) write_text(file, field.name, run.*field.member);
-  for (const auto& field : count_fields)
-    write_attribute(file, field.name, u32, &(run.*field.member));
-  const Handle f64(H5Tcopy(H5T_IEEE_F64LE), H5Tclose);
-  for (const auto& field : real_fields)
-    write_attribute(file, field.name, f64, &(run.*field.member));
+  for (const auto& field : count_fields) write_number(file, field.name, run.*field.member);
+  for (const auto& field : real_fields) write_number(file, field.name, run.*field.member);
   // One value of the text's length, for only datasets are compressed.
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }
@@ -136,15 +72,6 @@ class Appender {
   hsize_t written_ = 0;
 };
 
-Handle create_file(const std::filesystem::path& path) {
-  const Handle creation = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  check(H5Pset_obj_track_times(creation.get(), false));  // of the root group
-  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // The layout in which all metadata has checksums, and no attribute is too long.
-  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
-  return checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
-}
-
 }  // namespace
 
 struct TraceWriter::File {
@@ -161,12 +88,7 @@ struct TraceWriter::File {
 
   template <class Action>
   void guarded(Action&& action) {
-    const QuietHdf5 quiet;
-    try {
-      action();
-    } catch (const WriteFailure& failure) {
-      throw TraceError(fmt::format("{}: cannot write: {}", name.path().string(), failure.why));
-    }
+    write_guarded(name.path(), std::forward<Action>(action));
   }
 
   struct Tables {

@@ -40,6 +40,7 @@ int run_command(const Arguments& arguments);       // pipewright run
 int show_command(const Arguments& arguments);      // pipewright show
 int export_command(const Arguments& arguments);    // pipewright export
 int why_command(const Arguments& arguments);       // pipewright why
+int search_command(const Arguments& arguments);    // pipewright search
 int schedule_command(const Arguments& arguments);  // pipewright schedule
 int layout_command(const Arguments& arguments);    // pipewright layout
 int compare_command(const Arguments& arguments);   // pipewright compare

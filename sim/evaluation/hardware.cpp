@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,23 +25,6 @@ schedules::P2p p2p_mode(config::P2p mode) {
       break;
   }
   return schedules::P2p::blocking;
-}
-
-cluster::Cluster open_cluster(const config::Scenario& scenario) {
-  if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
-  // One of the library goes by its name, which is the same on every machine.
-  const std::filesystem::path& file = scenario.cluster->value;
-  const bool listed = file.parent_path() == config::library_folder() / "clusters";
-  cluster::Cluster cluster =
-      cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
-  for (const config::Variation::SlowLink& link : scenario.variation.links) {
-    try {
-      cluster.scale_link(link.link, link.factor);
-    } catch (const cluster::Error& error) {
-      throw config::Error(config::locate(link.origin, error.what()));
-    }
-  }
-  return cluster;
 }
 
 std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluster::Cluster& cluster,
@@ -71,40 +55,49 @@ config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) 
 }
 
 // Of one device's passes, all kinds and stages together, in seconds.
-std::vector<double> device_seconds(const workload::Plan& plan) {
-  std::vector<double> seconds(plan.schedule.devices);
+std::vector<double> device_seconds(const config::Scenario& scenario,
+                                   const schedules::Schedule& schedule,
+                                   const workload::Gpus& gpus) {
+  const workload::StageCosts costs = workload::shared_costs(scenario, schedule, gpus);
+  std::vector<double> seconds(schedule.devices);
   for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
-    const auto& of_stage = plan.costs.times.of_stage[static_cast<std::size_t>(kind)];
+    const auto& of_stage = costs.times.of_stage[static_cast<std::size_t>(kind)];
     for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage)
-      seconds[plan.schedule.routes.device(stage, 0)] += of_stage[stage];
+      seconds[schedule.routes.device(stage, 0)] += of_stage[stage];
   }
   return seconds;
 }
 
-// How much longer passes take on each copy of a device than on the GPU that the plan is for: other
-// GPUs, the slowest of which sets the pace, and stragglers. Empty where nothing differs.
-std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& hardware,
-                             const workload::Plan& plan) {
-  const std::uint32_t devices = plan.schedule.devices;
-  const workload::Ranks& ranks = hardware.ranks;
-  std::vector<double> factors(std::size_t{ranks.replicas()} * devices, 1);
-  if (scenario.model && !scenario.gpu) {
-    const std::vector<double> planned = device_seconds(plan);
-    std::map<std::string, std::vector<double>> by_type;
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-      const workload::Coordinates at = ranks.of(rank);
-      const std::string type = cluster::gpu_of(hardware.hosts[rank]);
-      if (type == hardware.gpus[at.pp].name) continue;
-      auto& seconds = by_type[type];
-      if (seconds.empty())
-        seconds = device_seconds(
-            workload::make_plan(scenario, plan.schedule,
-                                workload::Gpus(devices, gpu_of(scenario, hardware.hosts[rank]))));
-      double& factor = factors[std::size_t{at.dp} * devices + at.pp];
-      const double here = seconds[at.pp] / planned[at.pp];
-      factor = at.tp == 0 && at.cp == 0 ? here : std::max(factor, here);
-    }
+// Other GPUs than those that the plan is for, the slowest of which sets the pace.
+void slow_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
+                     const schedules::Schedule& schedule, std::vector<double>& factors) {
+  const std::uint32_t devices = schedule.devices;
+  const std::vector<double> planned = device_seconds(scenario, schedule, hardware.gpus);
+  std::map<std::string, std::vector<double>> by_type;
+  for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank) {
+    const workload::Coordinates at = hardware.ranks.of(rank);
+    const std::string type = cluster::gpu_of(hardware.hosts[rank]);
+    if (type == hardware.gpus[at.pp].name) continue;
+    auto& seconds = by_type[type];
+    if (seconds.empty())
+      seconds = device_seconds(scenario, schedule,
+                               workload::Gpus(devices, gpu_of(scenario, hardware.hosts[rank])));
+    double& factor = factors[std::size_t{at.dp} * devices + at.pp];
+    const double here = seconds[at.pp] / planned[at.pp];
+    factor = at.tp == 0 && at.cp == 0 ? here : std::max(factor, here);
   }
+}
+
+// How much longer passes take on each copy of a device than on the GPU that the plan is for: other
+// GPUs, and stragglers. Empty where nothing differs.
+std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& hardware,
+                             const schedules::Schedule& schedule) {
+  const bool other_gpus = scenario.model && !scenario.gpu && hardware.is_mixed;
+  if (!other_gpus && scenario.variation.stragglers.empty()) return {};
+  const std::uint32_t devices = schedule.devices;
+  const std::uint32_t replicas = hardware.ranks.replicas();
+  std::vector<double> factors(std::size_t{replicas} * devices, 1);
+  if (other_gpus) slow_other_gpus(scenario, hardware, schedule, factors);
   for (const config::Variation::Straggler& one : scenario.variation.stragglers) {
     const auto check = [&](std::uint32_t index, std::uint32_t count, const char* what) {
       if (index >= count)
@@ -113,8 +106,8 @@ std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& h
             fmt::format("{} {} does not exist; allowed: 0 to {}", what, index, count - 1)));
     };
     check(one.device, devices, "device");
-    check(one.replica.value_or(0), ranks.replicas(), "replica");
-    for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+    check(one.replica.value_or(0), replicas, "replica");
+    for (std::uint32_t replica = 0; replica < replicas; ++replica)
       if (!one.replica || *one.replica == replica)
         factors[std::size_t{replica} * devices + one.device] *= one.factor;
   }
@@ -122,8 +115,8 @@ std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& h
   return equal ? std::vector<double>{} : factors;
 }
 
-// Of all GPUs, in FLOP/s.
-double mean_peak(const Hardware& hardware) {
+// Looks at all ranks' GPUs, of which there are few types.
+void compare_gpus(Hardware& hardware) {
   std::map<std::string, double> by_type;
   double sum = 0;
   for (const cluster::Host* host : hardware.hosts) {
@@ -131,40 +124,76 @@ double mean_peak(const Hardware& hardware) {
     if (is_new) place->second = config::find_gpu(place->first).flops;
     sum += place->second;
   }
-  return sum / static_cast<double>(hardware.hosts.size());
+  hardware.peak_flops = sum / static_cast<double>(hardware.hosts.size());
+  hardware.is_mixed = by_type.size() > 1;
 }
 
 }  // namespace
 
+cluster::Cluster open_cluster(const config::Scenario& scenario) {
+  if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
+  // One of the library goes by its name, which is the same on every machine.
+  const std::filesystem::path& file = scenario.cluster->value;
+  const bool listed = file.parent_path() == config::library_folder() / "clusters";
+  cluster::Cluster cluster =
+      cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
+  for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
+  return cluster;
+}
+
+void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster) {
+  try {
+    cluster.scale_link(link.link, link.factor);
+  } catch (const cluster::Error& error) {
+    throw config::Error(config::locate(link.origin, error.what()));
+  }
+}
+
 Hardware open_hardware(const config::Scenario& scenario) {
   if (scenario.model)
     workload::check_layout(scenario.model->value, scenario.training, scenario.parallel);
-  Hardware hardware{.cluster = open_cluster(scenario), .ranks = workload::Ranks(scenario.parallel)};
+  return place_on(open_cluster(scenario), scenario);
+}
+
+Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
+  Hardware hardware{.cluster = std::move(cluster), .ranks = workload::Ranks(scenario.parallel)};
   hardware.hosts = place(scenario, hardware.cluster, hardware.ranks.size());
-  if (!scenario.model) return hardware;
-  for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device)
-    hardware.gpus.push_back(
-        gpu_of(scenario, hardware.cluster.is_ideal()
-                             ? nullptr
-                             : hardware.hosts[hardware.ranks.rank_of(device, 0, 0)]));
+  std::map<std::string, config::Gpu> by_type;
+  for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
+    const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
+    hardware.memory.push_back(cluster::memory_of(host));
+    if (!scenario.model) continue;
+    const bool ideal = hardware.cluster.is_ideal();
+    const std::string type = ideal ? "" : cluster::gpu_of(host);
+    auto known = by_type.find(type);
+    if (known == by_type.end())
+      known = by_type.emplace(type, gpu_of(scenario, ideal ? nullptr : host)).first;
+    hardware.gpus.push_back(known->second);
+  }
+  if (scenario.model && !scenario.gpu) compare_gpus(hardware);
   return hardware;
+}
+
+execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
+                         const schedules::Schedule& schedule, const workload::StageCosts& costs) {
+  return {.schedule = schedule,
+          .costs = costs,
+          .cluster = hardware.cluster,
+          .hosts = hardware.hosts,
+          .p2p = p2p_mode(scenario.p2p),
+          .ranks = hardware.ranks,
+          .conditions = {.communication = scenario.communication,
+                         .variation = scenario.variation,
+                         .zero = scenario.parallel.zero},
+          .symmetric = scenario.symmetric,
+          .slowdown = slowdown(scenario, hardware, schedule)};
 }
 
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                         workload::Plan& plan) {
-  execution::Job job{.schedule = plan.schedule,
-                     .costs = plan.costs,
-                     .cluster = hardware.cluster,
-                     .hosts = hardware.hosts,
-                     .p2p = p2p_mode(scenario.p2p),
-                     .ranks = hardware.ranks,
-                     .conditions = {.communication = scenario.communication,
-                                    .variation = scenario.variation,
-                                    .zero = scenario.parallel.zero},
-                     .symmetric = scenario.symmetric,
-                     .slowdown = slowdown(scenario, hardware, plan)};
+  if (hardware.peak_flops > 0) plan.costs.peak_flops = hardware.peak_flops;
+  execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
   execution::add_pass_waits(hardware.cluster, job, plan.costs);
-  if (scenario.model && !scenario.gpu) plan.costs.peak_flops = mean_peak(hardware);
   return job;
 }
 

@@ -17,11 +17,21 @@ struct Hardware {
   workload::Ranks ranks;
   std::vector<cluster::Host*> hosts;  // by rank
   workload::Gpus gpus;                // by pipeline device, of its first copy; if there is a model
+  std::vector<std::uint64_t> memory;  // by pipeline device, likewise, bytes; 0: unknown
+  bool is_mixed = false;              // not all GPUs are of the type of those
+  double peak_flops = 0;              // of all GPUs, where the cluster says what they are: the mean
 };
 
 // Throws config::Error where a placement was given and cannot be, or a GPU's type is not known.
 Hardware open_hardware(const config::Scenario& scenario);
+// On a cluster that has been opened.
+Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
+cluster::Cluster open_cluster(const config::Scenario& scenario);
+void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
 
+// A schedule on the hardware, where passes take what `costs` says.
+execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
+                         const schedules::Schedule& schedule, const workload::StageCosts& costs);
 // The plan on the hardware. Where the scenario has a model, the collectives inside passes are timed
 // on the cluster and go into the plan's costs.
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware, workload::Plan& plan);

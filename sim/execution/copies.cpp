@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,8 +16,13 @@ using workload::Group;
 
 constexpr std::uint64_t weight_element = 2;  // bytes, in bf16
 
-Copies::Copies(const Job& job) : job_(job) {
-  if (!job.ranks) return;
+Copies::Copies(const Job& job)
+    : Copies(job, job.ranks ? std::make_shared<RankGroups>(*job.ranks, job.simulated_replicas())
+                            : nullptr) {}
+
+Copies::Copies(const Job& job, std::shared_ptr<RankGroups> groups)
+    : job_(job), groups_(std::move(groups)) {
+  if (groups_ == nullptr) return;
   const schedules::Routes& routes = job.schedule.routes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     holders_.push_back(workload::devices_of(routes, stage));
@@ -28,91 +31,17 @@ Copies::Copies(const Job& job) : job_(job) {
           "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
           "all copies of a stage talk after each; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
+    dense_.push_back(&groups_->holders(Group::dp, holders_.back()));
+    experts_.push_back(&groups_->holders(Group::edp, holders_.back()));
   }
-  for (const Group kind : {Group::tp, Group::cp, Group::ep, Group::dp, Group::edp})
-    parties_[static_cast<std::size_t>(kind)] = split(kind);
-  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    dense_.push_back(of_stage(Group::dp, stage));
-    experts_.push_back(of_stage(Group::edp, stage));
-  }
-  embedding_.resize(job.replicas());
-  for (auto& group : job.ranks->groups(Group::embedding))
-    embedding_[job.ranks->of(group.front()).dp].push_back(std::move(group));
   if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
   // The norm is one number, summed up along a tree and handed back.
   const cluster::Route way = job.cluster.route(job.hosts.front(), job.hosts.back());
   norm_latency_ = 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
 }
 
-// Units that share a group are in one party, by way of others as well.
-Copies::Parties Copies::split(Group kind) const {
-  const workload::Ranks& ranks = *job_.ranks;
-  const std::uint32_t devices = job_.schedule.devices;
-  const auto unit = [&](std::uint32_t rank) {
-    const workload::Coordinates at = ranks.of(rank);
-    return std::size_t{at.dp} * devices + at.pp;
-  };
-  std::vector<std::size_t> root(std::size_t{ranks.replicas()} * devices);
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](std::size_t at) {
-    while (root[at] != at) at = root[at] = root[root[at]];
-    return at;
-  };
-  auto groups = ranks.groups(kind);
-  for (const auto& group : groups)
-    for (const std::uint32_t rank : group) {
-      const std::size_t a = find(unit(rank));
-      const std::size_t b = find(unit(group.front()));
-      root[std::max(a, b)] = std::min(a, b);
-    }
-
-  Parties parties;
-  std::vector<std::uint32_t> number(root.size());
-  for (std::size_t at = 0; at < root.size(); ++at) {
-    const std::size_t first = find(at);  // at the most `at`
-    if (first == at) {
-      number[at] = static_cast<std::uint32_t>(parties.all.size());
-      parties.all.emplace_back();
-    }
-    parties.of_unit.push_back(number[first]);
-    if (at / devices < job_.simulated_replicas()) ++parties.all[number[first]].members;
-  }
-  for (auto& group : groups) {
-    const std::size_t at = unit(group.front());
-    parties.all[parties.of_unit[at]].groups.push_back(std::move(group));
-  }
-  return parties;
-}
-
-std::uint32_t Copies::party_of(Group kind, Unit unit) const {
-  return parties_[static_cast<std::size_t>(kind)]
-      .of_unit[std::size_t{unit.replica} * job_.schedule.devices + unit.device];
-}
-
-// All who hold a stage: the copies of a device, and, where the stage lives on two devices, those of
-// the other, rank by rank.
-Copies::Party Copies::of_stage(Group kind, std::uint32_t stage) const {
-  Party all;
-  for (const std::uint32_t device : holders_[stage]) {
-    // Experts' parties may be several on a device.
-    std::set<std::uint32_t> numbers;
-    for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica)
-      numbers.insert(party_of(kind, {replica, device}));
-    Groups groups;
-    for (const std::uint32_t number : numbers) {
-      const Party& one = parties_[static_cast<std::size_t>(kind)].all[number];
-      all.members += one.members;
-      groups.insert(groups.end(), one.groups.begin(), one.groups.end());
-    }
-    all.groups.resize(groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i)
-      all.groups[i].insert(all.groups[i].end(), groups[i].begin(), groups[i].end());
-  }
-  return all;
-}
-
 bool Copies::has(std::uint32_t stage) const {
-  return job_.ranks && !job_.costs.traffic.empty() && dense_[stage].groups.front().size() > 1;
+  return job_.ranks && !job_.costs.traffic.empty() && dense_[stage]->groups.front().size() > 1;
 }
 
 std::uint64_t Copies::gradient_bytes(std::uint32_t stage) const {
@@ -146,8 +75,8 @@ std::vector<Copies::Leg> Copies::over_copies(Collective collective, std::uint32_
   const auto bytes = [&](std::uint64_t parameters) {
     return static_cast<std::uint64_t>(static_cast<double>(parameters) * bytes_of_parameter);
   };
-  return {{&dense_[stage].groups, collective, bytes(traffic.parameters)},
-          {&experts_[stage].groups, collective, bytes(traffic.expert_parameters)}};
+  return {{&dense_[stage]->groups, collective, bytes(traffic.parameters)},
+          {&experts_[stage]->groups, collective, bytes(traffic.expert_parameters)}};
 }
 
 std::vector<Copies::Leg> Copies::gradients(std::uint32_t stage) const {
@@ -168,7 +97,7 @@ bool Copies::ties_embeddings(std::uint32_t device) const {
 }
 
 std::vector<Copies::Leg> Copies::embeddings(std::uint32_t replica) const {
-  return {{&embedding_[replica], Collective::all_reduce, embedding_bytes()}};
+  return {{&groups_->embedding(replica), Collective::all_reduce, embedding_bytes()}};
 }
 
 }  // namespace pipewright::execution

@@ -38,14 +38,17 @@ void Device::run(const Network& network) {
       continue;
     }
 
+    // The two inputs are received, and the two outputs sent, one after the other, to the last byte.
     const Pass partner = at_.following();
     at_partner_ = true;
+    if (job_.p2p == schedules::P2p::rendezvous) catch_up(std::max(now_, span.ready));
     schedules::PassSpan other = wait_for_input(partner, std::max(now_, span.ready), network);
     other.start = wait_for_weights(partner, std::max(span.start, other.ready));
     at_partner_ = false;
     span.start = other.start;
     span.end = other.end = compute(pass, &partner, span.start);
     span.released = send_output(pass, span.end, network);
+    if (job_.p2p == schedules::P2p::blocking) catch_up(span.released);
     now_ = other.released = send_output(partner, span.released, network);
     if (recorder_) {
       recorder_->record(pass, span);

@@ -48,6 +48,7 @@ class Device {
 
   void fetch_weights(std::uint32_t iteration);
   void prefetch_weights(const schedules::PassCursor& at);
+  void prefetch_weights(const schedules::Pass& pass);
   double wait_for_weights(const schedules::Pass& pass, double now);
   void drop_weights(const schedules::Pass& pass, double now);
   // Lets SimGrid's clock come to where this device's time may be already, before others are told.

@@ -92,17 +92,24 @@ void Device::fetch_weights(std::uint32_t iteration) {
     if (copies_.has(stage)) weights_[stage] = gather(stage, iteration, 0);
 }
 
-// ZeRO-3: while one pass runs, the weights of the next are on their way.
+// ZeRO-3: while one pass runs, or a fused pair, the weights of the next are on their way.
 void Device::prefetch_weights(const schedules::PassCursor& at) {
-  if (job_.conditions.zero < 3 || job_.costs.traffic.empty()) return;
+  if (!job_.gathers_for_passes()) return;
   schedules::PassCursor next = at;
-  for (int ahead = 0; ahead < 2 && !next.done(); ++ahead, next.next()) {
-    const Pass pass = next.pass();
-    if (pass.kind == PassKind::weight_grad || !copies_.has(pass.stage)) continue;
-    if (weights_.contains(key_of(pass)) || in_use_.contains(key_of(pass))) continue;
-    weights_[key_of(pass)] =
-        gather(pass.stage, gradients_made_.iteration_of(pass), 1 + key_of(pass));
+  for (int ahead = 0; ahead < 2 && !next.done(); ++ahead) {
+    const bool fused = next.pass().fused;
+    prefetch_weights(next.pass());
+    next.next();
+    if (!fused) continue;
+    prefetch_weights(next.pass());
+    next.next();
   }
+}
+
+void Device::prefetch_weights(const Pass& pass) {
+  if (pass.kind == PassKind::weight_grad) return;
+  if (weights_.contains(key_of(pass)) || in_use_.contains(key_of(pass))) return;
+  weights_[key_of(pass)] = gather(pass.stage, gradients_made_.iteration_of(pass), 1 + key_of(pass));
 }
 
 double Device::wait_for_weights(const Pass& pass, double now) {

@@ -33,6 +33,11 @@ struct Job {
   bool waits_for_norm() const {
     return conditions.communication.global_norm && schedule.weight_versions == 1;
   }
+  // ZeRO-3: whether each F, I, B and R has its weights gathered for it.
+  bool gathers_for_passes() const {
+    return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
+           ranks->group_size(workload::Group::dp) > 1;
+  }
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
   std::uint32_t lanes() const { return ranks ? ranks->lanes() : 1; }

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include "sim/execution/job.hpp"
+#include "sim/execution/ledger.hpp"
 
 namespace pipewright::execution {
 
-// One device's book: turns passes, as either engine finds their times, into rows, and keeps the
-// ledger of the device's memory, by category, at every change.
+// One device's book: turns passes, as either engine finds their times, into rows, and tells of its
+// ledger at every change.
 class Recorder {
  public:
   Recorder(const Job& job, std::uint32_t device, trace::Sink& sink);
@@ -19,14 +19,12 @@ class Recorder {
   void drop_weights(std::uint32_t stage, double time);
 
  private:
-  void report(trace::MemoryCategory category, double time, std::uint64_t bytes);
+  void report(trace::MemoryCategory category, double time);
 
   const Job& job_;
   std::uint32_t device_;
   trace::Sink& sink_;
-  std::uint64_t activations_ = 0;  // bytes held
-  std::uint64_t logits_ = 0;
-  std::uint64_t gathered_ = 0;
+  Ledger ledger_;
 };
 
 }  // namespace pipewright::execution

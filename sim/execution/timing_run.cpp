@@ -3,6 +3,7 @@
 
 #include "schedules/timing.hpp"
 #include "sim/execution/idle_step.hpp"
+#include "sim/execution/neighbours.hpp"
 #include "sim/execution/recorder.hpp"
 #include "sim/execution/run.hpp"
 
@@ -11,19 +12,10 @@ namespace {
 
 // What each boundary costs when nothing contends.
 schedules::HopTimes uncontended(const Job& job) {
-  const schedules::Routes& routes = job.schedule.routes;
   schedules::HopTimes hops(0);
-  const auto connect = [&](std::uint32_t a, std::uint32_t b) {
-    if (a == b) return;
-    const cluster::Route route = job.cluster.route(job.host(0, a), job.host(0, b));
-    hops.set(a, b, route.seconds(job.costs.boundary_bytes));
-  };
-  for (std::uint32_t route = 0; route < routes.count(); ++route) {
-    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
-      connect(routes.device(stage, route), routes.device(stage + 1, route));
-      connect(routes.device(stage + 1, route), routes.device(stage, route));
-    }
-  }
+  for (const auto& [a, b] : neighbours(job.schedule.routes))
+    hops.set(a, b,
+             job.cluster.route(job.host(0, a), job.host(0, b)).seconds(job.costs.boundary_bytes));
   return hops;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/neighbours.hpp"
 
 namespace pipewright::execution {
 
@@ -39,14 +40,7 @@ Wiring::Wiring(const Job& job, const Places& places, const Copies& copies)
 }
 
 void Wiring::add_hops(Plans& plans) {
-  const schedules::Routes& routes = job_.schedule.routes;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  for (std::uint32_t route = 0; route < routes.count(); ++route)
-    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
-      const std::uint32_t a = routes.device(stage, route);
-      const std::uint32_t b = routes.device(stage + 1, route);
-      if (a != b) pairs.insert({{a, b}, {b, a}});
-    }
+  const auto pairs = neighbours(job_.schedule.routes);
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
     const std::uint64_t place = job_.symmetric ? 0 : replica;
     for (const auto& [a, b] : pairs)

@@ -110,27 +110,21 @@ Said Child::end() {
   return {text_.front() != '+', text_.substr(1)};
 }
 
-bool run_within(const Limits& limits, const Body& body, int parent, Said& said) {
+std::optional<Said> run_within(double seconds, const Body& body, int parent) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  Child child([&] {
-    if (limits.bytes > 0) limit_memory(limits.bytes);
-    return body();
-  });
+  Child child(body);
   for (;;) {
     std::array<pollfd, 2> waiting{{{child.from(), POLLIN, 0}, {parent, 0, 0}}};
     constexpr int look_again = 100;  // milliseconds
     if (poll(waiting.data(), waiting.size(), look_again) < 0 && errno != EINTR)
       fail("wait for a process");
-    if (waiting[1].revents != 0) return false;
-    if (waiting[0].revents != 0 && !child.listen()) break;
+    if (waiting[1].revents != 0) return std::nullopt;
+    if (waiting[0].revents != 0 && !child.listen()) return child.end();
     const std::chrono::duration<double> taken = Clock::now() - start;
-    if (limits.seconds <= 0 || taken.count() < limits.seconds) continue;
-    said = {true, fmt::format("took longer than {:g} s", limits.seconds)};
-    return true;
+    if (seconds > 0 && taken.count() > seconds)
+      return Said{true, fmt::format("took longer than {:g} s", seconds)};
   }
-  said = child.end();
-  return true;
 }
 
 std::string describe_end(int status) {

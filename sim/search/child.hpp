@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <sys/types.h>
@@ -34,20 +36,15 @@ class Child {
   std::string text_;
 };
 
-struct Limits {
-  double seconds = 0;       // 0: none
-  std::uint64_t bytes = 0;  // of address space; 0: none
-};
-
-// Runs `body` within limits. False, with the child killed, once `parent` is closed at its other
-// end.
-bool run_within(const Limits& limits, const Body& body, int parent, Said& said);
+// What `body` says in a process of its own, or that it took longer than `seconds` (0: any time is
+// well). Nothing, with the process killed, once the pipe `parent` is closed at its other end.
+std::optional<Said> run_within(double seconds, const Body& body, int parent);
 
 // "ended with signal 11 (Segmentation fault)", of a status that waitpid gives.
 std::string describe_end(int status);
 
 // Ends this process when `parent`, which started it, does.
 void end_with_parent(pid_t parent);
-void limit_memory(std::uint64_t bytes);
+void limit_memory(std::uint64_t bytes);  // of this process and those that it starts
 
 }  // namespace pipewright::search

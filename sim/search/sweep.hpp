@@ -24,7 +24,8 @@ struct Sweep {
 };
 
 Sweep read_sweep(const config::Value& root);
-std::vector<config::KeyInfo> sweep_keys();  // of the section, for --help
+std::vector<config::KeyInfo> sweep_keys();        // of the section, for --help
+std::vector<config::KeyInfo> constraint_names();  // what constraints may speak of, likewise
 
 // The clusters that candidates are on; one empty text where there is none.
 std::vector<std::string> cluster_values(const Sweep& sweep);

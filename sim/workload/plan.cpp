@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/model_costs.hpp"
-#include "sim/workload/schedule_source.hpp"
+#include "sim/workload/planner.hpp"
 #include "sim/workload/sought.hpp"
 
 namespace pipewright::workload {
@@ -20,81 +19,6 @@ using schedules::PassKind;
 using schedules::Schedule;
 
 constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
-
-// What greedy schedules plan with, of whole devices.
-struct DeviceCosts {
-  schedules::PassTimes times;      // empty where the scenario gives no such
-  double hop = 0;                  // seconds
-  double input_grad_releases = 0;  // part of a microbatch's activations, least over devices
-};
-
-DeviceCosts given_costs(const config::Scenario& scenario) {
-  const std::uint32_t devices = scenario.devices.value;
-  DeviceCosts costs{.hop = scenario.p2p_time};
-  const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
-    if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
-    auto& of_device = costs.times.of_stage[index(kind)] = given->value;
-    of_device.resize(devices, given->value.front());
-    return true;
-  };
-  const bool all = set(PassKind::forward, scenario.forward_times) &&
-                   set(PassKind::input_grad, scenario.input_grad_times) &&
-                   set(PassKind::weight_grad, scenario.weight_grad_times);
-  if (!all) costs.times = {};
-  costs.input_grad_releases = 1;
-  for (std::uint32_t device = 0; device < devices; ++device) {
-    const auto whole = static_cast<double>(scenario.activation.per_microbatch.at(device));
-    const auto early = static_cast<double>(scenario.activation.released_by_input_grad.at(device));
-    costs.input_grad_releases = std::min(costs.input_grad_releases, whole > 0 ? early / whole : 0);
-  }
-  return costs;
-}
-
-// From a pipeline of one stage a device.
-DeviceCosts model_device_costs(const config::Scenario& scenario, const Gpus& gpus,
-                               const Foresight& foresight) {
-  const schedules::Routes routes = schedules::Routes::looped(scenario.devices.value, 1);
-  StageCosts plain = placement_costs(scenario, routes, gpus);
-  if (foresight.add_waits) foresight.add_waits(routes, plain);
-  DeviceCosts costs{.times = plain.times,
-                    .hop = foresight.hop ? foresight.hop(plain.boundary_bytes) : scenario.p2p_time,
-                    .input_grad_releases = 1};
-  for (const Activations& stage : plain.activations)
-    if (stage.held > 0)
-      costs.input_grad_releases =
-          std::min(costs.input_grad_releases, static_cast<double>(stage.released_by_input_grad) /
-                                                  static_cast<double>(stage.held));
-  return costs;
-}
-
-Schedule generate(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                  const Gpus& gpus, const Foresight& foresight) {
-  if (config::schedule_source(spec.name) == config::ScheduleSource::search) {
-    Schedule schedule = seek(spec, sought_order(scenario, spec, gpus, foresight));
-    schedules::set_iterations(schedule, scenario.iterations.value);
-    return schedule;
-  }
-  const DeviceCosts costs =
-      scenario.model ? model_device_costs(scenario, gpus, foresight) : given_costs(scenario);
-  schedules::Parameters parameters{.devices = scenario.devices.value,
-                                   .microbatches = scenario.microbatches.value,
-                                   .iterations = scenario.iterations.value,
-                                   .device_times = costs.times,
-                                   .hop = costs.hop,
-                                   .input_grad_releases = costs.input_grad_releases};
-  const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
-    if (given) parameter = given->value;
-  };
-  set(parameters.chunks, spec.chunks);
-  set(parameters.group_size, spec.group_size);
-  set(parameters.slices, spec.slices);
-  set(parameters.recompute, spec.recompute);
-  try {
-    return load_schedule(spec.name, parameters);
-  } catch (const schedules::Error& error) {
-    throw config::Error(config::locate(spec.origin, error.what()));
-  }
-}
 
 std::vector<double> per_stage(const config::PassTimes& times, std::string_view name,
                               const Schedule& schedule) {
@@ -139,27 +63,6 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
 }
 
 namespace {
-
-void check_memory_can_be_counted(const Plan& plan) {
-  constexpr double most = 9e18;  // below 2^63 bytes
-  const std::vector<double> peaks = schedules::peak_in_flight(plan.schedule);
-  for (std::uint32_t device = 0; device < plan.schedule.devices; ++device) {
-    double microbatch = 0;
-    for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage)
-      if (plan.schedule.routes.device(stage, 0) == device)
-        microbatch +=
-            static_cast<double>(plan.costs.activations[stage].held) * plan.schedule.slices;
-    const DeviceState& state = plan.costs.state[device];
-    const double bytes = peaks[device] * microbatch +
-                         static_cast<double>(state.weights) * plan.schedule.weight_versions +
-                         static_cast<double>(state.gradients) +
-                         static_cast<double>(state.optimizer);
-    if (bytes > most)
-      throw config::Error(fmt::format(
-          "{}: device {} would hold {:.3g} bytes; {:.0e} is the most that can be counted",
-          plan.schedule.name, device, bytes, most));
-  }
-}
 
 StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& schedule) {
   StageCosts costs;
@@ -228,16 +131,44 @@ void take_measured_times(const config::Scenario& scenario, const Schedule& sched
         costs.times.of_stage[index(PassKind::weight_grad)][stage];
 }
 
-// What the scenario says beside its model.
-void settle_model_costs(const config::Scenario& scenario, const Schedule& schedule,
-                        StageCosts& costs) {
+}  // namespace
+
+void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& costs) {
+  constexpr double most = 9e18;  // below 2^63 bytes
+  const std::vector<double> peaks = schedules::peak_in_flight(schedule);
+  for (std::uint32_t device = 0; device < schedule.devices; ++device) {
+    double microbatch = 0;
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+      if (schedule.routes.device(stage, 0) == device)
+        microbatch += static_cast<double>(costs.activations[stage].held) * schedule.slices;
+    const DeviceState& state = costs.state[device];
+    const double bytes =
+        peaks[device] * microbatch + static_cast<double>(state.weights) * schedule.weight_versions +
+        static_cast<double>(state.gradients) + static_cast<double>(state.optimizer);
+    if (bytes > most)
+      throw config::Error(fmt::format(
+          "{}: device {} would hold {:.3g} bytes; {:.0e} is the most that can be counted",
+          schedule.name, device, bytes, most));
+  }
+}
+
+StageCosts shared_costs(const config::Scenario& scenario, const Schedule& schedule,
+                        const Gpus& gpus) {
+  if (!scenario.model) return given_stage_costs(scenario, schedule);
+  StageCosts costs = model_costs({.model = scenario.model->value,
+                                  .training = scenario.training,
+                                  .parallel = scenario.parallel,
+                                  .partition = scenario.partition,
+                                  .gpus = gpus,
+                                  .scatter_gather = scenario.communication.scatter_gather,
+                                  .measured = layer_times(scenario)},
+                                 schedule.routes, schedule.slices);
   drop_measured_calls(scenario, costs);
   hide_only_on_demand(scenario, costs);
   costs.times.overlap = scenario.overlap;
   take_measured_times(scenario, schedule, costs);
+  return costs;
 }
-
-}  // namespace
 
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
                            const Gpus& gpus) {
@@ -247,17 +178,7 @@ StageCosts placement_costs(const config::Scenario& scenario, const schedules::Ro
                            .chunks = std::max(1U, routes.count() * routes.stages() / devices),
                            .microbatches = scenario.microbatches.value,
                            .routes = routes};
-  if (!scenario.model) return given_stage_costs(scenario, placement);
-  StageCosts costs = model_costs({.model = scenario.model->value,
-                                  .training = scenario.training,
-                                  .parallel = scenario.parallel,
-                                  .partition = scenario.partition,
-                                  .gpus = gpus,
-                                  .scatter_gather = scenario.communication.scatter_gather,
-                                  .measured = layer_times(scenario)},
-                                 routes);
-  settle_model_costs(scenario, placement, costs);
-  return costs;
+  return shared_costs(scenario, placement, gpus);
 }
 
 schedules::SearchRequest sought_order(const config::Scenario& scenario,
@@ -285,21 +206,15 @@ schedules::SearchRequest sought_order(const config::Scenario& scenario,
 
 Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,
                const Foresight& foresight) {
-  return make_plan(scenario, generate(scenario, spec, gpus, foresight), gpus);
+  Planner planner(scenario, gpus, foresight);
+  const auto schedule = planner.schedule(spec);
+  return {.schedule = *schedule, .costs = planner.costs(*schedule)};
 }
 
 Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
-  Plan plan{.schedule = std::move(schedule), .costs = {}};
-  if (scenario.model) {
-    plan.costs = model_costs(scenario.model->value, scenario.training, scenario.parallel,
-                             scenario.partition, gpus, plan.schedule,
-                             scenario.communication.scatter_gather, layer_times(scenario));
-    settle_model_costs(scenario, plan.schedule, plan.costs);
-  } else {
-    plan.costs = given_stage_costs(scenario, plan.schedule);
-  }
-  check_memory_can_be_counted(plan);
-  return plan;
+  Planner planner(scenario, gpus);
+  StageCosts costs = planner.costs(schedule);
+  return {.schedule = std::move(schedule), .costs = std::move(costs)};
 }
 
 }  // namespace pipewright::workload

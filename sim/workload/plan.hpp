@@ -34,6 +34,12 @@ Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spe
 Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
                const Gpus& gpus = {});
 
+// The parts of it. Costs that all schedules with the same routes and slices share:
+StageCosts shared_costs(const config::Scenario& scenario, const schedules::Schedule& schedule,
+                        const Gpus& gpus);
+// and a check of those of one.
+void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
+
 // What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
                            const Gpus& gpus);

@@ -259,9 +259,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   return costs;
 }
 
-StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule) {
-  StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
-  if (job.training.fragmentation <= 0) return costs;
+void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs) {
+  if (part <= 0) return;
   // Microbatches of a whole device, and what one leaves there at the most.
   const std::vector<double> peaks = schedules::peak_in_flight(schedule);
   std::vector<double> held(schedule.devices);
@@ -270,8 +269,12 @@ StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule)
       held[device] += static_cast<double>(costs.activations[stage].held) * schedule.slices /
                       schedule.routes.count();
   for (std::uint32_t device = 0; device < schedule.devices; ++device)
-    costs.state[device].allowance +=
-        whole(job.training.fragmentation * peaks[device] * held[device]);
+    costs.state[device].allowance += whole(part * peaks[device] * held[device]);
+}
+
+StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule) {
+  StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
+  add_fragmentation(job.training.fragmentation, schedule, costs);
   return costs;
 }
 

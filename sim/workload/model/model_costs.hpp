@@ -38,6 +38,9 @@ StageCosts model_costs(const config::Model& model, const config::Training& train
                        bool scatter_gather = true,
                        const std::optional<config::LayerTimes>& measured = {});
 
+// That allowance, `part` of a schedule's activations.
+void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs);
+
 // The layers of each virtual stage.
 std::vector<LayerRange> model_partition(const ModelJob& job, const schedules::Routes& routes);
 

@@ -1,0 +1,122 @@
+#include "analysis/search/findings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/search/choices.hpp"
+#include "analysis/search/front.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A note with '#' for each number.
+std::string shape_of(const std::string& note) {
+  std::string shape;
+  for (std::size_t i = 0; i < note.size(); ++i) {
+    if (!is_digit(note[i])) {
+      shape += note[i];
+      continue;
+    }
+    shape += '#';
+    while (i + 1 < note.size() &&
+           (is_digit(note[i + 1]) ||
+            (note[i + 1] == '.' && i + 2 < note.size() && is_digit(note[i + 2]))))
+      ++i;
+  }
+  return shape;
+}
+
+std::vector<Reason> reasons(const SearchRun& run, Fate fate) {
+  std::map<std::string, Reason> by_shape;
+  for (std::size_t i = 0; i < run.rows.size(); ++i)
+    if (run.rows[i].fate == fate)
+      ++by_shape.try_emplace(shape_of(run.rows[i].note), Reason{0, i}).first->second.rows;
+  std::vector<Reason> found;
+  for (const auto& [shape, reason] : by_shape) found.push_back(reason);
+  std::ranges::sort(found, [](const Reason& a, const Reason& b) {
+    return a.rows != b.rows ? a.rows > b.rows : a.example < b.example;
+  });
+  return found;
+}
+
+double overshoot(const CandidateRow& row) {
+  return row.capacity_bytes == 0
+             ? INFINITY
+             : static_cast<double>(row.peak_bytes) / static_cast<double>(row.capacity_bytes);
+}
+
+bool has_bound_only(const CandidateRow& row) {
+  return row.bound_s > 0 &&
+         (row.fate == Fate::open || row.fate == Fate::bounded_away || row.fate == Fate::failed);
+}
+
+}  // namespace
+
+double seconds_of(const CandidateRow& row) {
+  return row.fate == Fate::simulated ? row.time_s : row.bound_s;
+}
+
+double cost_of(const SearchRun& run, const CandidateRow& row) {
+  return cost(run.objective, row.work, seconds_of(row), row.peak_bytes);
+}
+
+double behind(const Objective& objective, double cost, double best) {
+  if (!(best > 0) || cost == best) return 0;
+  const bool rate =
+      objective.kind == Objective::Kind::throughput || objective.kind == Objective::Kind::mfu;
+  return rate ? 1 - best / cost : cost / best - 1;
+}
+
+Findings find(const SearchRun& run) {
+  Findings found;
+  found.ranked = ranking(run);
+  found.best_of_group.resize(run.groups.size());
+  for (const std::size_t i : found.ranked) {
+    const CandidateRow& row = run.rows[i];
+    if (!std::isfinite(cost_of(run, row))) break;
+    if (!found.best) found.best = i;
+    if (row.group < run.groups.size() && !found.best_of_group[row.group])
+      found.best_of_group[row.group] = i;
+  }
+  for (std::uint32_t group = 0; group < run.groups.size(); ++group)
+    found.fronts.push_back(pareto_front(run, group));
+  const double best_cost = found.best ? cost_of(run, run.rows[*found.best]) : INFINITY;
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    const CandidateRow& row = run.rows[i];
+    ++found.fates[static_cast<std::size_t>(row.fate)];
+    if (row.fate == Fate::does_not_fit &&
+        (!found.nearest || overshoot(row) < overshoot(run.rows[*found.nearest])))
+      found.nearest = i;
+    if (row.fate == Fate::failed && cost_of(run, row) < best_cost) found.failed_hopes.push_back(i);
+  }
+  found.illegal = reasons(run, Fate::illegal);
+  found.does_not_fit = reasons(run, Fate::does_not_fit);
+  found.failed = reasons(run, Fate::failed);
+  return found;
+}
+
+std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis) {
+  std::vector<BestOf> best(run.axes[axis].values.size());
+  for (std::uint32_t value = 0; value < best.size(); ++value) best[value].value = value;
+  const auto better = [&](std::size_t a, std::optional<std::size_t> b) {
+    return !b || cost_of(run, run.rows[a]) < cost_of(run, run.rows[*b]);
+  };
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    const CandidateRow& row = run.rows[i];
+    BestOf& of = best[choices(run.axes, row.candidate)[axis]];
+    ++of.fates[static_cast<std::size_t>(row.fate)];
+    if (has_bound_only(row) && better(i, of.bound)) of.bound = i;
+  }
+  for (const std::size_t i : ranking(run)) {
+    BestOf& of = best[choices(run.axes, run.rows[i].candidate)[axis]];
+    if (!of.row && std::isfinite(cost_of(run, run.rows[i]))) of.row = i;
+  }
+  for (BestOf& of : best)
+    if (of.row && of.bound && !better(*of.bound, of.row)) of.bound.reset();
+  return best;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+
+// What the rows of a search say when taken together: worked out once, for every output.
+namespace pipewright::analysis {
+
+using FateCounts = std::array<std::uint64_t, 6>;  // by Fate
+
+// Notes that differ only in their numbers.
+struct Reason {
+  std::uint64_t rows = 0;
+  std::size_t example = 0;  // a row with such a note
+};
+
+struct Findings {
+  FateCounts fates{};
+  std::vector<std::size_t> ranked;               // simulated rows, best first
+  std::optional<std::size_t> best;               // that reaches what is sought
+  std::vector<std::vector<std::size_t>> fronts;  // by group
+  std::vector<std::optional<std::size_t>> best_of_group;
+  std::vector<Reason> illegal;  // most common first, as all here
+  std::vector<Reason> does_not_fit;
+  std::vector<Reason> failed;
+  std::optional<std::size_t> nearest;     // to fitting, of those that do not
+  std::vector<std::size_t> failed_hopes;  // whose bounds are better than the best
+};
+Findings find(const SearchRun& run);
+
+// The best with one value of an axis. Where it was not needed to know it, no simulated one may be
+// there, or one that was bounded away may be better.
+struct BestOf {
+  std::uint32_t value = 0;  // of the axis
+  FateCounts fates{};
+  std::optional<std::size_t> row;    // the best that was simulated
+  std::optional<std::size_t> bound;  // the best bound of the others that fit, if better than that
+};
+std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis);
+
+// By its simulated time if it has one, else by its bound.
+double cost_of(const SearchRun& run, const CandidateRow& row);
+double seconds_of(const CandidateRow& row);
+
+// How much worse a cost is than the best one: by how much less throughput or MFU it gives, as a
+// part of the best's; or how much more time, money or memory it takes.
+double behind(const Objective& objective, double cost, double best);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,143 @@
+// The best candidate with each pair of values of two axes.
+
+const MOST_CELLS_ACROSS = 40;
+
+// Of the rows of a cell: the best that was simulated, else the best bound, and how many there are
+// of each fate.
+function fillCells(rows, shown, across, down) {
+  const cells = new Map();
+  const better = (a, b) => b === null || rows.cost[a] < rows.cost[b];
+  for (const row of shown) {
+    const key = rows.axes[across][row] * 65536 + rows.axes[down][row];
+    let cell = cells.get(key);
+    if (!cell) cells.set(key, (cell = { best: null, bound: null, fates: [0, 0, 0, 0, 0, 0] }));
+    const fate = rows.fate[row];
+    ++cell.fates[fate];
+    if (!(rows.cost[row] > 0)) continue;
+    if (fate === FATE.simulated) {
+      if (better(row, cell.best)) cell.best = row;
+    } else if (better(row, cell.bound)) {
+      cell.bound = row;
+    }
+  }
+  return cells;
+}
+
+const emptyKinds = [
+  ["none-fits", "none fits", (fates) => fates[FATE.doesNotFit] > 0],
+  ["none-legal", "none is legal", (fates) => fates[FATE.illegal] > 0],
+];
+
+// Without units, which would not have room in a cell.
+function shortNumber(cost) {
+  return objectiveText(cost).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
+}
+
+function heatCell(rows, cell, least, most, theme, onChoose, words) {
+  const field = document.createElement("td");
+  if (!cell) {
+    field.className = "none";
+    field.title = `${words}: no candidate`;
+    return field;
+  }
+  const row = cell.best ?? cell.bound;
+  if (row === null) {
+    const [kind, text] = emptyKinds.find(([, , has]) => has(cell.fates)) ??
+      ["none-legal", "below the floor"];
+    field.className = kind;
+    field.title = `${words}: ${text}`;
+    return field;
+  }
+  const cost = rows.cost[row];
+  const button = textElement("button", shortNumber(cost));
+  button.title = `${words}: ${cell.best === null ? "at best " : ""}${objectiveText(cost)}`;
+  if (cell.best === null) {
+    field.className = "bounded-only";
+    button.title += ", not simulated";
+  } else {
+    // Shares of rates, so that colours follow what the numbers say.
+    const value = (one) => (moreIsBetter ? 1 / one : -one);
+    const span = value(least) - value(most);
+    const share = span > 0 ? (value(cost) - value(most)) / span : 1;
+    button.style.background = rampColour(theme.ramp, share);
+    button.style.color = inkOn(button.style.background);
+  }
+  button.onclick = () => onChoose(row);
+  field.append(button);
+  return field;
+}
+
+// Black or white, as palette.hpp decides.
+function inkOn(colour) {
+  const [r, g, b] = colour.match(/\d+/g).map((channel) => {
+    const c = channel / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
+// Values of an axis that any candidate has; of very many, those with the best candidates.
+function usedValues(rows, shown, axis) {
+  const best = new Map();
+  for (const row of shown) {
+    const value = rows.axes[axis][row];
+    const cost = rows.cost[row] > 0 ? rows.cost[row] : Infinity;
+    best.set(value, Math.min(best.get(value) ?? Infinity, cost));
+  }
+  const kept = [...best.entries()].sort((a, b) => a[1] - b[1] || a[0] - b[0])
+    .slice(0, MOST_CELLS_ACROSS);
+  return { values: kept.map(([value]) => value).sort((a, b) => a - b), left: best.size - kept.length };
+}
+
+function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {
+  const cells = fillCells(rows, shown, across, down);
+  const columns = usedValues(rows, shown, across);
+  const lines = usedValues(rows, shown, down);
+  const costs = [...cells.values()].filter(({ best }) => best !== null).map(({ best }) => rows.cost[best]);
+  const least = Math.min(...costs);
+  const most = Math.max(...costs);
+  const table = document.createElement("table");
+  table.className = "heat";
+  const head = table.createTHead().insertRow();
+  const corner = textElement("th", `${axisName(down)} \\ ${axisName(across)}`);
+  head.append(corner);
+  for (const value of columns.values) {
+    const cell = nameElement("th", valueText(across, value));
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const body = table.createTBody();
+  for (const value of lines.values) {
+    const line = body.insertRow();
+    const name = nameElement("th", valueText(down, value));
+    name.scope = "row";
+    line.append(name);
+    for (const other of columns.values) {
+      const words = `${axisName(down)} ${valueText(down, value)}, ` +
+                    `${axisName(across)} ${valueText(across, other)}`;
+      line.append(heatCell(rows, cells.get(other * 65536 + value), least, most, theme, onChoose, words));
+    }
+  }
+  element.replaceChildren(table);
+  fillHeatLegend(legend, costs, least, most, theme, columns.left + lines.left);
+}
+
+function fillHeatLegend(legend, costs, least, most, theme, left) {
+  const entry = (className, words) => {
+    const one = mark("entry");
+    one.append(mark(`sample ${className}`), words);
+    return one;
+  };
+  const entries = [];
+  if (least < most) {
+    const ramp = mark("ramp");
+    ramp.style.background = `linear-gradient(90deg, ${theme.ramp})`;
+    const scale = mark("entry");
+    scale.append(objectiveText(most), ramp, objectiveText(least));
+    entries.push(scale);
+  }
+  entries.push(entry("bounded-only", "at best, not simulated"), entry("none-fits", "none fits"),
+               entry("none-legal", "none is legal"), entry("none", "no candidate"));
+  if (left > 0) entries.push(`${left} values without a better candidate are left out`);
+  legend.replaceChildren(...entries);
+}

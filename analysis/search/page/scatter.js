@@ -1,0 +1,252 @@
+// Throughput, or another measure, against memory: points on a canvas, and on one above it what the
+// pointer and the choice change.
+
+const SCATTER_BOX = { left: 62, right: 14, top: 24, bottom: 40 };
+const REACH = 14;  // CSS pixels from the pointer to a point that it means
+const CELL = 16;
+
+class Scatter {
+  // `view` has rows, theme, measure, paint, front, best and says which rows are shown and how.
+  constructor(host, view, { onPoint, onClick }) {
+    this.host = host;
+    this.view = view;
+    this.canvas = document.createElement("canvas");
+    this.overlay = document.createElement("canvas");
+    this.overlay.className = "overlay";
+    host.append(this.canvas, this.overlay);
+    this.hovered = null;
+    host.addEventListener("pointermove", (event) => {
+      const { left, top } = host.getBoundingClientRect();
+      const row = this.nearest(event.clientX - left, event.clientY - top);
+      host.style.cursor = row === null ? "default" : "pointer";
+      if (row !== this.hovered) {
+        this.hovered = row;
+        this.drawOverlay();
+      }
+      onPoint(row, event);
+    });
+    host.addEventListener("pointerleave", (event) => {
+      this.hovered = null;
+      this.drawOverlay();
+      onPoint(null, event);
+    });
+    host.addEventListener("click", (event) => {
+      const { left, top } = host.getBoundingClientRect();
+      const row = this.nearest(event.clientX - left, event.clientY - top);
+      if (row !== null) onClick(row);
+    });
+  }
+
+  draw(width) {
+    const { view } = this;
+    this.width = width;
+    this.height = Math.round(Math.min(460, Math.max(300, 0.6 * width)));
+    this.box = { left: SCATTER_BOX.left, right: width - SCATTER_BOX.right,
+                 top: SCATTER_BOX.top, bottom: this.height - SCATTER_BOX.bottom };
+    const scale = sizeCanvas(this.canvas, width, this.height);
+    sizeCanvas(this.overlay, width, this.height);
+    this.scale = scale;
+    const ctx = this.canvas.getContext("2d");
+    ctx.scale(scale, scale);
+    this.findScales();
+    drawFrame(ctx, this.box, this.x, this.y,
+              { x: "memory of the fullest device", y: shortened(view.measure.title, 60) }, view.theme);
+    this.drawCapacity(ctx);
+    this.drawMisfits(ctx);
+    this.drawPoints(ctx);
+    this.drawFront(ctx);
+    this.index();
+    this.drawOverlay();
+  }
+
+  findScales() {
+    const { rows, measure, drawn, capacity } = this.view;
+    const points = [...drawn.simulated, ...drawn.bounded, ...drawn.failed];
+    let least = Infinity;
+    let most = 0;
+    for (const row of points) {
+      least = Math.min(least, rows.peak[row]);
+      most = Math.max(most, rows.peak[row]);
+    }
+    if (capacity > 0 && capacity < 4 * (most || capacity)) most = Math.max(most, capacity);
+    if (!(least <= most)) least = 0;
+    const span = most - least || most || 1;
+    // Zero is a part of the axis unless that would waste most of it.
+    const x = { from: least < 0.6 * most ? 0 : least - 0.08 * span, to: most + 0.06 * span };
+    const y = roomyRange(points.map(measure.value));
+    // The least memory and the most of what is good lie to the upper left.
+    this.x = scaleOf(x, this.box.left, this.box.right);
+    this.y = measure.up ? scaleOf(y, this.box.bottom, this.box.top)
+                        : scaleOf(y, this.box.top, this.box.bottom);
+    const unit = byteUnit(most);
+    const across = roundTicks(x.from, x.to, (this.box.right - this.box.left) / 80, unit);
+    Object.assign(this.x, { ticks: across.ticks,
+                            text: (value) => formatBytes(value).replace(".0 ", " ") });
+    const up = roundTicks(y.from, y.to, (this.box.bottom - this.box.top) / 44,
+                          measure.name === "MFU" ? 0.01 : 1);
+    Object.assign(this.y, { ticks: up.ticks, text: measure.tick });
+  }
+
+  place(row) {
+    return { x: this.x.at(this.view.rows.peak[row]), y: this.y.at(this.view.measure.value(row)) };
+  }
+
+  drawCapacity(ctx) {
+    const { capacity, theme } = this.view;
+    if (!(capacity >= this.x.from && capacity <= this.x.to)) return;
+    const at = this.x.at(capacity);
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = theme.accent;
+    ctx.lineWidth = 1.5;
+    ctx.setLineDash([7, 4]);
+    ctx.beginPath();
+    ctx.moveTo(at, this.box.top);
+    ctx.lineTo(at, this.box.bottom);
+    ctx.stroke();
+    ctx.textAlign = at > this.box.right - 30 ? "right" : "center";
+    ctx.textBaseline = "bottom";
+    ctx.fillText("all it has", Math.min(at, this.box.right), this.box.top - 4);
+    ctx.restore();
+  }
+
+  // What does not fit has no time, but a place on the axis of memory.
+  drawMisfits(ctx) {
+    const { rows, drawn, theme } = this.view;
+    const last = new Set();
+    ctx.fillStyle = theme.faint;
+    for (const row of drawn.misfits) {
+      const at = Math.round(this.x.at(rows.peak[row]));
+      if (at > this.box.right || last.has(at)) continue;
+      last.add(at);
+      ctx.fillRect(at, this.box.bottom - 7, 1, 7);
+    }
+  }
+
+  radius() {
+    const count = this.view.drawn.simulated.length;
+    return count > 20000 ? 1.6 : count > 4000 ? 2.2 : count > 800 ? 3 : 4.5;
+  }
+
+  // Points of one colour at once: changes of colour are what takes time.
+  drawPoints(ctx) {
+    const { rows, paint, drawn, matches, theme } = this.view;
+    const r = this.radius();
+    const layer = (list, alpha, each) => {
+      const byColour = new Map();
+      for (const row of list) {
+        const key = matches(row) ? paint.valueOf(rows, row) : -1;
+        if (!byColour.has(key)) byColour.set(key, []);
+        byColour.get(key).push(row);
+      }
+      for (const key of [...byColour.keys()].sort((a, b) => a - b)) {
+        ctx.globalAlpha = key < 0 ? 0.5 * alpha : alpha;
+        ctx.fillStyle = ctx.strokeStyle = key < 0 ? theme.line : paint.colours[key];
+        ctx.beginPath();
+        for (const row of byColour.get(key)) {
+          const { x, y } = this.place(row);
+          each(x, y, paint.shapes[Math.max(0, key)]);
+        }
+        each.finish();
+      }
+      ctx.globalAlpha = 1;
+    };
+    const faint = (x, y) => ctx.rect(x - 1.25, y - 1.25, 2.5, 2.5);
+    faint.finish = () => ctx.fill();
+    layer(drawn.bounded, drawn.bounded.length > 5000 ? 0.25 : 0.45, faint);
+    const crossed = (x, y) => traceCross(ctx, x, y, 3.5);
+    crossed.finish = () => ctx.stroke();
+    ctx.lineWidth = 1.5;
+    layer(drawn.failed, 1, crossed);
+    const full = (x, y, shape) => tracePath(ctx, shape, x, y, r);
+    full.finish = () => ctx.fill();
+    layer(drawn.simulated, 0.9, full);
+  }
+
+  // A step from each point of the front to the next: what is in between is worse than one of them.
+  drawFront(ctx) {
+    const { front, theme, measure } = this.view;
+    if (front.length === 0 || measure.name !== "throughput") return;
+    ctx.strokeStyle = theme.ink;
+    ctx.lineWidth = 1.5;
+    ctx.beginPath();
+    front.forEach((row, i) => {
+      const { x, y } = this.place(row);
+      if (i === 0) ctx.moveTo(x, this.box.bottom);
+      else ctx.lineTo(x, this.place(front[i - 1]).y);
+      ctx.lineTo(x, y);
+    });
+    ctx.lineTo(this.box.right, this.place(front.at(-1)).y);
+    ctx.globalAlpha = 0.55;
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.beginPath();
+    for (const row of front) {
+      const { x, y } = this.place(row);
+      tracePath(ctx, "circle", x, y, this.radius() + 1.5);
+    }
+    ctx.stroke();
+  }
+
+  drawOverlay() {
+    const { theme, chosen, best } = this.view;
+    const ctx = this.overlay.getContext("2d");
+    ctx.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    ctx.clearRect(0, 0, this.width, this.height);
+    const ring = (row, colour, r) => {
+      if (row === null || !this.has(row)) return;
+      const { x, y } = this.place(row);
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = 2.5;
+      ctx.beginPath();
+      tracePath(ctx, "circle", x, y, r);
+      ctx.stroke();
+    };
+    if (best !== null && this.has(best)) {
+      const { x, y } = this.place(best);
+      ctx.fillStyle = theme.ink;
+      ctx.font = `600 12px ${FONT}`;
+      const left = x > this.box.right - 50;
+      ctx.textAlign = left ? "right" : "left";
+      ctx.textBaseline = "bottom";
+      ctx.fillText("best", x + (left ? -7 : 7), y - 5);
+    }
+    ring(chosen, theme.accent, this.radius() + 4);
+    ring(this.hovered, theme.ink, this.radius() + 3);
+  }
+
+  has(row) {
+    return this.cells !== undefined && this.places.has(row);
+  }
+
+  index() {
+    this.cells = new Map();
+    this.places = new Set();
+    const { drawn } = this.view;
+    for (const row of [...drawn.bounded, ...drawn.failed, ...drawn.simulated]) {
+      const { x, y } = this.place(row);
+      const key = Math.floor(x / CELL) * 4096 + Math.floor(y / CELL);
+      if (!this.cells.has(key)) this.cells.set(key, []);
+      this.cells.get(key).push(row);
+      this.places.add(row);
+    }
+  }
+
+  // The nearest point within reach; a simulated one where one is about as near.
+  nearest(x, y) {
+    const { rows } = this.view;
+    let found = null;
+    let least = REACH;
+    const [column, line] = [Math.floor(x / CELL), Math.floor(y / CELL)];
+    for (let i = column - 1; i <= column + 1; ++i)
+      for (let k = line - 1; k <= line + 1; ++k)
+        for (const row of this.cells?.get(i * 4096 + k) ?? []) {
+          const at = this.place(row);
+          const distance = Math.hypot(at.x - x, at.y - y) +
+                           (rows.fate[row] === FATE.simulated ? 0 : 4);
+          if (distance >= least) continue;
+          least = distance;
+          found = row;
+        }
+    return found;
+  }
+}

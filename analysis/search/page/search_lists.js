@@ -1,0 +1,123 @@
+// The best in figures, why the next one loses, and tables of the front and of the best.
+
+function fillWinner(element, rows, best) {
+  if (best === null) {
+    const { nearest } = search;
+    const words = nearest === null ? "Nothing was found."
+      : `Nothing was found. The nearest to fitting, ${axisWords(rows, nearest)}, ` +
+        `would hold ${memoryWords(rows, nearest)}.`;
+    element.replaceChildren(warning(words));
+    return;
+  }
+  const cards = document.createElement("div");
+  cards.className = "cards";
+  const add = (anchor, name, value, note = "") => {
+    const card = document.createElement("div");
+    card.className = "card";
+    card.append(anchor ? metricLink(anchor, name) : name, textElement("b", noBreak(value)));
+    if (note) card.append(textElement("small", noBreak(note)));
+    cards.append(card);
+    return card;
+  };
+  if (objectiveName) add("", shortened(search.objective.name, 60), objectiveText(rows.cost[best]));
+  if (rows.throughput[best] > 0)
+    add("throughput", "throughput", formatRate(rows.throughput[best], search.objective.unit));
+  if (rows.mfu[best] > 0) add("mfu", "MFU", formatPercent(rows.mfu[best]));
+  add("", "iteration", formatSeconds(rows.seconds[best]));
+  add("bubble-ratio", "bubble ratio", formatPercent(rows.bubble[best]));
+  if (rows.peak[best] > 0) {
+    const share = rows.capacity[best] > 0 ? rows.peak[best] / rows.capacity[best] : 0;
+    const card = add("memory-peak", "memory", formatBytes(rows.peak[best]),
+                     share > 0 ? `${formatPercent(share)} of ${formatBytes(rows.capacity[best])}` : "");
+    if (share > 0) {
+      const meter = mark("meter");
+      const filled = document.createElement("i");
+      filled.style.width = `${Math.min(100, 100 * share)}%`;
+      meter.append(filled);
+      card.append(meter);
+    }
+  }
+  element.replaceChildren(chips(rows, best, null), cards);
+}
+
+// Bars to both sides of nothing: what costs more to the right, what costs less to the left.
+function fillRunnerUp(element, rows, best, next, onChoose) {
+  element.hidden = best === null || next === null;
+  if (element.hidden) return;
+  const lost = behind(rows.cost[next], rows.cost[best]);
+  const head = textElement("h2", "Why the runner-up loses");
+  const more = rows.seconds[best] > 0 ? sum(partSeconds(rows, next, best)) - sum(partSeconds(rows, best, best)) : 0;
+  head.append(textElement("small", lost === 0 ? "it is as good"
+    : `${formatPercent(lost)} behind, ${more > 0 ? "+" : ""}${formatSeconds(more)} for the same work`));
+  const parts = partDifferences(rows, next, best);
+  const widest = Math.max(...parts.map(({ share }) => Math.abs(share)), 1e-12);
+  const bars = mark("differences-bars");
+  for (const { words, colour, share, seconds } of parts) {
+    const field = mark("both-ways");
+    const bar = document.createElement("i");
+    bar.style.background = colour;
+    bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
+    bar.style[share > 0 ? "left" : "right"] = "50%";
+    field.append(bar);
+    bars.append(textElement("span", words), field,
+                textElement("span", `${signed(share)}, ${seconds > 0 ? "+" : ""}${formatSeconds(seconds)}`));
+  }
+  const show = textElement("button", "show it");
+  show.onclick = () => onChoose(next);
+  element.replaceChildren(head, chips(rows, next, best), bars, show);
+}
+
+function candidateTable(rows, list, best, onChoose, most) {
+  const differing = openAxes.filter((axis) =>
+    list.some((row) => rows.axes[axis][row] !== rows.axes[axis][list[0]]));
+  const has = (column) => list.some((row) => column[row] > 0);
+  const number = (head, column, text, anchor) => ({
+    head, anchor, value: (row) => column[row], cell: (row) => (column[row] > 0 ? text(column[row]) : "-"),
+  });
+  const columns = [{
+    head: "behind", anchor: "behind", value: (row) => behind(rows.cost[row], rows.cost[best]),
+    cell: (row) => {
+      const button = textElement("button", row === best ? "best"
+        : formatPercent(behind(rows.cost[row], rows.cost[best])), "choose");
+      button.title = "show this candidate";
+      button.onclick = () => onChoose(row);
+      return button;
+    },
+  }];
+  for (const axis of differing)
+    columns.push({ head: axisName(axis),
+                   value: (row) => (isWhole(axis) ? Number(search.axes[axis].values[rows.axes[axis][row]])
+                                                  : valueText(axis, rows.axes[axis][row])),
+                   cell: (row) => (isWhole(axis) ? valueText(axis, rows.axes[axis][row])
+                     : nameElement("span", search.axes[axis].values[rows.axes[axis][row]])) });
+  const { unit } = search.objective;
+  if (objectiveName) columns.push(number(objectiveName, rows.cost, objectiveText));
+  if (has(rows.throughput))
+    columns.push(number("throughput", rows.throughput, (value) => formatRate(value, unit), "throughput"));
+  if (has(rows.mfu)) columns.push(number("MFU", rows.mfu, formatPercent, "mfu"));
+  columns.push(number("iteration", rows.seconds, formatSeconds));
+  columns.push({ head: "bubble ratio", anchor: "bubble-ratio", value: (row) => rows.bubble[row],
+                 cell: (row) => formatPercent(rows.bubble[row]) });
+  if (has(rows.peak)) columns.push(number("memory", rows.peak, formatBytes, "memory-peak"));
+  const common = openAxes.filter((axis) => !differing.includes(axis))
+    .map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][list[0]])}`);
+  const table = sortableTable(columns, list, most);
+  if (common.length > 0 && list.length > 1)
+    table.append(textElement("p", `all with ${common.join(", ")}`, "note"));
+  return table;
+}
+
+function fillLists(element, rows, { front, ranked, best }, onChoose) {
+  element.replaceChildren();
+  if (best === null) return;
+  const heading = (words, small) => {
+    const head = textElement("h2", words);
+    head.append(textElement("small", small));
+    return head;
+  };
+  element.append(heading("The front", "none of the others is better in throughput and in memory"),
+                 candidateTable(rows, front, best, onChoose, 16));
+  if (ranked.length > 1)
+    element.append(heading("The best", `of ${grouped(ranked.length)} simulated`),
+                   candidateTable(rows, ranked.slice(0, 1000), best, onChoose, 10));
+}

@@ -1,0 +1,184 @@
+#include "analysis/search/search_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "analysis/search/choices.hpp"
+#include "analysis/search/counts_text.hpp"
+#include "analysis/search/row_table.hpp"
+#include "analysis/search/runner_up.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+std::string heading(const SearchRun& run) {
+  std::string text = fmt::format("{}: {}\n", run.title.empty() ? "search" : printable(run.title),
+                                 printable(name_of(run.objective)));
+  std::string axes;
+  for (const std::size_t axis : open_axes(run))
+    axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", printable(run.axes[axis].name),
+                        run.axes[axis].values.size());
+  text += fmt::format("{} combinations", grouped(run.combinations));
+  return text + (axes.empty() ? "\n" : fmt::format(" of {}\n", axes));
+}
+
+std::string best_text(const SearchRun& run, const Findings& findings) {
+  const CandidateRow& row = run.rows[*findings.best];
+  std::string text = fmt::format("best: {}\n", named(run, row));
+  if (run.groups.size() > 1 && row.group < run.groups.size())
+    text += fmt::format("  {}\n", printable(run.groups[row.group]));
+  text += fmt::format("  {}", worth(run, row));
+  const bool rate = run.objective.kind == Objective::Kind::throughput;
+  if (!rate && throughput(row.work, row.time_s) > 0)
+    text += fmt::format(", {}", format_rate(throughput(row.work, row.time_s),
+                                            row.work.tokens > 0 ? "tokens" : "samples"));
+  if (run.objective.kind != Objective::Kind::mfu && mfu(row.work, row.time_s) > 0)
+    text += fmt::format(", {} MFU", format_percent(mfu(row.work, row.time_s)));
+  text += fmt::format(", iteration {}, bubble {}", format_seconds(row.time_s),
+                      format_percent(row.bubble_ratio));
+  if (row.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(row));
+  return text + "\n";
+}
+
+std::string none_text(const SearchRun& run, const Findings& findings) {
+  std::string text = "nothing was found";
+  if (!findings.ranked.empty())
+    return text + ": what was simulated is below the floor; the nearest has " +
+           fmt::format("{}\n", named(run, run.rows[findings.ranked.front()]));
+  const auto count = [&](Fate fate) { return findings.fates[static_cast<std::size_t>(fate)]; };
+  if (run.rows.empty()) return text + ": there was no candidate\n";
+  if (count(Fate::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
+  if (findings.nearest && count(Fate::illegal) + count(Fate::does_not_fit) == run.rows.size())
+    return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
+                       named(run, run.rows[*findings.nearest]),
+                       memory_text(run.rows[*findings.nearest]));
+  return text + (run.finished ? "\n" : " yet\n");
+}
+
+// A list on lines that fit, each after as many blanks.
+std::string wrapped(const std::string& list, std::size_t blanks) {
+  constexpr std::size_t most = 98;
+  std::string text;
+  std::size_t column = most;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(", ", at), list.size());
+    const std::size_t size = end - at + 1;
+    if (column + size > most) {
+      text += fmt::format("{}{}", text.empty() ? "" : "\n", std::string(blanks, ' '));
+      column = blanks;
+    } else {
+      text += ' ';
+    }
+    text += list.substr(at, size);
+    column += size + 1;
+    at = end + 2;
+  }
+  return text;
+}
+
+std::string why_text(const SearchRun& run, const Comparison& lost) {
+  std::string text = fmt::format("the runner-up has {}\n", axes_text(run, lost));
+  if (lost.behind == 0) return text + "  and is as good\n";
+  text += fmt::format("  it is {} behind", format_percent(lost.behind));
+  if (lost.seconds != 0)
+    text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
+                        format_seconds(lost.seconds));
+  if (std::abs(lost.bytes) >= 1)
+    text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
+                        format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
+  return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
+}
+
+std::string fronts_text(const SearchRun& run, const Findings& findings, std::size_t most) {
+  std::string text;
+  for (std::size_t group = 0; group < findings.fronts.size(); ++group) {
+    std::span<const std::size_t> rows = findings.fronts[group];
+    if (rows.empty()) continue;
+    const std::string of =
+        run.groups.size() > 1 ? fmt::format(" of {}", printable(run.groups[group])) : "";
+    const std::size_t left = rows.size() - std::min(rows.size(), most);
+    text +=
+        fmt::format("\nthroughput against memory{}: none of the others is better in both\n", of);
+    // The last are the fastest.
+    text += row_table(run, rows.subspan(left), findings.best_of_group[group]);
+    if (left > 0) text += fmt::format("and {} with less memory\n", left);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t axis_named(const SearchRun& run, const std::string& name) {
+  std::string known;
+  for (std::size_t axis = 0; axis < run.axes.size(); ++axis) {
+    if (run.axes[axis].name == name || run.axes[axis].key == name) return axis;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", run.axes[axis].name);
+  }
+  throw std::invalid_argument(
+      fmt::format("'{}' is no axis of the search: {}", name,
+                  known.empty() ? "it has none" : fmt::format("they are {}", known)));
+}
+
+std::string proof_text(const SearchRun& run, const Findings& findings) {
+  std::string text;
+  if (!findings.best)
+    text = run.finished ? "all of the sweep was looked at" : "stopped before anything was proven";
+  else if (run.finished && run.exhaustive)
+    text = "proven: all that fit were simulated";
+  else if (run.gap == 0)
+    text = run.finished ? "proven: nothing in the sweep is better"
+                        : "stopped: nothing in the sweep is better, but fronts may lack points";
+  else if (std::isfinite(run.gap))
+    text = fmt::format("{}: nothing can be more than {} better",
+                       run.finished ? "finished" : "stopped", format_percent(run.gap));
+  else
+    text = "stopped before anything was proven";
+  return text;
+}
+
+std::string best_by_text(const SearchRun& run, std::size_t axis) {
+  const std::vector<BestOf> best = best_by(run, axis);
+  std::vector<std::size_t> rows;
+  std::string rest;
+  const auto line = [&](const BestOf& of, const std::string& words) {
+    rest += fmt::format("{} {}: {}\n", printable(run.axes[axis].name),
+                        printable(run.axes[axis].values[of.value]), words);
+  };
+  for (const BestOf& of : best) {
+    if (of.row) rows.push_back(*of.row);
+    if (of.bound)
+      line(of, fmt::format("{} {}", of.row ? "others were not simulated, at best" : "at best",
+                           worth(run, run.rows[*of.bound])));
+    else if (!of.row)
+      line(of, fate_of_none(of.fates));
+  }
+  const std::vector<std::size_t> ranked = find(run).ranked;
+  return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front())) + rest;
+}
+
+std::string search_report(const SearchRun& run, const SearchReportOptions& options) {
+  const Findings findings = find(run);
+  std::string text = heading(run) + "\n";
+  text += findings.best ? best_text(run, findings) : none_text(run, findings);
+  text += fmt::format("  {}\n", proof_text(run, findings));
+  if (!findings.failed_hopes.empty())
+    text += fmt::format("  but {} that failed might be, such as {}\n", findings.failed_hopes.size(),
+                        named(run, run.rows[findings.failed_hopes.front()]));
+  text += fmt::format("\n{}", counts_text(run, findings));
+  if (const auto lost = runner_up(run, findings)) text += fmt::format("\n{}", why_text(run, *lost));
+  const std::size_t top = std::min(options.top, findings.ranked.size());
+  if (top > 1)
+    text += fmt::format("\nthe best {} of {} simulated\n{}", top, findings.ranked.size(),
+                        row_table(run, std::span(findings.ranked).first(top), findings.best));
+  for (const std::size_t axis : options.by)
+    text += fmt::format("\nthe best of each {}\n{}", printable(run.axes[axis].name),
+                        best_by_text(run, axis));
+  return text + fronts_text(run, findings, options.front);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analysis/search/findings.hpp"
+#include "analysis/search/rows.hpp"
+
+namespace pipewright::analysis {
+
+struct SearchReportOptions {
+  std::size_t top = 10;         // rows of the list of the best
+  std::size_t front = 20;       // of a front, at the most
+  std::vector<std::size_t> by;  // axes, of each value of which the best is shown
+};
+
+// What a search came to, for a terminal of 100 columns.
+std::string search_report(const SearchRun& run, const SearchReportOptions& options = {});
+
+// The best with each value of an axis, and what of it was not needed to be known.
+std::string best_by_text(const SearchRun& run, std::size_t axis);
+
+// Whether what was found is the best, in plain words, a sentence.
+std::string proof_text(const SearchRun& run, const Findings& findings);
+
+// The axis that is called so; throws std::invalid_argument, which names those there are.
+std::size_t axis_named(const SearchRun& run, const std::string& name);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,45 @@
+#include "sim/evaluation/fullest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/component_palette.hpp"
+#include "analysis/units_text.hpp"
+
+namespace pipewright::evaluation {
+
+Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity) {
+  Fullest most;
+  double fill = -1;
+  for (std::uint32_t device = 0; device < job.schedule.devices; ++device) {
+    const execution::PeakMemory peak = execution::peak_memory(job, device);
+    // Where not all say what they have, bytes alone can be compared.
+    const double here = static_cast<double>(peak.bytes) /
+                        static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
+    if (here <= fill) continue;
+    fill = here;
+    most = {device, peak, capacity[device]};
+  }
+  return most;
+}
+
+std::string describe(const Fullest& fullest) {
+  std::vector<std::size_t> categories(fullest.peak.at_peak.size());
+  std::iota(categories.begin(), categories.end(), 0);
+  std::ranges::stable_sort(categories, std::ranges::greater(),
+                           [&](std::size_t category) { return fullest.peak.at_peak[category]; });
+  std::string text = fmt::format("device {}: {} of {}:", fullest.device,
+                                 analysis::format_bytes(fullest.peak.bytes),
+                                 analysis::format_bytes(fullest.capacity));
+  for (const std::size_t category : categories)
+    if (const std::uint64_t bytes = fullest.peak.at_peak[category]; bytes > 0)
+      text += fmt::format(" {} {},", analysis::memory_styles.at(category).words,
+                          analysis::format_bytes(bytes));
+  return fmt::format("{} {} too much", text,
+                     analysis::format_bytes(fullest.peak.bytes - fullest.capacity));
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,173 @@
+#include "sim/evaluation/lab.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/summary.hpp"
+#include "schedules/deadlock.hpp"
+#include "sim/evaluation/fullest.hpp"
+#include "sim/evaluation/layouts.hpp"
+#include "sim/evaluation/time_parts.hpp"
+#include "sim/evaluation/work.hpp"
+#include "sim/execution/bound.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/planner.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+using analysis::CandidateRow;
+using analysis::Fate;
+
+// "sweep.yaml:7:12: tp is 3, ..." without the place, which is the same for all of a sweep.
+std::string without_place(const std::string& message) {
+  std::size_t at = 0;
+  for (std::size_t end = message.find(": "); end != std::string::npos;
+       end = message.find(": ", at)) {
+    const std::string_view head(message.data() + at, end - at);
+    const std::size_t column = head.rfind(':');
+    const bool is_place =
+        column != std::string_view::npos && column + 1 < head.size() &&
+        head.find_first_not_of("0123456789", column + 1) == std::string_view::npos;
+    if (!is_place) break;
+    at = end + 2;
+  }
+  return message.substr(at);
+}
+
+std::size_t count_schedules(const config::Value& scenario) {
+  const config::Value* const given = config::find(scenario, "schedule");
+  return given != nullptr && given->kind == config::Value::Kind::list ? given->items.size() : 1;
+}
+
+// Runs `work`; what it throws because the candidate cannot be becomes the row's note.
+template <class Work>
+void judge(CandidateRow& row, const Work& work) {
+  const auto illegal = [&](const std::exception& error) {
+    row = {.fate = Fate::illegal, .note = without_place(error.what())};
+  };
+  try {
+    work();
+  } catch (const config::Error& error) {
+    illegal(error);
+  } catch (const schedules::Error& error) {  // a deadlock among them
+    illegal(error);
+  } catch (const cluster::Error& error) {
+    illegal(error);
+  }
+}
+
+CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
+                    const Fullest& most) {
+  return {.fate = Fate::open,
+          .work = work_of(scenario, job.schedule, job.costs),
+          .peak_bytes = most.peak.bytes,
+          .capacity_bytes = most.capacity};
+}
+
+// What the network is known to take is added to the costs of each placement.
+workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layout) {
+  return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
+    if (layout.hardware.peak_flops > 0) costs.peak_flops = layout.hardware.peak_flops;
+    const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
+    using Sharing = execution::LeastTimes::Sharing;
+    if (!layout.least)
+      layout.least.emplace(
+          job, scenario.engine == config::Engine::simgrid ? Sharing::known : Sharing::ignored);
+    execution::add_least_waits(job, *layout.least, costs);
+  };
+}
+
+execution::EngineKind engine_of(const config::Scenario& scenario) {
+  return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                    : execution::EngineKind::timing;
+}
+
+}  // namespace
+
+struct Lab::Impl {
+  Impl(const config::Scenario& first, std::uint64_t memory) : layouts(first), limit(memory) {}
+
+  std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
+  CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                      Layout& layout, workload::Planner& planner) const;
+
+  Layouts layouts;
+  workload::ScheduleCache schedules;
+  std::uint64_t limit;  // of a device's memory, bytes; 0: what it has
+};
+
+std::vector<std::uint64_t> Lab::Impl::capacity(const Hardware& hardware) const {
+  std::vector<std::uint64_t> bytes = hardware.memory;
+  for (std::size_t device = 0; device < bytes.size(); ++device) {
+    if (bytes[device] == 0 && device < hardware.gpus.size())
+      bytes[device] = hardware.gpus[device].memory;
+    if (limit > 0) bytes[device] = limit;
+  }
+  return bytes;
+}
+
+CandidateRow Lab::Impl::assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                               Layout& layout, workload::Planner& planner) const {
+  const auto schedule = planner.schedule(spec);
+  const workload::StageCosts& costs = planner.costs(*schedule);
+  const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
+  execution::check_bound(job, *layout.least);
+  const Fullest most = fullest(job, capacity(layout.hardware));
+  CandidateRow row = row_of(scenario, job, most);
+  if (!most.fits()) {
+    row.fate = Fate::does_not_fit;
+    row.note = describe(most);
+    return row;
+  }
+  row.bound_s = execution::lower_bound(job, *layout.least) / schedule->iterations;
+  return row;
+}
+
+Lab::Lab(const config::Scenario& first, std::uint64_t memory)
+    : impl_(std::make_unique<Impl>(first, memory)) {}
+Lab::~Lab() = default;
+
+std::vector<CandidateRow> Lab::assess(const config::Value& scenario) {
+  std::vector<CandidateRow> rows(count_schedules(scenario));
+  CandidateRow all;
+  judge(all, [&] {
+    const config::Scenario read = config::read_scenario(scenario);
+    Layout& layout = impl_->layouts.of(read);
+    workload::Planner planner(read, layout.hardware.gpus, {}, &impl_->schedules,
+                              settle(read, layout));
+    rows.resize(read.schedules.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      judge(rows[i], [&] { rows[i] = impl_->assess(read, read.schedules[i], layout, planner); });
+  });
+  if (all.fate == Fate::illegal) rows.assign(rows.size(), all);
+  return rows;
+}
+
+CandidateRow Lab::simulate(const config::Value& scenario) {
+  const config::Scenario read = config::read_scenario(scenario);
+  if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
+  Hardware& hardware = impl_->layouts.of(read).hardware;
+  workload::Plan plan = workload::make_plan(read, read.schedules.front(), hardware.gpus);
+  const execution::Job job = make_job(read, hardware, plan);
+  const Fullest most = fullest(job, impl_->capacity(hardware));
+  analysis::SummarySink sink;
+  execution::run(job, engine_of(read), {}, sink);
+
+  const analysis::Summary& summary = sink.summary();
+  const std::uint64_t peak = summary.devices.at(most.device).peak_memory_bytes;
+  if (peak != most.peak.bytes)
+    throw std::logic_error(fmt::format("device {} held {} bytes at its peak, and its ledger has {}",
+                                       most.device, peak, most.peak.bytes));
+  CandidateRow row = row_of(read, job, most);
+  row.fate = Fate::simulated;
+  row.time_s = summary.makespan_s / plan.schedule.iterations;
+  row.bubble_ratio = summary.bubble_ratio;
+  row.span_bubble_s = summary.span_bubble_s;
+  row.parts = time_parts(summary);
+  return row;
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,77 @@
+#include "sim/evaluation/layouts.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/yaml.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+constexpr std::size_t most_kept = 32;
+
+// All that a layout depends on, besides slow links.
+std::string key_of(const config::Scenario& scenario) {
+  const config::Parallel& parallel = scenario.parallel;
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value,
+                  parallel.ep.value, parallel.dp.value, parallel.pp.value, scenario.symmetric,
+                  scenario.model.has_value(), scenario.cluster ? 0.0 : scenario.p2p_time);
+  for (const config::Axis axis : parallel.order)
+    key += static_cast<char>('0' + static_cast<int>(axis));
+  key += scenario.engine == config::Engine::timing ? " timing" : "";
+  for (const char* name : {"placement", "gpu"})
+    if (const config::Value* const value = config::find(scenario.tree, name))
+      key += '\n' + config::to_yaml(*value);
+  return key;
+}
+
+}  // namespace
+
+Layouts::Layouts(const config::Scenario& first) {
+  if (!first.cluster) return;
+  config::Scenario still = first;
+  still.variation.links.clear();
+  cluster_ = open_cluster(still);
+}
+
+void Layouts::set_links(const config::Scenario& scenario) {
+  const auto same = [](const auto& one, const auto& other) {
+    return one.link == other.link && one.factor == other.factor;
+  };
+  const auto& links = scenario.variation.links;
+  if (!cluster_ || std::ranges::equal(links, slow_links_, same)) return;
+  entries_.clear();
+  for (; !slow_links_.empty(); slow_links_.pop_back()) {
+    const double factor = slow_links_.back().factor;
+    cluster_->scale_link(slow_links_.back().link, factor > 0 ? 1 / factor : 1);
+  }
+  for (const auto& link : links) {
+    slow(link, *cluster_);
+    slow_links_.push_back(link);
+  }
+}
+
+Layout& Layouts::of(const config::Scenario& scenario) {
+  if (scenario.cluster.has_value() != cluster_.has_value())
+    throw std::logic_error("a scenario on another cluster than the lab's");
+  set_links(scenario);
+  std::string key = key_of(scenario);
+  const auto known =
+      std::ranges::find_if(entries_, [&](const auto& one) { return one->key == key; });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+  } else {
+    cluster::Cluster cluster = cluster_ ? *cluster_ : open_cluster(scenario);
+    entries_.push_front(std::make_unique<Entry>(
+        Entry{std::move(key), {.hardware = place_on(std::move(cluster), scenario), .least = {}}}));
+    if (entries_.size() > most_kept) entries_.pop_back();
+  }
+  return entries_.front()->layout;
+}
+
+}  // namespace pipewright::evaluation

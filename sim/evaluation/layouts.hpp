@@ -1,0 +1,39 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/evaluation/hardware.hpp"
+#include "sim/execution/least_times.hpp"
+
+namespace pipewright::evaluation {
+
+// Ranks on their GPUs, and what was found out of their traffic.
+struct Layout {
+  Hardware hardware;
+  std::optional<execution::LeastTimes> least;  // once there was a job
+};
+
+// The layouts that came last, on the process's one cluster.
+class Layouts {
+ public:
+  explicit Layouts(const config::Scenario& first);
+
+  Layout& of(const config::Scenario& scenario);
+
+ private:
+  struct Entry {
+    std::string key;
+    Layout layout;
+  };
+  // Slow links may be others than before, and then nothing of before holds.
+  void set_links(const config::Scenario& scenario);
+
+  std::optional<cluster::Cluster> cluster_;  // else the ideal network
+  std::vector<config::Variation::SlowLink> slow_links_;
+  std::list<std::unique_ptr<Entry>> entries_;  // the last used first
+};
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/execution/collectives/plan.hpp"
+
+namespace pipewright::execution {
+
+// How long a collective takes at least, if all its groups start at once, as a function of its
+// bytes: planned once, priced often. Each group takes what alone() says; and on no link do the
+// groups together move faster than it can.
+class LeastTime {
+ public:
+  using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
+
+  // `together`: whether that they share links counts.
+  LeastTime(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+            const Places& places, bool together = true);
+
+  double seconds(std::uint64_t bytes) const;
+
+ private:
+  // Flows that share a link: how many carry which part of the bytes.
+  struct Load {
+    std::vector<std::pair<double, std::uint32_t>> flows;  // part, and how many; ascending
+    double bandwidth = 0;                                 // bytes/s
+
+    auto operator<=>(const Load&) const = default;
+    double seconds(double bytes) const;
+  };
+  struct Step {  // a phase
+    std::vector<Load> loads;
+    double latency = 0;
+    double transfer = 0;  // of a tree, which adds to its latency: seconds of a byte
+
+    bool operator==(const Step&) const = default;
+    double seconds(double bytes) const;
+    double latency_of(double bytes) const;
+  };
+  // By one algorithm: of each group that differs from others, and all together.
+  struct Way {
+    std::vector<std::vector<Step>> groups;
+    std::vector<Load> together;
+    double latency = 0;  // the least of a step, for what goes together
+
+    double alone(std::size_t group, double bytes) const;
+    double all(double bytes) const;
+  };
+  static Step step_of(const Phase& phase, bool is_tree, const Places& places);
+  static Way way(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+                 const Places& places, bool together);
+  void merge_equal();
+
+  std::vector<Way> ways_;  // ring, and tree where the faster one is taken
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "sim/execution/collectives/least_time.hpp"
+#include "sim/execution/copies.hpp"
+
+namespace pipewright::execution {
+
+// What the traffic of a job takes at least, for all jobs whose ranks are laid out alike on the same
+// GPUs: ways are looked up, and collectives planned, once.
+class LeastTimes {
+ public:
+  // Whether flows that start at once are known to share links. The timing engine ignores it.
+  enum class Sharing : std::uint8_t { known, ignored };
+  explicit LeastTimes(const Job& job, Sharing sharing = Sharing::known);
+
+  // Seconds of a boundary tensor from one device of a replica to another; its lanes go at once.
+  double hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination,
+             std::uint64_t bytes);
+  // Of legs that follow one another.
+  double seconds(const std::vector<Copies::Leg>& legs, Algorithm all_reduce);
+  // Of one of a call's `times`, as CollectiveTimes has it.
+  double seconds(const workload::Call& call, std::uint32_t device, Algorithm all_reduce);
+
+  const std::shared_ptr<RankGroups>& groups() const { return groups_; }  // null without ranks
+
+ private:
+  struct Hop {
+    double latency = 0;
+    double seconds_per_byte = 0;  // of each lane's
+  };
+  using LegKey = std::tuple<const Copies::Groups*, workload::Collective, Algorithm>;
+  using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Collective, Algorithm>;
+  bool together() const { return sharing_ == Sharing::known; }
+  Hop find_hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const;
+
+  bool touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const;
+
+  Places places_;
+  std::vector<std::vector<std::uint32_t>> lanes_;  // ranks, by replica and device
+  std::uint32_t devices_;
+  Sharing sharing_;
+  std::shared_ptr<RankGroups> groups_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Hop> hops_;
+  std::map<LegKey, LeastTime> legs_;
+  std::map<CallKey, LeastTime> calls_;
+};
+
+// Adds the collectives inside passes to the times of `costs`, which are the job's, as
+// add_pass_waits() does but without the engine: never more than that adds.
+void add_least_waits(const Job& job, LeastTimes& least, workload::StageCosts& costs);
+
+}  // namespace pipewright::execution

@@ -1,0 +1,99 @@
+#include "sim/execution/ledger.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace pipewright::execution {
+namespace {
+
+// Walks a device's program and keeps what it held at the most.
+class PeakWalk {
+ public:
+  PeakWalk(const Job& job, std::uint32_t device)
+      : ledger_(job, device), gathers_(job.gathers_for_passes()) {
+    see();
+  }
+
+  const PeakMemory& peak() const { return peak_; }
+
+  void walk(const schedules::Program& program) {
+    repeat(program.iterations, [&] {
+      for (const schedules::Loop& loop : program.loops)
+        repeat(loop.rounds, [&] { walk(loop.body); });
+    });
+  }
+
+ private:
+  // Each round adds the same to what is held, so that the first or the last one has the peak.
+  template <class Round>
+  void repeat(std::uint32_t rounds, const Round& round) {
+    if (rounds == 0) return;
+    const Ledger::Held before = ledger_.held();
+    const std::uint64_t total = ledger_.total();
+    round();
+    if (rounds == 1) return;
+    const bool grows = ledger_.total() > total;
+    ledger_.repeat(before, grows ? rounds - 2 : rounds - 1);
+    if (grows) round();
+  }
+
+  void walk(const std::vector<schedules::Pass>& body) {
+    for (auto pass = body.begin(); pass != body.end(); ++pass) {
+      const auto last = pass->fused ? pass + 1 : pass;
+      for (auto one = pass; one <= last; ++one) hold_weights(*one);
+      for (auto one = pass; one <= last; ++one) {
+        ledger_.start(*one, [](auto) {});
+        see();
+        ledger_.end(*one, [](auto) {});
+        see();
+      }
+      for (auto one = pass; one <= last; ++one)
+        if (uses_weights(*one)) ledger_.drop_weights(one->stage);
+      pass = last;
+    }
+  }
+
+  bool uses_weights(const schedules::Pass& pass) const {
+    return gathers_ && pass.kind != schedules::PassKind::weight_grad;
+  }
+  void hold_weights(const schedules::Pass& pass) {
+    if (!uses_weights(pass)) return;
+    ledger_.hold_weights(pass.stage);
+    see();
+  }
+  void see() {
+    const std::uint64_t total = ledger_.total();
+    if (total > peak_.bytes) peak_ = {total, ledger_.held()};
+  }
+
+  Ledger ledger_;
+  bool gathers_;
+  PeakMemory peak_;
+};
+
+}  // namespace
+
+Ledger::Ledger(const Job& job, std::uint32_t device) : job_(job) {
+  const workload::DeviceState& state = job.costs.state[device];
+  of(Category::weights) = state.weights * job.schedule.weight_versions;
+  of(Category::gradients) = state.gradients;
+  of(Category::optimizer) = state.optimizer;
+  of(Category::buffers) = state.buffers;
+  of(Category::allowance) = state.allowance;
+}
+
+std::uint64_t Ledger::total() const {
+  return std::accumulate(held_.begin(), held_.end(), std::uint64_t{0});
+}
+
+void Ledger::repeat(const Held& before, std::uint32_t times) {
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i] += times * (held_[i] - before[i]);
+}
+
+PeakMemory peak_memory(const Job& job, std::uint32_t device) {
+  PeakWalk walk(job, device);
+  walk.walk(job.schedule.programs[device]);
+  return walk.peak();
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "sim/mpi/letters.hpp"
+
+namespace pipewright::mpi {
+
+// The coordinator's last step: ends all ranks and MPI, and returns the status that the process is
+// to end with. If a rank is dead or hangs, MPI_Finalize might wait for it forever, so all processes
+// are aborted instead, this one included, with that status.
+int finish(Letters& letters, int status);
+
+}  // namespace pipewright::mpi

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/mpi/letters.hpp"
+#include "sim/search/workers.hpp"
+
+namespace pipewright::mpi {
+
+int rank_count();
+int own_rank();
+
+// One worker, which serves a search with the command.
+using MakeWorker =
+    std::function<std::unique_ptr<search::Workers>(const std::vector<std::string>& command)>;
+
+// What every rank but the first does until it is told to end: it has a worker, and passes on what
+// the coordinator and the worker say to each other. Throws std::runtime_error if the coordinator is
+// silent for very long.
+void serve_rank(Letters& letters, const MakeWorker& make_worker);
+
+}  // namespace pipewright::mpi

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "analysis/search/front.hpp"
+#include "analysis/search/rows.hpp"
+
+namespace pipewright::search {
+
+// What a search is to prove.
+struct Aim {
+  bool exhaustive = false;  // all that fit are simulated
+  bool front = true;        // the fronts too, and not the best alone
+};
+
+// Whom to simulate, in the order of what candidates may cost at best: those that may be better than
+// the best so far, and after them those that may be on a front. Both only improve, so who is passed
+// by once is out for good.
+class BoundOrder {
+ public:
+  // The rows are to stay where they are. Those that are simulated count.
+  BoundOrder(const analysis::SearchRun& run, Aim aim);
+
+  std::optional<std::size_t> next();  // a row that is open
+  void back(std::size_t row);         // one that was given out, while it is still as it was then
+  void simulated(std::size_t row);    // it has its time now
+  bool is_needed(std::size_t row) const;  // of one that was given out
+  // Whether nobody is left who is needed, neither here nor among those that were given out.
+  bool is_settled();
+
+  std::optional<std::size_t> best() const { return best_; }  // least cost, then memory, then number
+  double best_cost() const { return best_cost_; }            // infinite: none
+  double least_open() const;         // cost at best of all that have no time yet; infinite: none
+  bool may_improve_best() const;     // else those left are for the fronts
+  std::size_t still_needed() const;  // that were not given out; for the fronts: at the most
+
+ private:
+  struct Entry {
+    double cost = 0;  // at best
+    std::uint64_t bytes = 0;
+    std::size_t row = 0;
+    auto operator<=>(const Entry&) const = default;
+  };
+  Entry entry(std::size_t row) const;
+  bool is_needed(const Entry& entry) const;
+  void pass_by_needless();
+
+  const analysis::SearchRun& run_;
+  Aim aim_;
+  std::vector<Entry> order_;
+  std::size_t head_ = 0;  // before it: given out, or passed by
+  std::set<Entry> out_;   // given out, without a time, and needed when last looked at
+  std::optional<std::size_t> best_;
+  double best_cost_ = std::numeric_limits<double>::infinity();
+  std::vector<analysis::Front> fronts_;  // by group
+};
+
+}  // namespace pipewright::search

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+#include "sim/search/bound_order.hpp"
+#include "sim/search/task.hpp"
+#include "sim/search/task_board.hpp"
+
+namespace pipewright::search {
+
+// Where candidates come from.
+struct Candidates {
+  std::uint64_t total = 0;
+  std::function<std::vector<std::uint64_t>()> next;   // those that have no row; empty: no more
+  std::function<std::uint32_t(std::uint64_t)> group;  // of a candidate
+};
+
+// How far a search is.
+struct State {
+  enum class Phase : std::uint8_t {
+    assessing,
+    best,   // those are simulated that may be better than the best so far
+    front,  // likewise that may be on a front
+    done
+  };
+  Phase phase = Phase::assessing;
+  std::uint64_t total = 0;
+  std::uint64_t assessed = 0;
+  std::array<std::uint64_t, 6>
+      fates{};                      // how many have each; where simulations go on, some are open
+  std::uint64_t running = 0;        // tasks
+  std::uint64_t still_needed = 0;   // to be simulated in this phase, at the most
+  std::optional<std::size_t> best;  // its row
+  double best_cost = 0;
+  double least_open = 0;  // no candidate without a time costs less
+  double gap = 1;         // nothing can be better than the best by more than this part
+};
+
+// Decides who works on what: all candidates are assessed, and then simulated in the order of their
+// bounds until none that is left can be the best, or on a front. Knows no clock and no processes;
+// seconds come from outside, and only grow.
+class Coordinator {
+ public:
+  // Fills the rows of `run`. Those that it has are taken as they are, but for bounds that kept some
+  // away: these are drawn anew.
+  Coordinator(analysis::SearchRun& run, Candidates candidates, Aim aim);
+
+  std::optional<Task> next(std::size_t worker, double now);
+  // False if it is no answer to what the worker was asked, who then still has its task. One that
+  // somebody else was faster with is well, and comes to nothing.
+  bool answered(std::size_t worker, Answer answer, double now);
+  void lost(std::size_t worker, const std::string& why);
+  bool is_busy(std::size_t worker) const { return board_.is_busy(worker); }
+
+  bool is_done();
+  State state() const;
+  // Rows whose fate has become final since the last call.
+  std::vector<analysis::CandidateRow> take_final();
+  // Puts the rows in order and says how far they go, at any time. Who is still open when the search
+  // is done was bounded away.
+  void conclude();
+
+ private:
+  using Work = TaskBoard::Work;
+
+  std::optional<Work> next_work();
+  void begin_simulations();
+  void take_assessed(std::vector<analysis::CandidateRow> rows);
+  void take_simulated(std::size_t row, analysis::CandidateRow answer);
+  void fail(std::size_t row, const std::string& why);
+  void give_up(const Work& work, const std::string& why);
+  void set_fate(analysis::CandidateRow& row, analysis::Fate fate);
+
+  analysis::SearchRun& run_;
+  Candidates candidates_;
+  Aim aim_;
+  TaskBoard board_;
+  std::deque<Work> returned_;
+  bool all_given_ = false;           // to be assessed
+  std::optional<BoundOrder> order_;  // once all are assessed
+  std::vector<analysis::CandidateRow> final_;
+  std::array<std::uint64_t, 6> fates_{};
+  double bound_excess_ = 0;  // the largest part by which a bound was above its time, by our fault
+  bool done_ = false;
+};
+
+}  // namespace pipewright::search

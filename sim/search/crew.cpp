@@ -1,0 +1,118 @@
+#include "sim/search/crew.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/error.hpp"
+#include "sim/search/greeting.hpp"
+#include "sim/search/task.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using Event = Workers::Event;
+
+constexpr std::uint32_t most_failures = 3;  // to get as far as being ready
+constexpr std::size_t most_losses = 500;    // of each worker, with no answer from anybody between
+
+bool is_answer(const std::string& line) {
+  try {
+    read_answer(line);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Crew::Crew(Workers& workers, std::string greeting)
+    : workers_(workers),
+      greeting_(std::move(greeting)),
+      places_(workers.count(), Place::gone),
+      failures_(workers.count()),
+      gone_(workers.count()) {
+  for (std::size_t worker = 0; worker < places_.size(); ++worker)
+    if (workers_.is_alive(worker))
+      greet(worker);
+    else
+      replace(worker);
+}
+
+void Crew::greet(std::size_t worker) {
+  if (places_[worker] == Place::gone) --gone_;
+  places_[worker] = Place::greeted;
+  workers_.send(worker, greeting_);
+}
+
+void Crew::replace(std::size_t worker) {
+  if (places_[worker] == Place::idle) std::erase(idle_, worker);
+  if (places_[worker] != Place::gone) ++gone_;
+  places_[worker] = Place::gone;
+  if (++failures_[worker] <= most_failures && workers_.restart(worker)) greet(worker);
+}
+
+bool Crew::take_idle(std::size_t& worker) {
+  if (idle_.empty()) return false;
+  worker = idle_.back();
+  idle_.pop_back();
+  places_[worker] = Place::busy;
+  return true;
+}
+
+void Crew::release(std::size_t worker) {
+  places_[worker] = Place::idle;
+  idle_.push_back(worker);
+}
+
+void Crew::dismiss(std::size_t worker) {
+  last_loss_ = "it gave no answer that makes sense";
+  replace(worker);
+}
+
+// An answer may still be on its way from before the worker was thought lost.
+void Crew::welcome(std::size_t worker, const std::string& line) {
+  Welcome said;
+  try {
+    said = read_welcome(line);
+  } catch (const std::runtime_error&) {
+    if (!is_answer(line)) dismiss(worker);
+    return;
+  }
+  if (!said.error.empty()) throw config::Error(said.error);
+  failures_[worker] = 0;
+  places_[worker] = Place::idle;
+  idle_.push_back(worker);
+}
+
+std::vector<Event> Crew::wait(double seconds) {
+  check_anybody_left();
+  std::vector<Event> news;
+  for (Event& event : workers_.wait(seconds)) {
+    const Place place = places_[event.worker];
+    if (event.kind == Event::Kind::lost) {
+      last_loss_ = event.text;
+      ++losses_;
+      replace(event.worker);
+      if (place == Place::busy) news.push_back(std::move(event));
+    } else if (place == Place::greeted) {
+      welcome(event.worker, event.text);
+    } else if (place == Place::busy) {
+      losses_ = 0;
+      news.push_back(std::move(event));
+    }
+  }
+  return news;
+}
+
+void Crew::check_anybody_left() const {
+  if (gone_ == places_.size())
+    throw std::runtime_error(fmt::format("no worker is left; the last was lost: {}", last_loss_));
+  if (losses_ > most_losses * places_.size())
+    throw std::runtime_error(fmt::format(
+        "workers are lost over and over, {} times in a row; the last: {}", losses_, last_loss_));
+}
+
+}  // namespace pipewright::search

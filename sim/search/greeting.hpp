@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/search/space.hpp"
+
+// The first lines between a coordinator and a worker.
+namespace pipewright::search {
+
+// What a worker is to know before any task. Without facts it is asked for them.
+struct Greeting {
+  std::string sweep;  // its text
+  std::optional<std::vector<ClusterFacts>> facts;
+};
+
+// A worker that has no facts to tell is ready.
+struct Welcome {
+  std::optional<std::vector<ClusterFacts>> facts;
+  std::string error;  // what is wrong with the sweep or its clusters; empty: nothing
+};
+
+std::string to_line(const Greeting& greeting);
+std::string to_line(const Welcome& welcome);
+Greeting read_greeting(std::string_view line);  // throws std::runtime_error
+Welcome read_welcome(std::string_view line);    // likewise
+
+}  // namespace pipewright::search

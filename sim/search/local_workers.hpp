@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/search/workers.hpp"
+
+namespace pipewright::search {
+
+class LocalProcess;
+
+// Processes of this machine that run `command`, each at the other end of two pipes. They end when
+// this one does: at the latest when their standard input ends.
+class LocalWorkers final : public Workers {
+ public:
+  LocalWorkers(std::size_t count, std::vector<std::string> command);
+  ~LocalWorkers() override;
+
+  std::size_t count() const override { return processes_.size(); }
+  bool is_alive(std::size_t worker) const override;
+  void send(std::size_t worker, const std::string& line) override;
+  std::vector<Event> wait(double seconds) override;
+  // Also of one that is alive: it is killed.
+  bool restart(std::size_t worker) override;
+
+ private:
+  std::vector<std::string> command_;
+  std::vector<std::unique_ptr<LocalProcess>> processes_;
+};
+
+}  // namespace pipewright::search

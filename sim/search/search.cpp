@@ -1,0 +1,204 @@
+#include "sim/search/search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/search/results.hpp"
+#include "analysis/trace/error.hpp"
+#include "sim/config/error.hpp"
+#include "sim/search/batches.hpp"
+#include "sim/search/crew.hpp"
+#include "sim/search/greeting.hpp"
+#include "sim/search/journal.hpp"
+#include "sim/search/resume.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using analysis::CandidateRow;
+
+analysis::SearchRun describe(const Space& space) {
+  analysis::SearchRun run;
+  run.title = space.sweep().title;
+  run.sweep = space.sweep().text;
+  run.axes = space.axes();
+  run.groups = space.groups();
+  run.objective = space.sweep().objective;
+  run.combinations = space.combinations();
+  return run;
+}
+
+class Search {
+ public:
+  Search(const Space& space, Workers& workers, const SearchOptions& options,
+         const SearchCalls& calls);
+
+  analysis::SearchRun run();
+
+ private:
+  double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+  void open_files();
+  void go_on(Coordinator& coordinator);
+  void hand_out(Coordinator& coordinator);
+  void take(Coordinator& coordinator, const Workers::Event& event);
+  void keep(const std::vector<CandidateRow>& rows);
+  void write_now_and_then(Coordinator& coordinator);
+
+  using Clock = std::chrono::steady_clock;
+
+  const Space& space_;
+  const SearchOptions& options_;
+  const SearchCalls& calls_;
+  analysis::SearchRun run_;
+  std::unique_ptr<Journal> journal_;  // if there are results
+  Crew crew_;
+  Clock::time_point began_ = Clock::now();
+  std::size_t workers_;
+  std::uint64_t kept_ = 0;          // rows, by this search
+  std::uint64_t next_written_ = 1;  // when so many are
+  double written_ = 0;              // seconds
+};
+
+Search::Search(const Space& space, Workers& workers, const SearchOptions& options,
+               const SearchCalls& calls)
+    : space_(space),
+      options_(options),
+      calls_(calls),
+      run_(describe(space)),
+      crew_(workers, to_line(Greeting{space.sweep().text, options.facts})),
+      workers_(workers.count()) {
+  if (options.results) open_files();
+}
+
+void Search::open_files() {
+  std::filesystem::path path = *options_.results;
+  path += ".journal";
+  journal_ = std::make_unique<Journal>(path, SearchIdentity{run_.sweep, run_.axes});
+  try {
+    if (options_.resume)
+      run_.rows = earlier_rows(*options_.results, *journal_, space_);
+    else
+      journal_->check_empty();
+  } catch (...) {
+    if (journal_->is_new()) journal_->remove();
+    throw;
+  }
+}
+
+void Search::keep(const std::vector<CandidateRow>& rows) {
+  if (journal_) journal_->append(rows);
+  kept_ += rows.size();
+}
+
+void Search::hand_out(Coordinator& coordinator) {
+  std::size_t worker = 0;
+  while (crew_.take_idle(worker)) {
+    const std::optional<Task> task = coordinator.next(worker, now());
+    if (!task) return crew_.release(worker);
+    crew_.send(worker, to_line(*task));
+  }
+}
+
+void Search::take(Coordinator& coordinator, const Workers::Event& event) {
+  if (event.kind == Workers::Event::Kind::lost) return coordinator.lost(event.worker, event.text);
+  try {
+    if (coordinator.answered(event.worker, read_answer(event.text), now()))
+      return crew_.release(event.worker);
+  } catch (const std::runtime_error&) {
+    // No answer at all: as one that is none to the question.
+  }
+  coordinator.lost(event.worker, "it gave no answer that makes sense");
+  crew_.dismiss(event.worker);
+}
+
+// People may want to look at what there is; the journal has it anyway.
+void Search::write_now_and_then(Coordinator& coordinator) {
+  constexpr double pause = 30;  // seconds
+  if (!options_.results || kept_ < next_written_ || now() - written_ < pause) return;
+  coordinator.conclude();
+  analysis::write_results(*options_.results, run_);
+  next_written_ = 2 * kept_;
+  written_ = now();
+}
+
+void Search::go_on(Coordinator& coordinator) {
+  constexpr double look_again = 0.1;  // seconds
+  while (!coordinator.is_done()) {
+    if (calls_.interrupted && calls_.interrupted()) return;
+    const double left = options_.budget_s ? *options_.budget_s - now() : look_again;
+    if (left <= 0) return;
+    hand_out(coordinator);
+    for (const Workers::Event& event : crew_.wait(std::min(left, look_again)))
+      take(coordinator, event);
+    keep(coordinator.take_final());
+    if (calls_.progress) calls_.progress(coordinator.state(), run_);
+    write_now_and_then(coordinator);
+  }
+}
+
+analysis::SearchRun Search::run() {
+  std::vector<std::uint64_t> known;
+  for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
+  Batches batches(space_, known, workers_);
+  run_.excluded = space_.excluded();
+  Coordinator coordinator(
+      run_,
+      {.total = batches.total(),
+       .next = [&] { return batches.next(); },
+       .group =
+           [&](std::uint64_t candidate) { return space_.group(candidate / space_.schedules()); }},
+      options_.aim);
+  std::exception_ptr nobody_left;
+  try {
+    go_on(coordinator);
+  } catch (const trace::TraceError&) {
+    throw;  // the files cannot be written
+  } catch (const std::runtime_error&) {
+    nobody_left = std::current_exception();
+  }
+  coordinator.conclude();
+  keep(coordinator.take_final());
+  if (options_.results) {
+    const bool began = !nobody_left || !run_.rows.empty();
+    if (began) analysis::write_results(*options_.results, run_);
+    journal_->remove();
+  }
+  if (nobody_left) std::rethrow_exception(nobody_left);
+  return std::move(run_);
+}
+
+}  // namespace
+
+std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) {
+  const std::string greeting = to_line(Greeting{sweep, std::nullopt});
+  constexpr std::size_t worker = 0;
+  constexpr int attempts = 3;
+  std::string why = "it does not start";
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (!workers.is_alive(worker) && !workers.restart(worker)) break;
+    workers.send(worker, greeting);
+    while (workers.is_alive(worker))
+      for (const Workers::Event& event : workers.wait(1)) {
+        if (event.worker != worker) continue;
+        why = event.text;
+        if (event.kind == Workers::Event::Kind::lost) continue;
+        const Welcome said = read_welcome(event.text);
+        if (!said.error.empty()) throw config::Error(said.error);
+        if (said.facts) return *said.facts;
+      }
+  }
+  throw std::runtime_error(fmt::format("no worker answers: {}", why));
+}
+
+analysis::SearchRun run_search(const Space& space, Workers& workers, const SearchOptions& options,
+                               const SearchCalls& calls) {
+  return Search(space, workers, options, calls).run();
+}
+
+}  // namespace pipewright::search

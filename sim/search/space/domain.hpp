@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/search/space/axis.hpp"
+#include "sim/search/space/names.hpp"
+#include "sim/search/space/rule.hpp"
+
+namespace pipewright::search {
+
+// A sweep made ready to be walked: its axes, what they mean, and the rules.
+struct Domain {
+  Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
+
+  Axes axes;
+  Names names;
+  std::vector<Rule> rules;
+  std::uint64_t fixed_gpus = 1;  // the product of the parallel sizes that are not open
+  // GPUs that a candidate may use, by value of the cluster axis (of one where that is not open).
+  std::vector<std::vector<std::uint64_t>> allowed_gpus;
+  double combinations = 1;
+
+  const std::vector<Axis>& open() const { return axes.open; }
+  std::size_t schedule_axis() const { return axes.open.size() - 1; }
+
+  // "tp 8, pp 5, schedule 1f1b", where digits are values of axes.
+  std::string shown(std::span<const std::uint32_t> digits) const;
+};
+
+}  // namespace pipewright::search

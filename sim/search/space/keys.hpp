@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// The keys of a scenario as a sweep sees them.
+namespace pipewright::search {
+
+// The name that a scenario's key goes by, where "parallel.tensor" is "parallel.tp".
+std::string canonical_key(std::string_view key);
+
+// Whether a scenario has such a key, by its canonical name.
+bool is_key(std::string_view canonical_key);
+
+// Keys of which a list is one value, so that alternatives need `any_of`.
+bool takes_list(std::string_view canonical_key);
+
+// Whether only a value as a whole is open: schedule, model, gpu, cluster.
+bool is_whole(std::string_view canonical_key);
+
+}  // namespace pipewright::search

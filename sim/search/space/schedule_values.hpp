@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/search/space/open_values.hpp"
+
+namespace pipewright::search {
+
+// The schedules of a sweep, with `auto` worked out: a whole catalog, or the chunks that divide the
+// layers of a model. Throws config::Error.
+std::vector<config::Value> schedule_values(const OpenPlace& place,
+                                           const std::set<std::uint64_t>& layers);
+
+// All that are not files.
+std::vector<std::string_view> schedule_names();
+
+// Throws config::Error for a name that the catalog does not have.
+void check_schedule(const config::Value& schedule);
+
+std::string schedule_name(const config::Value& schedule);   // of a file: the file's
+std::string schedule_label(const config::Value& schedule);  // "interleaved-1f1b x4"
+
+}  // namespace pipewright::search

@@ -1,0 +1,140 @@
+#include "sim/search/space/walk.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/error.hpp"
+
+namespace pipewright::search {
+
+Walk::Walk(const Domain& domain, std::vector<bool> active)
+    : domain_(domain), active_(std::move(active)), names_(domain.names.values()) {
+  if (active_.empty()) active_.assign(domain.rules.size(), true);
+  cut_.resize(domain.rules.size());
+  for (const Axis& axis : domain.open()) {
+    std::vector<std::uint32_t> all(axis.values.size());
+    std::iota(all.begin(), all.end(), 0U);
+    values_.push_back(std::move(all));
+  }
+  thin_out();
+  prepare();
+}
+
+// What a rule says of one axis alone holds wherever that axis is, and need not be walked to.
+void Walk::thin_out() {
+  const auto others = [&](std::size_t axis) {
+    std::uint64_t product = 1;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (i != axis) product *= values_[i].size();
+    return product;
+  };
+  const std::size_t nowhere = values_.size();
+  for (std::size_t rule = 0; rule < domain_.rules.size(); ++rule) {
+    const std::vector<std::size_t>& axes = domain_.rules[rule].axes;
+    if (!active_[rule] || axes.size() > 1 || (is_gpu_rule(rule) && !axes.empty())) continue;
+    const std::size_t axis = axes.empty() ? nowhere : axes.front();
+    active_[rule] = false;
+    if (axes.empty()) {
+      const bool kept = is_gpu_rule(rule)
+                            ? std::ranges::count(domain_.allowed_gpus.front(), domain_.fixed_gpus)
+                            : holds(rule);
+      if (kept) continue;
+      cut_[rule] += others(nowhere);
+      for (auto& values : values_) values.clear();
+    } else {
+      const std::size_t dead = std::erase_if(values_[axis], [&](std::uint32_t value) {
+        set(axis, value);
+        return !holds(rule);
+      });
+      cut_[rule] += dead * others(axis);
+    }
+  }
+}
+
+void Walk::prepare() {
+  const std::size_t count = values_.size();
+  below_.assign(count + 1, 1);
+  for (std::size_t i = count; i-- > 0;) below_[i] = below_[i + 1] * values_[i].size();
+  rules_at_.resize(count);
+  gpus_at_.resize(count);
+  products_.emplace(domain_, values_);
+  for (std::size_t rule = 0; rule < domain_.rules.size(); ++rule) {
+    if (!active_[rule]) continue;
+    const std::vector<std::size_t>& axes = domain_.rules[rule].axes;
+    if (!is_gpu_rule(rule))
+      rules_at_[axes.back()].push_back(rule);
+    else
+      for (const std::size_t axis : axes) gpus_at_[axis] = rule;
+  }
+}
+
+bool Walk::run(const Visit& visit, std::uint64_t most_tries) {
+  visit_ = &visit;
+  most_tries_ = most_tries;
+  if (below_.front() == 0) return true;
+  digits_.assign(domain_.schedule_axis(), 0);
+  return enter(0, 0, domain_.fixed_gpus);
+}
+
+void Walk::set(std::size_t axis, std::uint32_t value) {
+  for (const auto& [slot, number] : domain_.open()[axis].values[value].names) names_[slot] = number;
+}
+
+bool Walk::holds(std::size_t rule) const {
+  try {
+    return domain_.rules[rule].program->holds(names_);
+  } catch (const ExpressionError& error) {
+    throw fault_of(domain_.rules[rule], error);
+  }
+}
+
+// Counts what a rule cuts away with the value that was just chosen.
+bool Walk::is_cut(std::size_t depth) {
+  for (const std::size_t rule : rules_at_[depth])
+    if (!holds(rule)) {
+      cut_[rule] += below_[depth + 1];
+      return true;
+    }
+  return false;
+}
+
+bool Walk::enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
+  if (depth == domain_.schedule_axis()) return leave(layout);
+  const Axis& axis = domain_.open()[depth];
+  const bool is_cluster = axis.info.key == "cluster";
+  for (const std::uint32_t value : values_[depth]) {
+    if (++tries_ > most_tries_) return false;
+    if (is_cluster) cluster_ = value;
+    std::uint64_t product = gpus;
+    if (gpus_at_[depth]) {
+      product *= axis.values[value].gpus;
+      if (!products_->can_be(depth + 1, cluster_, product)) {
+        cut_[*gpus_at_[depth]] += below_[depth + 1];
+        continue;
+      }
+    }
+    set(depth, value);
+    if (is_cut(depth)) continue;
+    digits_[depth] = value;
+    if (!enter(depth + 1, layout * axis.values.size() + value, product)) return false;
+  }
+  return true;
+}
+
+bool Walk::leave(std::uint64_t layout) {
+  const std::size_t axis = domain_.schedule_axis();
+  if (rules_at_[axis].empty()) return (*visit_)(layout, digits_, values_[axis]);
+  schedules_.clear();
+  for (const std::uint32_t schedule : values_[axis]) {
+    if (++tries_ > most_tries_) return false;
+    set(axis, schedule);
+    if (!is_cut(axis)) schedules_.push_back(schedule);
+  }
+  return schedules_.empty() || (*visit_)(layout, digits_, schedules_);
+}
+
+}  // namespace pipewright::search

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/search/space/domain.hpp"
+#include "sim/search/space/gpu_products.hpp"
+
+namespace pipewright::search {
+
+// All combinations of a domain's values, depth first; each rule is looked at as soon as the values
+// that it hangs on are chosen, and what it cuts away is counted.
+class Walk {
+ public:
+  // The layout's number, the value of each axis but the schedules, and the schedules that may be.
+  using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>,
+                                   std::span<const std::uint32_t>)>;
+
+  // `active` rules alone, or all. There may be 2^63 combinations at the most.
+  explicit Walk(const Domain& domain, std::vector<bool> active = {});
+
+  // Until `visit` returns false, or after so many values were tried. Whether it came to the end.
+  bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0});
+
+  const std::vector<std::uint64_t>& cut() const { return cut_; }  // combinations, by rule
+  std::uint64_t tries() const { return tries_; }
+
+ private:
+  void thin_out();
+  void prepare();
+  void set(std::size_t axis, std::uint32_t value);
+  bool holds(std::size_t rule) const;
+  bool is_cut(std::size_t depth);
+  bool enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
+  bool leave(std::uint64_t layout);
+  bool is_gpu_rule(std::size_t rule) const { return !domain_.rules[rule].program; }
+
+  const Domain& domain_;
+  std::vector<bool> active_;
+  std::vector<double> names_;
+  std::vector<std::vector<std::uint32_t>> values_;   // that are left, by axis
+  std::vector<std::uint64_t> below_;                 // combinations of the axes from here on
+  std::vector<std::vector<std::size_t>> rules_at_;   // by the last axis that they hang on
+  std::vector<std::optional<std::size_t>> gpus_at_;  // the rule of GPUs, by each axis of it
+  std::vector<std::uint64_t> cut_;
+  std::optional<GpuProducts> products_;
+  std::size_t cluster_ = 0;  // the value of its axis, which is the first
+  std::vector<std::uint32_t> digits_;
+  std::vector<std::uint32_t> schedules_;
+  std::uint64_t tries_ = 0;
+  std::uint64_t most_tries_ = 0;
+  const Visit* visit_ = nullptr;
+};
+
+}  // namespace pipewright::search

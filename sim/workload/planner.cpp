@@ -1,0 +1,120 @@
+#include "sim/workload/planner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/schedule_source.hpp"
+#include "sim/workload/sought.hpp"
+
+namespace pipewright::workload {
+
+using schedules::PassKind;
+using schedules::Schedule;
+
+Planner::Planner(const config::Scenario& scenario, const Gpus& gpus, Foresight foresight,
+                 ScheduleCache* cache, Settle settle)
+    : scenario_(scenario),
+      gpus_(gpus),
+      foresight_(std::move(foresight)),
+      cache_(cache),
+      settle_(std::move(settle)) {}
+
+Planner::DeviceCosts Planner::given_costs() const {
+  const std::uint32_t devices = scenario_.devices.value;
+  DeviceCosts costs{.hop = scenario_.p2p_time};
+  const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
+    if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
+    auto& of_device = costs.times.of_stage[static_cast<std::size_t>(kind)] = given->value;
+    of_device.resize(devices, given->value.front());
+    return true;
+  };
+  const bool all = set(PassKind::forward, scenario_.forward_times) &&
+                   set(PassKind::input_grad, scenario_.input_grad_times) &&
+                   set(PassKind::weight_grad, scenario_.weight_grad_times);
+  if (!all) costs.times = {};
+  costs.input_grad_releases = 1;
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    const auto whole = static_cast<double>(scenario_.activation.per_microbatch.at(device));
+    const auto early = static_cast<double>(scenario_.activation.released_by_input_grad.at(device));
+    costs.input_grad_releases = std::min(costs.input_grad_releases, whole > 0 ? early / whole : 0);
+  }
+  return costs;
+}
+
+// From a pipeline of one stage a device.
+Planner::DeviceCosts Planner::model_costs() const {
+  const schedules::Routes routes = schedules::Routes::looped(scenario_.devices.value, 1);
+  StageCosts plain = placement_costs(scenario_, routes, gpus_);
+  if (foresight_.add_waits) foresight_.add_waits(routes, plain);
+  DeviceCosts costs{
+      .times = plain.times,
+      .hop = foresight_.hop ? foresight_.hop(plain.boundary_bytes) : scenario_.p2p_time,
+      .input_grad_releases = 1};
+  for (const Activations& stage : plain.activations)
+    if (stage.held > 0)
+      costs.input_grad_releases =
+          std::min(costs.input_grad_releases, static_cast<double>(stage.released_by_input_grad) /
+                                                  static_cast<double>(stage.held));
+  return costs;
+}
+
+schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
+  if (!device_costs_) device_costs_ = scenario_.model ? model_costs() : given_costs();
+  schedules::Parameters parameters{.devices = scenario_.devices.value,
+                                   .microbatches = scenario_.microbatches.value,
+                                   .iterations = scenario_.iterations.value,
+                                   .device_times = device_costs_->times,
+                                   .hop = device_costs_->hop,
+                                   .input_grad_releases = device_costs_->input_grad_releases};
+  const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
+    if (given) parameter = given->value;
+  };
+  set(parameters.chunks, spec.chunks);
+  set(parameters.group_size, spec.group_size);
+  set(parameters.slices, spec.slices);
+  set(parameters.recompute, spec.recompute);
+  return parameters;
+}
+
+std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {
+  if (config::schedule_source(spec.name) == config::ScheduleSource::search) {
+    Schedule found = seek(spec, sought_order(scenario_, spec, gpus_, foresight_));
+    schedules::set_iterations(found, scenario_.iterations.value);
+    return std::make_shared<const Schedule>(std::move(found));
+  }
+  try {
+    if (cache_ != nullptr) return cache_->load(spec.name, parameters(spec));
+    return std::make_shared<const Schedule>(load_schedule(spec.name, parameters(spec)));
+  } catch (const schedules::Error& error) {
+    throw config::Error(config::locate(spec.origin, error.what()));
+  }
+}
+
+const StageCosts& Planner::placed(const Schedule& schedule) {
+  const auto known = std::ranges::find_if(placed_, [&](const Placed& one) {
+    return one.slices == schedule.slices && one.routes == schedule.routes;
+  });
+  if (known != placed_.end()) return known->costs;
+  StageCosts costs = shared_costs(scenario_, schedule, gpus_);
+  if (settle_) settle_(schedule, costs);
+  return placed_.emplace_back(Placed{schedule.routes, schedule.slices, std::move(costs)}).costs;
+}
+
+const StageCosts& Planner::costs(const Schedule& schedule) {
+  // What a scenario gives may not suit all schedules of a placement.
+  if (!scenario_.model) {
+    own_ = shared_costs(scenario_, schedule, gpus_);
+    if (settle_) settle_(schedule, own_);
+  }
+  const StageCosts* costs = scenario_.model ? &placed(schedule) : &own_;
+  if (scenario_.model && scenario_.training.fragmentation > 0) {
+    own_ = *costs;
+    add_fragmentation(scenario_.training.fragmentation, schedule, own_);
+    costs = &own_;
+  }
+  check_memory_can_be_counted(schedule, *costs);
+  return *costs;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "sim/workload/plan.hpp"
+#include "sim/workload/schedule_cache.hpp"
+
+namespace pipewright::workload {
+
+// Plans the schedules of one scenario: what they have in common is worked out once. All that is
+// passed by reference outlives this.
+class Planner {
+ public:
+  // Changes the costs of a placement before anybody sees them.
+  using Settle = std::function<void(const schedules::Schedule&, StageCosts&)>;
+
+  // `cache`: of schedules, which others share; may be null.
+  Planner(const config::Scenario& scenario, const Gpus& gpus, Foresight foresight = {},
+          ScheduleCache* cache = nullptr, Settle settle = {});
+
+  // Throws as make_plan does.
+  std::shared_ptr<const schedules::Schedule> schedule(const config::ScheduleSpec& spec);
+  // Valid until the next call, and for schedules on the same placement.
+  const StageCosts& costs(const schedules::Schedule& schedule);
+
+ private:
+  // What greedy schedules plan with, of whole devices.
+  struct DeviceCosts {
+    schedules::PassTimes times;      // empty where the scenario gives no such
+    double hop = 0;                  // seconds
+    double input_grad_releases = 0;  // part of a microbatch's activations, least over devices
+  };
+  struct Placed {
+    schedules::Routes routes;
+    std::uint32_t slices = 1;
+    StageCosts costs;
+  };
+  DeviceCosts given_costs() const;
+  DeviceCosts model_costs() const;
+  schedules::Parameters parameters(const config::ScheduleSpec& spec);
+  const StageCosts& placed(const schedules::Schedule& schedule);
+
+  const config::Scenario& scenario_;
+  const Gpus& gpus_;
+  Foresight foresight_;
+  ScheduleCache* cache_;
+  Settle settle_;
+  std::optional<DeviceCosts> device_costs_;
+  std::deque<Placed> placed_;
+  StageCosts own_;  // of one schedule alone
+};
+
+}  // namespace pipewright::workload

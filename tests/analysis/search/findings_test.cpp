@@ -1,0 +1,109 @@
+#include "analysis/search/findings.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/search/choices.hpp"
+#include "analysis/search/search_runs.hpp"
+
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+
+TEST_CASE("the digits of a candidate are its values, the last axis the fastest") {
+  const std::vector<SearchAxis> axes{
+      {"a", "a", {"x", "y"}}, {"b", "b", {"0", "1", "2"}}, {"c", "c", {"p", "q"}}};
+  std::uint64_t candidate = 0;
+  for (std::uint32_t a = 0; a < 2; ++a)
+    for (std::uint32_t b = 0; b < 3; ++b)
+      for (std::uint32_t c = 0; c < 2; ++c)
+        CHECK(choices(axes, candidate++) == std::vector<std::uint32_t>{a, b, c});
+}
+
+TEST_CASE("findings count every row once and name the best") {
+  for (std::uint32_t seed = 0; seed < 10; ++seed) {
+    const SearchRun run = sample_search(seed, 30);
+    const Findings found = find(run);
+    CHECK(std::accumulate(found.fates.begin(), found.fates.end(), 0ULL) == run.rows.size());
+    REQUIRE(found.best);
+    for (const CandidateRow& row : run.rows)
+      if (row.fate == Fate::simulated) CHECK(row.time_s >= run.rows[*found.best].time_s);
+    CHECK(found.ranked.size() == found.fates[static_cast<std::size_t>(Fate::simulated)]);
+    for (std::size_t group = 0; group < 2; ++group)
+      CHECK(found.fronts[group].back() == found.best_of_group[group]);
+    for (const std::size_t i : found.failed_hopes) {
+      CHECK(run.rows[i].fate == Fate::failed);
+      CHECK(run.rows[i].bound_s < run.rows[*found.best].time_s);
+    }
+  }
+}
+
+TEST_CASE("reasons that differ in their numbers are one reason, the most common first") {
+  SearchRun run;
+  run.axes = {{"a", "a", {"1", "2", "3", "4"}}};
+  run.groups = {"g"};
+  const char* notes[] = {"it is cursed", "pp 3 does not divide 32 layers of 1.5 GiB",
+                         "pp 12 does not divide 8 layers of 20 GiB", ""};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    CandidateRow row;
+    row.candidate = i;
+    row.fate = i == 3 ? Fate::failed : Fate::illegal;
+    row.note = notes[i];
+    run.rows.push_back(row);
+  }
+  const Findings found = find(run);
+  REQUIRE(found.illegal.size() == 2);
+  CHECK(found.illegal[0].rows == 2);
+  CHECK(found.illegal[0].example == 1);
+  CHECK(found.illegal[1].example == 0);
+  CHECK(found.failed.size() == 1);
+  CHECK_FALSE(found.best);
+}
+
+TEST_CASE("the nearest to fitting is the one that is least over") {
+  SearchRun run;
+  run.axes = {{"a", "a", {"1", "2"}}};
+  run.groups = {"g"};
+  run.rows = {simulated_row(0, 1, std::uint64_t{200} << 30),
+              simulated_row(1, 1, std::uint64_t{90} << 30)};
+  for (CandidateRow& row : run.rows) row.fate = Fate::does_not_fit;
+  CHECK(find(run).nearest == 1);
+}
+
+TEST_CASE("the best by an axis is the best of the rows with each value") {
+  const SearchRun run = sample_search(5, 30);
+  for (std::size_t axis = 0; axis < run.axes.size(); ++axis) {
+    const std::vector<BestOf> best = best_by(run, axis);
+    CHECK(best.size() == run.axes[axis].values.size());
+    for (const BestOf& of : best) {
+      double least = INFINITY;
+      double bound = INFINITY;
+      std::uint64_t rows = 0;
+      for (const CandidateRow& row : run.rows) {
+        if (choices(run.axes, row.candidate)[axis] != of.value) continue;
+        ++rows;
+        if (row.fate == Fate::simulated) least = std::min(least, row.time_s);
+        if (row.fate == Fate::bounded_away || row.fate == Fate::failed)
+          bound = std::min(bound, row.bound_s);
+      }
+      CHECK(rows == std::accumulate(of.fates.begin(), of.fates.end(), 0ULL));
+      CHECK((of.row ? run.rows[*of.row].time_s : INFINITY) == least);
+      CHECK(of.bound.has_value() == (bound < least));
+      if (of.bound) CHECK(run.rows[*of.bound].bound_s == bound);
+    }
+  }
+}
+
+TEST_CASE("behind is what is missing of a rate, and what is more of time, money and memory") {
+  Objective objective;
+  CHECK(behind(objective, 2.0, 1.0) == 0.5);  // half the throughput
+  objective.kind = Objective::Kind::mfu;
+  CHECK(behind(objective, 4.0, 2.0) == 0.5);
+  for (const auto kind :
+       {Objective::Kind::time_to_train, Objective::Kind::price, Objective::Kind::memory}) {
+    objective.kind = kind;
+    CHECK(behind(objective, 2.0, 1.0) == 1.0);  // twice the price
+    CHECK(behind(objective, 1.0, 1.0) == 0);
+  }
+}

@@ -1,0 +1,237 @@
+// A worker of a search, as its coordinator sees it.
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "sim/search/greeting.hpp"
+#include "sim/search/local_workers.hpp"
+#include "sim/search/task.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+using analysis::CandidateRow;
+using analysis::Fate;
+using Catch::Contains;
+using search::Task;
+using Event = search::Workers::Event;
+
+namespace {
+
+const char* const sweep =
+    "cluster: dgx-h100\n"
+    "model: llama-3-8b\n"
+    "parallel: {tp: [1, 2], pp: [2, 4, 5], sp: true}\n"
+    "schedule: [1f1b, zb-h1]\n"
+    "training: {recompute: full}\n"
+    "global_batch: 32\n"
+    "search: {gpus: 8, constraints: tp * pp <= 8}\n";
+
+// Thousands of passes: it takes seconds to simulate.
+const char* const long_sweep =
+    "{devices: 64, microbatches: [40000, 40001], forward_times: 1, backward_times: 2, "
+    "schedule: 1f1b}\n";
+
+class Served {
+ public:
+  explicit Served(const std::vector<std::string>& options = {}) : workers_(1, command(options)) {}
+
+  Event next() {
+    for (;;)
+      for (Event& event : workers_.wait(1)) return event;
+  }
+  search::Welcome greet(const search::Greeting& greeting) {
+    workers_.send(0, to_line(greeting));
+    return search::read_welcome(next().text);
+  }
+  // Ready for tasks.
+  Served& with(const std::string& text) {
+    const search::Welcome facts = greet({text, std::nullopt});
+    REQUIRE(facts.error.empty());
+    REQUIRE(greet({text, facts.facts}).error.empty());
+    return *this;
+  }
+  void ask(const Task& task) { workers_.send(0, to_line(task)); }
+  std::vector<CandidateRow> rows(const Task& task) {
+    ask(task);
+    const Event event = next();
+    CAPTURE(event.text);
+    REQUIRE(event.kind == Event::Kind::answer);
+    const search::Answer answer = search::read_answer(event.text);
+    CHECK(answer.id == task.id);
+    return answer.rows;
+  }
+
+ private:
+  static std::vector<std::string> command(const std::vector<std::string>& options) {
+    std::vector<std::string> words{PIPEWRIGHT_PROGRAM, "search", "--serve"};
+    words.insert(words.end(), options.begin(), options.end());
+    return words;
+  }
+  search::LocalWorkers workers_;
+};
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/task/" + std::to_string(process) +
+                       "/children");
+  return {std::istream_iterator<pid_t>(stream), {}};
+}
+
+// The worker is a child of this process, its zygote one of the worker, a simulation one of that.
+pid_t descendant(int generation) {
+  for (;; usleep(1000)) {
+    pid_t process = getpid();
+    int depth = 0;
+    for (; depth < generation; ++depth) {
+      const std::vector<pid_t> children = children_of(process);
+      if (children.empty()) break;
+      process = children.front();
+    }
+    if (depth == generation) return process;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a worker knows the clusters of a sweep", "[serve]") {
+  Served served;
+  const search::Welcome said = served.greet({sweep, std::nullopt});
+  REQUIRE(said.facts);
+  REQUIRE(said.facts->size() == 1);
+  const search::ClusterFacts& facts = said.facts->front();
+  CHECK(facts.name == "dgx-h100");
+  CHECK(facts.gpus_per_node == 8);
+  CHECK(facts.gpus % 8 == 0);
+  CHECK(facts.gpu == "h100-sxm");
+  CHECK(facts.memory == std::uint64_t{80} << 30U);
+  // Likewise of several, in the order of the sweep, though a process knows only one.
+  const search::Welcome both =
+      served.greet({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
+                    "devices: 8}",
+                    std::nullopt});
+  REQUIRE(both.facts);
+  REQUIRE(both.facts->size() == 2);
+  CHECK(both.facts->at(0).name == "dgx-a100");
+  CHECK(both.facts->at(1).name == "dgx-h100");
+}
+
+TEST_CASE("a worker tells what is wrong with a sweep or a cluster", "[serve]") {
+  Served served;
+  CHECK_THAT(served.greet({"{devices: 4, cluster: dgx-a1000}", std::nullopt}).error,
+             Contains("dgx-a1000"));
+  CHECK_THAT(served.greet({"{devices: 4, search: {objektive: mfu}}", std::nullopt}).error,
+             Contains("objektive"));
+  CHECK_THAT(served.greet({"cluster: /nowhere/x.xml", std::nullopt}).error,
+             Contains("/nowhere/x.xml"));
+  // And goes on.
+  CHECK(served.greet({sweep, std::nullopt}).error.empty());
+}
+
+TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]") {
+  Served served;
+  served.with(sweep);
+  // Two layouts with two schedules each.
+  const std::vector<CandidateRow> rows = served.rows({.id = 3, .candidates = {0, 1, 2, 3}});
+  REQUIRE(rows.size() == 4);
+  std::size_t simulated = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i].candidate == i);
+    CAPTURE(rows[i].note);
+    if (rows[i].fate != Fate::open) continue;
+    CHECK(rows[i].bound_s > 0);
+    const CandidateRow row =
+        served.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {i}}).at(0);
+    CHECK(row.fate == Fate::simulated);
+    CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
+    CHECK(row.peak_bytes == rows[i].peak_bytes);
+    ++simulated;
+  }
+  CHECK(simulated >= 2);
+  // The first: tp 1, pp 2, dp 4, 1F1B.
+  const tests::Workplace place;
+  place.write("one.yaml",
+              "cluster: dgx-h100\nmodel: llama-3-8b\nparallel: {tp: 1, pp: 2, dp: 4, sp: true}\n"
+              "schedule: 1f1b\ntraining: {recompute: full}\nglobal_batch: 32\n");
+  const tests::Ran ran = place.run("run one.yaml --json");
+  REQUIRE(ran.status == 0);
+  const nlohmann::json run = nlohmann::json::parse(ran.out);
+  const CandidateRow row =
+      served.rows({.id = 9, .kind = Task::Kind::simulate, .candidates = {0}}).at(0);
+  CHECK(run.at("makespan_s") == row.time_s);
+}
+
+TEST_CASE("a layout that cannot be is illegal and not the end of the worker", "[serve]") {
+  Served served;
+  served.with(
+      "{devices: 4, microbatches: 8, forward_times: 1, backward_times: 2, "
+      "schedule: [1f1b, {name: interleaved-1f1b, chunks: 3}, zb-h1], "
+      "boundary_tensor: [1 MB, 2 MB]}\n");
+  const std::vector<CandidateRow> rows = served.rows({.id = 1, .candidates = {0, 1, 2, 3, 5}});
+  REQUIRE(rows.size() == 5);
+  for (const CandidateRow& row : rows) {
+    CAPTURE(row.note);
+    CHECK((row.fate == Fate::open || row.fate == Fate::illegal));
+    CHECK((row.fate == Fate::illegal) == !row.note.empty());
+  }
+  CHECK(rows[0].fate == Fate::open);
+}
+
+TEST_CASE("a simulation past its time is a failed candidate", "[serve]") {
+  Served served({"--time-limit", "0.3 s"});
+  served.with(long_sweep);
+  const Task task{.id = 1, .kind = Task::Kind::simulate, .candidates = {0}};
+  const CandidateRow row = served.rows(task).at(0);
+  CHECK(row.fate == Fate::failed);
+  CHECK(row.note == "took longer than 0.3 s");
+  CHECK(served.rows(task).at(0).fate == Fate::failed);
+}
+
+TEST_CASE("a simulation that crashes is a failed candidate", "[serve]") {
+  Served served;
+  served.with(long_sweep);
+  served.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}});
+  kill(descendant(3), SIGSEGV);
+  const CandidateRow row = search::read_answer(served.next().text).rows.at(0);
+  CHECK(row.fate == Fate::failed);
+  CHECK(row.candidate == 1);
+  CHECK(row.note == "its process ended with signal 11 (Segmentation fault)");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("a simulation that needs too much memory is a failed candidate", "[serve]") {
+  Served served({"--worker-memory", "1 MiB"});
+  served.with(long_sweep);
+  const CandidateRow row =
+      served.rows({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}}).at(0);
+  CHECK(row.fate == Fate::failed);
+  CHECK_THAT(row.note, Contains("not enough memory"));
+}
+#endif
+
+TEST_CASE("a crash while candidates are assessed loses the worker, which says so", "[serve]") {
+  Served served;
+  served.with(long_sweep);
+  served.rows({.id = 1, .candidates = {0}});
+  kill(descendant(2), SIGKILL);
+  served.ask({.id = 2, .candidates = {1}});
+  const Event event = served.next();
+  CHECK(event.kind == Event::Kind::lost);
+  CHECK_THAT(event.text, Contains("the process that assesses candidates ended with signal 9"));
+}
+
+TEST_CASE("a worker takes its simulation with it", "[serve]") {
+  pid_t simulation = 0;
+  {
+    Served served;
+    served.with(long_sweep);
+    served.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {0}});
+    simulation = descendant(3);
+  }
+  const std::string entry = "/proc/" + std::to_string(simulation) + "/fd/0";
+  while (kill(simulation, 0) == 0 && access(entry.c_str(), F_OK) == 0) usleep(1000);
+  SUCCEED("it has ended");
+}

@@ -1,0 +1,124 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using nlohmann::json;
+
+namespace {
+
+// Small enough to simulate all of it: 16 GPUs, some 100 candidates.
+const char* const sweep =
+    "cluster: dgx-h100\n"
+    "model: llama-3-8b\n"
+    "parallel: {tp: [1, 2, 4], pp: [1, 2, 4], sp: true, zero: [0, 1]}\n"
+    "schedule: [1f1b, {name: interleaved-1f1b, chunks: 2}, zb-v]\n"
+    "training: {microbatch_size: [1, 2], recompute: [none, full]}\n"
+    "global_batch: 32\n"
+    "symmetric: true\n"
+    "search: {gpus: 16, constraints: tp * pp <= 8}\n";
+
+json searched(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out);
+}
+
+std::string error_of(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("search " + words);
+  CHECK(ran.status == 2);
+  CHECK(ran.out.empty());
+  return ran.err;
+}
+
+std::uint64_t count(const json& run, const char* fate) {
+  std::uint64_t rows = 0;
+  for (const json& row : run["candidates"]) rows += row["fate"] == fate ? 1 : 0;
+  return rows;
+}
+
+double best_time(const json& run) {
+  double least = 1e9;
+  for (const json& row : run["candidates"])
+    if (row["fate"] == "simulated") least = std::min(least, row["time_s"].get<double>());
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("a search finds what simulating everything finds, with far fewer simulations",
+          "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json found = searched(place, "sweep.yaml --no-front");
+  const json all = searched(place, "sweep.yaml --exhaustive");
+  CHECK(best_time(found) == best_time(all));
+  CHECK(found["candidates"].size() == all["candidates"].size());
+  CHECK(count(found, "illegal") == count(all, "illegal"));
+  CHECK(count(found, "does not fit") == count(all, "does not fit"));
+  CHECK(count(all, "bounded away") == 0);
+  CHECK(count(found, "simulated") * 4 < count(all, "simulated"));
+  CHECK(count(found, "simulated") > 0);
+}
+
+TEST_CASE("the best is written as a scenario that runs as it was predicted", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json found = searched(place, "sweep.yaml -o best.yaml page.html all.csv all.json");
+  CHECK(json::parse(place.read("all.json")) == found);
+  CHECK_THAT(place.read("page.html"), Catch::StartsWith("<!DOCTYPE html>"));
+  const tests::Ran ran = place.run("run best.yaml --json");
+  REQUIRE(ran.status == 0);
+  CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
+}
+
+TEST_CASE("the number of workers changes neither the best nor what is printed of it", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json one = searched(place, "sweep.yaml --jobs 1");
+  const json three = searched(place, "sweep.yaml --jobs 3");
+  CHECK(one["best"] == three["best"]);
+  CHECK(one["fronts"] == three["fronts"]);
+}
+
+TEST_CASE("results are shown again, and gone on with", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const tests::Ran first = place.run("search sweep.yaml --results r.h5 --quiet");
+  REQUIRE(first.status == 0);
+  CHECK(place.files() == "r.h5 sweep.yaml");
+  const json again = searched(place, "r.h5");
+  CHECK(again["candidates"].size() > 50);
+  CHECK_THAT(error_of(place, "sweep.yaml --results r.h5"), Catch::Contains("--resume"));
+  CHECK(place.run("search sweep.yaml --results r.h5 --resume --quiet").out == first.out);
+  place.write("other.yaml", std::string(sweep) + "p2p: blocking\n");
+  CHECK_THAT(error_of(place, "other.yaml --results r.h5 --resume"), Catch::Contains("r.h5"));
+}
+
+TEST_CASE("a space without candidates says what removed them", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", std::string(sweep) + "devices: 4\n");
+  const std::string nothing = error_of(place, "sweep.yaml --set search.constraints='tp > 4'");
+  CHECK_THAT(nothing, Catch::Contains("tp > 4"));
+}
+
+TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const std::string large =
+      error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
+  CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
+}
+
+TEST_CASE("what the command line says wrongly is told", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  CHECK_THAT(error_of(place, ""), Catch::Contains("which sweep?"));
+  CHECK_THAT(error_of(place, "sweep.yaml --resume"), Catch::Contains("--results FILE.h5"));
+  CHECK_THAT(error_of(place, "sweep.yaml -o best.txt"), Catch::Contains(".html (page)"));
+  CHECK_THAT(error_of(place, "sweep.yaml --by color"), Catch::Contains("tp, pp"));
+  CHECK_THAT(error_of(place, "sweep.yaml --set variation.jitter='2 %'"), Catch::Contains("jitter"));
+  CHECK(place.run("search --help").status == 0);
+}

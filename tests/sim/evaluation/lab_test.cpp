@@ -1,0 +1,243 @@
+#include "sim/evaluation/lab.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/search/row_json.hpp"
+#include "analysis/summary.hpp"
+#include "schedules/catalog.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/work.hpp"
+#include "sim/execution/run.hpp"
+#include "support/random.hpp"
+#include "tests/sim/config/support.hpp"
+
+using namespace pipewright;
+using analysis::CandidateRow;
+using analysis::Fate;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
+
+namespace {
+
+config::Value tree(const std::string& text) { return config::read_yaml_text(text, "sweep.yaml"); }
+
+// 32 GPUs in four nodes behind thin uplinks.
+class Thin {
+ public:
+  Thin()
+      : file_(folder_.write("thin.xml", cluster::make_platform(
+                                            {.nodes = {{&cluster::find_node_kind("a100-4nic"), 4}},
+                                             .fabric = "leaf-spine",
+                                             .oversubscription = 4,
+                                             .leaf_nodes = 1}))) {}
+
+  config::Value scenario(const std::string& schedules, const std::string& more) const {
+    return tree(fmt::format("{{cluster: {}, model: llama-3-8b, schedule: {}, {}}}", file_,
+                            schedules, more));
+  }
+  const std::string& file() const { return file_; }
+
+ private:
+  config::test::Folder folder_;
+  std::string file_;
+};
+
+std::string all_schedules() {
+  std::vector<std::string_view> names;
+  for (const schedules::Entry& entry : schedules::catalog()) names.push_back(entry.name);
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+std::string random_layout(tests::Random& random) {
+  const std::uint32_t tp = 1U << random.whole(0, 2);
+  const std::uint32_t pp = 1U << random.whole(0, 4 - (tp == 4 ? 2 : tp == 2 ? 1 : 0));
+  return fmt::format(
+      "parallel: {{tp: {}, pp: {}, dp: {}, zero: {}, sequence: {}}}, global_batch: {}, training: "
+      "{{sequence: 2048, recompute: {}, fragmentation: {}}}, p2p: {}",
+      tp, pp, 16 / tp / pp, random.whole(0, 3), random.flip(), 16 * random.whole(1, 3),
+      random.flip() ? "full" : "none", random.flip() ? 0 : 0.1,
+      random.flip() ? "eager" : "blocking");
+}
+
+config::Value with_schedule(const config::Value& scenario, std::size_t index) {
+  config::Value one = scenario;
+  const config::Value schedule = config::find(one, "schedule")->items.at(index);
+  *config::find(one, "schedule") = schedule;
+  return one;
+}
+
+std::string text_of(const CandidateRow& row) { return analysis::to_json_line(row); }
+
+}  // namespace
+
+TEST_CASE("what is assessed is what the simulation then finds", "[lab]") {
+  const Thin thin;
+  tests::Random random(4);
+  const config::Value first = thin.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
+  evaluation::Lab lab(config::read_scenario(first), 0);
+  int simulated = 0;
+  for (int round = 0; round < 5; ++round) {
+    const config::Value scenario = thin.scenario(all_schedules(), random_layout(random));
+    const std::vector<CandidateRow> rows = lab.assess(scenario);
+    REQUIRE(rows.size() == schedules::catalog().size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const CandidateRow& row = rows[i];
+      CAPTURE(config::to_yaml(with_schedule(scenario, i)), row.note);
+      CHECK((row.fate == Fate::open) == row.note.empty());
+      if (row.fate == Fate::does_not_fit) CHECK(row.peak_bytes > row.capacity_bytes);
+      if (row.fate != Fate::open) continue;
+      ++simulated;
+      const CandidateRow found = lab.simulate(with_schedule(scenario, i));
+      CHECK(found.fate == Fate::simulated);
+      CHECK(row.bound_s > 0);
+      CHECK(row.bound_s <= found.time_s * (1 + 1e-9));
+      CHECK(row.bound_s >= found.time_s * 0.2);
+      CHECK(found.peak_bytes == row.peak_bytes);
+      CHECK(found.capacity_bytes == row.capacity_bytes);
+      CHECK(found.work.model_flop == row.work.model_flop);
+      CHECK(found.work.peak_flops == row.work.peak_flops);
+      const analysis::TimeParts& parts = found.parts;
+      CHECK(parts.compute + parts.in_passes + parts.p2p + parts.gradients + parts.weights +
+                parts.optimizer + parts.idle ==
+            Approx(found.time_s).epsilon(1e-12));
+      for (const double part : {parts.compute, parts.in_passes, parts.p2p, parts.gradients,
+                                parts.weights, parts.optimizer, parts.idle})
+        CHECK(part >= -1e-12);
+    }
+  }
+  CHECK(simulated > 50);
+}
+
+TEST_CASE("rates of a row are those of the run's summary", "[lab]") {
+  const Thin thin;
+  const config::Value scenario =
+      thin.scenario("1f1b",
+                    "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, iterations: 2, "
+                    "training: {sequence: 1024, recompute: full}");
+  const config::Scenario read = config::read_scenario(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(read);
+  workload::Plan plan = workload::make_plan(read, read.schedules.front(), hardware.gpus);
+  const execution::Job job = evaluation::make_job(read, hardware, plan);
+  analysis::SummarySink sink;
+  execution::run(job, execution::EngineKind::simgrid,
+                 {.samples_per_microbatch = evaluation::samples_per_microbatch(read),
+                  .tokens_per_microbatch = evaluation::tokens_per_microbatch(read)},
+                 sink);
+  const analysis::Summary& summary = sink.summary();
+  const analysis::IterationWork work = evaluation::work_of(read, plan.schedule, plan.costs);
+  const double time = summary.makespan_s / 2;
+  CHECK(work.gpus == 16);
+  CHECK(work.samples == 32);
+  CHECK(work.samples / time == Approx(summary.samples_per_s.value()));
+  CHECK(work.tokens / time == Approx(summary.tokens_per_s.value()));
+  CHECK(analysis::throughput(work, time) == Approx(summary.tokens_per_s.value()));
+  CHECK(analysis::mfu(work, time) == Approx(summary.mfu.value()));
+}
+
+TEST_CASE("rows do not depend on what was assessed before or beside them", "[lab]") {
+  const Thin thin;
+  tests::Random random(11);
+  std::vector<config::Value> scenarios;
+  for (int i = 0; i < 6; ++i)
+    scenarios.push_back(thin.scenario(all_schedules(), random_layout(random)));
+  evaluation::Lab lab(config::read_scenario(scenarios.front()), 0);
+  std::vector<std::vector<std::string>> first;
+  for (const config::Value& scenario : scenarios) {
+    first.emplace_back();
+    for (const CandidateRow& row : lab.assess(scenario)) first.back().push_back(text_of(row));
+  }
+  for (std::size_t at = scenarios.size(); at-- > 0;)
+    for (std::size_t i = first[at].size(); i-- > 0;) {
+      const auto alone = lab.assess(with_schedule(scenarios[at], i));
+      REQUIRE(alone.size() == 1);
+      CHECK(text_of(alone.front()) == first[at][i]);
+    }
+}
+
+TEST_CASE("what cannot be is told without the place in the sweep", "[lab]") {
+  const Thin thin;
+  const config::Value fine =
+      thin.scenario("1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32");
+  evaluation::Lab lab(config::read_scenario(fine), 0);
+  const auto note = [&](const std::string& schedules, const std::string& more) {
+    const auto rows = lab.assess(thin.scenario(schedules, more));
+    REQUIRE(!rows.empty());
+    CAPTURE(schedules, more, rows.back().note);
+    for (const CandidateRow& row : rows) CHECK(row.fate == Fate::illegal);
+    return rows.back().note;
+  };
+  CHECK_THAT(note("1f1b", "parallel: {tp: 3, pp: 1}, global_batch: 8"),
+             Equals("parallel.tp is 3, which does not divide the model's heads (32); allowed: a "
+                    "divisor, such as 2 or 4"));
+  CHECK_THAT(note("[1f1b, gpipe]", "parallel: {pp: 2, dp: 3}, global_batch: 16"),
+             Contains("global_batch is 16") && !Contains("sweep.yaml"));
+  CHECK_THAT(note("1f1b", "parallel: {pp: 4, dp: 9}, global_batch: 36"), Contains("has 32 GPUs"));
+  CHECK_THAT(note("dualpipe", "parallel: {pp: 4, dp: 2, zero: 2}, global_batch: 32"),
+             Contains("ZeRO-2"));
+  CHECK_THAT(note("dualpipe", "parallel: {pp: 4}, microbatches: 5"), Contains("dualpipe"));
+  CHECK_THAT(note("{name: 1f1b, chunks: 2}", "parallel: {pp: 4}, microbatches: 8"),
+             Contains("takes no number of chunks"));
+  CHECK_THAT(note("nosuch", "parallel: {pp: 4}, microbatches: 8"), Contains("nosuch"));
+  CHECK_THAT(note("1f1b", "parallel: {pp: 16}, partition: [1, 2], microbatches: 8"),
+             Contains("partition"));
+  CHECK_THAT(note("1f1b",
+                  "parallel: {pp: 2}, microbatches: 8, variation: {stragglers: {device: 7, "
+                  "factor: 2}}"),
+             Equals("device 7 does not exist; allowed: 0 to 1"));
+  CHECK_THAT(note("1f1b", "parallel: {pp: 2}, microbatches: 2, variation: {jitter: 10 %}"),
+             Contains("jitter"));
+  CHECK_THAT(note("1f1b", "parallel: {pp: 2}, microbatches: 2, nosuch: 1"), Contains("nosuch"));
+  CHECK(lab.assess(fine).front().fate == Fate::open);
+}
+
+TEST_CASE("what does not fit names the fullest device and what it holds", "[lab]") {
+  const Thin thin;
+  const config::Value scenario =
+      thin.scenario("[1f1b, gpipe]",
+                    "parallel: {tp: 4, pp: 4}, microbatches: 16, training: "
+                    "{sequence: 4096}");
+  evaluation::Lab roomy(config::read_scenario(scenario), 0);
+  const auto rows = roomy.assess(scenario);
+  CHECK(rows[0].fate == Fate::open);
+  CHECK(rows[0].capacity_bytes > rows[0].peak_bytes);
+  CHECK(rows[1].peak_bytes > rows[0].peak_bytes);
+}
+
+TEST_CASE("a limit stands for what the cluster's GPUs have", "[lab]") {
+  const Thin thin;
+  const config::Value scenario =
+      thin.scenario("1f1b", "parallel: {tp: 4, pp: 4}, microbatches: 16");
+  const std::uint64_t limit = std::uint64_t{8} << 30U;
+  evaluation::Lab lab(config::read_scenario(scenario), limit);
+  const CandidateRow row = lab.assess(scenario).front();
+  CHECK(row.fate == Fate::does_not_fit);
+  CHECK(row.capacity_bytes == limit);
+  CHECK(row.bound_s == 0);
+  CHECK_THAT(row.note, Contains(" of 8.0 GiB: ") && Contains("activations ") &&
+                           Contains("optimizer state ") && Contains(" too much"));
+  CHECK(row.note.starts_with("device "));
+}
+
+TEST_CASE("slow links of one candidate are gone with the next", "[lab]") {
+  const Thin thin;
+  const std::string layout = "parallel: {tp: 4, pp: 4}, microbatches: 16";
+  const config::Value plain = thin.scenario("1f1b", layout);
+  evaluation::Lab lab(config::read_scenario(plain), 0);
+  const CandidateRow before = lab.assess(plain).front();
+  const auto cluster_links = [&](const char* link, const char* factor) {
+    return thin.scenario(
+        "1f1b", fmt::format("{}, variation: {{slow_links: {{link: {}, factor: {}}}}}", layout, link,
+                            factor));
+  };
+  const auto slowed = lab.assess(cluster_links("leaf-0-up", "0.01")).front();
+  INFO(slowed.note);
+  CHECK(slowed.bound_s > before.bound_s * 1.001);
+  const auto failed = lab.assess(cluster_links("leaf-0-up", "0")).front();
+  CHECK(failed.fate == Fate::illegal);
+  CHECK_THAT(failed.note, Contains("leaf-0-up") && Contains("has failed"));
+  CHECK(lab.assess(plain).front().bound_s == Approx(before.bound_s).epsilon(1e-12));
+}

@@ -1,0 +1,91 @@
+#include "sim/execution/collectives/least_time.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <catch2/catch.hpp>
+
+#include "support/random.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+// Planned once and priced for any number of bytes: against a plan of that many, and a simulation.
+
+using namespace pipewright;
+using execution::LeastTime;
+using tests::Algorithm;
+using tests::Collective;
+
+namespace {
+
+constexpr std::array kinds{Collective::all_reduce, Collective::reduce_scatter,
+                           Collective::all_gather, Collective::all_to_all,
+                           Collective::ring_exchange};
+constexpr std::array algorithms{Algorithm::automatic, Algorithm::ring, Algorithm::tree,
+                                Algorithm::hierarchical, Algorithm::direct};
+
+struct Cluster {
+  explicit Cluster(const tests::Shape& shape)
+      : cluster(tests::make_cluster(shape)),
+        places(cluster, cluster.place({}, static_cast<std::uint32_t>(cluster.gpus().size()))) {}
+
+  cluster::Cluster cluster;
+  tests::Places places;
+};
+
+}  // namespace
+
+TEST_CASE("a group alone takes what its plan takes alone, for any number of bytes", "[least]") {
+  const Cluster on({{4, 4, 2}});
+  tests::Random random(9);
+  for (const Collective kind : kinds)
+    for (const Algorithm algorithm : algorithms)
+      for (const tests::Members& group : {tests::ranks(2), tests::ranks(4), tests::ranks(2, 0, 4),
+                                          tests::ranks(8), tests::ranks(10)}) {
+        const LeastTime least(kind, {group}, algorithm, on.places);
+        for (int i = 0; i < 10; ++i) {
+          const std::uint64_t bytes = std::uint64_t{840} * 10 * random.whole(1, 1U << (2 * i));
+          CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), group.size(), bytes);
+          const double alone = execution::alone(
+              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.places),
+              on.places);
+          CHECK(least.seconds(bytes) == Approx(alone).epsilon(1e-9));
+        }
+      }
+}
+
+TEST_CASE("all groups at once take no less, on links that they share as well", "[least]") {
+  const Cluster on({{4, 4, 4}, 6, true});
+  tests::Random random(10);
+  double tightness = 0;
+  int count = 0;
+  for (const Collective kind : kinds)
+    for (const Algorithm algorithm : algorithms)
+      for (const std::uint32_t size : {2U, 3U, 4U, 6U}) {
+        std::vector<tests::Members> groups;
+        for (std::uint32_t first = 0; first < 12 / size; ++first)
+          groups.push_back(random.flip() ? tests::ranks(size, first, 12 / size)
+                                         : tests::ranks(size, first * size));
+        // Ranks may be in two groups, as in no job: what counts is that they share links.
+        const std::uint64_t bytes = random.whole(1, 100'000'000);
+        std::vector<std::vector<tests::Phase>> plans;
+        for (const auto& group : groups)
+          plans.push_back(
+              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.places));
+        const double simulated = std::ranges::max(tests::simulate_all(on.places, plans));
+        const double least = LeastTime(kind, groups, algorithm, on.places).seconds(bytes);
+        const double apart = LeastTime(kind, groups, algorithm, on.places, false).seconds(bytes);
+        CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), size, bytes);
+        CHECK(least <= simulated * (1 + 1e-9));
+        CHECK(apart <= least);
+        tightness += least / simulated;
+        ++count;
+      }
+  CHECK(tightness / count > 0.8);
+}
+
+TEST_CASE("nothing is said by one rank, or of no bytes", "[least]") {
+  const Cluster on({{2}});
+  CHECK(LeastTime(Collective::all_reduce, {{0}}, Algorithm::automatic, on.places).seconds(100) ==
+        0);
+  CHECK(LeastTime(Collective::all_reduce, {{0, 1}}, Algorithm::ring, on.places).seconds(0) == 0);
+}

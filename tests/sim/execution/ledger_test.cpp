@@ -1,0 +1,149 @@
+#include "sim/execution/ledger.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "analysis/summary.hpp"
+#include "support/timed.hpp"
+#include "tests/sim/execution/random_jobs.hpp"
+
+// Memory depends on the order of passes alone: what a walk over the programs says must be what a
+// simulation's summary says, to the byte.
+
+using namespace pipewright;
+using execution::Ledger;
+using schedules::PassKind;
+using trace::MemoryCategory;
+
+namespace {
+
+void give_bytes(tests::HybridJob& job, tests::Random& random) {
+  const auto bytes = [&](std::uint32_t most) { return std::uint64_t{random.whole(0, most)}; };
+  for (workload::Activations& stage : job.costs.activations) {
+    stage.held = bytes(5000);
+    stage.released_by_input_grad = random.whole(0, static_cast<std::uint32_t>(stage.held));
+    stage.made_by_input_grad = random.flip() ? bytes(3000) : 0;
+    stage.logits = random.flip() ? bytes(4000) : 0;
+    stage.working = random.flip() ? bytes(2000) : 0;
+  }
+  for (workload::DeviceState& state : job.costs.state)
+    state = {bytes(900), bytes(900), bytes(900), bytes(900), bytes(900)};
+  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
+    job.costs.gathered.push_back(bytes(3000));
+  job.costs.boundary_bytes = bytes(1000);
+  job.set_parameters(840);
+}
+
+execution::Job alone(const schedules::Schedule& schedule, const workload::StageCosts& costs,
+                     const cluster::Cluster& network) {
+  return {.schedule = schedule,
+          .costs = costs,
+          .cluster = network,
+          .hosts = network.place({}, schedule.devices)};
+}
+
+workload::StageCosts costs_of(const schedules::Schedule& schedule) {
+  workload::StageCosts costs;
+  costs.times = tests::uniform_times(schedule, 1, 1, 1);
+  costs.activations.assign(schedule.stages(), {.held = 100, .released_by_input_grad = 30});
+  costs.state.assign(schedule.devices, {.weights = 7});
+  return costs;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the ledger's peak is that of a simulation, to the byte, for every schedule, under every "
+    "level of ZeRO",
+    "[ledger]") {
+  const auto cluster = tests::mesh_cluster(16);
+  int gathered = 0;
+  int recomputed = 0;
+  const int count = tests::for_random_jobs(
+      505, 8, {.most_iterations = 2}, [&](tests::HybridJob& random_job, tests::Random& random) {
+        give_bytes(random_job, random);
+        const execution::Job job = random_job.job(cluster);
+        analysis::SummarySink sink;
+        execution::run(job, execution::EngineKind::simgrid, {}, sink);
+        CAPTURE(tests::describe(random_job));
+        for (const analysis::DeviceSummary& device : sink.summary().devices) {
+          const execution::PeakMemory peak = execution::peak_memory(job, device.device);
+          CHECK(peak.bytes == device.peak_memory_bytes);
+          CHECK(peak.at_peak == device.at_peak);
+          if (peak.at_peak[static_cast<std::size_t>(MemoryCategory::gathered)] > 0) ++gathered;
+        }
+        if (!job.schedule.recomputed.empty()) ++recomputed;
+      });
+  CHECK(count > 120);
+  CHECK(gathered > 40);
+  CHECK(recomputed > 0);
+}
+
+TEST_CASE("a loop whose rounds add to what is held peaks in its last round", "[ledger]") {
+  schedules::Program program;
+  program.repeat(1000, 1, {{PassKind::forward, 0, 0}});
+  program.repeat(1000, 1, {{PassKind::input_grad, 0, 0}, {PassKind::weight_grad, 0, 0}});
+  const schedules::Schedule schedule{.name = "all forwards first",
+                                     .devices = 1,
+                                     .microbatches = 1000,
+                                     .routes = schedules::Routes::looped(1, 1),
+                                     .programs = {program}};
+  const auto network = cluster::Cluster::ideal(0);
+  const workload::StageCosts costs = costs_of(schedule);
+  const auto peak = execution::peak_memory(alone(schedule, costs, network), 0);
+  CHECK(peak.bytes == 7 + 1000 * 100);
+  CHECK(peak.at_peak[static_cast<std::size_t>(MemoryCategory::activations)] == 1000 * 100);
+}
+
+TEST_CASE("a million microbatches peak as ten times as many as devices do", "[ledger]") {
+  const auto network = cluster::Cluster::ideal(0);
+  for (const char* name : {"1f1b", "interleaved-1f1b", "zb-h1", "v-half"}) {
+    const auto peaks = [&](std::uint32_t microbatches) {
+      const auto schedule =
+          schedules::make_schedule(name, {.devices = 4, .microbatches = microbatches});
+      const workload::StageCosts costs = costs_of(schedule);
+      const execution::Job job = alone(schedule, costs, network);
+      std::vector<std::uint64_t> bytes;
+      for (std::uint32_t device = 0; device < 4; ++device)
+        bytes.push_back(execution::peak_memory(job, device).bytes);
+      return bytes;
+    };
+    CAPTURE(name);
+    CHECK(peaks(1'000'000) == peaks(40));
+  }
+}
+
+TEST_CASE("rounds are added up whatever they leave behind", "[ledger]") {
+  // Random bodies of passes that take and release, as loops and written out.
+  tests::Random random(12);
+  const auto network = cluster::Cluster::ideal(0);
+  for (int round = 0; round < 200; ++round) {
+    schedules::Program program;
+    for (std::uint32_t loops = random.whole(1, 4); loops > 0; --loops) {
+      std::vector<schedules::Pass> body;
+      for (std::uint32_t passes = random.whole(1, 5); passes > 0; --passes)
+        body.push_back({random.flip() ? PassKind::forward : PassKind::input_grad,
+                        static_cast<std::uint16_t>(random.whole(0, 2)), 0});
+      program.repeat(random.whole(1, 6), 0, body);
+    }
+    program.iterations = random.whole(1, 3);
+    schedules::Schedule schedule{.name = "loops",
+                                 .devices = 1,
+                                 .chunks = 3,
+                                 .microbatches = 1,
+                                 .routes = schedules::Routes::looped(1, 3),
+                                 .programs = {program}};
+    workload::StageCosts costs = costs_of(schedule);
+    costs.state.front().weights = 1'000'000;  // more than passes that only release could take away
+    for (workload::Activations& stage : costs.activations)
+      stage = {.held = random.whole(1, 100),
+               .released_by_input_grad = random.whole(1, 100),
+               .working = random.whole(0, 50)};
+    const auto looped = execution::peak_memory(alone(schedule, costs, network), 0);
+    schedules::Program flat;
+    flat.repeat(1, 0, schedules::passes_of(program));
+    schedule.programs = {flat};
+    const auto written_out = execution::peak_memory(alone(schedule, costs, network), 0);
+    CHECK(looped.bytes == written_out.bytes);
+    CHECK(looped.at_peak == written_out.at_peak);
+  }
+}

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedules/catalog.hpp"
+#include "support/jobs.hpp"
+#include "support/random.hpp"
+
+namespace pipewright::tests {
+
+// What jobs may be made of.
+struct JobSpace {
+  std::uint32_t gpus = 16;
+  std::vector<std::uint32_t> zeros{0, 1, 2, 3};
+  std::uint32_t most_microbatches = 12;
+  std::uint32_t most_iterations = 1;
+  bool tensor_parallel = true;
+};
+
+// A schedule of the catalog and a layout that fit the GPUs; null where the family refuses.
+inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Random& random,
+                                             const JobSpace& space) {
+  schedules::Parameters parameters{.devices = 1U << random.whole(0, 2),
+                                   .microbatches = random.whole(1, space.most_microbatches),
+                                   .iterations = random.whole(1, space.most_iterations)};
+  if (random.flip()) parameters.microbatches *= 2;
+  if (entry.takes_chunks) parameters.chunks = random.whole(1, 3);
+  if (entry.takes_slices) parameters.slices = random.whole(1, 2);
+  if (entry.takes_recompute && random.flip()) parameters.recompute = 1;
+  Layout layout{
+      .zero = space.zeros[random.whole(0, static_cast<std::uint32_t>(space.zeros.size()) - 1)],
+      .replicas_together = random.flip()};
+  std::uint32_t left = space.gpus / parameters.devices;
+  if (space.tensor_parallel) {
+    layout.tp = 1U << random.whole(0, 1);
+    layout.cp = 1U << random.whole(0, 1);
+    left /= layout.tp * layout.cp;
+  }
+  layout.dp = 1U << random.whole(0, static_cast<std::uint32_t>(std::log2(left)));
+  layout.ep = layout.replicas_together && random.flip() ? layout.dp : 1;
+  try {
+    auto schedule = schedules::make_schedule(entry.name, parameters);
+    auto job = std::make_unique<HybridJob>(std::move(schedule), layout);
+    job->p2p = static_cast<schedules::P2p>(random.whole(0, 2));
+    for (auto& of_stage : job->costs.times.of_stage)
+      for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
+    if (random.flip()) job->costs.times.overlap = random.real(0.7, 1);
+    for (double& seconds : job->costs.optimizer_seconds) seconds = random.real(0, 5e-3);
+    config::Communication& talk = job->communication();
+    talk.overlap_grad_reduce = random.flip();
+    talk.overlap_param_gather = random.flip();
+    talk.global_norm = random.flip();
+    talk.gradient_bytes = random.flip() ? 4 : 2;
+    return job;
+  } catch (const schedules::Error&) {
+    return nullptr;
+  } catch (const config::Error&) {
+    return nullptr;
+  }
+}
+
+// Calls `use` with jobs of all families, so many of each, and returns how many there were.
+inline int for_random_jobs(std::uint32_t seed, int rounds, const JobSpace& space,
+                           const std::function<void(HybridJob&, Random&)>& use) {
+  Random random(seed);
+  int count = 0;
+  for (int round = 0; round < rounds; ++round)
+    for (const schedules::Entry& entry : schedules::catalog()) {
+      const auto job = random_job(entry, random, space);
+      // Two devices that hold one stage do not shard its gradients.
+      if (job == nullptr || (job->schedule.routes.count() > 1 && job->conditions.zero >= 2))
+        continue;
+      use(*job, random);
+      ++count;
+    }
+  return count;
+}
+
+// "1f1b, 4 devices, ..." for messages.
+inline std::string describe(const HybridJob& job) {
+  const auto size = [&](workload::Group group) { return job.ranks.group_size(group); };
+  const config::Communication& talk = job.conditions.communication;
+  return job.schedule.name + ": " + std::to_string(job.schedule.devices) + " devices x" +
+         std::to_string(job.schedule.chunks) + ", " + std::to_string(job.schedule.microbatches) +
+         " microbatches x" + std::to_string(job.schedule.slices) + ", " +
+         std::to_string(job.schedule.iterations) + " iterations, tp " +
+         std::to_string(size(workload::Group::tp)) + ", cp " +
+         std::to_string(size(workload::Group::cp)) + ", ep " +
+         std::to_string(size(workload::Group::ep)) + ", " + std::to_string(job.ranks.replicas()) +
+         " replicas, zero " + std::to_string(job.conditions.zero) + ", p2p " +
+         std::to_string(static_cast<int>(job.p2p)) + ", overlaps " +
+         std::to_string(talk.overlap_grad_reduce) + std::to_string(talk.overlap_param_gather) +
+         ", norm " + std::to_string(talk.global_norm);
+}
+
+}  // namespace pipewright::tests

@@ -1,0 +1,19 @@
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#include <mpi.h>
+
+#include "sim/mpi/finish.hpp"
+#include "sim/mpi/rank.hpp"
+#include "sim/mpi/support.hpp"
+
+// Rank 0 runs the tests; the others have a worker of the tests' own.
+int main(int count, char** words) {
+  namespace mpi = pipewright::mpi;
+  MPI_Init(&count, &words);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (mpi::own_rank() == 0)
+    return mpi::finish(mpi::test_letters(), Catch::Session().run(count, words));
+  mpi::serve_rank(mpi::test_letters(), mpi::make_test_worker);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,138 @@
+#include "sim/mpi/mpi_workers.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/mpi/nap.hpp"
+#include "sim/mpi/support.hpp"
+
+using namespace pipewright;
+using Event = search::Workers::Event;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr double silence = 1.5;  // seconds
+constexpr double for_good = 60;  // at the most, for what is to come
+
+std::vector<Event> wait_for(search::Workers& workers, std::size_t count) {
+  std::vector<Event> events;
+  for (const double end = mpi::steady_now() + for_good;
+       events.size() < count && mpi::steady_now() < end;)
+    for (Event& event : workers.wait(0.1)) events.push_back(std::move(event));
+  return events;
+}
+
+Event wait_for_one(search::Workers& workers) {
+  std::vector<Event> events = wait_for(workers, 1);
+  REQUIRE(events.size() == 1);
+  return events.front();
+}
+
+}  // namespace
+
+TEST_CASE("each rank but the first is a worker that gets lines and answers", "[talk]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"serve", "", "echo"}, silence);
+  REQUIRE(workers.count() == 3);
+  for (std::size_t worker = 0; worker < 3; ++worker) {
+    CHECK(workers.is_alive(worker));
+    workers.send(worker, "line " + std::to_string(worker));
+  }
+  std::vector<std::string> answers(3);
+  for (const Event& event : wait_for(workers, 3)) {
+    CHECK(event.kind == Event::Kind::answer);
+    answers.at(event.worker) = event.text;
+  }
+  CHECK(answers == std::vector<std::string>{"echo line 0", "echo line 1", "echo line 2"});
+}
+
+TEST_CASE("lines of any length keep their order", "[talk]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  for (const std::size_t length : {0UL, 1UL, 4096UL, 70'000UL, 1'000'000UL, 30'000'000UL, 3UL}) {
+    std::string line(length, 'x');
+    for (std::size_t i = 0; i < length; i += 997) line[i] = static_cast<char>('a' + i % 26);
+    for (std::size_t worker = 0; worker < 3; ++worker) workers.send(worker, line);
+    for (const Event& event : wait_for(workers, 3)) CHECK(event.text == "echo " + line);
+  }
+}
+
+TEST_CASE("waiting ends when its time is over", "[talk]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  workers.send(1, "wait");
+  const double start = mpi::steady_now();
+  CHECK(workers.wait(0.05).empty());
+  CHECK(mpi::steady_now() - start >= 0.05);
+  CHECK(wait_for_one(workers).text == "echo wait");
+}
+
+TEST_CASE("a worker that crashes is lost, and another takes its place", "[crash]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  workers.send(1, "crash");
+  const Event lost = wait_for_one(workers);
+  CHECK(lost.worker == 1);
+  CHECK(lost.kind == Event::Kind::lost);
+  CHECK_THAT(lost.text, Contains("rank 2 on ") && Contains("it crashed"));
+  CHECK_FALSE(workers.is_alive(1));
+  CHECK(workers.is_alive(0));
+  workers.send(1, "to nobody");
+
+  REQUIRE(workers.restart(1));
+  CHECK(workers.is_alive(1));
+  workers.send(1, "again");
+  CHECK(wait_for_one(workers).text == "echo again");
+}
+
+TEST_CASE("the answer of a worker that was replaced is not taken for its successor's", "[crash]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  workers.send(0, "old");
+  mpi::sleep_for(0.5);  // it has answered
+  REQUIRE(workers.restart(0));
+  workers.send(0, "new");
+  CHECK(wait_for_one(workers).text == "echo new");
+}
+
+TEST_CASE("a command that cannot be started is a lost worker with its reason", "[crash]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"cannot"}, silence);
+  for (const Event& event : wait_for(workers, 3)) {
+    CHECK(event.kind == Event::Kind::lost);
+    CHECK_THAT(event.text, Contains("it cannot start"));
+  }
+}
+
+TEST_CASE("a rank that is killed is lost for good, and the others go on", "[death]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  workers.send(1, "die");
+  const Event lost = wait_for_one(workers);
+  CHECK(lost.worker == 1);
+  CHECK(lost.kind == Event::Kind::lost);
+  CHECK_THAT(lost.text, Contains("is dead or hangs: nothing came from it for 1.5 s"));
+  CHECK_FALSE(workers.is_alive(1));
+  CHECK_FALSE(workers.restart(1));
+  const std::string large(5'000'000, 'y');
+  workers.send(1, large);
+  for (const std::size_t worker : {0U, 2U}) workers.send(worker, large);
+  for (const Event& event : wait_for(workers, 2)) CHECK(event.text == "echo " + large);
+}
+
+TEST_CASE("a rank that hangs is lost, and can be had again when it is heard again", "[hang]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  workers.send(2, "hang");
+  const Event lost = wait_for_one(workers);
+  CHECK(lost.worker == 2);
+  CHECK_THAT(lost.text, Contains("hangs"));
+  CHECK_FALSE(workers.restart(2));
+
+  const Event back = wait_for_one(workers);
+  CHECK(back.worker == 2);
+  CHECK(back.kind == Event::Kind::lost);
+  CHECK_THAT(back.text, Contains("is heard again"));
+  REQUIRE(workers.restart(2));
+  workers.send(2, "task");
+  CHECK(wait_for_one(workers).text == "echo task");  // not the late "echo hang"
+}
+
+TEST_CASE("ranks are not silent while nobody listens", "[hang]") {
+  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::sleep_for(2 * silence);
+  CHECK(workers.wait(1).empty());
+  for (std::size_t worker = 0; worker < 3; ++worker) CHECK(workers.is_alive(worker));
+}

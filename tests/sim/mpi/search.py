@@ -1,0 +1,216 @@
+"""Searches with several ranks on this machine, of which some are killed: the same best as one
+process finds, and nothing is lost.
+
+usage: search.py MPIEXEC FOLDER_OF_PROGRAMS CHECK
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+from processes import find
+
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+PATIENCE = 300  # seconds, for what takes a few
+SWEEP = """
+cluster: dgx-a100
+model: zero-bubble-14.6b
+parallel: {tp: auto, pp: auto, dp: auto, sp: true, zero: [0, 1]}
+schedule: [1f1b, gpipe, {name: interleaved-1f1b, chunks: 2}, zb-1p]
+global_batch: 128
+training: {microbatch_size: [1, 2]}
+search: {gpus: 16}
+"""
+
+
+def expect(holds, what):
+    if not holds:
+        raise SystemExit(f"FAILED: {what}")
+
+
+class Search:
+    """One search, from the start of its command."""
+
+    def __init__(self, folder, words):
+        self.results = folder / "results.h5"
+        self.journal = folder / "results.h5.journal"
+        self.process = subprocess.Popen(words, env=ENVIRONMENT, text=True, cwd=folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.said = ""
+
+    def end(self):
+        self.said, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode
+
+    def simulated(self):
+        """Lines of candidates that have a time, and are safe."""
+        text = self.journal.read_text() if self.journal.exists() else ""
+        return [line for line in text.split("\n")[:-1] if '"fate":"simulated"' in line]
+
+    def wait_until_simulated(self, count):
+        end = time.monotonic() + PATIENCE
+        while len(self.simulated()) < count:
+            if self.process.poll() is not None:
+                self.end()
+                raise SystemExit(f"FAILED: it ended before {count} rows came:\n{self.said}")
+            expect(time.monotonic() < end, f"{count} rows did not come")
+            time.sleep(0.01)
+
+    def rank(self, number):
+        """The process of a rank."""
+        found = find(self.process.pid, "pipewright-mpi", {"OMPI_COMM_WORLD_RANK": str(number)})
+        expect(len(found) == 1, f"rank {number} is not there once: {found}")
+        return found[0]
+
+    def found(self):
+        with h5py.File(self.results) as file:
+            return {"finished": file.attrs["finished"], "rows": file["candidates"][()],
+                    "notes": file["notes"][()].tolist()}
+
+
+class Bench:
+    """Starts searches for the same sweep."""
+
+    def __init__(self, mpiexec, programs, folder):
+        self.mpiexec, self.programs, self.folder = mpiexec, programs, folder
+        self.sweep = folder / "sweep.yaml"
+        self.sweep.write_text(SWEEP)
+        self.count = 0
+
+    def in_folder(self, words, options, folder):
+        if folder is None:
+            self.count += 1
+            folder = self.folder / str(self.count)
+            folder.mkdir()
+        return Search(folder, [*words, "search", str(self.sweep), "--exhaustive", "--results",
+                               str(folder / "results.h5"), *options])
+
+    def ranks(self, count, *options, launcher=(), own=(), folder=None):
+        words = [self.mpiexec, "--oversubscribe", *launcher, "-n", str(count),
+                 self.programs / "pipewright-mpi", *own]
+        return self.in_folder(words, options, folder)
+
+    def expect_all(self, search):
+        """That the search found what one process finds, to the last bit."""
+        alone = self.in_folder([self.programs / "pipewright"], ["--jobs", "1", "--quiet"], None)
+        expect(alone.end() == 0, alone.said)
+        one, other = alone.found(), search.found()
+        expect(other["finished"] == 1, "the search is not finished")
+        expect(len(one["rows"]) > 200, "the sweep is too small to say much")
+        expect(len(one["rows"]) == len(other["rows"]),
+               f"{len(other['rows'])} rows are not {len(one['rows'])}")
+        different = (one["rows"] != other["rows"]).sum()
+        expect(different == 0 and one["notes"] == other["notes"], f"{different} rows differ")
+
+
+def several_ranks(bench):
+    for count in (1, 3):
+        search = bench.ranks(count, "--jobs", "2")
+        expect(search.end() == 0, search.said)
+        bench.expect_all(search)
+        says_so = "rank 0 hands out the work, 2 others do it" in search.said
+        expect(says_so == (count == 3), f"{count} ranks say: {search.said}")
+
+
+def rank_killed(bench):
+    search = bench.ranks(4, launcher=["--enable-recovery"], own=["--lost-after", "3"])
+    search.wait_until_simulated(10)
+    os.kill(search.rank(2), signal.SIGKILL)
+    search.end()
+    bench.expect_all(search)
+    # Else it ended before anybody missed the rank.
+    expect("a rank is dead or hangs" in search.said, search.said)
+
+
+def worker_killed(bench):
+    search = bench.ranks(3)
+    search.wait_until_simulated(10)
+    os.kill(find(search.rank(2), "pipewright", {})[0], signal.SIGKILL)
+    expect(search.end() == 0, search.said)
+    bench.expect_all(search)
+
+
+def end_and_resume(bench, search):
+    """Of a search that ends too early."""
+    expect(search.end() != 0, "mpirun says that all is well")
+    again = bench.ranks(3, "--resume", folder=search.results.parent)
+    expect(again.end() == 0, again.said)
+    bench.expect_all(again)
+
+
+def coordinator_killed(bench):
+    search = bench.ranks(3)
+    search.wait_until_simulated(20)
+    os.kill(search.rank(0), signal.SIGKILL)
+    end_and_resume(bench, search)
+
+
+def interrupted(bench):
+    search = bench.ranks(3)
+    search.wait_until_simulated(20)
+    search.process.send_signal(signal.SIGTERM)
+    search.process.wait()
+    expect(search.results.exists(), "no results were written")
+    found = search.found()
+    expect(found["finished"] == 0, "the search was not stopped")
+    expect(len(found["rows"]) > 20, "rows are lost")
+    end_and_resume(bench, search)
+
+
+def mistakes(bench):
+    for own, options, status, said in (
+            (["--lost-after", "soon"], [], 2, "--lost-after is 'soon'"),
+            (["--ranks", "3"], [], 2, "not '--ranks'"),
+            (["--worker", "/nowhere/pipewright"], [], 2, "No such file"),
+            ([], ["--no-such-option"], 2, "no-such-option"),
+            (["--help"], [], 0, "--enable-recovery"),
+    ):
+        search = bench.ranks(3, *options, own=own)
+        expect(search.end() == status, f"{own}: not status {status}: {search.said}")
+        expect(said in search.said, f"{own}: no '{said}' in: {search.said}")
+
+
+def lonely_tasks(bench):
+    """What srun starts without the plugin that MPI needs."""
+    alone = subprocess.run([bench.programs / "pipewright-mpi", "search", str(bench.sweep)],
+                           env=dict(ENVIRONMENT, SLURM_STEP_NUM_TASKS="64"), text=True,
+                           capture_output=True, check=False)
+    expect(alone.returncode == 2, f"status {alone.returncode}: {alone.stdout}")
+    expect("srun started 64 tasks, but MPI knows of one" in alone.stderr, alone.stderr)
+
+
+def no_simgrid(bench):
+    """libsimgrid exports the names of MPI."""
+    linked = subprocess.run(["ldd", bench.programs / "pipewright-mpi"], text=True, check=True,
+                            capture_output=True).stdout
+    expect("libmpi" in linked, f"it does not link MPI: {linked}")
+    expect("simgrid" not in linked, f"it links SimGrid: {linked}")
+
+
+CHECKS = (several_ranks, rank_killed, worker_killed, coordinator_killed, interrupted, mistakes,
+          lonely_tasks, no_simgrid)
+
+
+def main():
+    mpiexec, programs, name = sys.argv[1:]
+    if h5py is None:
+        print("skipped: h5py is not installed")
+        return 77
+    check = next(check for check in CHECKS if check.__name__ == name)
+    with tempfile.TemporaryDirectory() as folder:
+        check(Bench(mpiexec, pathlib.Path(programs), pathlib.Path(folder)))
+        expect(not find(os.getpid(), "pipewright", {}), "processes are left")
+    print(f"{name}: as it should be")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,219 @@
+#include "sim/search/search.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/search/front.hpp"
+#include "analysis/search/results.hpp"
+#include "analysis/search/row_json.hpp"
+#include "analysis/trace/error.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/search/journal.hpp"
+#include "support/fake_workers.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+using analysis::CandidateRow;
+using analysis::Fate;
+using Catch::Contains;
+using tests::FakeWorkers;
+
+namespace {
+
+search::Space make_space(const std::string& microbatches = "8..64 step 8") {
+  return {search::read_sweep(config::read_yaml_text(
+              "{devices: [2, 4, 8, 16], microbatches: " + microbatches +
+                  ", forward_times: 1, backward_times: 2, p2p: [eager, rendezvous, blocking], "
+                  "schedule: [1f1b, gpipe, zb-h1], search: {objective: throughput}}",
+              "the sweep")),
+          {{}}};
+}
+
+std::vector<std::uint64_t> numbers(const std::vector<CandidateRow>& rows) {
+  std::vector<std::uint64_t> candidates;
+  for (const CandidateRow& row : rows) candidates.push_back(row.candidate);
+  return candidates;
+}
+
+std::vector<std::uint64_t> all_candidates(const search::Space& space) {
+  std::vector<std::uint64_t> all;
+  space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
+    for (const std::uint32_t schedule : schedules)
+      all.push_back(layout * space.schedules() + schedule);
+    return true;
+  });
+  return all;
+}
+
+std::vector<std::string> lines(const std::vector<CandidateRow>& rows) {
+  std::vector<std::string> texts;
+  for (const CandidateRow& row : rows) texts.push_back(analysis::to_json_line(row));
+  return texts;
+}
+
+std::uint64_t best_of(const analysis::SearchRun& run) {
+  return run.rows.at(analysis::ranking(run).at(0)).candidate;
+}
+
+bool is_final(const CandidateRow& row) {
+  return row.fate != Fate::open && row.fate != Fate::bounded_away;
+}
+
+}  // namespace
+
+TEST_CASE("a search looks at every candidate and simulates few", "[search]") {
+  const search::Space space = make_space();
+  FakeWorkers workers(space, 3);
+  const analysis::SearchRun run = search::run_search(space, workers, {}, {});
+  CHECK(numbers(run.rows) == all_candidates(space));
+  CHECK(run.rows.size() == 4 * 8 * 3 * 3);
+  CHECK(run.finished);
+  CHECK(run.axes.size() == 4);
+  CHECK(workers.simulated.size() < run.rows.size() / 3);
+  FakeWorkers others(space, 1);
+  const analysis::SearchRun all =
+      search::run_search(space, others, {.aim = {.exhaustive = true}}, {});
+  CHECK(others.simulated.size() > run.rows.size() / 2);
+  CHECK(best_of(all) == best_of(run));
+  CHECK(all.exhaustive);
+}
+
+TEST_CASE("a search that goes to its end leaves its results, and no journal", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  FakeWorkers workers(space, 3);
+  const search::SearchOptions options{.results = place.folder() / "r.h5"};
+  const analysis::SearchRun run = search::run_search(space, workers, options, {});
+  CHECK(place.files() == "r.h5");
+  CHECK(lines(analysis::read_results(*options.results).rows) == lines(run.rows));
+}
+
+TEST_CASE("a search goes on where it was interrupted", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
+  FakeWorkers alone(space, 1);
+  const analysis::SearchRun whole = search::run_search(space, alone, {}, {});
+  std::set<std::uint64_t> simulated;
+  analysis::SearchRun run;
+  int times = 0;
+  for (; !run.finished; ++times) {
+    FakeWorkers workers(space, 2);
+    int steps = 0;
+    const auto interrupted = [&] { return ++steps > 4; };
+    run = search::run_search(space, workers, options, {.progress = {}, .interrupted = interrupted});
+    if (run.finished) CHECK(run.gap == 0);
+    for (const std::uint64_t candidate : workers.simulated)
+      if (run.finished ||
+          is_final(*std::ranges::find(run.rows, candidate, &CandidateRow::candidate)))
+        CHECK(simulated.insert(candidate).second);
+    REQUIRE(times < 1000);
+  }
+  CHECK(times > 3);
+  CHECK(best_of(run) == best_of(whole));
+  CHECK(numbers(run.rows) == numbers(whole.rows));
+}
+
+TEST_CASE("a budget ends a search with what it has", "[search]") {
+  const search::Space space = make_space();
+  FakeWorkers workers(space, 2);
+  const analysis::SearchRun run = search::run_search(space, workers, {.budget_s = 0.0}, {});
+  CHECK_FALSE(run.finished);
+  CHECK(run.gap == 1);
+}
+
+TEST_CASE("workers that die or talk nonsense are replaced", "[search]") {
+  const search::Space space = make_space();
+  FakeWorkers good(space, 1);
+  const std::uint64_t best = best_of(search::run_search(space, good, {}, {}));
+  FakeWorkers workers(space, 4);
+  workers.misbehave = [](std::size_t n, std::string& said) {
+    if (n % 11 == 5) said = n % 2 == 0 ? "nonsense" : R"({"id":1,"rows":[]})";
+    return n % 11 == 5 || n % 13 == 7;
+  };
+  const analysis::SearchRun run = search::run_search(space, workers, {}, {});
+  CHECK(numbers(run.rows) == all_candidates(space));
+  CHECK(std::ranges::count(run.rows, Fate::failed, &CandidateRow::fate) == 0);
+  CHECK(best_of(run) == best);
+}
+
+TEST_CASE("a search without workers left ends, with its results", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  const search::SearchOptions options{.results = place.folder() / "r.h5"};
+  FakeWorkers workers(space, 2);
+  workers.restarts = false;
+  workers.misbehave = [](std::size_t n, std::string&) { return n > 12; };
+  CHECK_THROWS_WITH(search::run_search(space, workers, options, {}),
+                    "no worker is left; the last was lost: it was told to");
+  CHECK(place.files() == "r.h5");
+  const analysis::SearchRun run = analysis::read_results(*options.results);
+  CHECK_FALSE(run.finished);
+  CHECK(run.rows.size() > 10);
+}
+
+TEST_CASE("workers that never get as far as being ready are given up", "[search]") {
+  const search::Space space = make_space();
+  FakeWorkers workers(space, 2);
+  workers.misbehave = [](std::size_t n, std::string& said) {
+    said = n % 2 == 0 ? "usage: pipewright ..." : "";
+    return true;
+  };
+  CHECK_THROWS_WITH(search::run_search(space, workers, {}, {}), Contains("no worker is left"));
+}
+
+TEST_CASE("what a worker finds wrong with the sweep is the user's to know", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  FakeWorkers workers(space, 2);
+  workers.misbehave = [](std::size_t, std::string& said) {
+    said = R"({"error": "no cluster is called 'x'"})";
+    return true;
+  };
+  CHECK_THROWS_WITH(search::ask_facts(workers, "cluster: x"), "no cluster is called 'x'");
+  CHECK_THROWS_WITH(search::run_search(space, workers, {.results = place.folder() / "r.h5"}, {}),
+                    "no cluster is called 'x'");
+  CHECK(place.files().empty());
+}
+
+TEST_CASE("finished candidates of a search that was killed are not overwritten", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  const search::SearchOptions options{.results = place.folder() / "r.h5"};
+  search::Journal(place.folder() / "r.h5.journal", {space.sweep().text, space.axes()})
+      .append({tests::made_up_row(space, 0)});
+  FakeWorkers workers(space, 2);
+  CHECK_THROWS_WITH(search::run_search(space, workers, options, {}),
+                    Contains("r.h5.journal") && Contains("1 finished") && Contains("--resume"));
+}
+
+TEST_CASE("results of another sweep are not gone on with", "[search]") {
+  const search::Space space = make_space();
+  const search::Space other = make_space("8..32 step 8");
+  const tests::Workplace place;
+  const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
+  FakeWorkers workers(space, 2);
+  search::run_search(space, workers, options, {});
+  FakeWorkers others(other, 2);
+  CHECK_THROWS_WITH(
+      search::run_search(other, others, options, {}),
+      Contains("r.h5: these are the results of another sweep: line") && Contains("8..32"));
+  CHECK(place.files() == "r.h5");
+}
+
+TEST_CASE("results with a candidate that is none are refused", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
+  const std::uint64_t candidate = GENERATE(std::uint64_t{0}, std::uint64_t{1} << 60U);
+  CandidateRow row = tests::made_up_row(space, 0);
+  row.candidate = candidate;
+  row.group = candidate == 0 ? 7 : 0;
+  search::Journal(place.folder() / "r.h5.journal", {space.sweep().text, space.axes()})
+      .append({row});
+  FakeWorkers workers(space, 2);
+  CHECK_THROWS_WITH(search::run_search(space, workers, options, {}),
+                    Contains("is none of this sweep"));
+}

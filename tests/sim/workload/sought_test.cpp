@@ -1,0 +1,101 @@
+#include "sim/workload/sought.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/search/placements.hpp"
+#include "schedules/timing.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/workload/plan.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+config::Scenario scenario(const std::string& yaml) {
+  return config::read_scenario(config::read_yaml_text("{" + yaml + "}", "mine.yaml"));
+}
+
+workload::Plan plan(const config::Scenario& given) {
+  return workload::make_plan(given, given.schedules.front());
+}
+
+double makespan(const workload::Plan& plan) {
+  const schedules::HopTimes hops(0);
+  double latest = 0;
+  schedules::Timing timing(plan.schedule, plan.costs.times, hops, schedules::P2p::eager);
+  timing.run([&](std::uint32_t, const schedules::Pass&, const schedules::PassSpan& span) {
+    latest = std::max(latest, span.end);
+  });
+  return latest;
+}
+
+const std::string unit_passes =
+    "devices: 4, microbatches: 8, forward_times: 1, input_grad_times: 1, weight_grad_times: 1, ";
+
+std::string searched(const std::string& limit) {
+  return unit_passes + "schedule: {name: searched, memory_limit: " + limit +
+         "}, activation: {per_microbatch: 4 GiB}, state: {weights: 8 GiB}";
+}
+
+}  // namespace
+
+TEST_CASE("an order that is sought is as short as the best of the catalog", "[sought]") {
+  // ZB-V's: 8 x 3 and the way of the first forward through half of the devices.
+  CHECK(makespan(plan(scenario(unit_passes + "schedule: searched"))) == Approx(25.5));
+}
+
+TEST_CASE("an order that is sought keeps to the memory it is given, beside what stays",
+          "[sought]") {
+  double before = 0;
+  for (const double gib : {72.0, 24.0, 20.0, 16.0, 12.0}) {
+    const workload::Plan found = plan(scenario(searched(std::to_string(gib) + " GiB")));
+    const std::vector<double> held = schedules::peak_in_flight(found.schedule);
+    CHECK(*std::ranges::max_element(held) <= (gib - 8) / 4 + 1e-9);
+    CHECK(makespan(found) >= before - 1e-9);
+    before = makespan(found);
+  }
+  CHECK(before > 1.5 * 25.5);  // what one microbatch's memory is worth
+}
+
+TEST_CASE("a limit below one microbatch is told as an error at the schedule", "[sought]") {
+  CHECK_THROWS_WITH(plan(scenario(searched("11 GiB"))),
+                    Catch::Contains("searched: no order of passes fits into the memory given"));
+}
+
+TEST_CASE("whole backwards cannot be sought an order for", "[sought]") {
+  CHECK_THROWS_WITH(plan(scenario("devices: 4, microbatches: 8, forward_times: 1, backward_times: "
+                                  "2, schedule: searched")),
+                    Catch::Contains("give input_grad_times and weight_grad_times"));
+}
+
+TEST_CASE("no order that is found is below the bound of what is sought", "[sought]") {
+  for (const char* times : {"1", "[3, 1, 2, 2]", "[1, 1, 1, 4]"})
+    for (const char* limit : {"72 GiB", "20 GiB", "13 GiB"}) {
+      const config::Scenario given = scenario(
+          std::string("devices: 4, microbatches: 9, p2p_time: 0.25, forward_times: ") + times +
+          ", input_grad_times: 1.5, weight_grad_times: 0.5, schedule: {name: searched, "
+          "memory_limit: " +
+          limit + "}, activation: {per_microbatch: 4 GiB}, state: {weights: 8 GiB}");
+      const schedules::SearchRequest request =
+          workload::sought_order(given, given.schedules.front(), {}, {});
+      const schedules::SearchResult found =
+          schedules::search(request, [](const schedules::SearchProgress&) { return true; });
+      CHECK(schedules::lower_bound(request) <= found.makespan * (1 + 1e-12));
+      CHECK(schedules::lower_bound(request) == Approx(found.lower_bound));
+    }
+}
+
+TEST_CASE("longer pass times that were foreseen are planned with", "[sought]") {
+  const config::Scenario given = scenario(unit_passes + "schedule: searched");
+  workload::Foresight foresight;
+  foresight.add_waits = [](const schedules::Routes&, workload::StageCosts& costs) {
+    for (double& time : costs.times.of_stage[0]) time *= 2;
+  };
+  const schedules::SearchRequest request =
+      workload::sought_order(given, given.schedules.front(), {}, foresight);
+  const auto pipeline = request.pipeline(schedules::Routes::looped(4, 1));
+  CHECK(pipeline->times.of_stage[0] == std::vector<double>{2, 2, 2, 2});
+}

@@ -1,0 +1,76 @@
+#include "support/fake_workers.hpp"
+
+#include <utility>
+
+#include "sim/search/greeting.hpp"
+#include "support/random.hpp"
+
+namespace pipewright::tests {
+
+using analysis::CandidateRow;
+using analysis::Fate;
+
+CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate) {
+  Random random(static_cast<std::uint32_t>(candidate * 2654435761U));
+  CandidateRow row;
+  row.candidate = candidate;
+  row.group = space.group(candidate / space.schedules());
+  const std::uint32_t luck = random.whole(0, 9);
+  row.fate = luck == 0 ? Fate::illegal : luck == 1 ? Fate::does_not_fit : Fate::simulated;
+  if (row.fate != Fate::simulated) row.note = "it is made up so";
+  if (row.fate == Fate::illegal) return row;
+  row.work = {.gpus = 8, .samples = 4, .tokens = 4096, .model_flop = 1e15, .peak_flops = 1e15};
+  row.peak_bytes = std::uint64_t{random.whole(1, 100)} << 30U;
+  row.capacity_bytes = std::uint64_t{80} << 30U;
+  if (row.fate == Fate::does_not_fit) return row;
+  row.bound_s = random.real(1, 9);
+  row.time_s = row.bound_s * random.real(1, 1.3);
+  row.parts.compute = row.time_s;
+  return row;
+}
+
+FakeWorkers::FakeWorkers(const search::Space& space, std::size_t count)
+    : space_(space), lines_(count), alive_(count, 1), greeted_(count) {}
+
+std::string FakeWorkers::answer(const std::string& line) {
+  const search::Task task = search::read_task(line);
+  on_task(task);
+  search::Answer answer{.id = task.id, .rows = {}};
+  for (const std::uint64_t candidate : task.candidates) {
+    CandidateRow row = made_up_row(space_, candidate);
+    if (task.kind == search::Task::Kind::simulate) {
+      simulated.push_back(candidate);
+    } else if (row.fate == Fate::simulated) {
+      row.fate = Fate::open;
+      row.time_s = 0;
+      row.parts = {};
+    }
+    answer.rows.push_back(std::move(row));
+  }
+  return to_line(answer);
+}
+
+std::vector<FakeWorkers::Event> FakeWorkers::wait(double) {
+  std::vector<Event> events;
+  for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
+    const std::string line = std::exchange(lines_[worker], {});
+    if (line.empty() || alive_[worker] == 0) continue;
+    std::string said;
+    if (!misbehave || !misbehave(heard_++, said))
+      said = greeted_[worker] != 0 ? answer(line) : to_line(search::Welcome{});
+    greeted_[worker] = 1;
+    alive_[worker] = said.empty() ? 0 : 1;
+    const auto kind = said.empty() ? Event::Kind::lost : Event::Kind::answer;
+    events.push_back({worker, kind, said.empty() ? "it was told to" : said});
+  }
+  return events;
+}
+
+bool FakeWorkers::restart(std::size_t worker) {
+  lines_[worker].clear();
+  greeted_[worker] = 0;
+  alive_[worker] = restarts ? 1 : 0;
+  return restarts;
+}
+
+}  // namespace pipewright::tests

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/search/space.hpp"
+#include "sim/search/task.hpp"
+#include "sim/search/workers.hpp"
+
+namespace pipewright::tests {
+
+// What simulating a candidate of any space would find out, made up of its number.
+analysis::CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate);
+
+// Workers that answer at once with rows that are made up.
+class FakeWorkers final : public search::Workers {
+ public:
+  FakeWorkers(const search::Space& space, std::size_t count);
+
+  std::size_t count() const override { return lines_.size(); }
+  bool is_alive(std::size_t worker) const override { return alive_[worker]; }
+  void send(std::size_t worker, const std::string& line) override { lines_[worker] = line; }
+  std::vector<Event> wait(double seconds) override;
+  bool restart(std::size_t worker) override;
+
+  // What a worker does with its n-th line instead: another answer, or its end if that is empty.
+  std::function<bool(std::size_t n, std::string& answer)> misbehave;
+  std::function<void(const search::Task&)> on_task = [](const search::Task&) {};
+  bool restarts = true;
+  std::vector<std::uint64_t> simulated;  // candidates, as they were asked for
+
+ private:
+  std::string answer(const std::string& line);
+
+  const search::Space& space_;
+  std::vector<std::string> lines_;  // what each has to answer
+  std::vector<char> alive_;
+  std::vector<char> greeted_;
+  std::size_t heard_ = 0;  // lines
+};
+
+}  // namespace pipewright::tests

@@ -1,0 +1,74 @@
+#include "support/search_world.hpp"
+
+namespace pipewright::tests {
+
+using analysis::CandidateRow;
+using analysis::Fate;
+using analysis::Objective;
+
+CandidateRow SearchWorld::assessed(std::uint64_t candidate) const {
+  CandidateRow row = simulated.at(candidate);
+  if (row.fate != Fate::simulated) return row;
+  row.fate = Fate::open;
+  row.time_s = 0;
+  return row;
+}
+
+namespace {
+
+Objective random_objective(Random& random) {
+  Objective objective;
+  objective.kind = static_cast<Objective::Kind>(random.whole(0, 4));
+  objective.tokens = 1e9;
+  objective.price_per_gpu_hour = 2;
+  objective.floor = random.real(0, 30);
+  return objective;
+}
+
+CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t groups) {
+  CandidateRow row;
+  row.candidate = candidate;
+  row.group = random.whole(0, groups - 1);
+  const std::uint32_t luck = random.whole(0, 9);
+  row.fate = luck == 0 ? Fate::illegal : luck == 1 ? Fate::does_not_fit : Fate::simulated;
+  if (row.fate != Fate::simulated) row.note = "so it is";
+  if (row.fate == Fate::illegal) return row;
+  row.work = {.gpus = 8 * random.whole(1, 2),
+              .samples = 4,
+              .tokens = 100,
+              .model_flop = 1e12,
+              .peak_flops = 1e13};
+  row.peak_bytes = random.whole(1, 12);
+  row.capacity_bytes = 10;
+  if (row.fate == Fate::does_not_fit) return row;
+  row.bound_s = 0.25 * random.whole(4, 60);
+  row.time_s = row.bound_s * (random.flip() ? 1 : random.real(1, 1.5));
+  if (random.flip()) row.time_s *= 1 - 1e-12;  // as sums round
+  return row;
+}
+
+}  // namespace
+
+SearchWorld random_world(Random& random, std::uint32_t candidates) {
+  SearchWorld world;
+  world.groups = random.whole(1, 3);
+  world.of_layout = random.whole(1, 7);
+  world.objective = random_objective(random);
+  for (std::uint32_t i = 0; i < candidates; ++i)
+    world.simulated.push_back(random_row(random, i, world.groups));
+  world.deadly.resize(candidates);
+  world.deadly_to_assess.resize(candidates);
+  return world;
+}
+
+analysis::SearchRun everything(const SearchWorld& world) {
+  analysis::SearchRun run;
+  run.groups.resize(world.groups);
+  run.objective = world.objective;
+  for (const CandidateRow& row : world.simulated)
+    if (!world.deadly[row.candidate] && !world.deadly_to_assess[row.candidate])
+      run.rows.push_back(row);
+  return run;
+}
+
+}  // namespace pipewright::tests

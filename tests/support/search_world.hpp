@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/search/rows.hpp"
+#include "support/random.hpp"
+
+namespace pipewright::tests {
+
+// Candidates of which everything is known beforehand: what assessing finds out, and what simulating
+// would.
+struct SearchWorld {
+  std::uint32_t groups = 1;
+  std::uint32_t of_layout = 1;  // schedules
+  analysis::Objective objective;
+  std::vector<analysis::CandidateRow> simulated;  // by candidate; illegal ones as they are
+  std::vector<bool> deadly;                       // whoever simulates it dies
+  std::vector<bool> deadly_to_assess;
+
+  analysis::CandidateRow assessed(std::uint64_t candidate) const;
+};
+
+// With many equal figures, so that ties are common. Bounds are below times, some only just.
+SearchWorld random_world(Random& random, std::uint32_t candidates);
+
+// What simulating all but the deadly ones comes to.
+analysis::SearchRun everything(const SearchWorld& world);
+
+}  // namespace pipewright::tests

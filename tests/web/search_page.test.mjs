@@ -1,0 +1,327 @@
+// The page of a search as a person meets it: in Chromium, with mouse and keys.
+// PIPEWRIGHT_SEARCH names the folder of the pages; what they should show is in .json files there.
+
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { openFile, problems, readExpected, skip, tooltipOn } from "./browser.mjs";
+
+const folder = process.env.PIPEWRIGHT_SEARCH;
+const open = (name, options) => openFile(`${folder}/${name}.html`, options);
+const expected = (name) => readExpected(`${folder}/${name}.json`);
+const wanted = skip ? {} : expected("search");
+let page;
+
+before(async () => {
+  if (!skip) page = await open("search");
+});
+
+const text = (selector, on = page) => on.locator(selector).textContent();
+const chosen = () => page.evaluate(() => window.pipewright.page.chosen);
+const frames = (on = page) => on.evaluate(() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+const cardOf = async (row) => {
+  await page.waitForFunction((one) => window.pipewright.page.chosen === one, row);
+  await page.waitForFunction(() => document.querySelector("#command"));
+  return text("#candidate");
+};
+
+// A simulated candidate that no other point hides.
+const lonely = () => page.evaluate(() => {
+  const { page: shown, place } = window.pipewright;
+  const { left, top } = document.getElementById("scatter").getBoundingClientRect();
+  return shown.ranked.find((row) => {
+    const { x, y } = place(row);
+    return row !== shown.best && shown.scatter.nearest(x - left, y - top) === row;
+  });
+});
+
+test("every candidate is there with its fate", { skip }, async () => {
+  const fates = await page.evaluate(() => {
+    const counts = [0, 0, 0, 0, 0, 0];
+    for (const fate of window.pipewright.rows.fate) ++counts[fate];
+    return counts;
+  });
+  assert.deepEqual(fates, wanted.fates);
+  const words = (await text("#fates")).replaceAll(",", "").replaceAll("\u00a0", " ");
+  for (const [fate, name] of [[4, "simulated"], [3, "bounded away"], [2, "does not fit"], [1, "illegal"]])
+    assert.ok(words.includes(`${name} ${wanted.fates[fate]} `), words);
+});
+
+test("the best and its rank are those of the report", { skip }, async () => {
+  const ranked = await page.evaluate(() => window.pipewright.page.ranked);
+  assert.deepEqual(ranked, wanted.ranked);
+  assert.equal(await chosen(), wanted.best);
+  const words = await text("#winner");
+  for (const word of ["162\u00a0k tokens/s", "53.3\u00a0%", "63.2\u00a0GiB", "v-zb"])
+    assert.ok(words.includes(word), `${word} in ${words}`);
+  assert.equal(await text("#proof"), "proven: nothing in the sweep is better");
+});
+
+test("why the runner-up loses is told as the report tells it", { skip }, async () => {
+  const words = (await text("#runner-up")).replaceAll("\u00a0", " ");
+  assert.ok(words.includes(`${(100 * wanted.behind).toFixed(1)} % behind`), words);
+  const bars = await page.evaluate(() =>
+    [...document.querySelectorAll(".differences-bars")].map((one) =>
+      [...one.children].map((cell) => cell.textContent).filter(Boolean)));
+  const pairs = [];
+  for (let i = 0; i < bars[0].length; i += 2)
+    pairs.push(`${bars[0][i + 1].split(",")[0]} ${bars[0][i]}`.replaceAll("\u00a0", " "));
+  assert.equal(pairs.join(", "), wanted.lost);
+});
+
+test("the pointer is told what it is on", { skip }, async () => {
+  const row = await lonely();
+  const { x, y } = await page.evaluate((one) => window.pipewright.place(one), row);
+  await page.mouse.move(x, y);
+  const words = await tooltipOn(page);
+  const { head, peak } = await page.evaluate((one) => ({
+    head: window.pipewright.search.axes.filter(({ values }) => values.length > 1).length,
+    peak: window.pipewright.rows.peak[one],
+  }), row);
+  assert.equal(words.head.split(", ").length, head);
+  assert.equal(words.memory, `${(peak / 2 ** 30).toFixed(1)} GiB of 80.0 GiB`);
+  await page.mouse.move(1, 1);
+  assert.equal(await tooltipOn(page), null);
+});
+
+test("a click chooses a candidate; its command makes its scenario", { skip }, async () => {
+  const row = await lonely();
+  const { x, y } = await page.evaluate((one) => window.pipewright.place(one), row);
+  await page.mouse.click(x, y);
+  const words = await cardOf(row);
+  assert.ok(words.includes("this candidate"), words);
+  assert.ok(/[+-][\d.]+ %/.test(words.replaceAll("\u00a0", " ")), words);
+  const command = await text("#command");
+  const number = await page.evaluate((one) => window.pipewright.rows.candidate[one], row);
+  assert.ok(command.startsWith(`cat > candidate-${number}.yaml <<'END_OF_SCENARIO'\nmodel: gpt-175b\n`));
+  assert.ok(command.endsWith(`END_OF_SCENARIO\npipewright run candidate-${number}.yaml\n`), command);
+});
+
+test("the command and the scenario can be copied", { skip }, async () => {
+  await page.locator("#scatter").focus();
+  await page.keyboard.press("Escape");
+  await cardOf(wanted.best);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByText("copy the command").click();
+  await page.getByText("copied").waitFor();
+  assert.equal(await clipboard(), await text("#command"));
+  await page.getByText("copy the scenario").click();
+  await page.waitForFunction(async () => !(await navigator.clipboard.readText()).startsWith("cat"));
+  assert.equal(await clipboard(), wanted.scenario);
+});
+
+test("without a clipboard of the page the text is copied all the same", { skip }, async () => {
+  const other = await open("one");
+  await other.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await other.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));
+  });
+  await other.getByText("copy the scenario").click();
+  await other.getByText("copied").waitFor();
+  assert.equal(await other.evaluate(() => navigator.clipboard.readText()), expected("one").scenario);
+  await other.close();
+});
+
+test("arrows walk along the ranking and along memory", { skip }, async () => {
+  await page.locator("#scatter").focus();
+  await page.keyboard.press("Home");
+  assert.equal(await chosen(), wanted.ranked[0]);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await chosen(), wanted.ranked[2]);
+  await page.keyboard.press("ArrowUp");
+  assert.equal(await chosen(), wanted.ranked[1]);
+  const peak = () => page.evaluate(() => window.pipewright.rows.peak[window.pipewright.page.chosen]);
+  const before = await peak();
+  await page.keyboard.press("ArrowLeft");
+  assert.ok((await peak()) <= before && (await chosen()) !== wanted.ranked[1]);
+  await page.keyboard.press("Escape");
+  assert.equal(await chosen(), wanted.best);
+});
+
+test("the front is drawn and listed, from the least memory on", { skip }, async () => {
+  const front = await page.evaluate(() => window.pipewright.page.front);
+  assert.deepEqual(front, wanted.fronts[0]);
+  const lines = page.locator("#lists table").first().locator("tbody tr");
+  assert.equal(await lines.count(), front.length);
+  await lines.first().locator("button").click();
+  assert.equal(await chosen(), front[0]);
+});
+
+test("a table's head sorts it", { skip }, async () => {
+  const table = page.locator("#lists table").last();
+  const memory = async () => (await table.locator("tbody tr td:last-child").allTextContents())
+    .map((words) => Number(words.split("\u00a0")[0]));
+  await table.getByText("memory").click();
+  const down = await memory();
+  assert.deepEqual(down, [...down].sort((a, b) => b - a));
+});
+
+// Of all pixels of the scatter those that are not ground or grey.
+const coloured = () => page.evaluate(() => {
+  const canvas = document.querySelector("#scatter canvas");
+  const copy = new OffscreenCanvas(canvas.width, canvas.height)
+    .getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4)
+    count += Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60;
+  return count;
+});
+
+test("what was bounded away can be left out", { skip }, async () => {
+  const all = await coloured();
+  const legend = await text("#scatter-legend");
+  assert.ok(legend.includes("at its bound"), legend);
+  await page.locator("#bounded").uncheck();
+  assert.ok(!(await text("#scatter-legend")).includes("at its bound"));
+  assert.ok((await coloured()) < all);
+  await page.locator("#bounded").check();
+  assert.equal(await coloured(), all);
+});
+
+test("colours follow another axis, and points another measure", { skip }, async () => {
+  await page.locator("#colour").selectOption({ label: "recompute" });
+  const legend = await text("#scatter-legend");
+  assert.ok(legend.startsWith("none") && legend.includes("full") && !legend.includes("1f1b"), legend);
+  const height = () => page.evaluate((row) => window.pipewright.place(row).y, wanted.best);
+  const top = await height();
+  await page.locator("#measure").selectOption({ label: "iteration" });
+  assert.equal(await text("#tradeoff-name"), "Iteration against memory");
+  assert.ok(Math.abs((await height()) - top) < 20);  // the best is at the top again
+  await page.locator("#measure").selectOption({ label: "throughput" });
+  await page.locator("#colour").selectOption({ label: "schedule" });
+});
+
+test("dragging along an axis keeps the lines through it, a click lets go", { skip }, async () => {
+  const at = await page.evaluate(() => {
+    const { parallel } = window.pipewright.page;
+    parallel.canvas.scrollIntoView({ block: "center" });
+    const { left, top } = parallel.canvas.getBoundingClientRect();
+    const place = parallel.axes.findIndex(({ name }) => name === "recompute");
+    return { x: left + parallel.axes[place].x, top: top + parallel.box.top, bottom: top + parallel.box.bottom };
+  });
+  const full = () => page.evaluate(() => {
+    const { page: shown, rows, search } = window.pipewright;
+    const axis = search.axes.findIndex(({ name }) => name === "recompute");
+    const kept = shown.ranked.filter((row) => shown.matches(row));
+    return { kept: kept.length, all: shown.ranked.length,
+             values: [...new Set(kept.map((row) => search.axes[axis].values[rows.axes[axis][row]]))] };
+  });
+  await page.mouse.move(at.x, at.top);
+  await page.mouse.down();
+  await page.mouse.move(at.x, (at.top + at.bottom) / 2, { steps: 4 });
+  await page.mouse.up();
+  const brushed = await full();
+  assert.deepEqual(brushed.values, ["full"]);
+  assert.ok(brushed.kept > 0 && brushed.kept < brushed.all);
+  assert.ok((await text("#parallel-words")).includes("are kept"));
+  await page.locator("#clear-brushes").click();
+  assert.equal((await full()).kept, brushed.all);
+});
+
+test("the map has the best of each pair of values, and tells empty pairs apart", { skip }, async () => {
+  const cell = () => page.locator("#heat-map tbody tr", { has: page.locator("th", { hasText: /^v-zb$/ }) })
+    .locator("button", { hasText: /^162\u00a0?.?k$/ });
+  assert.equal(await cell().count(), 1);
+  for (const kind of ["none-fits", "none-legal", "bounded-only"])
+    assert.ok((await page.locator(`#heat-map td.${kind}`).count()) > 0, kind);
+  await page.locator("#heat-across").selectOption({ label: "schedule" });  // they change places
+  assert.equal(await page.locator("#heat-down").inputValue(),
+               await page.evaluate(() => String(window.pipewright.page.down)));
+  assert.equal(await page.locator("#heat-map thead th").count(), 9);
+  await page.locator("#heat-down").selectOption({ label: "tp" });
+  const best = await page.evaluate(() => {
+    const { rows, page: shown } = window.pipewright;
+    const { across, down } = shown;
+    const first = shown.ranked.find((row) => rows.axes[across][row] === 0 && rows.axes[down][row] === 2);
+    return { row: first, title: document.querySelector("#heat-map tbody tr:nth-child(3) td button").title };
+  });
+  await page.locator("#heat-map tbody tr").nth(2).locator("td").first().locator("button").click();
+  assert.equal(await chosen(), best.row);
+  assert.ok(best.title.includes("tp 4, schedule 1f1b"), best.title);
+});
+
+test("models and clusters are looked at one by one", { skip }, async () => {
+  const groups = await open("groups");
+  const seen = expected("groups");
+  const state = () => groups.evaluate(() => {
+    const { page: shown } = window.pipewright;
+    return { best: shown.best, front: shown.front };
+  });
+  assert.deepEqual(await state(), { best: seen.best, front: seen.fronts[1] });
+  assert.ok((await text("#winner", groups)).includes("price of 2 T tokens at $2.50 a GPU-hour"));
+  assert.equal(await text("#proof", groups), "stopped: nothing can be more than 1.8 % better");
+  await groups.locator("#group").selectOption("0");
+  const other = await state();
+  assert.deepEqual(other.front, seen.fronts[0]);
+  assert.notEqual(other.best, seen.best);
+  await groups.close();
+});
+
+test("where nothing was found that is said, and how near it was", { skip }, async () => {
+  const none = await open("none");
+  assert.match(await text("#winner", none), /Nothing was found. The nearest to fitting, .*7.4 GiB of 3.0 GiB/);
+  assert.equal(await none.locator("#tradeoff").isVisible(), false);
+  await none.close();
+  const empty = await open("empty");
+  assert.match(await text("#winner", empty), /Nothing was found/);
+  await empty.close();
+});
+
+test("a single point is drawn", { skip }, async () => {
+  const one = await open("one");
+  const { best } = expected("one");
+  const { x, y } = await one.evaluate((row) => window.pipewright.place(row), best);
+  assert.ok(Number.isFinite(x) && Number.isFinite(y));
+  await one.mouse.move(x, y);
+  assert.ok((await tooltipOn(one)).throughput);
+  assert.equal(await one.locator("#side-by-side").isVisible(), false);
+  await one.close();
+});
+
+test("hostile names are text", { skip }, async () => {
+  const hostile = await open("hostile");
+  await hostile.locator("#scatter").focus();
+  await hostile.keyboard.press("ArrowDown");
+  await hostile.evaluate(() => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+    const { page: shown, place } = window.pipewright;
+    const { x, y } = place(shown.best);
+    document.getElementById("scatter").dispatchEvent(
+      new PointerEvent("pointermove", { clientX: x, clientY: y }));
+  });
+  await frames(hostile);
+  const harm = await hostile.evaluate(() => ({
+    attacked: window.attacked, images: document.querySelectorAll("img, i[onclick], b[onclick]").length,
+    unseen: /[\u0000-\u0008\u001b]/.test(document.body.innerText),
+  }));
+  assert.deepEqual(harm, { attacked: undefined, images: 0, unseen: false });
+  assert.ok((await text("h1", hostile)).startsWith("</script><img src=x"));
+  await hostile.close();
+});
+
+test("a narrow window, a dark system and paper have all of it", { skip }, async () => {
+  for (const width of [700, 1000, 1400]) {
+    const sized = await open("search", { viewport: { width, height: 900 }, colorScheme: "dark" });
+    const over = await sized.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok(over <= 0, `${over} px too wide at ${width}`);
+    await sized.emulateMedia({ media: "print", colorScheme: "dark" });
+    await frames(sized);
+    const paper = await sized.evaluate(() => ({
+      ground: getComputedStyle(document.documentElement).getPropertyValue("--ground").trim(),
+      widest: Math.max(...[...document.querySelectorAll("canvas")]
+        .map((one) => one.getBoundingClientRect().right)),
+    }));
+    assert.equal(paper.ground, "#ffffff");
+    assert.ok(paper.widest <= 990, String(paper.widest));
+    await sized.close();
+  }
+});
+
+test("the page complains of nothing and asks for nothing", { skip }, () => {
+  assert.deepEqual(problems, []);
+});

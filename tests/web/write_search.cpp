@@ -1,0 +1,110 @@
+// Writes pages of searches into a folder, and beside each, with the extension .json, what a browser
+// should show of it.
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/search/choices.hpp"
+#include "analysis/search/findings.hpp"
+#include "analysis/search/runner_up.hpp"
+#include "analysis/search/search_page.hpp"
+#include "tests/analysis/search/made_search.hpp"
+
+using namespace pipewright;
+using analysis::Fate;
+using analysis::SearchRun;
+using tests::made_search;
+
+namespace {
+
+std::string scenario(const SearchRun& run, std::uint64_t candidate) {
+  const std::vector<std::uint32_t> digits = analysis::choices(run.axes, candidate);
+  std::string text = "model: gpt-175b\nglobal_batch: 1536\n";
+  for (std::size_t axis = 0; axis < digits.size(); ++axis)
+    text += fmt::format("{}: {}\n", run.axes[axis].key, run.axes[axis].values[digits[axis]]);
+  return text;
+}
+
+void write(const std::filesystem::path& folder, const std::string& name, const SearchRun& run) {
+  const auto of = [&](std::uint64_t candidate) { return scenario(run, candidate); };
+  analysis::write_search_page(folder / (name + ".html"), run, of);
+  const analysis::Findings findings = analysis::find(run);
+  nlohmann::json json{{"rows", run.rows.size()},
+                      {"fates", findings.fates},
+                      {"ranked", findings.ranked},
+                      {"fronts", findings.fronts}};
+  if (findings.best) json["best"] = *findings.best;
+  if (findings.best) json["scenario"] = of(run.rows[*findings.best].candidate);
+  if (const auto lost = analysis::runner_up(run, findings)) {
+    json["behind"] = lost->behind;
+    json["lost"] = analysis::parts_text(*lost);
+  }
+  std::ofstream(folder / (name + ".json"))
+      << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+SearchRun hostile() {
+  const std::string attack = "</script><img src=x onerror=\"window.attacked = 1\">";
+  SearchRun run = made_search(
+      {.groups = {attack, "b\xff"}, .schedules = {attack, "<i>1f1b</i>"}, .microbatch_sizes = 2});
+  run.title = attack;
+  run.axes[5].name = "<b onclick=alert(1)>recompute</b>";
+  run.objective.currency = attack;
+  run.excluded.push_back({attack, 7});
+  for (analysis::CandidateRow& row : run.rows)
+    if (!row.note.empty()) row.note = attack + "\x1b[31m" + row.note;
+  return run;
+}
+
+SearchRun only(SearchRun run, std::size_t simulated) {
+  std::erase_if(run.rows, [&](const analysis::CandidateRow& row) {
+    return row.fate == Fate::simulated ? simulated-- == 0 || simulated > 1000000
+                                       : row.fate == Fate::bounded_away;
+  });
+  return run;
+}
+
+void write_all(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  write(folder, "search", made_search());
+  SearchRun two = made_search({.groups = {"gpt-175b on dgx-a100", "gpt-175b on dgx-h100"}});
+  two.objective = {
+      .kind = analysis::Objective::Kind::price, .tokens = 2e12, .price_per_gpu_hour = 2.5};
+  two.finished = false;
+  two.gap = 0.018;
+  write(folder, "groups", two);
+  write(folder, "hostile", hostile());
+  write(folder, "one", only(made_search({.microbatch_sizes = 1}), 1));
+  write(folder, "none", made_search({.memory_gib = 3}));
+  SearchRun empty;
+  empty.groups = {"a model"};
+  write(folder, "empty", empty);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 3) {
+    std::cerr << "usage: pipewright_web_search FOLDER [SCHEDULES]\n";
+    return 2;
+  }
+  try {
+    write_all(argv[1]);
+    if (argc == 3) {  // for a look at a large page
+      std::vector<std::string> schedules;
+      for (int i = 0; i < std::stoi(argv[2]); ++i)
+        schedules.push_back(fmt::format("schedule-{}", i));
+      write(argv[1], "large",
+            made_search({.schedules = schedules, .microbatch_sizes = 7, .slack = 1.4}));
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
