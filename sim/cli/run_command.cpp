@@ -22,6 +22,7 @@
 #include "sim/cli/run_options.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
@@ -183,7 +184,7 @@ int run_command(const Arguments& arguments) {
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   std::vector<workload::Plan> plans;
   for (const config::ScheduleSpec& spec : scenario.schedules)
-    plans.push_back(workload::make_plan(scenario, spec, hardware.gpus));
+    plans.push_back(evaluation::plan_on(scenario, spec, hardware));
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = named;
   written.insert(written.end(), traces.begin(), traces.end());

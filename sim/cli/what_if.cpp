@@ -20,6 +20,7 @@
 #include "sim/cli/what_if_changes.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
@@ -90,7 +91,7 @@ Outcome simulate(config::Value tree, const Change& change) {
   const config::Scenario scenario = config::read_scenario(tree);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   if (change.rewire) change.rewire(hardware.cluster);
-  workload::Plan plan = workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;

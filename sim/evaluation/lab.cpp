@@ -1,5 +1,6 @@
 #include "sim/evaluation/lab.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -7,6 +8,8 @@
 
 #include "analysis/summary.hpp"
 #include "schedules/deadlock.hpp"
+#include "schedules/search/placements.hpp"
+#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/time_parts.hpp"
@@ -14,12 +17,15 @@
 #include "sim/execution/bound.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/planner.hpp"
+#include "sim/workload/sought.hpp"
 
 namespace pipewright::evaluation {
 namespace {
 
 using analysis::CandidateRow;
 using analysis::Fate;
+
+constexpr double gib = 0x1.0p+30;
 
 // "sweep.yaml:7:12: tp is 3, ..." without the place, which is the same for all of a sweep.
 std::string without_place(const std::string& message) {
@@ -72,11 +78,7 @@ workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layou
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
     if (layout.hardware.peak_flops > 0) costs.peak_flops = layout.hardware.peak_flops;
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
-    using Sharing = execution::LeastTimes::Sharing;
-    if (!layout.least)
-      layout.least.emplace(
-          job, scenario.engine == config::Engine::simgrid ? Sharing::known : Sharing::ignored);
-    execution::add_least_waits(job, *layout.least, costs);
+    execution::add_least_waits(job, least_times(scenario, job, layout.least), costs);
   };
 }
 
@@ -93,6 +95,8 @@ struct Lab::Impl {
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                       Layout& layout, workload::Planner& planner) const;
+  CandidateRow assess_sought(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                             Layout& layout, workload::Planner& planner) const;
 
   Layouts layouts;
   workload::ScheduleCache schedules;
@@ -100,17 +104,43 @@ struct Lab::Impl {
 };
 
 std::vector<std::uint64_t> Lab::Impl::capacity(const Hardware& hardware) const {
-  std::vector<std::uint64_t> bytes = hardware.memory;
-  for (std::size_t device = 0; device < bytes.size(); ++device) {
-    if (bytes[device] == 0 && device < hardware.gpus.size())
-      bytes[device] = hardware.gpus[device].memory;
-    if (limit > 0) bytes[device] = limit;
-  }
+  std::vector<std::uint64_t> bytes = memory_of(hardware);
+  if (limit > 0) bytes.assign(bytes.size(), limit);
   return bytes;
+}
+
+// Of an order that is sought only when it is to be simulated: no order is shorter, or holds less.
+CandidateRow Lab::Impl::assess_sought(const config::Scenario& scenario,
+                                      const config::ScheduleSpec& spec, Layout& layout,
+                                      workload::Planner& planner) const {
+  const auto plain = planner.schedule({.name = "1f1b"});
+  const workload::StageCosts& costs = planner.costs(*plain);
+  CandidateRow row{.fate = Fate::open, .work = work_of(scenario, *plain, costs)};
+  std::vector<std::uint64_t> bytes = capacity(layout.hardware);
+  if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
+  const schedules::SearchRequest request = planner.sought(spec);
+  if (const auto least = workload::least_memory(request, bytes)) {
+    row.peak_bytes = least->bytes;
+    row.capacity_bytes = least->capacity;
+    if (least->bytes > least->capacity) {
+      row.fate = Fate::does_not_fit;
+      row.note = fmt::format("{:.1f} GiB of {:.1f} GiB, with one microbatch at a time",
+                             static_cast<double>(least->bytes) / gib,
+                             static_cast<double>(least->capacity) / gib);
+      return row;
+    }
+  }
+  const auto& steps = costs.optimizer_seconds;
+  const double step = steps.empty() ? 0 : *std::ranges::min_element(steps);
+  // Iterations that follow one another may overlap.
+  row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
+  return row;
 }
 
 CandidateRow Lab::Impl::assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                                Layout& layout, workload::Planner& planner) const {
+  if (config::schedule_source(spec.name) == config::ScheduleSource::search)
+    return assess_sought(scenario, spec, layout, planner);
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
@@ -136,8 +166,10 @@ std::vector<CandidateRow> Lab::assess(const config::Value& scenario) {
   judge(all, [&] {
     const config::Scenario read = config::read_scenario(scenario);
     Layout& layout = impl_->layouts.of(read);
-    workload::Planner planner(read, layout.hardware.gpus, {}, &impl_->schedules,
-                              settle(read, layout));
+    workload::Planner planner(
+        read, layout.hardware.gpus,
+        foresee(read, layout.hardware, layout.least, impl_->capacity(layout.hardware)),
+        &impl_->schedules, settle(read, layout));
     rows.resize(read.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
       judge(rows[i], [&] { rows[i] = impl_->assess(read, read.schedules[i], layout, planner); });
@@ -149,8 +181,11 @@ std::vector<CandidateRow> Lab::assess(const config::Value& scenario) {
 CandidateRow Lab::simulate(const config::Value& scenario) {
   const config::Scenario read = config::read_scenario(scenario);
   if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
-  Hardware& hardware = impl_->layouts.of(read).hardware;
-  workload::Plan plan = workload::make_plan(read, read.schedules.front(), hardware.gpus);
+  Layout& layout = impl_->layouts.of(read);
+  Hardware& hardware = layout.hardware;
+  workload::Plan plan =
+      workload::make_plan(read, read.schedules.front(), hardware.gpus,
+                          foresee(read, hardware, layout.least, impl_->capacity(hardware)));
   const execution::Job job = make_job(read, hardware, plan);
   const Fullest most = fullest(job, impl_->capacity(hardware));
   analysis::SummarySink sink;
@@ -162,7 +197,9 @@ CandidateRow Lab::simulate(const config::Value& scenario) {
     throw std::logic_error(fmt::format("device {} held {} bytes at its peak, and its ledger has {}",
                                        most.device, peak, most.peak.bytes));
   CandidateRow row = row_of(read, job, most);
-  row.fate = Fate::simulated;
+  // An order that was sought may hold a little more than was asked for.
+  row.fate = most.fits() ? Fate::simulated : Fate::does_not_fit;
+  if (!most.fits()) row.note = describe(most);
   row.time_s = summary.makespan_s / plan.schedule.iterations;
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;

@@ -194,9 +194,9 @@ schedules::SearchRequest sought_order(const config::Scenario& scenario,
     if (foresight.add_waits) foresight.add_waits(routes, costs);
     return costs;
   };
-  std::vector<std::uint64_t> capacity;
-  for (const config::Gpu& gpu : gpus)
-    capacity.push_back(foresight.memory > 0 ? foresight.memory : gpu.memory);
+  std::vector<std::uint64_t> capacity = foresight.memory;
+  if (capacity.empty())
+    for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.memory);
   double hop = scenario.p2p_time;
   if (foresight.hop)
     hop = foresight.hop(

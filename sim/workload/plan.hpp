@@ -23,7 +23,7 @@ struct Foresight {
   // Adds the collectives within passes to a placement's times, as add_pass_waits() does.
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
   std::function<double(std::uint64_t bytes)> hop;  // seconds of a boundary tensor
-  std::uint64_t memory = 0;                        // bytes of a device; 0: what its GPU has
+  std::vector<std::uint64_t> memory;  // of each device, bytes; none: what its GPU's type has
 };
 
 // Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown

@@ -79,7 +79,7 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {
   if (config::schedule_source(spec.name) == config::ScheduleSource::search) {
-    Schedule found = seek(spec, sought_order(scenario_, spec, gpus_, foresight_));
+    Schedule found = seek(spec, sought(spec));
     schedules::set_iterations(found, scenario_.iterations.value);
     return std::make_shared<const Schedule>(std::move(found));
   }

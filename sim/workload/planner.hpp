@@ -23,6 +23,10 @@ class Planner {
 
   // Throws as make_plan does.
   std::shared_ptr<const schedules::Schedule> schedule(const config::ScheduleSpec& spec);
+  // Which order `searched` stands for, without seeking it.
+  schedules::SearchRequest sought(const config::ScheduleSpec& spec) const {
+    return sought_order(scenario_, spec, gpus_, foresight_);
+  }
   // Valid until the next call, and for schedules on the same placement.
   const StageCosts& costs(const schedules::Schedule& schedule);
 

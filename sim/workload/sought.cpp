@@ -52,8 +52,7 @@ ActivationMemory in_bytes(const config::Scenario& scenario, const StageCosts& co
     most = std::max(most, static_cast<double>(costs.activations[stage].working) + gathered);
   }
   for (std::size_t device = 0; device < left.size(); ++device)
-    memory.limit.push_back(
-        bytes(std::max(0.0, left[device] - resting(costs.state[device]) - working[device])));
+    memory.limit.push_back(bytes(left[device] - resting(costs.state[device]) - working[device]));
   return memory;
 }
 
@@ -115,22 +114,33 @@ schedules::Schedule seek(const config::ScheduleSpec& spec,
   }
 }
 
-std::vector<std::uint64_t> least_bytes(const schedules::SearchRequest& request,
-                                       const CostsOfPlacement& costs_of) {
-  std::vector<std::uint64_t> least;
+std::optional<LeastMemory> least_memory(const schedules::SearchRequest& request,
+                                        const std::vector<std::uint64_t>& capacity) {
+  if (capacity.size() != request.devices || std::ranges::find(capacity, 0U) != capacity.end())
+    return std::nullopt;
+  std::optional<LeastMemory> roomiest;
+  double most_spare = -std::numeric_limits<double>::infinity();
   for (const Routes& routes : schedules::searched_placements(request.devices)) {
     const std::optional<Pipeline> pipeline = request.pipeline(routes);
     if (!pipeline) continue;
-    const StageCosts costs = costs_of(routes);
+    // What is there all the time is what the limit lacks to the capacity.
     const std::vector<Bytes> one = schedules::least_memory(*pipeline);
-    std::vector<std::uint64_t> held;
-    for (std::uint32_t device = 0; device < request.devices; ++device)
-      held.push_back(static_cast<std::uint64_t>(resting(costs.state[device])) +
-                     static_cast<std::uint64_t>(one[device]));
-    if (least.empty() || *std::ranges::max_element(held) < *std::ranges::max_element(least))
-      least = held;
+    LeastMemory tightest;
+    double least_spare = std::numeric_limits<double>::infinity();
+    for (std::uint32_t device = 0; device < request.devices; ++device) {
+      const double spare = static_cast<double>(pipeline->memory.limit[device] - one[device]) /
+                           static_cast<double>(capacity[device]);
+      if (spare >= least_spare) continue;
+      least_spare = spare;
+      tightest = {.bytes = capacity[device] -
+                           static_cast<std::uint64_t>(pipeline->memory.limit[device] - one[device]),
+                  .capacity = capacity[device]};
+    }
+    if (least_spare <= most_spare) continue;
+    most_spare = least_spare;
+    roomiest = tightest;
   }
-  return least;
+  return roomiest;
 }
 
 }  // namespace pipewright::workload

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "schedules/search/search.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
@@ -20,9 +23,13 @@ schedules::SearchRequest sought(const config::Scenario& scenario, const config::
 // Throws config::Error if no order fits.
 schedules::Schedule seek(const config::ScheduleSpec& spec, const schedules::SearchRequest& request);
 
-// What a device holds at least, whatever the order: its state and one microbatch's activations, on
-// the placement that takes least.
-std::vector<std::uint64_t> least_bytes(const schedules::SearchRequest& request,
-                                       const CostsOfPlacement& costs_of);
+// Bytes of the device that has least to spare, whatever the order, on the placement where that is
+// most; and what it may hold. None where memory does not limit the search.
+struct LeastMemory {
+  std::uint64_t bytes = 0;
+  std::uint64_t capacity = 0;
+};
+std::optional<LeastMemory> least_memory(const schedules::SearchRequest& request,
+                                        const std::vector<std::uint64_t>& capacity);
 
 }  // namespace pipewright::workload

@@ -20,7 +20,7 @@ struct Run {
 
 struct Row {
   std::string name;
-  std::string scenario;  // YAML, as a user would write it
+  std::string scenario;  // YAML, as a user would write it; empty: it is predicted already
   std::function<double(const Run&)> predict;
   double measured = 0;     // in the table's unit, as the prediction
   bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
@@ -52,6 +52,7 @@ Table zero_bubble_passes();
 Table megatron_iterations();
 Table recompute_iterations();
 Table recompute_layers();
+Table grid_search();
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "validation/accuracy.hpp"
@@ -19,7 +20,7 @@ namespace {
 std::vector<double> answers(const std::string& text, const std::vector<Row*>& rows) {
   const config::Scenario scenario = config::read_scenario(config::read_yaml_text(text, "scenario"));
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-  workload::Plan plan = workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);
@@ -74,7 +75,8 @@ void finish(const Child& child, int status) {
 void predict(std::vector<Table>& tables) {
   std::map<std::string, std::vector<Row*>> by_scenario;
   for (Table& table : tables)
-    for (Row& row : table.rows) by_scenario[row.scenario].push_back(&row);
+    for (Row& row : table.rows)
+      if (!row.scenario.empty()) by_scenario[row.scenario].push_back(&row);
   const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
   std::map<pid_t, Child> running;
   const auto wait_for_one = [&] {

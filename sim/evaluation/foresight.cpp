@@ -1,0 +1,69 @@
+#include "sim/evaluation/foresight.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pipewright::evaluation {
+namespace {
+
+schedules::Schedule on_placement(const config::Scenario& scenario,
+                                 const schedules::Routes& routes) {
+  return {.name = "placement",
+          .devices = scenario.devices.value,
+          .chunks = std::max(1U, routes.count() * routes.stages() / scenario.devices.value),
+          .microbatches = scenario.microbatches.value,
+          .routes = routes};
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> memory_of(const Hardware& hardware) {
+  std::vector<std::uint64_t> bytes = hardware.memory;
+  for (std::size_t device = 0; device < bytes.size(); ++device)
+    if (bytes[device] == 0 && device < hardware.gpus.size())
+      bytes[device] = hardware.gpus[device].memory;
+  return bytes;
+}
+
+execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
+                                   std::optional<execution::LeastTimes>& least) {
+  using Sharing = execution::LeastTimes::Sharing;
+  if (!least)
+    least.emplace(job,
+                  scenario.engine == config::Engine::simgrid ? Sharing::known : Sharing::ignored);
+  return *least;
+}
+
+workload::Foresight foresee(const config::Scenario& scenario, const Hardware& hardware,
+                            std::optional<execution::LeastTimes>& least,
+                            std::vector<std::uint64_t> memory) {
+  workload::Foresight foresight{.add_waits = {}, .hop = {}, .memory = std::move(memory)};
+  if (!scenario.cluster) return foresight;
+  foresight.add_waits = [&](const schedules::Routes& routes, workload::StageCosts& costs) {
+    const schedules::Schedule placement = on_placement(scenario, routes);
+    const execution::Job job = plain_job(scenario, hardware, placement, costs);
+    execution::add_least_waits(job, least_times(scenario, job, least), costs);
+  };
+  foresight.hop = [&](std::uint64_t bytes) {
+    const schedules::Schedule placement =
+        on_placement(scenario, schedules::Routes::looped(scenario.devices.value, 1));
+    const workload::StageCosts no_costs;
+    const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
+    execution::LeastTimes& times = least_times(scenario, job, least);
+    double slowest = 0;
+    for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
+      slowest = std::max({slowest, times.hop(0, device, device + 1, bytes),
+                          times.hop(0, device + 1, device, bytes)});
+    return slowest;
+  };
+  return foresight;
+}
+
+workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                       const Hardware& hardware) {
+  std::optional<execution::LeastTimes> least;
+  return workload::make_plan(scenario, spec, hardware.gpus,
+                             foresee(scenario, hardware, least, memory_of(hardware)));
+}
+
+}  // namespace pipewright::evaluation

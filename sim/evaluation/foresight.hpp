@@ -1,0 +1,26 @@
+#pragma once
+
+#include "sim/evaluation/hardware.hpp"
+#include "sim/execution/least_times.hpp"
+
+namespace pipewright::evaluation {
+
+// Those who plan an order for given times are told what the network takes at least: collectives
+// within passes, the slowest hop from a device to the next. `memory` of each device in bytes; 0:
+// unknown. All that is passed by reference outlives the result; `least` is for the same hardware.
+workload::Foresight foresee(const config::Scenario& scenario, const Hardware& hardware,
+                            std::optional<execution::LeastTimes>& least,
+                            std::vector<std::uint64_t> memory);
+
+// A plan with that foresight, on the memory that there is.
+workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                       const Hardware& hardware);
+
+// What the devices have: as the cluster says, else their GPUs' types; 0: unknown.
+std::vector<std::uint64_t> memory_of(const Hardware& hardware);
+
+// The job's least times, made when they are needed first.
+execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
+                                   std::optional<execution::LeastTimes>& least);
+
+}  // namespace pipewright::evaluation
