@@ -14,14 +14,27 @@ namespace {
 
 constexpr std::size_t most_reasons = 3;
 constexpr std::size_t most_rules = 6;
-constexpr std::size_t most_characters = 160;
+constexpr std::size_t most_characters = 76;
+constexpr std::size_t most_lines = 2;
 
-std::string shortened(std::string text) {
-  if (text.size() <= most_characters) return text;
-  text.resize(most_characters);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
-  if (!text.empty() && (static_cast<unsigned char>(text.back()) & 0x80) != 0) text.pop_back();
-  return text + "...";
+// Words on lines that fit beside the counts; what does not fit on two is left out.
+std::vector<std::string> folded(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = text.size();
+    if (end - at > most_characters) {
+      end = text.rfind(' ', at + most_characters);
+      if (end == std::string::npos || end <= at) end = at + most_characters;
+    }
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+    lines.push_back(text.substr(at, end - at));
+    at = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
+    if (lines.size() == most_lines && at < text.size()) {
+      lines.back() += " ...";
+      break;
+    }
+  }
+  return lines;
 }
 
 struct Line {
@@ -29,15 +42,24 @@ struct Line {
   std::string words;
 };
 
+// The first line has the count.
+void add(std::vector<Line>& lines, std::uint64_t count, std::size_t blanks,
+         const std::string& words) {
+  for (const std::string& text : folded(words)) {
+    lines.push_back({count, std::string(blanks, ' ') + text});
+    count = 0;
+  }
+}
+
 void add_reasons(std::vector<Line>& lines, const SearchRun& run, const std::vector<Reason>& found) {
   if (found.size() == 1 && run.rows[found.front().example].note.empty()) return;
   for (const Reason& reason : std::span(found).first(std::min(found.size(), most_reasons))) {
     const CandidateRow& row = run.rows[reason.example];
-    lines.push_back({reason.rows, fmt::format("    {}", shortened(printable(row.note)))});
-    lines.push_back({0, fmt::format("      such as {}", named(run, row))});
+    add(lines, reason.rows, 4, row.note.empty() ? "no reason was given" : printable(row.note));
+    add(lines, 0, 6, fmt::format("such as {}", named(run, row)));
   }
   if (found.size() > most_reasons)
-    lines.push_back({0, fmt::format("    and for {} other reasons", found.size() - most_reasons)});
+    add(lines, 0, 4, fmt::format("and for {} other reasons", found.size() - most_reasons));
 }
 
 }  // namespace
@@ -72,10 +94,9 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     std::vector<Excluded> rules = run.excluded;
     std::ranges::stable_sort(rules, std::ranges::greater{}, &Excluded::combinations);
     for (const Excluded& one : std::span(rules).first(std::min(rules.size(), most_rules)))
-      if (one.combinations > 0)
-        lines.push_back({one.combinations, fmt::format("    {}", shortened(printable(one.rule)))});
+      if (one.combinations > 0) add(lines, one.combinations, 4, printable(one.rule));
     if (rules.size() > most_rules)
-      lines.push_back({0, fmt::format("    and {} other rules", rules.size() - most_rules)});
+      add(lines, 0, 4, fmt::format("and {} other rules", rules.size() - most_rules));
   }
   const auto count = [&](Fate fate) { return findings.fates[static_cast<std::size_t>(fate)]; };
   const std::uint64_t fit =

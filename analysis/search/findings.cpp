@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "analysis/search/choices.hpp"
 #include "analysis/search/front.hpp"
@@ -12,10 +13,20 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A note with '#' for each number.
+bool is_size(std::string_view text) {  // "GiB" and the like
+  return text.size() >= 3 && std::string_view("KMGTPE").find(text[0]) != std::string_view::npos &&
+         text.substr(1, 2) == "iB";
+}
+
+// What a note says but for its numbers and sizes, which become '#'; of a list at its end, which
+// breaks something down, only the first.
 std::string shape_of(const std::string& note) {
   std::string shape;
   for (std::size_t i = 0; i < note.size(); ++i) {
+    if (is_size(std::string_view(note).substr(i))) {
+      i += 2;
+      continue;
+    }
     if (!is_digit(note[i])) {
       shape += note[i];
       continue;
@@ -26,7 +37,8 @@ std::string shape_of(const std::string& note) {
             (note[i + 1] == '.' && i + 2 < note.size() && is_digit(note[i + 2]))))
       ++i;
   }
-  return shape;
+  const std::size_t colon = shape.rfind(": ");
+  return colon == std::string::npos ? shape : shape.substr(0, shape.find_first_of(",;", colon));
 }
 
 std::vector<Reason> reasons(const SearchRun& run, Fate fate) {

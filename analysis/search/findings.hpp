@@ -13,7 +13,7 @@ namespace pipewright::analysis {
 
 using FateCounts = std::array<std::uint64_t, 6>;  // by Fate
 
-// Notes that differ only in their numbers.
+// Notes that differ only in their numbers, or in all but the first of a list at the end.
 struct Reason {
   std::uint64_t rows = 0;
   std::size_t example = 0;  // a row with such a note

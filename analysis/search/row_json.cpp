@@ -90,8 +90,8 @@ CandidateRow row_of(const json& value) {
   row.candidate = count_of(value.at("candidate"));
   row.fate = fate_of(value.at("fate").get<std::string>());
   for (const auto& [key, field] : value.items()) {
-    const auto* const column =
-        std::ranges::find(figure_columns, key, [](const auto& c) { return std::string(c.name); });
+    const auto* const column = std::ranges::find(
+        figure_columns, key, [](const trace::Column& c) { return std::string_view(c.name); });
     if (column != figure_columns.end() && column->type == trace::ColumnType::u64)
       figure<std::uint64_t>(row, *column) = count_of(field);
     else if (column != figure_columns.end())

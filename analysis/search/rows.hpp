@@ -39,8 +39,8 @@ struct CandidateRow {
 
   // Of every legal one.
   IterationWork work;
-  std::uint64_t peak_bytes = 0;      // of the device that is fullest for what it has; where the
-  std::uint64_t capacity_bytes = 0;  // order is sought only later, the least that it may hold
+  std::uint64_t peak_bytes = 0;      // of the device that is fullest for what it has; all of that
+  std::uint64_t capacity_bytes = 0;  // where an order is sought only when it is to be simulated
   double bound_s = 0;                // no iteration is shorter; 0 where it does not fit
 
   // Of simulated ones.

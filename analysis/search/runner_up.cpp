@@ -46,8 +46,19 @@ Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t wo
 
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings) {
   if (!findings.best || findings.ranked.size() < 2) return std::nullopt;
-  if (!std::isfinite(cost_of(run, run.rows[findings.ranked[1]]))) return std::nullopt;
-  return compare_rows(run, findings.ranked[0], findings.ranked[1]);
+  const std::vector<std::size_t>& ranked = findings.ranked;
+  const auto is_twin = [&](std::size_t row) {
+    const CandidateRow& best = run.rows[ranked.front()];
+    return std::abs(run.rows[row].time_s - best.time_s) <= rounding * best.time_s &&
+           run.rows[row].peak_bytes == best.peak_bytes;
+  };
+  auto next = std::find_if_not(ranked.begin() + 1, ranked.end(), is_twin);
+  const auto twins = static_cast<std::size_t>(next - ranked.begin()) - 1;
+  if (next == ranked.end()) --next;
+  if (!std::isfinite(cost_of(run, run.rows[*next]))) return std::nullopt;
+  Comparison result = compare_rows(run, ranked.front(), *next);
+  result.twins = twins;
+  return result;
 }
 
 std::string parts_text(const Comparison& comparison) {

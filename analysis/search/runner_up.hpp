@@ -44,10 +44,12 @@ struct Comparison {
   double bytes = 0;         // more at the peak
   std::vector<Part> parts;  // all that differ, the largest difference first
   std::vector<Axis> axes;
+  std::size_t twins = 0;  // of the better one: the same time and memory
 };
 Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse);
 
-// The second of all, against the first.
+// The best of those that differ from the first in time or memory, against it; where none does, one
+// that is as good.
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings);
 
 // "+3.1 % bubble, +1.0 % gradients, -0.4 % collectives in passes", of the iteration; differences

@@ -82,7 +82,12 @@ std::string wrapped(const std::string& list, std::size_t blanks) {
 }
 
 std::string why_text(const SearchRun& run, const Comparison& lost) {
-  std::string text = fmt::format("the runner-up has {}\n", axes_text(run, lost));
+  std::string text;
+  if (lost.twins > 0)
+    text = lost.twins == 1
+               ? "another one takes the same time and memory as the best\n"
+               : fmt::format("{} others take the same time and memory as the best\n", lost.twins);
+  text += fmt::format("the runner-up has {}\n", axes_text(run, lost));
   if (lost.behind == 0) return text + "  and is as good\n";
   text += fmt::format("  it is {} behind", format_percent(lost.behind));
   if (lost.seconds != 0)
@@ -113,11 +118,11 @@ std::string fronts_text(const SearchRun& run, const Findings& findings, std::siz
 
 }  // namespace
 
-std::size_t axis_named(const SearchRun& run, const std::string& name) {
+std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name) {
   std::string known;
-  for (std::size_t axis = 0; axis < run.axes.size(); ++axis) {
-    if (run.axes[axis].name == name || run.axes[axis].key == name) return axis;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", run.axes[axis].name);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (axes[axis].name == name || axes[axis].key == name) return axis;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", axes[axis].name);
   }
   throw std::invalid_argument(
       fmt::format("'{}' is no axis of the search: {}", name,
@@ -133,6 +138,8 @@ std::string proof_text(const SearchRun& run, const Findings& findings) {
   else if (run.gap == 0)
     text = run.finished ? "proven: nothing in the sweep is better"
                         : "stopped: nothing in the sweep is better, but fronts may lack points";
+  else if (run.gap >= 1)
+    text = "stopped before all were looked at: what was not may be better";
   else if (std::isfinite(run.gap))
     text = fmt::format("{}: nothing can be more than {} better",
                        run.finished ? "finished" : "stopped", format_percent(run.gap));

@@ -25,6 +25,6 @@ std::string best_by_text(const SearchRun& run, std::size_t axis);
 std::string proof_text(const SearchRun& run, const Findings& findings);
 
 // The axis that is called so; throws std::invalid_argument, which names those there are.
-std::size_t axis_named(const SearchRun& run, const std::string& name);
+std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name);
 
 }  // namespace pipewright::analysis

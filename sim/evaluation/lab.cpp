@@ -109,7 +109,8 @@ std::vector<std::uint64_t> Lab::Impl::capacity(const Hardware& hardware) const {
   return bytes;
 }
 
-// Of an order that is sought only when it is to be simulated: no order is shorter, or holds less.
+// Of an order that is sought only when it is to be simulated: no order is shorter. Until then it
+// counts as one that fills the memory that it is given, as those that are found mostly do.
 CandidateRow Lab::Impl::assess_sought(const config::Scenario& scenario,
                                       const config::ScheduleSpec& spec, Layout& layout,
                                       workload::Planner& planner) const {
@@ -120,10 +121,10 @@ CandidateRow Lab::Impl::assess_sought(const config::Scenario& scenario,
   if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
   const schedules::SearchRequest request = planner.sought(spec);
   if (const auto least = workload::least_memory(request, bytes)) {
-    row.peak_bytes = least->bytes;
-    row.capacity_bytes = least->capacity;
+    row.peak_bytes = row.capacity_bytes = least->capacity;
     if (least->bytes > least->capacity) {
       row.fate = Fate::does_not_fit;
+      row.peak_bytes = least->bytes;
       row.note = fmt::format("{:.1f} GiB of {:.1f} GiB, with one microbatch at a time",
                              static_cast<double>(least->bytes) / gib,
                              static_cast<double>(least->capacity) / gib);

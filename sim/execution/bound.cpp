@@ -89,6 +89,7 @@ MeetingsOfStages StepBound::reductions(const std::vector<Sweep>& sweeps) const {
   MeetingsOfStages meetings(job_.schedule.stages());
   if (talks_between_passes(job_)) return meetings;  // they are in the streams' ends
   for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage) {
+    if (talk_.parts[stage] == 0) continue;
     meetings[stage].seconds = talk_.gradients[stage];
     double over = 0;  // all passes of those who hold it
     if (!job_.conditions.communication.overlap_grad_reduce)
@@ -124,6 +125,7 @@ std::vector<double> StepBound::reduced(const Sweep& sweep, std::uint32_t replica
 double StepBound::gathered(const std::vector<std::vector<double>>& updated) const {
   MeetingsOfStages meetings(job_.schedule.stages());
   for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage) {
+    if (talk_.parts[stage] == 0) continue;
     double ready = 0;
     for (const std::vector<double>& replica : updated)
       for (const std::uint32_t device : copies_.holders(stage))

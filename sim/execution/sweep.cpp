@@ -151,7 +151,7 @@ StageTalk::StageTalk(const Job& job, const Copies& copies, LeastTimes& least) {
   // Those who hold the same stages gather them in order.
   weights_arrive.resize(stages);
   for (std::uint32_t stage = 0; stage < stages; ++stage)
-    for (std::uint32_t before = 0; before <= stage; ++before)
+    for (std::uint32_t before = 0; before <= stage && parts[stage] > 0; ++before)
       if (copies.holders(before) == copies.holders(stage)) weights_arrive[stage] += weights[before];
 }
 
@@ -160,8 +160,8 @@ Sweep sweep(const Job& job, std::uint32_t replica, const Copies& copies, const S
   const schedules::HopTimes hops = hops_of(job, replica, least);
   const PassTimes bare = slowed_times(job, replica);
   PassTimes times = bare;
-  const bool adds =
-      is_full(job) && !job.costs.traffic.empty() && !schedules::has_fused_pairs(job.schedule);
+  const bool adds = is_full(job) && job.ranks && !job.costs.traffic.empty() &&
+                    !schedules::has_fused_pairs(job.schedule);
   if (adds) add_calls(job, replica, copies, least, times);
 
   Sweep result;

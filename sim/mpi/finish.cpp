@@ -12,11 +12,16 @@
 namespace pipewright::mpi {
 namespace {
 
-// Tells all other ranks to end; whether all said that they do.
+constexpr double longest_nap = 10e-3;  // seconds
+
+void tell_all(Letters& letters, Letter::Kind kind) {
+  for (int rank = 1; rank < rank_count(); ++rank) letters.send({rank, kind, {}});
+}
+
+// Tells all other ranks to end; whether all said that they did.
 bool end_ranks(Letters& letters) {
   constexpr double at_most = 5;  // seconds; a rank kills its command, which takes none
-  constexpr double longest_nap = 10e-3;
-  for (int rank = 1; rank < rank_count(); ++rank) letters.send({rank, Letter::Kind::end, {}});
+  tell_all(letters, Letter::Kind::end);
   int left = rank_count() - 1;
   const double end = steady_now() + at_most;
   for (Nap nap(longest_nap); left > 0 && steady_now() < end; sleep_for(nap.next()))
@@ -25,8 +30,10 @@ bool end_ranks(Letters& letters) {
   return left == 0;
 }
 
-// Open MPI's mpirun ends with status 0 after --enable-recovery, whatever its processes do.
-bool is_status_lost() {
+// Under mpirun --enable-recovery of Open MPI: processes may come and go as they like, and mpirun
+// always ends with status 0. An abort there ends only this process for certain, and may hang while
+// there are others.
+bool is_recovery_enabled() {
   const char* recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
   return recovery != nullptr && std::string_view(recovery) == "1";
 }
@@ -34,11 +41,13 @@ bool is_status_lost() {
 }  // namespace
 
 int finish(Letters& letters, int status) {
-  if (status != 0 && is_status_lost())
+  const bool recovery = is_recovery_enabled();
+  if (status != 0 && recovery)
     fmt::print(stderr,
                "pipewright-mpi: the exit status is {}, whatever mpirun --enable-recovery says\n",
                status);
   if (end_ranks(letters)) {
+    tell_all(letters, Letter::Kind::finalize);
     MPI_Finalize();
     return status;
   }
@@ -46,8 +55,10 @@ int finish(Letters& letters, int status) {
       stderr,
       "pipewright-mpi: a rank is dead or hangs; all is written, and MPI is aborted to end\n");
   std::fflush(nullptr);
-  constexpr double until_forwarded = 0.2;  // mpirun drops what it has not yet passed on
-  sleep_for(until_forwarded);
+  if (recovery) tell_all(letters, Letter::Kind::quit);
+  constexpr double pause = 0.5;  // for ranks to go, and for mpirun to pass on what was printed
+  for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_nap))
+    letters.collect();
   MPI_Abort(MPI_COMM_WORLD, status);
   return status;
 }

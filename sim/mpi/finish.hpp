@@ -5,8 +5,8 @@
 namespace pipewright::mpi {
 
 // The coordinator's last step: ends all ranks and MPI, and returns the status that the process is
-// to end with. If a rank is dead or hangs, MPI_Finalize might wait for it forever, so all processes
-// are aborted instead, this one included, with that status.
+// to end with. If a rank is dead or hangs, MPI_Finalize might wait for it forever; then MPI is
+// aborted, this process included, with that status.
 int finish(Letters& letters, int status);
 
 }  // namespace pipewright::mpi

@@ -12,15 +12,17 @@ namespace pipewright::mpi {
 struct Letter {
   // As tags of MPI.
   enum class Kind : int {
-    start,    // to a rank: the command that serves a search, its words after zero bytes
-    restart,  // to a rank: that command ended, or hangs; once more
-    line,     // to a rank: for its command
-    end,      // to a rank: no more letters come
-    alive,    // from and to all, now and then, without text
-    started,  // from a rank, after `start` and `restart`: its host
-    answer,   // from a rank: a line of its command
-    lost,     // from a rank: why its command is gone
-    ended,    // from a rank: its last letter
+    start,     // to a rank: the command that serves a search, its words after zero bytes
+    restart,   // to a rank: that command ended, or hangs; once more
+    line,      // to a rank: for its command
+    end,       // to a rank: kill the command
+    finalize,  // to a rank: end, and MPI with it, as all others do
+    quit,      // to a rank: end, and leave MPI as it is
+    alive,     // from and to all, now and then, without text
+    started,   // from a rank, after `start` and `restart`: its host
+    answer,    // from a rank: a line of its command
+    lost,      // from a rank: why its command is gone
+    ended,     // from a rank, after `end`
   };
   int rank = 0;  // of the other side
   Kind kind = Kind::alive;

@@ -59,9 +59,10 @@ int coordinate(mpi::Letters& letters, const cli::Arguments& words) {
 int serve(mpi::Letters& letters) {
   // The launcher tells all ranks to end; rank 0 then has something to write first, and they wait.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
-  mpi::serve_rank(letters, [](const std::vector<std::string>& command) {
+  const auto make_worker = [](const std::vector<std::string>& command) {
     return std::make_unique<search::LocalWorkers>(1, command);
-  });
+  };
+  if (!mpi::serve_rank(letters, make_worker)) std::_Exit(cli::exit_ok);
   return cli::exit_ok;
 }
 

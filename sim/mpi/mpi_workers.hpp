@@ -9,7 +9,7 @@
 
 namespace pipewright::mpi {
 
-// The coordinator's side: worker w is rank w + 1.
+// The coordinator's side, once in a process: worker w is rank w + 1.
 class MpiWorkers : public search::Workers {
  public:
   // Has every other rank start `command`. One that is silent for so many seconds is lost; if it is

@@ -42,15 +42,15 @@ class RankService {
   RankService(Letters& letters, const MakeWorker& make_worker)
       : letters_(letters), make_worker_(make_worker) {}
 
-  void run() {
-    while (!ended_ && clock_.now() - heard_ < patience) {
+  bool run() {
+    while (!leaves_) {
       for (const Letter& letter : letters_.collect()) receive(letter);
       if (listen()) nap_.reset();
       say_alive();
+      if (clock_.now() - heard_ > patience)
+        throw std::runtime_error("rank 0 is silent, and this rank ends");
     }
-    worker_.reset();
-    if (!ended_) throw std::runtime_error("rank 0 is silent, and this rank ends");
-    say(Letter::Kind::ended);
+    return finalizes_;
   }
 
  private:
@@ -70,7 +70,12 @@ class RankService {
       case Letter::Kind::line:
         return pass_on(letter.text);
       case Letter::Kind::end:
-        ended_ = true;
+        worker_.reset();
+        return say(Letter::Kind::ended);
+      case Letter::Kind::finalize:
+      case Letter::Kind::quit:
+        leaves_ = true;
+        finalizes_ = letter.kind == Letter::Kind::finalize;
         return;
       default:
         return;
@@ -122,7 +127,8 @@ class RankService {
   std::vector<std::string> command_;
   std::unique_ptr<search::Workers> worker_;
   bool is_asked_ = false;
-  bool ended_ = false;
+  bool leaves_ = false;
+  bool finalizes_ = false;
   ListeningClock clock_;
   double heard_ = 0;
   double said_ = 0;
@@ -143,8 +149,8 @@ int own_rank() {
   return rank;
 }
 
-void serve_rank(Letters& letters, const MakeWorker& make_worker) {
-  RankService(letters, make_worker).run();
+bool serve_rank(Letters& letters, const MakeWorker& make_worker) {
+  return RankService(letters, make_worker).run();
 }
 
 }  // namespace pipewright::mpi

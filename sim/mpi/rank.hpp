@@ -18,8 +18,8 @@ using MakeWorker =
     std::function<std::unique_ptr<search::Workers>(const std::vector<std::string>& command)>;
 
 // What every rank but the first does until it is told to end: it has a worker, and passes on what
-// the coordinator and the worker say to each other. Throws std::runtime_error if the coordinator is
-// silent for very long.
-void serve_rank(Letters& letters, const MakeWorker& make_worker);
+// the coordinator and the worker say to each other. Whether MPI_Finalize is to follow; else it
+// might wait forever. Throws std::runtime_error if the coordinator is silent for very long.
+bool serve_rank(Letters& letters, const MakeWorker& make_worker);
 
 }  // namespace pipewright::mpi

@@ -13,11 +13,14 @@ constexpr std::size_t least_batches = 8;  // for each worker, so that they end a
 
 }  // namespace
 
-Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers)
+Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
+                 const std::function<bool()>& stop)
     : space_(space), known_(known) {
+  constexpr std::uint64_t now_and_then = 0xffff;
+  std::uint64_t layouts = 0;
   space.for_each_layout([&](std::uint64_t, std::span<const std::uint32_t> schedules) {
     total_ += schedules.size();
-    return true;
+    return (++layouts & now_and_then) != 0 || !stop();
   });
   const std::uint64_t share = total_ / (least_batches * std::max<std::size_t>(workers, 1));
   size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, most_in_batch));

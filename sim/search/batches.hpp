@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/search/space.hpp"
@@ -12,8 +13,10 @@ namespace pipewright::search {
 // layout share most of what an assessment costs, and so stay together.
 class Batches {
  public:
-  // `known` in ascending order; both are to outlive this. Throws what for_each_layout() does.
-  Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers);
+  // `known` in ascending order; both are to outlive this. Counting ends, and all that was counted
+  // is the total, when `stop` says so. Throws what for_each_layout() does.
+  Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
+          const std::function<bool()>& stop);
 
   std::uint64_t total() const { return total_; }  // with those that are known
   std::vector<std::uint64_t> next();              // empty at the end

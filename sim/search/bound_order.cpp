@@ -15,6 +15,8 @@ double at_best(const analysis::CandidateRow& row) { return row.bound_s * (1 - ro
 }  // namespace
 
 BoundOrder::BoundOrder(const analysis::SearchRun& run, Aim aim) : run_(run), aim_(aim) {
+  order_.reserve(static_cast<std::size_t>(
+      std::ranges::count(run.rows, analysis::Fate::open, &analysis::CandidateRow::fate)));
   for (std::size_t row = 0; row < run.rows.size(); ++row) {
     if (run.rows[row].fate == analysis::Fate::open) order_.push_back(entry(row));
     if (run.rows[row].fate == analysis::Fate::simulated) simulated(row);

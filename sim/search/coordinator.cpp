@@ -43,6 +43,9 @@ CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::st
 Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Aim aim)
     : run_(run), candidates_(std::move(candidates)), aim_(aim) {
   run_.exhaustive = aim.exhaustive;
+  // Growing by doubling takes three times as much for a moment.
+  constexpr std::uint64_t most_reserved = std::uint64_t{1} << 22U;
+  run_.rows.reserve(static_cast<std::size_t>(std::min(candidates_.total, most_reserved)));
   for (CandidateRow& row : run_.rows) {
     if (row.fate == Fate::bounded_away) row.fate = Fate::open;
     ++fates_[static_cast<std::size_t>(row.fate)];
@@ -76,6 +79,11 @@ std::optional<Coordinator::Work> Coordinator::next_work() {
   const std::optional<std::size_t> row = order_->next();
   if (!row) return std::nullopt;
   return Work{.kind = Task::Kind::simulate, .candidates = {run_.rows[*row].candidate}, .row = *row};
+}
+
+void Coordinator::leave_rest() {
+  rest_is_left_ = rest_is_left_ || !all_given_;
+  all_given_ = true;
 }
 
 std::optional<Task> Coordinator::next(std::size_t worker, double now) {
@@ -182,17 +190,16 @@ State Coordinator::state() const {
   const double excess = bound_excess_ > rounding ? bound_excess_ : 0;
   if (state.best && state.best_cost > 0) state.gap = 1 - least / state.best_cost / (1 + excess);
   if (done_ && !state.best) state.gap = 0;
+  if (rest_is_left_) state.gap = 1;
   return state;
 }
 
 void Coordinator::conclude() {
-  run_.finished = is_done();
-  if (run_.finished)
+  const bool done = is_done();
+  run_.finished = done && !rest_is_left_;
+  if (done)
     for (CandidateRow& row : run_.rows)
-      if (row.fate == Fate::open) {
-        set_fate(row, Fate::bounded_away);
-        final_.push_back(row);
-      }
+      if (row.fate == Fate::open) set_fate(row, Fate::bounded_away);
   run_.gap = state().gap;
   if (!order_) std::ranges::sort(run_.rows, in_order);
 }

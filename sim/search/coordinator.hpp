@@ -33,11 +33,10 @@ struct State {
   Phase phase = Phase::assessing;
   std::uint64_t total = 0;
   std::uint64_t assessed = 0;
-  std::array<std::uint64_t, 6>
-      fates{};                      // how many have each; where simulations go on, some are open
-  std::uint64_t running = 0;        // tasks
-  std::uint64_t still_needed = 0;   // to be simulated in this phase, at the most
-  std::optional<std::size_t> best;  // its row
+  std::array<std::uint64_t, 6> fates{};  // how many have each; also open ones, until it is done
+  std::uint64_t running = 0;             // tasks
+  std::uint64_t still_needed = 0;        // to be simulated in this phase, at the most
+  std::optional<std::size_t> best;       // its row
   double best_cost = 0;
   double least_open = 0;  // no candidate without a time costs less
   double gap = 1;         // nothing can be better than the best by more than this part
@@ -57,11 +56,14 @@ class Coordinator {
   // somebody else was faster with is well, and comes to nothing.
   bool answered(std::size_t worker, Answer answer, double now);
   void lost(std::size_t worker, const std::string& why);
+  // Of those that nobody was asked about yet, nothing is to be known.
+  void leave_rest();
   bool is_busy(std::size_t worker) const { return board_.is_busy(worker); }
 
   bool is_done();
   State state() const;
-  // Rows whose fate has become final since the last call.
+  // Rows whose fate has become final since the last call. Those that are bounded away are so only
+  // as conclude() says, and none of these.
   std::vector<analysis::CandidateRow> take_final();
   // Puts the rows in order and says how far they go, at any time. Who is still open when the search
   // is done was bounded away.
@@ -83,7 +85,8 @@ class Coordinator {
   Aim aim_;
   TaskBoard board_;
   std::deque<Work> returned_;
-  bool all_given_ = false;           // to be assessed
+  bool all_given_ = false;  // to be assessed
+  bool rest_is_left_ = false;
   std::optional<BoundOrder> order_;  // once all are assessed
   std::vector<analysis::CandidateRow> final_;
   std::array<std::uint64_t, 6> fates_{};

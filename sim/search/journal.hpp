@@ -10,7 +10,8 @@
 #include "sim/search/identity.hpp"
 
 // What a search has found so far, whatever happens to it: a file of lines of JSON, each written at
-// once when a candidate's fate is final.
+// once when a candidate's fate is final. Bounds are not in it, which take milliseconds, and so
+// nobody that is bounded away.
 //
 //   {"pipewright_search":1,"sweep":"...","axes":[{"key":"parallel.tp","values":["1","2"]},...]}
 //   {"candidate":17,...}        as analysis/search/row_json.hpp has it; one a candidate

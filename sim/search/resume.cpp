@@ -13,12 +13,6 @@ namespace pipewright::search {
 namespace {
 
 using analysis::CandidateRow;
-using analysis::Fate;
-
-// A row with more to tell comes after one with less.
-std::pair<std::uint64_t, bool> key(const CandidateRow& row) {
-  return {row.candidate, row.fate != Fate::open && row.fate != Fate::bounded_away};
-}
 
 std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Journal& journal,
                                   const SearchIdentity& asked) {
@@ -42,8 +36,8 @@ std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Jou
   std::vector<CandidateRow> rows =
       rows_of(results, journal, {.sweep = space.sweep().text, .axes = space.axes()});
   std::ranges::move(journal.take_rows(), std::back_inserter(rows));
-  std::ranges::stable_sort(rows, {}, key);
-  // Of several, the last.
+  // Of several, the last: the journal's.
+  std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
   const auto same = [](const CandidateRow& one, const CandidateRow& other) {
     return one.candidate == other.candidate;
   };

@@ -133,6 +133,8 @@ void Search::go_on(Coordinator& coordinator) {
     if (calls_.interrupted && calls_.interrupted()) return;
     const double left = options_.budget_s ? *options_.budget_s - now() : look_again;
     if (left <= 0) return;
+    constexpr double part_for_bounds = 0.5;
+    if (options_.budget_s && now() > part_for_bounds * *options_.budget_s) coordinator.leave_rest();
     hand_out(coordinator);
     for (const Workers::Event& event : crew_.wait(std::min(left, look_again)))
       take(coordinator, event);
@@ -145,7 +147,12 @@ void Search::go_on(Coordinator& coordinator) {
 analysis::SearchRun Search::run() {
   std::vector<std::uint64_t> known;
   for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
-  Batches batches(space_, known, workers_);
+  // A part of the budget is for counting, the half of it for this and bounds.
+  constexpr double part_for_counting = 0.1;
+  Batches batches(space_, known, workers_, [&] {
+    return (calls_.interrupted && calls_.interrupted()) ||
+           (options_.budget_s && now() > part_for_counting * *options_.budget_s);
+  });
   run_.excluded = space_.excluded();
   Coordinator coordinator(
       run_,
@@ -163,7 +170,6 @@ analysis::SearchRun Search::run() {
     nobody_left = std::current_exception();
   }
   coordinator.conclude();
-  keep(coordinator.take_final());
   if (options_.results) {
     const bool began = !nobody_left || !run_.rows.empty();
     if (began) analysis::write_results(*options_.results, run_);

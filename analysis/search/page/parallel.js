@@ -95,13 +95,10 @@ class Parallel {
   }
 
   draw(width) {
-    const { theme, paint, rows, drawn } = this.view;
+    const { drawn } = this.view;
     const height = 300;
     this.box = { left: PARALLEL_BOX.left, right: width - PARALLEL_BOX.right, top: PARALLEL_BOX.top,
                  bottom: height - PARALLEL_BOX.bottom };
-    const scale = sizeCanvas(this.canvas, width, height);
-    const ctx = this.canvas.getContext("2d");
-    ctx.scale(scale, scale);
     this.axes = this.findAxes();
     const gaps = Math.max(1, this.axes.length - 1);
     this.axes.forEach((axis, i) => {
@@ -110,44 +107,41 @@ class Parallel {
     const all = [...drawn.bounded, ...drawn.simulated];
     const every = Math.ceil(all.length / MOST_LINES);
     const lines = every > 1 ? all.filter((_, i) => i % every === 0) : all;
-    const brushed = this.brushes.size > 0;
-    const alpha = Math.min(0.8, Math.max(0.05, 150 / Math.sqrt(40 * (lines.length + 1)) / 4));
-    const stroke = (list, colour, strength, thick) => {
-      ctx.strokeStyle = colour;
-      ctx.globalAlpha = strength;
-      ctx.lineWidth = thick;
-      for (const row of list) {
-        ctx.beginPath();
-        this.trace(ctx, row);
-        ctx.stroke();
-      }
-      ctx.globalAlpha = 1;
-    };
-    const kept = [];
-    const rest = [];
-    for (const row of lines) (this.matches(row) ? kept : rest).push(row);
-    if (brushed) stroke(rest, theme.line, 0.35, 0.7);
-    // What was simulated lies above, the best last.
-    const isSimulated = (row) => rows.fate[row] === FATE.simulated;
-    const simulated = kept.filter(isSimulated).sort((a, b) => rows.cost[b] - rows.cost[a]);
-    for (const row of kept)
-      if (!isSimulated(row)) stroke([row], paint.colours[paint.valueOf(rows, row)], alpha / 4, 0.7);
-    const strength = Math.min(0.8, 6 / Math.sqrt(simulated.length + 1));
-    for (const row of simulated)
-      stroke([row], paint.colours[paint.valueOf(rows, row)], strength, 1.2);
+    const ctx = emptyContext(this.canvas, width, height);
+    this.drawLines(ctx, lines);
     this.drawAxes(ctx);
-    sizeCanvas(this.overlay, width, height);
-    this.size = { width, height, scale };
+    this.size = [width, height];
     this.drawChosen();
     return { shown: lines.length, of: all.length, kept: all.filter((row) => this.matches(row)).length };
   }
 
+  // What was simulated lies above, the best last.
+  drawLines(ctx, lines) {
+    const { theme, paint, rows } = this.view;
+    const stroke = (row, colour, strength, thick) => {
+      ctx.strokeStyle = colour;
+      ctx.globalAlpha = strength;
+      ctx.lineWidth = thick;
+      ctx.beginPath();
+      this.trace(ctx, row);
+      ctx.stroke();
+    };
+    const colourOf = (row) => paint.colours[paint.valueOf(rows, row)];
+    const kept = lines.filter((row) => this.matches(row));
+    if (this.brushes.size > 0)
+      for (const row of lines) if (!this.matches(row)) stroke(row, theme.line, 0.35, 0.7);
+    const isSimulated = (row) => rows.fate[row] === FATE.simulated;
+    const faint = Math.min(0.2, Math.max(0.0125, 1.5 / Math.sqrt(lines.length + 1)));
+    for (const row of kept) if (!isSimulated(row)) stroke(row, colourOf(row), faint, 0.7);
+    const simulated = kept.filter(isSimulated).sort((a, b) => rows.cost[b] - rows.cost[a]);
+    const strong = Math.min(0.8, 6 / Math.sqrt(simulated.length + 1));
+    for (const row of simulated) stroke(row, colourOf(row), strong, 1.2);
+    ctx.globalAlpha = 1;
+  }
+
   drawChosen() {
     const { theme, rows, chosen } = this.view;
-    const { width, height, scale } = this.size;
-    const ctx = this.overlay.getContext("2d");
-    ctx.setTransform(scale, 0, 0, scale, 0, 0);
-    ctx.clearRect(0, 0, width, height);
+    const ctx = emptyContext(this.overlay, ...this.size);
     if (chosen === null || !(rows.seconds[chosen] > 0)) return;
     ctx.strokeStyle = theme.accent;
     ctx.lineWidth = 2.5;

@@ -1,5 +1,13 @@
 // Axes of a chart on a canvas.
 
+// Of a canvas that is empty then.
+function emptyContext(canvas, width, height) {
+  const scale = sizeCanvas(canvas, width, height);
+  const ctx = canvas.getContext("2d");
+  ctx.scale(scale, scale);
+  return ctx;
+}
+
 // At most `most` round numbers within [from, to]; `factor` is the unit they are round in.
 function roundTicks(from, to, most, factor = 1) {
   const step = roundStep((to - from) / factor / Math.max(1, most)) * factor;

@@ -43,12 +43,8 @@ class Scatter {
     this.height = Math.round(Math.min(460, Math.max(300, 0.6 * width)));
     this.box = { left: SCATTER_BOX.left, right: width - SCATTER_BOX.right,
                  top: SCATTER_BOX.top, bottom: this.height - SCATTER_BOX.bottom };
-    const scale = sizeCanvas(this.canvas, width, this.height);
-    sizeCanvas(this.overlay, width, this.height);
-    this.scale = scale;
-    const ctx = this.canvas.getContext("2d");
-    ctx.scale(scale, scale);
     this.findScales();
+    const ctx = emptyContext(this.canvas, width, this.height);
     drawFrame(ctx, this.box, this.x, this.y,
               { x: "memory of the fullest device", y: shortened(view.measure.title, 60) }, view.theme);
     this.drawCapacity(ctx);
@@ -189,9 +185,7 @@ class Scatter {
 
   drawOverlay() {
     const { theme, chosen, best } = this.view;
-    const ctx = this.overlay.getContext("2d");
-    ctx.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-    ctx.clearRect(0, 0, this.width, this.height);
+    const ctx = emptyContext(this.overlay, this.width, this.height);
     const ring = (row, colour, r) => {
       if (row === null || !this.has(row)) return;
       const { x, y } = this.place(row);

@@ -1,5 +1,7 @@
 // The best in figures, why the next one loses, and tables of the front and of the best.
 
+const MOST_BEST = 200;  // rows of a table; the CSV file has all
+
 function fillWinner(element, rows, best) {
   if (best === null) {
     const { nearest } = search;
@@ -116,8 +118,8 @@ function fillLists(element, rows, { front, ranked, best }, onChoose) {
     return head;
   };
   element.append(heading("The front", "none of the others is better in throughput and in memory"),
-                 candidateTable(rows, front, best, onChoose, 16));
+                 candidateTable(rows, [...front].reverse(), best, onChoose, 16));
   if (ranked.length > 1)
     element.append(heading("The best", `of ${grouped(ranked.length)} simulated`),
-                   candidateTable(rows, ranked.slice(0, 1000), best, onChoose, 10));
+                   candidateTable(rows, ranked.slice(0, MOST_BEST), best, onChoose, 10));
 }

@@ -92,9 +92,17 @@ class SearchPage {
     if (search.failed_hopes.length > 0)
       element("proof").append("; ", warning(`${grouped(search.failed_hopes.length)} that failed might be, ` +
                                             `such as ${axisWords(rows, search.failed_hopes[0])}`));
-    fillRunnerUp(element("runner-up"), rows, this.best, this.ranked[1] ?? null, (row) => this.choose(row));
+    fillRunnerUp(element("runner-up"), rows, this.best, this.runnerUp(), (row) => this.choose(row));
     fillLists(element("lists"), rows, this, (row) => this.choose(row));
     this.fillCard();
+  }
+
+  // The next that differs in time or memory, if there is one.
+  runnerUp() {
+    const { seconds, peak } = this.rows;
+    const others = this.ranked.filter((row) => row !== this.best);
+    return others.find((row) => seconds[row] !== seconds[this.best] || peak[row] !== peak[this.best]) ??
+           others[0] ?? null;
   }
 
   takeDrawn() {

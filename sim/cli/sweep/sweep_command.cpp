@@ -1,10 +1,14 @@
 #include "sim/cli/sweep/sweep_command.hpp"
 
+#include <filesystem>
 #include <iostream>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/search/findings.hpp"
 #include "analysis/search/results.hpp"
 #include "analysis/search/search_export.hpp"
 #include "analysis/search/search_report.hpp"
@@ -44,12 +48,36 @@ void check_not_empty(const search::Space& space) {
 }
 
 std::size_t axis_of(const std::vector<analysis::SearchAxis>& axes, const std::string& name) {
-  std::string names;
-  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    if (axes[axis].name == name || axes[axis].key == name) return axis;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", axes[axis].name);
+  try {
+    return analysis::axis_named(axes, name);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--by: {}", error.what()));
   }
-  throw UsageError(fmt::format("--by is '{}'; the sweep's axes are {}", name, names));
+}
+
+// Results are never written over unasked: they may have cost hours.
+void check_results(const SweepRequest& request) {
+  if (!request.results || request.resume) return;
+  for (const char* suffix : {"", ".journal"}) {
+    const std::string file = request.results->string() + suffix;
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored))
+      throw UsageError(fmt::format(
+          "{} holds what an earlier search found; go on with it (--resume), remove it, or give "
+          "--results another name",
+          file));
+  }
+}
+
+analysis::SearchRun read_earlier(const std::filesystem::path& file) {
+  const std::filesystem::path journal = file.string() + ".journal";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored) && std::filesystem::exists(journal, ignored))
+    throw UsageError(
+        fmt::format("{}: there are no results yet; {} holds what a search found before it was "
+                    "ended: search SWEEP --results {} --resume goes on with it",
+                    file.string(), journal.string(), file.string()));
+  return analysis::read_results(file);
 }
 
 // What is searched, or was.
@@ -115,11 +143,12 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);
   check_files(std::vector{request.file}, written);
+  check_results(request);
 
   // Results tell their sweep, of which one worker knows the clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
-    earlier = analysis::read_results(request.file);
+    earlier = read_earlier(request.file);
     request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
     request.workers.jobs = 1;
   }
@@ -133,7 +162,8 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
   const analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers);
   report(request, run, scenario_of);
-  return interrupted() ? exit_interrupted : exit_ok;
+  if (interrupted()) return exit_interrupted;
+  return analysis::find(run).best ? exit_ok : exit_findings;
 }
 
 }  // namespace pipewright::cli

@@ -20,8 +20,13 @@ std::optional<std::string> word(const po::variables_map& given, const std::strin
 std::size_t count(const po::variables_map& given, const std::string& name, std::size_t otherwise) {
   const std::optional<std::string> text = word(given, name);
   if (!text) return otherwise;
-  const std::string flag = "--" + name;
-  return config::read_count({config::make_text(*text, {.source = flag}), flag}, "8");
+  return config::read_count({config::make_text(*text, {}), "--" + name}, "8");
+}
+
+template <class Number>
+Number limit(Number value, const char* flag) {
+  if (value <= 0) throw UsageError(fmt::format("{} is 0; leave it out for no limit", flag));
+  return value;
 }
 
 }  // namespace
@@ -46,7 +51,7 @@ po::options_description sweep_options() {
   add("by", words("AXIS..")->composing(), "print the best for each value of an axis, as schedule");
   add("top", words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");
-  add("quiet", "no progress");
+  add("quiet,q", "no progress");
   add_scenario_options(options, {});
   add("help,h", "this text");
   return options;
@@ -60,7 +65,7 @@ SweepRequest read_sweep_request(const po::variables_map& given) {
   const bool shown_again = file->extension() == ".h5";
   if (!shown_again) request.tree = scenario_tree(given);
   if (const auto text = word(given, "budget"))
-    request.budget_s = config::parse_time(*text, "--budget", "a time such as \"60 s\"");
+    request.budget_s = config::parse_time(*text, "--budget", "a budget");
   request.exhaustive = given.count("exhaustive") != 0;
   request.front = given.count("no-front") == 0;
   if (const auto text = word(given, "results")) request.results = *text;
@@ -100,9 +105,11 @@ WorkerSettings read_worker_settings(const po::variables_map& given) {
   WorkerSettings settings;
   settings.jobs = count(given, "jobs", std::max(1U, std::thread::hardware_concurrency()));
   if (const auto text = word(given, "time-limit"))
-    settings.time_limit_s = config::parse_time(*text, "--time-limit", "a time such as \"10 min\"");
+    settings.time_limit_s =
+        limit(config::parse_time(*text, "--time-limit", "a limit"), "--time-limit");
   if (const auto text = word(given, "worker-memory"))
-    settings.memory_bytes = config::parse_size(*text, "--worker-memory", "a size of memory");
+    settings.memory_bytes =
+        limit(config::parse_size(*text, "--worker-memory", "a limit"), "--worker-memory");
   return settings;
 }
 
@@ -130,6 +137,7 @@ void print_sweep_help() {
       "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
       "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
       "  mpirun -n 64 pipewright-mpi search sweep.yaml           # on many machines\n\n"
+      "Exit status 1: nothing was found; 130: interrupted, and what was found is written.\n\n"
       "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all that\n"
       "divide. Where a list is the value itself (as of pass times), alternatives are written\n"
       "{{any_of: [.., ..]}}.\n\n"

@@ -24,7 +24,7 @@ const char* name_of(Phase phase) {
     case Phase::best:
       return "best";
     case Phase::front:
-      return "front";
+      return "the best is proven; the front (--no-front leaves it out)";
     case Phase::done:
       break;
   }
@@ -65,11 +65,18 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
 
   std::string text = fmt::format("{}: {}/{}", name_of(state.phase), done, done + left);
   const double rate = static_cast<double>(done) / std::max(1e-3, now - phase_began_);
-  if (done > 0)
+  // Most of those left will be found needless: their number says little of the time.
+  if (done > 0 && state.phase == Phase::front)
+    text += fmt::format(", {:.3g}/s", rate);
+  else if (done > 0)
     text += fmt::format(", {:.3g}/s, {} left{}", rate, duration(static_cast<double>(left) / rate),
                         assessing ? "" : " at the most");
   if (state.best) {
     const analysis::CandidateRow& best = run.rows[*state.best];
+    if (state.phase == Phase::front) {
+      text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));
+      return text;
+    }
     text +=
         fmt::format(", best {}, gap {}", analysis::shown(run.objective, best.work, state.best_cost),
                     analysis::format_percent(state.gap));

@@ -1,7 +1,5 @@
 #include "sim/search/space/domain.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "sim/config/value.hpp"

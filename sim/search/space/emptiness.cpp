@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>

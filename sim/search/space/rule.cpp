@@ -1,7 +1,6 @@
 #include "sim/search/space/rule.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>

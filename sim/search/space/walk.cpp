@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "sim/config/error.hpp"
 

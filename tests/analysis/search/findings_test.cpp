@@ -61,6 +61,25 @@ TEST_CASE("reasons that differ in their numbers are one reason, the most common 
   CHECK_FALSE(found.best);
 }
 
+TEST_CASE("of what breaks something down at its end only the first counts for a reason") {
+  SearchRun run;
+  run.axes = {{"a", "a", {"1", "2", "3"}}};
+  const char* notes[] = {"device 0: 2.9 TiB of 80.0 GiB: optimizer state 1.9 TiB, weights 30 GiB",
+                         "device 3: 96.0 GiB of 80.0 GiB: optimizer state 512 MiB, logits 1 GiB",
+                         "device 3: 96.0 GiB of 80.0 GiB: activations 90.0 GiB"};
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    CandidateRow row;
+    row.candidate = i;
+    row.fate = Fate::does_not_fit;
+    row.note = notes[i];
+    run.rows.push_back(row);
+  }
+  const Findings found = find(run);
+  REQUIRE(found.does_not_fit.size() == 2);
+  CHECK(found.does_not_fit[0].rows == 2);
+  CHECK(found.does_not_fit[1].example == 2);
+}
+
 TEST_CASE("the nearest to fitting is the one that is least over") {
   SearchRun run;
   run.axes = {{"a", "a", {"1", "2"}}};

@@ -143,9 +143,9 @@ TEST_CASE("lines of a report fit a terminal unless names are long") {
 
 TEST_CASE("an axis is found by its name or key") {
   const SearchRun run = small_search();
-  CHECK(axis_named(run, "tp") == 0);
-  CHECK(axis_named(run, "parallel.tp") == 0);
-  CHECK_THROWS_WITH(axis_named(run, "dp"), "'dp' is no axis of the search: they are tp, schedule");
+  CHECK(axis_named(run.axes, "tp") == 0);
+  CHECK(axis_named(run.axes, "parallel.tp") == 0);
+  CHECK_THROWS_WITH(axis_named(run.axes, "dp"), "'dp' is no axis of the search: they are tp, schedule");
 }
 
 TEST_CASE("counts are grouped by thousands") {

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "sim/config/yaml.hpp"
 #include "sim/search/greeting.hpp"
 #include "sim/search/local_workers.hpp"
+#include "sim/search/search.hpp"
 #include "sim/search/task.hpp"
 #include "support/program.hpp"
 
@@ -133,35 +135,38 @@ TEST_CASE("a worker tells what is wrong with a sweep or a cluster", "[serve]") {
 
 TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]") {
   Served served;
+  const search::Space space(search::read_sweep(config::read_yaml_text(sweep, "the sweep")),
+                            *served.greet({sweep, std::nullopt}).facts);
   served.with(sweep);
-  // Two layouts with two schedules each.
-  const std::vector<CandidateRow> rows = served.rows({.id = 3, .candidates = {0, 1, 2, 3}});
-  REQUIRE(rows.size() == 4);
-  std::size_t simulated = 0;
+  Task task{.id = 3, .candidates = {}};
+  space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
+    for (const std::uint32_t schedule : schedules)
+      task.candidates.push_back(layout * space.schedules() + schedule);
+    return true;
+  });
+  const std::vector<CandidateRow> rows = served.rows(task);
+  REQUIRE(rows.size() == 8);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    CHECK(rows[i].candidate == i);
+    CHECK(rows[i].candidate == task.candidates[i]);
     CAPTURE(rows[i].note);
-    if (rows[i].fate != Fate::open) continue;
+    if (rows[i].fate == Fate::does_not_fit) continue;
+    REQUIRE(rows[i].fate == Fate::open);
     CHECK(rows[i].bound_s > 0);
     const CandidateRow row =
-        served.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {i}}).at(0);
+        served.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {rows[i].candidate}})
+            .at(0);
     CHECK(row.fate == Fate::simulated);
     CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
     CHECK(row.peak_bytes == rows[i].peak_bytes);
-    ++simulated;
   }
-  CHECK(simulated >= 2);
-  // The first: tp 1, pp 2, dp 4, 1F1B.
   const tests::Workplace place;
-  place.write("one.yaml",
-              "cluster: dgx-h100\nmodel: llama-3-8b\nparallel: {tp: 1, pp: 2, dp: 4, sp: true}\n"
-              "schedule: 1f1b\ntraining: {recompute: full}\nglobal_batch: 32\n");
+  place.write("one.yaml", config::to_yaml(space.candidate(task.candidates[0])));
   const tests::Ran ran = place.run("run one.yaml --json");
   REQUIRE(ran.status == 0);
-  const nlohmann::json run = nlohmann::json::parse(ran.out);
   const CandidateRow row =
-      served.rows({.id = 9, .kind = Task::Kind::simulate, .candidates = {0}}).at(0);
-  CHECK(run.at("makespan_s") == row.time_s);
+      served.rows({.id = 99, .kind = Task::Kind::simulate, .candidates = {task.candidates[0]}})
+          .at(0);
+  CHECK(nlohmann::json::parse(ran.out).at("makespan_s") == row.time_s);
 }
 
 TEST_CASE("a layout that cannot be is illegal and not the end of the worker", "[serve]") {
@@ -234,4 +239,33 @@ TEST_CASE("a worker takes its simulation with it", "[serve]") {
   const std::string entry = "/proc/" + std::to_string(simulation) + "/fd/0";
   while (kill(simulation, 0) == 0 && access(entry.c_str(), F_OK) == 0) usleep(1000);
   SUCCEED("it has ended");
+}
+
+TEST_CASE("a search does without a worker that is killed", "[serve]") {
+  const search::Sweep read = search::read_sweep(config::read_yaml_text(sweep, "the sweep"));
+  const std::vector<std::string> command{PIPEWRIGHT_PROGRAM, "search", "--serve"};
+  search::LocalWorkers workers(2, command);
+  search::SearchOptions options;
+  options.facts = search::ask_facts(workers, sweep);
+  options.aim.exhaustive = true;
+  const search::Space space(read, options.facts);
+  int kills = 0;
+  const auto progress = [&](const search::State& state, const analysis::SearchRun&) {
+    const auto simulated = state.fates[static_cast<std::size_t>(Fate::simulated)];
+    if (simulated < 2 || kills > 0) return;
+    ++kills;
+    kill(children_of(getpid()).front(), SIGKILL);
+  };
+  const analysis::SearchRun run =
+      search::run_search(space, workers, options, {.progress = progress, .interrupted = {}});
+  CHECK(kills == 1);
+  CHECK(run.finished);
+
+  search::LocalWorkers others(1, command);
+  const analysis::SearchRun whole = search::run_search(space, others, options, {});
+  REQUIRE(run.rows.size() == whole.rows.size());
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    CHECK(run.rows[i].fate == whole.rows[i].fate);
+    CHECK(run.rows[i].time_s == whole.rows[i].time_s);
+  }
 }

@@ -1,4 +1,6 @@
 #define CATCH_CONFIG_RUNNER
+#include <cstdlib>
+
 #include <catch2/catch.hpp>
 #include <mpi.h>
 
@@ -13,7 +15,7 @@ int main(int count, char** words) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (mpi::own_rank() == 0)
     return mpi::finish(mpi::test_letters(), Catch::Session().run(count, words));
-  mpi::serve_rank(mpi::test_letters(), mpi::make_test_worker);
+  if (!mpi::serve_rank(mpi::test_letters(), mpi::make_test_worker)) std::_Exit(0);
   MPI_Finalize();
   return 0;
 }

@@ -45,7 +45,7 @@ TEST_CASE("each rank but the first is a worker that gets lines and answers", "[t
   CHECK(answers == std::vector<std::string>{"echo line 0", "echo line 1", "echo line 2"});
 }
 
-TEST_CASE("lines of any length keep their order", "[talk]") {
+TEST_CASE("lines of any length keep their order", "[lengths]") {
   mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
   for (const std::size_t length : {0UL, 1UL, 4096UL, 70'000UL, 1'000'000UL, 30'000'000UL, 3UL}) {
     std::string line(length, 'x');
@@ -55,7 +55,7 @@ TEST_CASE("lines of any length keep their order", "[talk]") {
   }
 }
 
-TEST_CASE("waiting ends when its time is over", "[talk]") {
+TEST_CASE("waiting ends when its time is over", "[wait]") {
   mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
   workers.send(1, "wait");
   const double start = mpi::steady_now();
@@ -81,7 +81,8 @@ TEST_CASE("a worker that crashes is lost, and another takes its place", "[crash]
   CHECK(wait_for_one(workers).text == "echo again");
 }
 
-TEST_CASE("the answer of a worker that was replaced is not taken for its successor's", "[crash]") {
+TEST_CASE("the answer of a worker that was replaced is not taken for its successor's",
+          "[replaced]") {
   mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
   workers.send(0, "old");
   mpi::sleep_for(0.5);  // it has answered
@@ -90,7 +91,7 @@ TEST_CASE("the answer of a worker that was replaced is not taken for its success
   CHECK(wait_for_one(workers).text == "echo new");
 }
 
-TEST_CASE("a command that cannot be started is a lost worker with its reason", "[crash]") {
+TEST_CASE("a command that cannot be started is a lost worker with its reason", "[cannot]") {
   mpi::MpiWorkers workers(mpi::test_letters(), {"cannot"}, silence);
   for (const Event& event : wait_for(workers, 3)) {
     CHECK(event.kind == Event::Kind::lost);
@@ -130,7 +131,7 @@ TEST_CASE("a rank that hangs is lost, and can be had again when it is heard agai
   CHECK(wait_for_one(workers).text == "echo task");  // not the late "echo hang"
 }
 
-TEST_CASE("ranks are not silent while nobody listens", "[hang]") {
+TEST_CASE("ranks are not silent while nobody listens", "[listen]") {
   mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
   mpi::sleep_for(2 * silence);
   CHECK(workers.wait(1).empty());

@@ -116,6 +116,25 @@ TEST_CASE("a search goes on where it was interrupted", "[search]") {
   CHECK(numbers(run.rows) == numbers(whole.rows));
 }
 
+TEST_CASE("results whose bounds kept candidates away can be made exhaustive", "[search]") {
+  const search::Space space = make_space();
+  const tests::Workplace place;
+  search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
+  FakeWorkers workers(space, 2);
+  const analysis::SearchRun first = search::run_search(space, workers, options, {});
+  CHECK(std::ranges::count(first.rows, Fate::bounded_away, &CandidateRow::fate) > 0);
+  FakeWorkers none(space, 2);
+  CHECK(lines(search::run_search(space, none, options, {}).rows) == lines(first.rows));
+  CHECK(none.simulated.empty());
+  options.aim.exhaustive = true;
+  FakeWorkers others(space, 2);
+  const analysis::SearchRun all = search::run_search(space, others, options, {});
+  CHECK(std::ranges::count(all.rows, Fate::bounded_away, &CandidateRow::fate) == 0);
+  for (const std::uint64_t candidate : others.simulated)
+    CHECK(std::ranges::count(workers.simulated, candidate) == 0);
+  CHECK(best_of(all) == best_of(first));
+}
+
 TEST_CASE("a budget ends a search with what it has", "[search]") {
   const search::Space space = make_space();
   FakeWorkers workers(space, 2);
