@@ -87,7 +87,8 @@ struct Space::Impl {
   Place cluster;
   Place model;
   Value spelled;
-  std::optional<std::vector<std::uint64_t>> cut;  // by rule, once all has been walked
+  std::optional<std::vector<std::uint64_t>> cut;  // by rule, in the last walk
+  bool all_walked = false;                        // that walk was over all
 };
 
 Space::Space(Sweep sweep, std::vector<ClusterFacts> facts)
@@ -113,7 +114,8 @@ void Space::for_each_layout(
       walk.run([&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
         return visit(layout, schedules);
       });
-  if (all) impl_->cut = walk.cut();
+  if (all || !impl_->all_walked) impl_->cut = walk.cut();
+  impl_->all_walked = impl_->all_walked || all;
 }
 
 std::vector<analysis::Excluded> Space::excluded() const {

@@ -42,7 +42,8 @@ class Space {
   // if there are more combinations than can be numbered.
   void for_each_layout(
       const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit) const;
-  std::vector<analysis::Excluded> excluded() const;  // how many each rule cuts away
+  // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
+  std::vector<analysis::Excluded> excluded() const;
 
   std::uint32_t group(std::uint64_t layout) const;
   std::size_t cluster(std::uint64_t layout) const;  // of cluster_values()

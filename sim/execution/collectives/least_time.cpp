@@ -19,7 +19,7 @@ bool is_fatpipe(const cluster::Link* link) {
 }
 
 // Flows are of whole bytes, to the nearest; a rounding must not take one away.
-double whole(double bytes) { return std::floor(bytes + 0.25); }
+double rounded(double bytes) { return std::floor(bytes + 0.25); }
 
 // Adds a flow to those of a link. Of a FATPIPE link the largest counts.
 void add(std::vector<std::pair<double, std::uint32_t>>& flows, double part, bool fatpipe) {
@@ -35,17 +35,18 @@ void add(std::vector<std::pair<double, std::uint32_t>>& flows, double part, bool
 }
 
 template <class Loads>
-double slowest(const Loads& loads, double bytes) {
+double slowest(const Loads& loads, double bytes, bool whole) {
   double seconds = 0;
-  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes));
+  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes, whole));
   return seconds;
 }
 
 }  // namespace
 
-double LeastTime::Load::seconds(double bytes) const {
+double LeastTime::Load::seconds(double bytes, bool whole) const {
   double sum = 0;
-  for (const auto& [part, count] : flows) sum += count * whole(part * bytes);
+  for (const auto& [part, count] : flows)
+    sum += count * (whole ? rounded(part * bytes) : part * bytes);
   return sum / bandwidth;
 }
 
@@ -54,13 +55,13 @@ double LeastTime::Step::latency_of(double bytes) const {
   return latency + (1 / tree_efficiency(bytes) - 1) * transfer * bytes;
 }
 
-double LeastTime::Step::seconds(double bytes) const {
-  return slowest(loads, bytes) + latency_of(bytes);
+double LeastTime::Step::seconds(double bytes, bool whole) const {
+  return slowest(loads, bytes, whole) + latency_of(bytes);
 }
 
 double LeastTime::Way::alone(std::size_t group, double bytes) const {
   double sum = 0;
-  for (const Step& step : groups[group]) sum += step.seconds(bytes);
+  for (const Step& step : groups[group]) sum += step.seconds(bytes, whole);
   return sum;
 }
 
@@ -68,7 +69,7 @@ double LeastTime::Way::all(double bytes) const {
   double seconds = 0;
   for (std::size_t group = 0; group < groups.size(); ++group)
     seconds = std::max(seconds, alone(group, bytes));
-  return together.empty() ? seconds : std::max(seconds, slowest(together, bytes) + latency);
+  return together.empty() ? seconds : std::max(seconds, slowest(together, bytes, whole) + latency);
 }
 
 // Of a phase of one byte.
@@ -97,7 +98,7 @@ LeastTime::Step LeastTime::step_of(const Phase& phase, bool is_tree, const Place
 
 LeastTime::Way LeastTime::way(Collective kind, const Groups& groups, Algorithm algorithm,
                               const Places& places, bool together) {
-  Way way{.latency = std::numeric_limits<double>::infinity()};
+  Way way{.whole = together, .latency = std::numeric_limits<double>::infinity()};
   std::map<const cluster::Link*, Load> by_link;
   for (const auto& group : groups) {
     const std::vector<Phase> phases = plan(kind, 1, group, algorithm, places);

@@ -16,7 +16,8 @@ class LeastTime {
  public:
   using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
 
-  // `together`: whether that they share links counts.
+  // Flows are of whole bytes, and share links with those of other groups; without `together`,
+  // neither counts, as in alone().
   LeastTime(workload::Collective kind, const Groups& groups, Algorithm algorithm,
             const Places& places, bool together = true);
 
@@ -29,7 +30,7 @@ class LeastTime {
     double bandwidth = 0;                                 // bytes/s
 
     auto operator<=>(const Load&) const = default;
-    double seconds(double bytes) const;
+    double seconds(double bytes, bool whole) const;
   };
   struct Step {  // a phase
     std::vector<Load> loads;
@@ -37,13 +38,14 @@ class LeastTime {
     double transfer = 0;  // of a tree, which adds to its latency: seconds of a byte
 
     bool operator==(const Step&) const = default;
-    double seconds(double bytes) const;
+    double seconds(double bytes, bool whole) const;
     double latency_of(double bytes) const;
   };
   // By one algorithm: of each group that differs from others, and all together.
   struct Way {
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
+    bool whole = true;   // bytes
     double latency = 0;  // the least of a step, for what goes together
 
     double alone(std::size_t group, double bytes) const;

@@ -99,7 +99,7 @@ TEST_CASE("results are shown again, and gone on with", "[sweep]") {
 
 TEST_CASE("a space without candidates says what removed them", "[sweep]") {
   const tests::Workplace place;
-  place.write("sweep.yaml", std::string(sweep) + "devices: 4\n");
+  place.write("sweep.yaml", sweep);
   const std::string nothing = error_of(place, "sweep.yaml --set search.constraints='tp > 4'");
   CHECK_THAT(nothing, Catch::Contains("tp > 4"));
 }
@@ -110,6 +110,12 @@ TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
   const std::string large =
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
+  // With a budget it is searched as far as that goes.
+  const tests::Ran ran = place.run(
+      "search sweep.yaml --budget '2 s' --quiet --set global_batch=1..100000 "
+      "training.microbatch_size=1..100000");
+  CHECK(ran.err.empty());
+  CHECK_THAT(ran.out, Catch::Contains("stopped before"));
 }
 
 TEST_CASE("what the command line says wrongly is told", "[sweep]") {

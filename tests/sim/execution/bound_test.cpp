@@ -164,6 +164,23 @@ TEST_CASE("where a straggler slows one replica, the bound sees it through what a
   CHECK(execution::lower_bound(job) == Approx(simulated(job)).epsilon(1e-9));
 }
 
+TEST_CASE("without what shares links, the bound is the timing engine's time", "[bound]") {
+  const auto cluster = tests::make_cluster({{4, 4, 4, 4}, 4, true});
+  const int count = tests::for_random_jobs(
+      31, 5, {.zeros = {0, 1}}, [&](tests::HybridJob& random_job, tests::Random& random) {
+        give_traffic(random_job, random);
+        const execution::Job job = random_job.job(cluster);
+        analysis::SummarySink sink;
+        execution::run(job, execution::EngineKind::timing, {}, sink);
+        execution::LeastTimes least(job, execution::LeastTimes::Sharing::ignored);
+        const double bound = execution::lower_bound(job, least);
+        CAPTURE(tests::describe(random_job));
+        CHECK(bound <= sink.summary().makespan_s * (1 + 1e-9));
+        CHECK(bound == Approx(sink.summary().makespan_s).epsilon(1e-9));
+      });
+  CHECK(count > 70);
+}
+
 TEST_CASE("random pass times have no bound", "[bound]") {
   const auto network = cluster::Cluster::ideal(0);
   tests::HybridJob random_job(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 2}),
