@@ -32,7 +32,7 @@ BoundOrder::Entry BoundOrder::entry(std::size_t row) const {
 
 bool BoundOrder::is_needed(const Entry& entry) const {
   if (aim_.exhaustive) return true;
-  if (entry.cost <= best_cost_ && std::isfinite(entry.cost)) return true;
+  if (entry.cost <= second_cost_ && std::isfinite(entry.cost)) return true;
   if (!aim_.front) return false;
   const analysis::CandidateRow& row = run_.rows[entry.row];
   return row.group >= fronts_.size() ||
@@ -70,7 +70,11 @@ void BoundOrder::simulated(std::size_t row) {
   const auto key = [&](double its, std::size_t which) {
     return std::tuple(its, run_.rows[which].peak_bytes, run_.rows[which].candidate);
   };
-  if (best_ && key(best_cost_, *best_) < key(cost, row)) return;
+  if (best_ && key(best_cost_, *best_) < key(cost, row)) {
+    second_cost_ = std::min(second_cost_, cost);
+    return;
+  }
+  second_cost_ = best_cost_;
   best_ = row;
   best_cost_ = cost;
 }
@@ -86,9 +90,9 @@ bool BoundOrder::may_improve_best() const { return least_open() <= best_cost_; }
 
 std::size_t BoundOrder::still_needed() const {
   const auto head = order_.begin() + static_cast<std::ptrdiff_t>(head_);
-  if (aim_.exhaustive || head == order_.end() || head->cost > best_cost_)
+  if (aim_.exhaustive || head == order_.end() || head->cost > second_cost_)
     return aim_.exhaustive || aim_.front ? static_cast<std::size_t>(order_.end() - head) : 0;
-  const auto end = std::upper_bound(head, order_.end(), best_cost_,
+  const auto end = std::upper_bound(head, order_.end(), second_cost_,
                                     [](double cost, const Entry& of) { return cost < of.cost; });
   return static_cast<std::size_t>(end - head);
 }

@@ -17,9 +17,9 @@ struct Aim {
   bool front = true;        // the fronts too, and not the best alone
 };
 
-// Whom to simulate, in the order of what candidates may cost at best: those that may be better than
-// the best so far, and after them those that may be on a front. Both only improve, so who is passed
-// by once is out for good.
+// Whom to simulate, in the order of what candidates may cost at best: those that may be among the
+// two best so far, so that the runner-up is one, and after them those that may be on a front. Both
+// only improve, so who is passed by once is out for good.
 class BoundOrder {
  public:
   // The rows are to stay where they are. Those that are simulated count.
@@ -56,7 +56,8 @@ class BoundOrder {
   std::set<Entry> out_;   // given out, without a time, and needed when last looked at
   std::optional<std::size_t> best_;
   double best_cost_ = std::numeric_limits<double>::infinity();
-  std::vector<analysis::Front> fronts_;  // by group
+  double second_cost_ = std::numeric_limits<double>::infinity();  // of the next, that it is next
+  std::vector<analysis::Front> fronts_;                           // by group
 };
 
 }  // namespace pipewright::search

@@ -24,7 +24,7 @@ const char* name_of(Phase phase) {
     case Phase::best:
       return "best";
     case Phase::front:
-      return "the best is proven; the front (--no-front leaves it out)";
+      return "the best is proven; runner-up and front (--no-front leaves that out)";
     case Phase::done:
       break;
   }
