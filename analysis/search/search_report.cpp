@@ -138,13 +138,11 @@ std::string proof_text(const SearchRun& run, const Findings& findings) {
   else if (run.gap == 0)
     text = run.finished ? "proven: nothing in the sweep is better"
                         : "stopped: nothing in the sweep is better, but fronts may lack points";
-  else if (run.gap >= 1)
-    text = "stopped before all were looked at: what was not may be better";
-  else if (std::isfinite(run.gap))
+  else if (run.gap < 1)
     text = fmt::format("{}: nothing can be more than {} better",
                        run.finished ? "finished" : "stopped", format_percent(run.gap));
   else
-    text = "stopped before anything was proven";
+    text = "stopped before all were looked at: what was not may be better";
   return text;
 }
 

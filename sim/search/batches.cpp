@@ -1,6 +1,7 @@
 #include "sim/search/batches.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipewright::search {
 namespace {
@@ -14,14 +15,14 @@ constexpr std::size_t least_batches = 8;  // for each worker, so that they end a
 }  // namespace
 
 Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-                 const std::function<bool()>& stop)
-    : space_(space), known_(known) {
-  constexpr std::uint64_t now_and_then = 0xffff;
-  std::uint64_t layouts = 0;
-  space.for_each_layout([&](std::uint64_t, std::span<const std::uint32_t> schedules) {
-    total_ += schedules.size();
-    return (++layouts & now_and_then) != 0 || !stop();
-  });
+                 const Stop& enough, Stop stop)
+    : space_(space), known_(known), stop_(std::move(stop)) {
+  space.for_each_layout(
+      [&](std::uint64_t, std::span<const std::uint32_t> schedules) {
+        total_ += schedules.size();
+        return true;
+      },
+      enough);
   const std::uint64_t share = total_ / (least_batches * std::max<std::size_t>(workers, 1));
   size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, most_in_batch));
 }
@@ -31,7 +32,7 @@ void Batches::refill() {
   taken_ = 0;
   std::uint64_t visited = 0;
   all_ = true;
-  space_.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
+  const auto take = [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
     if (visited++ < passed_) return true;
     if (ahead_.size() >= most_ahead) {
       all_ = false;
@@ -45,7 +46,8 @@ void Batches::refill() {
         ahead_.push_back(candidate);
     }
     return true;
-  });
+  };
+  space_.for_each_layout(take, [&] { return cut_short_ = stop_(); });
 }
 
 std::vector<std::uint64_t> Batches::next() {

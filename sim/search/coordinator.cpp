@@ -81,11 +81,6 @@ std::optional<Coordinator::Work> Coordinator::next_work() {
   return Work{.kind = Task::Kind::simulate, .candidates = {run_.rows[*row].candidate}, .row = *row};
 }
 
-void Coordinator::leave_rest() {
-  rest_is_left_ = rest_is_left_ || !all_given_;
-  all_given_ = true;
-}
-
 std::optional<Task> Coordinator::next(std::size_t worker, double now) {
   if (std::optional<Work> work = next_work()) return board_.give(worker, now, std::move(*work));
   if (is_done()) return std::nullopt;

@@ -56,8 +56,9 @@ class Coordinator {
   // somebody else was faster with is well, and comes to nothing.
   bool answered(std::size_t worker, Answer answer, double now);
   void lost(std::size_t worker, const std::string& why);
-  // Of those that nobody was asked about yet, nothing is to be known.
-  void leave_rest();
+  bool asked_about_all() const { return all_given_; }
+  // Nothing is to be known of candidates that nobody was asked about yet.
+  void leave_rest() { rest_is_left_ = all_given_ = true; }
   bool is_busy(std::size_t worker) const { return board_.is_busy(worker); }
 
   bool is_done();

@@ -44,7 +44,8 @@ class Search {
  private:
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
   void open_files();
-  void go_on(Coordinator& coordinator);
+  bool is_spent(double part) const;  // of the budget, or somebody interrupts
+  void go_on(Coordinator& coordinator, const Batches& batches);
   void hand_out(Coordinator& coordinator);
   void take(Coordinator& coordinator, const Workers::Event& event);
   void keep(const std::vector<CandidateRow>& rows);
@@ -127,15 +128,21 @@ void Search::write_now_and_then(Coordinator& coordinator) {
   written_ = now();
 }
 
-void Search::go_on(Coordinator& coordinator) {
+bool Search::is_spent(double part) const {
+  return (calls_.interrupted && calls_.interrupted()) ||
+         (options_.budget_s && now() > part * *options_.budget_s);
+}
+
+void Search::go_on(Coordinator& coordinator, const Batches& batches) {
   constexpr double look_again = 0.1;  // seconds
   while (!coordinator.is_done()) {
     if (calls_.interrupted && calls_.interrupted()) return;
     const double left = options_.budget_s ? *options_.budget_s - now() : look_again;
     if (left <= 0) return;
     constexpr double part_for_bounds = 0.5;
-    if (options_.budget_s && now() > part_for_bounds * *options_.budget_s) coordinator.leave_rest();
+    if (!coordinator.asked_about_all() && is_spent(part_for_bounds)) coordinator.leave_rest();
     hand_out(coordinator);
+    if (batches.is_cut_short()) coordinator.leave_rest();
     for (const Workers::Event& event : crew_.wait(std::min(left, look_again)))
       take(coordinator, event);
     keep(coordinator.take_final());
@@ -147,12 +154,10 @@ void Search::go_on(Coordinator& coordinator) {
 analysis::SearchRun Search::run() {
   std::vector<std::uint64_t> known;
   for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
-  // A part of the budget is for counting, the half of it for this and bounds.
   constexpr double part_for_counting = 0.1;
-  Batches batches(space_, known, workers_, [&] {
-    return (calls_.interrupted && calls_.interrupted()) ||
-           (options_.budget_s && now() > part_for_counting * *options_.budget_s);
-  });
+  Batches batches(
+      space_, known, workers_, [&] { return is_spent(part_for_counting); },
+      [&] { return is_spent(1); });
   run_.excluded = space_.excluded();
   Coordinator coordinator(
       run_,
@@ -163,7 +168,7 @@ analysis::SearchRun Search::run() {
       options_.aim);
   std::exception_ptr nobody_left;
   try {
-    go_on(coordinator);
+    go_on(coordinator, batches);
   } catch (const trace::TraceError&) {
     throw;  // the files cannot be written
   } catch (const std::runtime_error&) {

@@ -103,7 +103,8 @@ std::uint64_t Space::schedules() const { return impl_->schedules().values.size()
 double Space::combinations() const { return impl_->domain.combinations; }
 
 void Space::for_each_layout(
-    const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit) const {
+    const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit,
+    const std::function<bool()>& stop) const {
   if (combinations() >= most_combinations)
     throw config::Error(
         fmt::format("{}: {:.3g} combinations are more than can be numbered (2^63); give fewer "
@@ -111,9 +112,9 @@ void Space::for_each_layout(
                     sweep().title, combinations()));
   Walk walk(impl_->domain);
   const bool all =
-      walk.run([&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
-        return visit(layout, schedules);
-      });
+      walk.run([&](std::uint64_t layout, auto&&,
+                   std::span<const std::uint32_t> schedules) { return visit(layout, schedules); },
+               ~std::uint64_t{0}, stop);
   if (all || !impl_->all_walked) impl_->cut = walk.cut();
   impl_->all_walked = impl_->all_walked || all;
 }

@@ -38,10 +38,11 @@ class Space {
   double combinations() const;  // may be more than can be numbered
 
   // Calls visit(layout, schedules of it) for every layout of which the constraints leave some, in
-  // order, until it returns false. What is cut away is counted, not visited. Throws config::Error
-  // if there are more combinations than can be numbered.
+  // order, until it returns false, or `stop` true. What is cut away is counted, not visited. Throws
+  // config::Error if there are more combinations than can be numbered.
   void for_each_layout(
-      const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit) const;
+      const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit,
+      const std::function<bool()>& stop = {}) const;
   // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
   std::vector<analysis::Excluded> excluded() const;
 

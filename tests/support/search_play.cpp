@@ -88,7 +88,9 @@ class Play {
         const std::optional<Task> task = coordinator.next(idle.back(), now);
         if (!task) break;
         if (task->kind == Task::Kind::simulate) ++played_.given_to_simulate[task->candidates[0]];
-        const bool slow = random_.real(0, 1) < crowd_.slowness;
+        // Who takes over a slow worker's task is not as slow.
+        const bool unlucky = random_.real(0, 1) < crowd_.slowness;
+        const bool slow = given_.insert(task->id).second && unlucky;
         const double takes = slow ? 1e6 : random_.real(0.5, 1.5);
         events.push({now + takes, idle.back(), dies_of(*task), *task});
         idle.pop_back();
@@ -117,6 +119,7 @@ class Play {
   const SearchWorld& world_;
   Crowd crowd_;
   Random& random_;
+  std::set<std::uint64_t> given_;  // tasks
   std::size_t most_steps_;
   Played played_;
 };

@@ -69,8 +69,14 @@ void Walk::prepare() {
   }
 }
 
-bool Walk::run(const Visit& visit, std::uint64_t most_tries) {
+bool Walk::is_over() {
+  constexpr std::uint64_t now_and_then = 0xfffff;
+  return tries_ > most_tries_ || ((tries_ & now_and_then) == 0 && *stop_ && (*stop_)());
+}
+
+bool Walk::run(const Visit& visit, std::uint64_t most_tries, const std::function<bool()>& stop) {
   visit_ = &visit;
+  stop_ = &stop;
   most_tries_ = most_tries;
   if (below_.front() == 0) return true;
   digits_.assign(domain_.schedule_axis(), 0);
@@ -104,7 +110,8 @@ bool Walk::enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
   const Axis& axis = domain_.open()[depth];
   const bool is_cluster = axis.info.key == "cluster";
   for (const std::uint32_t value : values_[depth]) {
-    if (++tries_ > most_tries_) return false;
+    ++tries_;
+    if (is_over()) return false;
     if (is_cluster) cluster_ = value;
     std::uint64_t product = gpus;
     if (gpus_at_[depth]) {
@@ -127,7 +134,8 @@ bool Walk::leave(std::uint64_t layout) {
   if (rules_at_[axis].empty()) return (*visit_)(layout, digits_, values_[axis]);
   schedules_.clear();
   for (const std::uint32_t schedule : values_[axis]) {
-    if (++tries_ > most_tries_) return false;
+    ++tries_;
+    if (is_over()) return false;
     set(axis, schedule);
     if (!is_cut(axis)) schedules_.push_back(schedule);
   }

@@ -23,8 +23,10 @@ class Walk {
   // `active` rules alone, or all. There may be 2^63 combinations at the most.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
-  // Until `visit` returns false, or after so many values were tried. Whether it came to the end.
-  bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0});
+  // Until `visit` returns false, after so many values were tried, or `stop`, which is asked now and
+  // then, says so. Whether it came to the end.
+  bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0},
+           const std::function<bool()>& stop = {});
 
   const std::vector<std::uint64_t>& cut() const { return cut_; }  // combinations, by rule
   std::uint64_t tries() const { return tries_; }
@@ -33,6 +35,7 @@ class Walk {
   void thin_out();
   void prepare();
   void set(std::size_t axis, std::uint32_t value);
+  bool is_over();
   bool holds(std::size_t rule) const;
   bool is_cut(std::size_t depth);
   bool enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
@@ -54,6 +57,7 @@ class Walk {
   std::uint64_t tries_ = 0;
   std::uint64_t most_tries_ = 0;
   const Visit* visit_ = nullptr;
+  const std::function<bool()>* stop_ = nullptr;
 };
 
 }  // namespace pipewright::search

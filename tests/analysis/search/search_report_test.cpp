@@ -92,7 +92,9 @@ TEST_CASE("proof and gap are told in plain words") {
   CHECK(proof() == "stopped: nothing in the sweep is better, but fronts may lack points");
   run.gap = 0.018;
   CHECK(proof() == "stopped: nothing can be more than 1.8 % better");
-  run.gap = INFINITY;
+  run.gap = 1;
+  CHECK(proof() == "stopped before all were looked at: what was not may be better");
+  for (CandidateRow& row : run.rows) row.fate = Fate::open;
   CHECK(proof() == "stopped before anything was proven");
 }
 
@@ -145,7 +147,8 @@ TEST_CASE("an axis is found by its name or key") {
   const SearchRun run = small_search();
   CHECK(axis_named(run.axes, "tp") == 0);
   CHECK(axis_named(run.axes, "parallel.tp") == 0);
-  CHECK_THROWS_WITH(axis_named(run.axes, "dp"), "'dp' is no axis of the search: they are tp, schedule");
+  CHECK_THROWS_WITH(axis_named(run.axes, "dp"),
+                    "'dp' is no axis of the search: they are tp, schedule");
 }
 
 TEST_CASE("counts are grouped by thousands") {
