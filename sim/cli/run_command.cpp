@@ -24,6 +24,7 @@
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/work.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 
@@ -70,18 +71,6 @@ std::vector<path> files_read(const RunRequest& request) {
   for (const config::ScheduleSpec& spec : request.scenario.schedules)
     if (config::is_file(config::schedule_source(spec.name))) read.emplace_back(spec.name);
   return read;
-}
-
-double samples_per_microbatch(const config::Scenario& scenario) {
-  if (scenario.samples_per_microbatch) return *scenario.samples_per_microbatch;
-  return scenario.model ? scenario.training.microbatch_size : 0;
-}
-
-double tokens_per_microbatch(const config::Scenario& scenario) {
-  if (scenario.tokens_per_microbatch) return *scenario.tokens_per_microbatch;
-  if (!scenario.model) return 0;
-  return static_cast<double>(scenario.training.microbatch_size) *
-         scenario.training.sequence.value_or(scenario.model->value.sequence);
 }
 
 bool does_not_fit(const analysis::Summary& run) {
@@ -143,10 +132,11 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
       sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
     trace::Tee tee(sinks);
 
-    const trace::RunInfo info{.scenario = scenario_of(scenario, i),
-                              .versions = versions(),
-                              .samples_per_microbatch = samples_per_microbatch(scenario),
-                              .tokens_per_microbatch = tokens_per_microbatch(scenario)};
+    const trace::RunInfo info{
+        .scenario = scenario_of(scenario, i),
+        .versions = versions(),
+        .samples_per_microbatch = evaluation::samples_per_microbatch(scenario),
+        .tokens_per_microbatch = evaluation::tokens_per_microbatch(scenario)};
     const execution::Job job = evaluation::make_job(scenario, hardware, plan);
     try {
       execution::run(job,
