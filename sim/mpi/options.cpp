@@ -12,7 +12,9 @@ double read_seconds(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, seconds);
   constexpr double least = 3;  // ranks speak once a second
-  if (error != std::errc() || stop != end || !(seconds >= least && seconds <= 1e9))
+  constexpr double most = 1e9;
+  const bool right = error == std::errc() && stop == end && seconds >= least && seconds <= most;
+  if (!right)
     throw cli::UsageError(
         fmt::format("--lost-after is '{}'; it must be seconds, {:g} at least", text, least));
   return seconds;

@@ -91,7 +91,7 @@ struct Space::Impl {
   bool all_walked = false;                        // that walk was over all
 };
 
-Space::Space(Sweep sweep, std::vector<ClusterFacts> facts)
+Space::Space(Sweep sweep, const std::vector<ClusterFacts>& facts)
     : impl_(std::make_unique<Impl>(std::move(sweep), facts)) {}
 Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;

@@ -27,7 +27,7 @@ struct ClusterFacts {
 class Space {
  public:
   // `facts` of each cluster in the order of cluster_values(sweep). Throws config::Error.
-  Space(Sweep sweep, std::vector<ClusterFacts> facts);
+  Space(Sweep sweep, const std::vector<ClusterFacts>& facts);
   ~Space();
   Space(Space&&) noexcept;
 

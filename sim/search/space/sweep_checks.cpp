@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,8 +87,8 @@ void check_entry(const Entry& given) {
   const std::vector<OpenPlace> places = open_places(single);
   const auto probe = [&](const Value& filled) {
     Value cleared = filled;
-    for (auto place = places.rbegin(); place != places.rend(); ++place)
-      if (place->automatic && is_key(place->key)) erase(cleared, place->path);
+    for (const OpenPlace& place : places | std::views::reverse)
+      if (place.automatic && is_key(place.key)) erase(cleared, place.path);
     if (cleared.entries.empty()) return;
     Value& value = cleared.entries.front().value;
     if (canonical_key(given.key) == "schedule") drop_auto_chunks(value);
@@ -114,14 +115,14 @@ void check_entry(const Entry& given) {
 // keys that are missing, or that no others may stand beside.
 void check_together(Value scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
-  for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    Value& value = at_path(scenario, place->path);
-    if (place->key == "parallel.pp" || place->key == "devices")
-      value = config::make_text("1", place->origin);
-    else if (place->path.size() == 1 && !place->automatic)
-      value = place->values.front();
+  for (const OpenPlace& place : places | std::views::reverse) {
+    Value& value = at_path(scenario, place.path);
+    if (place.key == "parallel.pp" || place.key == "devices")
+      value = config::make_text("1", place.origin);
+    else if (place.path.size() == 1 && !place.automatic)
+      value = place.values.front();
     else
-      erase(scenario, place->path);
+      erase(scenario, place.path);
   }
   const bool batch = find(scenario, "global_batch") && !find(scenario, "microbatches") &&
                      !find(scenario, "num_batches");
