@@ -19,6 +19,10 @@ ALLOWED = {
         ("schedules", "analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
         ("fmt/",),
     ),
+    "sim/comm": (
+        ("analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
+        ("fmt/",),
+    ),
     "sim/search": (
         ("schedules", "analysis", "sim/config", "sim/workload"),
         ("fmt/", "nlohmann/"),
@@ -32,6 +36,7 @@ ALLOWED = {
             "sim/workload",
             "sim/cluster",
             "sim/execution",
+            "sim/comm",
             "sim/evaluation",
             "sim/search",
         ),

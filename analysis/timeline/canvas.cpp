@@ -104,6 +104,12 @@ void Canvas::line(double x0, double y0, double x1, double y1, Colour colour, dou
   outline(colour, width);
 }
 
+void Canvas::path(std::span<const Point> points, Colour colour, double width) {
+  cairo_new_sub_path(context_.get());
+  for (const Point& point : points) cairo_line_to(context_.get(), point.x, point.y);
+  outline(colour, width);
+}
+
 void Canvas::dashes(double x0, double y0, double x1, double y1, Colour colour, double width) {
   constexpr std::array<double, 2> on_and_off{5, 4};
   cairo_set_dash(context_.get(), on_and_off.data(), on_and_off.size(), 0);

@@ -44,6 +44,7 @@ class Canvas {
   void fill(Colour colour);
   void outline(Colour colour, double width);
   void line(double x0, double y0, double x1, double y1, Colour colour, double width);
+  void path(std::span<const Point> points, Colour colour, double width);  // open
   void dashes(double x0, double y0, double x1, double y1, Colour colour, double width);
   void dot(double x, double y, double radius, Colour colour);
   // Diagonal lines on a light ground.

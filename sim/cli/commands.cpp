@@ -35,6 +35,9 @@ std::span<const Command> commands() {
               .help = "show where a scenario's ranks are and how their groups talk",
               .run = layout_command},
       Command{.name = "platform", .help = "make, show and check clusters", .run = platform_command},
+      Command{.name = "comm",
+              .help = "what collectives cost on a cluster, against logs of nccl-tests",
+              .run = comm_command},
   };
   return table;
 }

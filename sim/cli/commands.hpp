@@ -46,5 +46,6 @@ int layout_command(const Arguments& arguments);    // pipewright layout
 int compare_command(const Arguments& arguments);   // pipewright compare
 int profile_command(const Arguments& arguments);   // pipewright profile
 int platform_command(const Arguments& arguments);  // pipewright platform
+int comm_command(const Arguments& arguments);      // pipewright comm
 
 }  // namespace pipewright::cli

@@ -58,10 +58,9 @@ const char* name_of(Collective collective) {
       return "all-gather";
     case Collective::all_to_all:
       return "all-to-all";
-    case Collective::ring_exchange:
-      break;
+    default:
+      return "ring exchange";
   }
-  return "ring exchange";
 }
 
 // Counts flows by the classes of the links that they cross.
@@ -165,8 +164,8 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
     table.add(
         {talk.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
          fmt::format("{} of {}", name_of(talk.collective), analysis::format_bytes(talk.bytes)),
-         std::string(config::to_string(
-             execution::choose(talk.collective, bytes, groups.front(), algorithm, places))),
+         execution::to_string(
+             execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
          analysis::format_seconds(seconds)},
         hops);
   }

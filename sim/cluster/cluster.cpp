@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pugixml.hpp>
 
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/flow_zone.hpp"
@@ -33,6 +35,28 @@ AddedRoutes& added_routes() {
   return added;
 }
 
+// Reads the properties of the outermost zone, and has the links follow them.
+void read_model(const PlatformFile& file, Network& network) {
+  std::set<std::string> names;
+  for (const auto& [link, info] : network.links) names.insert(info.link_class);
+  std::vector<std::pair<std::string, std::string>> properties;
+  const std::vector<std::string> classes(names.begin(), names.end());
+  for (const pugi::xml_node& zone : file.document().child("platform").children())
+    for (const pugi::xml_node& node : zone.children("prop")) {
+      properties.emplace_back(node.attribute("id").value(), node.attribute("value").value());
+      try {
+        // All so far, so that the one that is wrong is the one that is looked at.
+        network.model = read_network_model(properties, classes);
+      } catch (const std::runtime_error& error) {
+        file.fail(node.offset_debug(), error.what());
+      }
+    }
+  network.find_models();
+  for (auto& [link, info] : network.links)
+    if (info.model->efficiency != 1)
+      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * info.model->efficiency);
+}
+
 }  // namespace
 
 Cluster Cluster::ideal(double latency) {
@@ -57,6 +81,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
   cluster.network_ = platform ? make_network(file, std::move(*platform)) : load_with_simgrid(file);
   has_platform = true;
+  read_model(file, *cluster.network_);
   static const std::shared_ptr<Network> kept = cluster.network_;  // SimGrid asks it for routes
   cluster.gpus_ = kept->gpus;
   if (cluster.gpus_.empty())
@@ -98,6 +123,7 @@ Route Cluster::route(const Host* source, const Host* destination) const {
   Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
   if (is_ideal()) {
     route.latency = ideal_latency_ * latency_factor_;
+    for (Route::By& by : route.by) by.latency = route.latency;
     return route;
   }
   if (source == destination) return route;
@@ -106,13 +132,20 @@ Route Cluster::route(const Host* source, const Host* destination) const {
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
   route.latency *= latency_factor_;  // what there is beside the links'
+  for (Route::By& by : route.by) by.latency = route.latency;
   for (const Link* link : route.links) {
     const Network::LinkInfo& info = network_->links.at(link);
     if (info.failed)
       throw Error(fmt::format("link '{}' has failed; no other route leads from '{}' to '{}'",
                               link_name(link), name_of(source), name_of(destination)));
-    route.latency += latency_of(link);
+    const double latency = latency_of(link);
+    route.latency += latency;
     route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
+    for (std::size_t i = 0; i < route.by.size(); ++i) {
+      const ProtocolCost cost = info.model->by[i].value_or(ProtocolCost{});
+      route.by[i].latency += latency * cost.latency;
+      route.by[i].efficiency = std::min(route.by[i].efficiency, cost.efficiency);
+    }
   }
   return route;
 }
@@ -133,6 +166,38 @@ Route Cluster::add_route(const std::vector<const Link*>& links) const {
   return route;
 }
 
+const NetworkModel& Cluster::model() const {
+  static const NetworkModel none;
+  return is_ideal() ? none : network_->model;
+}
+
+std::vector<std::string> Cluster::link_classes() const {
+  std::set<std::string> names;
+  if (!is_ideal())
+    for (const auto& [link, info] : network_->links) names.insert(info.link_class);
+  std::vector<std::string> sorted(names.begin(), names.end());
+  std::ranges::sort(sorted, natural_less);
+  return sorted;
+}
+
+std::optional<InSwitch> Cluster::in_switch(const Route& route) const {
+  if (route.links.empty()) return std::nullopt;
+  return network_->links.at(route.links.front()).model->in_switch;
+}
+
+void Cluster::set_parameter(const std::string& name, double value) {
+  if (is_ideal()) throw Error("an ideal network has no parameters");
+  const std::vector<std::string> classes = link_classes();
+  const std::string owner = name.substr(0, name.rfind('.'));
+  if (owner != "collective" && std::ranges::find(classes, owner) == classes.end())
+    throw Error(fmt::format("parameter '{}': no links are of class '{}'; the classes are {}", name,
+                            owner, fmt::join(classes, ", ")));
+  const std::optional<double> before = parameter(network_->model, name);
+  cluster::set_parameter(network_->model, name, value);
+  network_->find_models();
+  if (name == owner + ".efficiency") scale_bandwidth(owner, value / before.value_or(1));
+}
+
 std::uint32_t Cluster::node_of(const Host* gpu) const {
   return is_ideal() ? 0 : network_->node_of.at(gpu);
 }
@@ -142,7 +207,8 @@ const std::string& Cluster::link_class(const Link* link) const {
 }
 
 double Cluster::latency_of(const Link* link) const {
-  return network_->links.at(link).latency * latency_factor_;
+  const Network::LinkInfo& info = network_->links.at(link);
+  return info.model->latency.value_or(info.latency) * latency_factor_;
 }
 
 double Cluster::bandwidth_of(const Link* link) { return link->get_bandwidth(); }

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "sim/cluster/network_model.hpp"
 
 namespace simgrid::s4u {
 class Host;
@@ -31,6 +35,12 @@ struct Route {
   Host* source = nullptr;
   Host* destination = nullptr;
   std::vector<const Link*> links;
+  // By each protocol; by Simple, the latency that stands above, and all of the bandwidth.
+  struct By {
+    double latency = 0;     // seconds
+    double efficiency = 1;  // part of the bandwidth that payload gets
+  };
+  std::array<By, protocols> by;
 
   double seconds(std::uint64_t bytes) const {
     return latency + static_cast<double>(bytes) / bandwidth;
@@ -68,7 +78,7 @@ class Cluster {
   // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
   std::vector<const Link*> links() const;          // in natural order of names
-  double latency_of(const Link* link) const;       // seconds, as the file says
+  double latency_of(const Link* link) const;       // seconds
   static double bandwidth_of(const Link* link);    // bytes/s of one direction
   static std::string link_name(const Link* link);  // "node-0-nvlink-7", with "_UP" or "_DOWN"
 
@@ -79,6 +89,15 @@ class Cluster {
   // latency. Throws Error if a factor is not above 0, or if there is no link of the class.
   void scale_bandwidth(const std::string& link_class, double factor);
   void scale_latency(double factor);
+
+  // What messages cost beside links: see network_model.hpp. Of an ideal network: nothing.
+  const NetworkModel& model() const;
+  std::vector<std::string> link_classes() const;  // in natural order
+  // What switches do on a way, if those behind its first link can reduce.
+  std::optional<InSwitch> in_switch(const Route& route) const;
+  // Sets a number of the model, "nvlink.latency", before or between runs. Throws Error if there is
+  // no such parameter or class, or if the value cannot be.
+  void set_parameter(const std::string& name, double value);
 
   // A pair of hosts of its own, and a route between them over these links. A link that is listed k
   // times carries k times the flow's bytes, so that one flow stands for k equal ones.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -43,13 +44,14 @@ std::vector<LinkKind> link_kinds(const Cluster& cluster) {
 
 }  // namespace
 
-double bisection(const Cluster& cluster) {
-  const std::vector<Host*>& gpus = cluster.gpus();
+double bisection(const Cluster& cluster, std::span<Host* const> gpus) {
   const std::size_t half = gpus.size() / 2;
   if (half == 0) return 0;
   constexpr std::size_t most_routes = 200'000;
   // Partners go by whole nodes, so that each GPU stays on its rail where there are rails.
-  const std::size_t nodes = cluster.node_of(gpus.back()) + 1;
+  std::set<std::uint32_t> numbers;
+  for (const Host* gpu : gpus) numbers.insert(cluster.node_of(gpu));
+  const std::size_t nodes = numbers.size();
   const std::size_t stride = std::max<std::size_t>(gpus.size() / nodes, 1);
   const std::size_t all_turns = std::max<std::size_t>(half / stride, 1);
   const std::size_t turns = std::clamp<std::size_t>(most_routes / half, 1, all_turns);

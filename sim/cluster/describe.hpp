@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,10 @@ struct Description {
 };
 Description describe(const Cluster& cluster);
 
-// What the first half of the GPUs can send to the second at once, in one direction, when each sends
-// as much as the others and spreads it evenly: over all GPUs of its rank within its node, or over
-// as many of them, evenly chosen, as 200,000 routes allow. Throws Error if a route is missing.
-double bisection(const Cluster& cluster);
+// What the first half of these GPUs can send to the second at once, in one direction, when each
+// sends as much as the others and spreads it evenly: over all GPUs of its rank within its node, or
+// over as many of them, evenly chosen, as 200,000 routes allow. Throws Error if a route is missing.
+double bisection(const Cluster& cluster, std::span<Host* const> gpus);
+inline double bisection(const Cluster& cluster) { return bisection(cluster, cluster.gpus()); }
 
 }  // namespace pipewright::cluster

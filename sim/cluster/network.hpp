@@ -17,6 +17,7 @@ class Network {
     double latency = 0;  // seconds, as the file says
     std::string link_class;
     bool failed = false;
+    const ClassModel* model = nullptr;  // of its class
   };
 
   virtual ~Network() = default;
@@ -24,9 +25,15 @@ class Network {
   // no way.
   virtual void find(const Host* source, const Host* destination, Route& route) const = 0;
 
+  // Has each link know the model of its class, after the model has changed.
+  void find_models() {
+    for (auto& [link, info] : links) info.model = &model.of(info.link_class);
+  }
+
   std::vector<Host*> gpus;  // in natural order
   std::unordered_map<const Host*, Index> node_of;
   std::unordered_map<const Link*, LinkInfo> links;
+  NetworkModel model;
 };
 
 // Makes SimGrid's hosts and links, and finds routes itself.

@@ -8,8 +8,8 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 5> algorithms{"automatic", "ring", "tree", "hierarchical",
-                                                     "direct"};
+constexpr std::array<std::string_view, 7> algorithms{
+    "automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"};
 constexpr std::array<std::string_view, 2> details{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {

@@ -10,7 +10,9 @@
 
 namespace pipewright::config {
 
-enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct };
+// nvls: switches inside nodes add up (NVLink SHARP), trees between nodes; sharp: switches between
+// nodes add up.
+enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct, nvls, sharp };
 enum class Detail : std::uint8_t { fast, full };
 
 // Who talks when, under the names that Megatron-LM gives the switches.

@@ -27,12 +27,15 @@ enum class Collective : std::uint8_t {
   all_gather,
   all_to_all,
   ring_exchange,  // every rank sees every other's part, one after the other (ring attention)
+  broadcast,      // from the first rank
+  send_recv,      // from each rank to the next, and from the last to the first
+  pairwise,       // between rank i and rank i + n/2
 };
-inline constexpr int collective_kinds = 5;
+inline constexpr int collective_kinds = 8;
 
 // `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
 // ring_exchange: of all ranks' parts together; all_to_all: of what one rank has, of which each
-// rank, itself included, gets an equal part.
+// rank, itself included, gets an equal part; broadcast, send_recv, pairwise: of a message.
 struct Call {
   Group group = Group::tp;
   Collective collective = Collective::all_reduce;

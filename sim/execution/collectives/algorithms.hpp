@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "sim/execution/collectives/flow.hpp"
+#include "sim/execution/collectives/draft.hpp"
 #include "sim/execution/collectives/places.hpp"
 
-// The algorithms behind plan(). All take two members or more and more than 0 bytes.
+// The algorithms behind plan(), for collectives of one byte. All take two members or more.
 namespace pipewright::execution {
 
 using Nodes = std::vector<std::vector<std::uint32_t>>;  // a group's ranks, by node
@@ -30,19 +30,32 @@ std::vector<Channel> channels_over(const Nodes& nodes, const Places& places);
 
 // Each rank passes on `volume` bytes in `steps` steps, each of which takes the mean latency of the
 // rings' hops.
-Phase ring(const std::vector<Channel>& channels, double volume, double steps, const Places& places);
+Draft ring(const std::vector<Channel>& channels, double volume, double steps, const Places& places);
 
-// all_reduce. Its flows go at the full rate; the latency has what they would take longer at the
-// efficiency, that is the part of the bandwidth which trees of so many bytes reach.
-double tree_efficiency(double bytes);
-Phase tree(const Nodes& nodes, double bytes, const Places& places);
+// From a rank along the channels to all others: every one but the last passes on all bytes.
+Draft chain(std::vector<Channel> channels, std::uint32_t root, const Places& places);
+
+// all_reduce. Between nodes a hop takes twice the latency of a ring's, by LL and LL128: nothing
+// else goes on meanwhile (NCCL's hwLatencies of trees and rings over a network).
+Draft tree(const Nodes& nodes, const Places& places);
+
+// all_reduce by switches inside the nodes, which read each byte of all GPUs and write the sum to
+// all, and trees over the nodes (NVLink SHARP; NCCL's NVLS and NVLSTree).
+bool has_nvls(const Nodes& nodes, const Places& places);
+Draft nvls(const Nodes& nodes, const Places& places);
+// all_reduce by rings inside the nodes and switches between them, which every NIC sends its part
+// to and gets the sum from (SHARP; NCCL's CollNet).
+bool has_sharp(const Nodes& nodes, const Places& places);
+Draft sharp(const Nodes& nodes, const Places& places);
 
 // What runs at once in sets of ranks that have no rank in common: rings inside each node, a ring
 // over each of `sets`, and flows of `bytes` between all pairs of each, which take the latency of
 // the longest way.
-Phase rings_inside(const Nodes& nodes, double volume, double steps, const Places& places);
-Phase rings_over(const Nodes& sets, double volume, double steps, const Places& places);
-Phase pairs(const Nodes& sets, double bytes, const Places& places);
+Draft rings_inside(const Nodes& nodes, double volume, double steps, const Places& places);
+Draft rings_over(const Nodes& sets, double volume, double steps, const Places& places);
+Draft pairs(const Nodes& sets, double bytes, const Places& places);
+// Flows that all run at once, as those of pairs.
+Draft at_once(std::vector<Flow> flows, const Places& places);
 
 // Of nodes with equally many members: the first members of all nodes, the second ones, and so on.
 Nodes across(const Nodes& nodes);

@@ -6,37 +6,47 @@ namespace pipewright::execution {
 
 namespace {
 
-void join(Phase& all, const Phase& one) {
+void join(Draft& all, const Draft& one) {
   all.flows.insert(all.flows.end(), one.flows.begin(), one.flows.end());
-  all.latency = std::max(all.latency, one.latency);
+  for (std::size_t p = 0; p < all.latency.size(); ++p)
+    all.latency[p] = std::max(all.latency[p], one.latency[p]);
+  all.ends = std::max(all.ends, one.ends);
 }
 
 }  // namespace
 
-Phase rings_inside(const Nodes& nodes, double volume, double steps, const Places& places) {
-  Phase all;
+Draft rings_inside(const Nodes& nodes, double volume, double steps, const Places& places) {
+  Draft all;
   for (const std::vector<std::uint32_t>& node : nodes)
     join(all, ring(channels_in_node(node, places), volume, steps, places));
   return all;
 }
 
-Phase rings_over(const Nodes& sets, double volume, double steps, const Places& places) {
-  Phase all;
+Draft rings_over(const Nodes& sets, double volume, double steps, const Places& places) {
+  Draft all;
   for (const std::vector<std::uint32_t>& set : sets)
     join(all, ring({{set, 1}}, volume, steps, places));
   return all;
 }
 
-Phase pairs(const Nodes& sets, double bytes, const Places& places) {
-  Phase all;
+Draft at_once(std::vector<Flow> flows, const Places& places) {
+  const double step = places.cluster().model().step;
+  Draft draft{.flows = std::move(flows)};
+  for (const Flow& flow : draft.flows) {
+    const cluster::Route route = places.route(flow.source, flow.destination);
+    for (std::size_t p = 0; p < draft.latency.size(); ++p)
+      draft.latency[p] = std::max(draft.latency[p], route.by[p].latency + step);
+  }
+  return draft;
+}
+
+Draft pairs(const Nodes& sets, double bytes, const Places& places) {
+  std::vector<Flow> flows;
   for (const std::vector<std::uint32_t>& set : sets)
     for (std::size_t step = 1; step < set.size(); ++step)
-      for (std::size_t i = 0; i < set.size(); ++i) {
-        const Flow flow{set[i], set[(i + step) % set.size()], bytes};
-        all.flows.push_back(flow);
-        all.latency = std::max(all.latency, places.route(flow.source, flow.destination).latency);
-      }
-  return all;
+      for (std::size_t i = 0; i < set.size(); ++i)
+        flows.push_back({set[i], set[(i + step) % set.size()], bytes});
+  return at_once(std::move(flows), places);
 }
 
 Nodes across(const Nodes& nodes) {

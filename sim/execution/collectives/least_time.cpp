@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/cluster/simgrid.hpp"
-#include "sim/execution/collectives/algorithms.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -50,22 +49,23 @@ double LeastTime::Load::seconds(double bytes, bool whole) const {
   return sum / bandwidth;
 }
 
-double LeastTime::Step::latency_of(double bytes) const {
-  if (transfer == 0 || bytes <= 0) return latency;
-  return latency + (1 / tree_efficiency(bytes) - 1) * transfer * bytes;
+bool LeastTime::Step::operator==(const Step& other) const {
+  return loads == other.loads && draft.latency == other.draft.latency &&
+         draft.ends == other.draft.ends && draft.is_tree == other.draft.is_tree &&
+         transfer == other.transfer;
 }
 
-double LeastTime::Step::seconds(double bytes, bool whole) const {
-  return slowest(loads, bytes, whole) + latency_of(bytes);
+double LeastTime::Step::seconds(Protocol protocol, double bytes, bool whole) const {
+  return slowest(loads, bytes, whole) + overhead(draft, transfer, protocol, bytes);
 }
 
-double LeastTime::Way::alone(std::size_t group, double bytes) const {
+double LeastTime::Means::alone(std::size_t group, double bytes) const {
   double sum = 0;
-  for (const Step& step : groups[group]) sum += step.seconds(bytes, whole);
+  for (const Step& step : groups[group]) sum += step.seconds(protocol, bytes, whole);
   return sum;
 }
 
-double LeastTime::Way::all(double bytes) const {
+double LeastTime::Means::all(double bytes) const {
   double seconds = 0;
   for (std::size_t group = 0; group < groups.size(); ++group)
     seconds = std::max(seconds, alone(group, bytes));
@@ -73,42 +73,42 @@ double LeastTime::Way::all(double bytes) const {
 }
 
 // Of a phase of one byte.
-LeastTime::Step LeastTime::step_of(const Phase& phase, bool is_tree, const Places& places) {
+LeastTime::Step LeastTime::step_of(const Draft& draft, Protocol protocol, const Places& places) {
   std::map<const cluster::Link*, Load> by_link;
+  // The plan's own flows; the time that it adds to them counts beside.
+  const Phase phase = phase_of(draft, {}, protocol, 1, places);
   for (const Flow& flow : phase.flows)
     for (const cluster::Link* link : places.route(flow.source, flow.destination).links) {
       Load& load = by_link[link];
       load.bandwidth = cluster::Cluster::bandwidth_of(link);
       add(load.flows, flow.bytes, is_fatpipe(link));
     }
-  Step step{.latency = phase.latency};
-  for (auto& [link, load] : by_link) step.loads.push_back(std::move(load));
+  Step step{.loads = {}, .draft = draft, .transfer = {}};
+  step.draft.flows.clear();
+  double transfer = 0;
+  for (auto& [link, load] : by_link) {
+    double bytes = 0;
+    for (const auto& [part, count] : load.flows) bytes += part * count;
+    transfer = std::max(transfer, bytes / load.bandwidth);
+    step.loads.push_back(std::move(load));
+  }
+  step.transfer[static_cast<std::size_t>(protocol)] = transfer;
   std::ranges::sort(step.loads);
   const auto equal = std::ranges::unique(step.loads);
   step.loads.erase(equal.begin(), equal.end());
-  if (!is_tree) return step;
-  for (const Load& load : step.loads) {
-    double bytes = 0;
-    for (const auto& [part, count] : load.flows) bytes += part * count;
-    step.transfer = std::max(step.transfer, bytes / load.bandwidth);
-  }
-  step.latency -= (1 / tree_efficiency(1) - 1) * step.transfer;
   return step;
 }
 
-LeastTime::Way LeastTime::way(Collective kind, const Groups& groups, Algorithm algorithm,
-                              const Places& places, bool together) {
-  Way way{.whole = together, .latency = std::numeric_limits<double>::infinity()};
+// What all groups put on the links that several may share.
+void LeastTime::add_together(Means& means, const std::vector<const Way*>& ways,
+                             const Places& places) {
+  means.latency = std::numeric_limits<double>::infinity();
   std::map<const cluster::Link*, Load> by_link;
-  for (const auto& group : groups) {
-    const std::vector<Phase> phases = plan(kind, 1, group, algorithm, places);
-    std::vector<Step>& steps = way.groups.emplace_back();
-    const bool is_tree = algorithm == Algorithm::tree && kind == Collective::all_reduce;
-    for (const Phase& phase : phases) {
-      steps.push_back(step_of(phase, is_tree, places));
-      way.latency = std::min(way.latency, steps.back().latency);
-      if (!together || groups.size() == 1) continue;
-      for (const Flow& flow : phase.flows)
+  for (const Way* way : ways)
+    for (const Draft& draft : way->phases) {
+      means.latency =
+          std::min(means.latency, draft.latency[static_cast<std::size_t>(means.protocol)]);
+      for (const Flow& flow : phase_of(draft, {}, means.protocol, 1, places).flows)
         for (const cluster::Link* link : places.route(flow.source, flow.destination).links) {
           // A FATPIPE link holds nobody up for others.
           if (is_fatpipe(link)) continue;
@@ -117,59 +117,78 @@ LeastTime::Way LeastTime::way(Collective kind, const Groups& groups, Algorithm a
           add(load.flows, flow.bytes, false);
         }
     }
-  }
-  for (auto& [link, load] : by_link) way.together.push_back(std::move(load));
-  std::ranges::sort(way.together);
-  const auto equal = std::ranges::unique(way.together);
-  way.together.erase(equal.begin(), equal.end());
-  return way;
+  for (auto& [link, load] : by_link) means.together.push_back(std::move(load));
+  std::ranges::sort(means.together);
+  const auto equal = std::ranges::unique(means.together);
+  means.together.erase(equal.begin(), equal.end());
 }
 
 LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,
                      const Places& places, bool together) {
-  const bool chooses = algorithm == Algorithm::automatic && kind == Collective::all_reduce;
   if (groups.empty() || groups.front().size() < 2) return;
-  ways_.push_back(way(kind, groups, chooses ? Algorithm::ring : algorithm, places, together));
-  if (chooses && groups.front().size() > 2)
-    ways_.push_back(way(kind, groups, Algorithm::tree, places, together));
+  std::vector<std::vector<Way>> ways_of;  // each group
+  for (const auto& group : groups) ways_of.push_back(ways(kind, group, algorithm, places));
+  for (std::size_t i = 0; i < ways_of.front().size(); ++i)
+    for (const Protocol protocol : ways_of.front()[i].protocols) {
+      Means& means = means_.emplace_back(Means{.protocol = protocol, .whole = together});
+      std::vector<const Way*> all;
+      for (const std::vector<Way>& of_group : ways_of) {
+        // Groups that differ may have other ways: their last one stands for those that they lack.
+        const Way& way = of_group[std::min(i, of_group.size() - 1)];
+        all.push_back(&way);
+        std::vector<Step>& steps = means.groups.emplace_back();
+        for (const Draft& draft : way.phases) steps.push_back(step_of(draft, protocol, places));
+      }
+      if (together && groups.size() > 1) add_together(means, all, places);
+    }
   merge_equal();
 }
 
 // Most groups are placed alike.
 void LeastTime::merge_equal() {
   std::vector<std::size_t> kept;
-  for (std::size_t group = 0; group < ways_.front().groups.size(); ++group) {
+  for (std::size_t group = 0; group < means_.front().groups.size(); ++group) {
     const auto is_like = [&](std::size_t other) {
       return std::ranges::all_of(
-          ways_, [&](const Way& way) { return way.groups[group] == way.groups[other]; });
+          means_, [&](const Means& means) { return means.groups[group] == means.groups[other]; });
     };
     if (std::ranges::none_of(kept, is_like)) kept.push_back(group);
   }
-  for (Way& way : ways_) {
+  for (Means& means : means_) {
     std::vector<std::vector<Step>> groups;
-    for (const std::size_t group : kept) groups.push_back(std::move(way.groups[group]));
-    way.groups = std::move(groups);
+    for (const std::size_t group : kept) groups.push_back(std::move(means.groups[group]));
+    means.groups = std::move(groups);
   }
 }
 
 double LeastTime::seconds(std::uint64_t bytes) const {
-  if (ways_.empty() || bytes == 0) return 0;
+  if (means_.empty() || bytes == 0) return 0;
   const auto count = static_cast<double>(bytes);
-  if (ways_.size() == 1) return ways_.front().all(count);
-  // Each group takes the faster way. What they do together is known where all take the same.
+  if (means_.size() == 1) return means_.front().all(count);
+  // Each group takes the fastest means. What they do together is known where all take the same.
   double alone = 0;
-  bool all_ring = true;
-  bool all_tree = true;
-  for (std::size_t group = 0; group < ways_.front().groups.size(); ++group) {
-    const double ring = ways_.front().alone(group, count);
-    const double tree = ways_.back().alone(group, count);
-    alone = std::max(alone, std::min(ring, tree));
+  std::size_t taken = means_.size();
+  bool all_alike = true;
+  for (std::size_t group = 0; group < means_.front().groups.size(); ++group) {
+    double least = std::numeric_limits<double>::infinity();
+    double second = least;
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < means_.size(); ++i) {
+      const double seconds = means_[i].alone(group, count);
+      if (seconds < least) {
+        second = least;
+        least = seconds;
+        best = i;
+      } else {
+        second = std::min(second, seconds);
+      }
+    }
+    alone = std::max(alone, least);
     constexpr double clearly = 1 - 1e-6;
-    all_ring = all_ring && ring < tree * clearly;
-    all_tree = all_tree && tree < ring * clearly;
+    all_alike = all_alike && least < second * clearly && (group == 0 || best == taken);
+    taken = best;
   }
-  if (all_ring) return ways_.front().all(count);
-  return all_tree ? ways_.back().all(count) : alone;
+  return all_alike ? means_[taken].all(count) : alone;
 }
 
 }  // namespace pipewright::execution

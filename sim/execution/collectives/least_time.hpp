@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/collectives/ways.hpp"
 
 namespace pipewright::execution {
 
@@ -34,15 +35,15 @@ class LeastTime {
   };
   struct Step {  // a phase
     std::vector<Load> loads;
-    double latency = 0;
-    double transfer = 0;  // of a tree, which adds to its latency: seconds of a byte
+    Draft draft;          // without flows
+    ByProtocol transfer;  // see overhead()
 
-    bool operator==(const Step&) const = default;
-    double seconds(double bytes, bool whole) const;
-    double latency_of(double bytes) const;
+    bool operator==(const Step& other) const;
+    double seconds(Protocol protocol, double bytes, bool whole) const;
   };
-  // By one algorithm: of each group that differs from others, and all together.
-  struct Way {
+  // By one algorithm and protocol: of each group that differs from others, and all together.
+  struct Means {
+    Protocol protocol = Protocol::simple;
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
     bool whole = true;   // bytes
@@ -51,12 +52,11 @@ class LeastTime {
     double alone(std::size_t group, double bytes) const;
     double all(double bytes) const;
   };
-  static Step step_of(const Phase& phase, bool is_tree, const Places& places);
-  static Way way(workload::Collective kind, const Groups& groups, Algorithm algorithm,
-                 const Places& places, bool together);
+  static Step step_of(const Draft& draft, Protocol protocol, const Places& places);
+  static void add_together(Means& means, const std::vector<const Way*>& ways, const Places& places);
   void merge_equal();
 
-  std::vector<Way> ways_;  // ring, and tree where the faster one is taken
+  std::vector<Means> means_;
 };
 
 }  // namespace pipewright::execution

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "sim/cluster/network_model.hpp"
 #include "sim/execution/collectives/flow.hpp"
 #include "sim/execution/collectives/places.hpp"
 #include "sim/workload/conditions.hpp"
@@ -17,25 +19,37 @@ using Algorithm = config::Algorithm;
 // group of one, or without bytes.
 //
 //   ring          every rank passes on what it has to the next. Over nodes with k members each
-//   there
-//                 are k rings, each of which leaves its nodes by another GPU, as NCCL's channels.
+//                 there are k rings, each of which leaves its nodes by another GPU, as NCCL's
+//                 channels.
 //   tree          all_reduce up and down two binary trees over the nodes, each for half of the
-//   bytes
-//                 and with chains inside the nodes (Sanders, Speck and Traeff 2009; NCCL's trees).
+//                 bytes and with chains inside the nodes (Sanders, Speck and Traeff 2009; NCCL's
+//                 trees).
 //   hierarchical  rings in each node and rings across nodes, one of each GPU's place in its node.
 //   direct        every rank sends to every other at once.
+//   nvls, sharp   all_reduce by switches that add up, inside nodes and between them, where the
+//                 platform file says that they can.
 //
-// An algorithm that does not know the collective gives way: tree to ring; ring and tree to direct
-// for all_to_all; hierarchical to ring (all_to_all: direct) where nodes do not hold equally many
-// members, several each. ring_exchange is always one ring, in the order of the members.
+// An algorithm that does not know the collective gives way: tree, nvls and sharp to ring; ring and
+// tree to direct for all_to_all; hierarchical to ring (all_to_all: direct) where nodes do not hold
+// equally many members, several each. ring_exchange is always one ring, in the order of the
+// members; send_recv and pairwise go directly, broadcast along the rings.
+//
+// Of all that are possible the fastest on an idle network is taken, as NCCL chooses by predicted
+// times (src/graph/tuning.cc): `automatic` stands for ring, tree, nvls or sharp for all_reduce, for
+// direct for all_to_all, else for ring; and each goes by Simple, LL or LL128, of which the platform
+// file says what they cost (sim/cluster/network_model.hpp). Flows have the bytes that go over the
+// wire: by LL and LL128 more than payload.
 std::vector<Phase> plan(workload::Collective kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const Places& places);
 
-// The algorithm that plan() uses. `automatic` stands for the faster of ring and tree for
-// all_reduce, as NCCL chooses by predicted times (src/graph/tuning.cc), direct for all_to_all, else
-// ring.
-Algorithm choose(workload::Collective kind, double bytes, std::span<const std::uint32_t> members,
-                 Algorithm algorithm, const Places& places);
+// What plan() takes.
+struct Choice {
+  Algorithm algorithm = Algorithm::ring;
+  cluster::Protocol protocol = cluster::Protocol::simple;
+};
+std::string to_string(const Choice& choice);  // "ring, LL128"
+Choice choose(workload::Collective kind, double bytes, std::span<const std::uint32_t> members,
+              Algorithm algorithm, const Places& places);
 
 }  // namespace pipewright::execution

@@ -37,20 +37,43 @@ std::vector<Channel> channels_over(const Nodes& nodes, const Places& places) {
   return channels;
 }
 
-Phase ring(const std::vector<Channel>& channels, double volume, double steps,
+Draft ring(const std::vector<Channel>& channels, double volume, double steps,
            const Places& places) {
   FlowSum flows;
   for (const auto& [ranks, share] : channels)
     for (std::size_t i = 0; i < ranks.size(); ++i)
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
-  Phase phase{.flows = flows.take()};
+  const cluster::NetworkModel& model = places.cluster().model();
+  Draft draft{.flows = flows.take(), .ends = model.ring_ends / steps};
   double bytes = 0;
-  for (const Flow& flow : phase.flows) {
-    phase.latency += flow.bytes * places.route(flow.source, flow.destination).latency;
+  for (const Flow& flow : draft.flows) {
+    const cluster::Route route = places.route(flow.source, flow.destination);
+    for (std::size_t i = 0; i < draft.latency.size(); ++i)
+      draft.latency[i] += flow.bytes * route.by[i].latency;
     bytes += flow.bytes;
   }
-  phase.latency *= steps / bytes;  // a channel has the same bytes on each of its hops
-  return phase;
+  // A channel has the same bytes on each of its hops.
+  for (double& latency : draft.latency) latency = (latency / bytes + model.step) * steps;
+  return draft;
+}
+
+Draft chain(std::vector<Channel> channels, std::uint32_t root, const Places& places) {
+  FlowSum flows;
+  Draft draft;
+  for (Channel& channel : channels) {
+    std::ranges::rotate(channel.ranks, std::ranges::find(channel.ranks, root));
+    ByProtocol way{};
+    for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
+      flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);
+      const cluster::Route route = places.route(channel.ranks[i], channel.ranks[i + 1]);
+      for (std::size_t p = 0; p < way.size(); ++p)
+        way[p] += route.by[p].latency + places.cluster().model().step;
+    }
+    for (std::size_t p = 0; p < way.size(); ++p)
+      draft.latency[p] = std::max(draft.latency[p], way[p]);
+  }
+  draft.flows = flows.take();
+  return draft;
 }
 
 }  // namespace pipewright::execution

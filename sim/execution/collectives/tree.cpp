@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
 
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/alone.hpp"
+#include "sim/execution/collectives/double_tree.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -31,69 +29,70 @@ std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
 
 // Seconds from the farthest GPU to the root of a tree.
 template <class Parent>
-double way_to_root(const Nodes& nodes, Parent parent, const Places& places) {
-  double longest = 0;
+ByProtocol way_to_root(const Nodes& nodes, Parent parent, const Places& places) {
+  const double step = places.cluster().model().step;
+  ByProtocol longest{};
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    double way = 0;
-    for (std::size_t i = 1; i < nodes[node].size(); ++i)
-      way += places.route(nodes[node][i], nodes[node][i - 1]).latency;
+    ByProtocol way{};
+    const auto add = [&](std::uint32_t source, std::uint32_t destination, double low) {
+      const cluster::Route route = places.route(source, destination);
+      for (std::size_t p = 0; p < way.size(); ++p)
+        way[p] += route.by[p].latency * (p == 0 ? 1 : low) + step;
+    };
+    for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1], 1);
     std::size_t at = node;
     for (auto up = parent(at, nodes.size()); up; up = parent(at = *up, nodes.size()))
-      way += places.route(nodes[at].front(), nodes[*up].front()).latency;
-    longest = std::max(longest, way);
+      add(nodes[at].front(), nodes[*up].front(), 2);
+    for (std::size_t p = 0; p < way.size(); ++p) longest[p] = std::max(longest[p], way[p]);
   }
   return longest;
 }
 
 }  // namespace
 
-// src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in
-// powers of two. Here counts the better of its protocols LL128, of whose bytes 15 in 16 are
-// payload, and Simple, and between the powers what lies between.
-double tree_efficiency(double bytes) {
-  constexpr std::array<double, 25> ll128{1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6, .6,
-                                         .6, .6, .6, .8, .9, .9, .9, .9, 1,  1,  1,  1};
-  constexpr std::array<double, 25> simple{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5,
-                                          .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1};
-  const double power = std::clamp(std::log2(bytes / 64), 0.0, simple.size() - 1.0);
-  const auto below = static_cast<std::size_t>(power);
-  const auto above = std::min(below + 1, simple.size() - 1);
-  const auto of = [&](std::size_t i) { return 0.92 * std::max(simple[i], ll128[i] * 15 / 16); };
-  return std::lerp(of(below), of(above), power - std::floor(power));
+// The longest way up one of the trees and down again.
+ByProtocol up_and_down(const Nodes& nodes, const Places& places) {
+  const ByProtocol first = way_to_root(nodes, parent_in_first, places);
+  const ByProtocol second = way_to_root(nodes, parent_in_second, places);
+  ByProtocol both{};
+  for (std::size_t p = 0; p < both.size(); ++p) both[p] = 2 * std::max(first[p], second[p]);
+  return both;
 }
 
-Phase tree(const Nodes& nodes, double bytes, const Places& places) {
-  const std::size_t channels = std::max<std::size_t>(members_of_each(nodes), 1);
-  const double share = bytes / static_cast<double>(channels);
-  FlowSum chains;
+std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes) {
   // Edges of the two trees stay apart even between the same ranks: equal flows share a NIC as the
-  // pieces of one pipeline would.
+  // pieces of one pipeline would. Sums go up to the root while results come down, piece by piece.
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < roots.size(); ++i)
+    for (const auto& up : {parent_in_first(i, roots.size()), parent_in_second(i, roots.size())})
+      if (up) {
+        flows.push_back({roots[i], roots[*up], bytes / 2});
+        flows.push_back({roots[*up], roots[i], bytes / 2});
+      }
+  return flows;
+}
+
+Draft tree(const Nodes& nodes, const Places& places) {
+  const std::size_t channels = std::max<std::size_t>(members_of_each(nodes), 1);
+  const double share = 1 / static_cast<double>(channels);
+  FlowSum chains;
   std::vector<Flow> trees;
   for (std::size_t channel = 0; channel < channels; ++channel) {
-    const auto member = [&](std::size_t node, std::size_t place) {
-      return nodes[node][(channel + place) % nodes[node].size()];
-    };
-    // Sums go up to the root while results come down, piece by piece.
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      for (std::size_t i = 1; i < nodes[node].size(); ++i) {
-        chains.add(member(node, i), member(node, i - 1), share);
-        chains.add(member(node, i - 1), member(node, i), share);
+    std::vector<std::uint32_t> first;
+    for (const std::vector<std::uint32_t>& node : nodes) {
+      const auto member = [&](std::size_t place) { return node[(channel + place) % node.size()]; };
+      first.push_back(member(0));
+      for (std::size_t i = 1; i < node.size(); ++i) {
+        chains.add(member(i), member(i - 1), share);
+        chains.add(member(i - 1), member(i), share);
       }
-      for (const auto& up :
-           {parent_in_first(node, nodes.size()), parent_in_second(node, nodes.size())})
-        if (up) {
-          trees.push_back({member(node, 0), member(*up, 0), share / 2});
-          trees.push_back({member(*up, 0), member(node, 0), share / 2});
-        }
     }
+    const std::vector<Flow> flows = double_tree(first, share);
+    trees.insert(trees.end(), flows.begin(), flows.end());
   }
-  Phase phase{.flows = chains.take(),
-              .latency = 2 * std::max(way_to_root(nodes, parent_in_first, places),
-                                      way_to_root(nodes, parent_in_second, places))};
-  phase.flows.insert(phase.flows.end(), trees.begin(), trees.end());
-  const double transfer = alone({{phase}}, places) - phase.latency;
-  phase.latency += (1 / tree_efficiency(bytes) - 1) * transfer;
-  return phase;
+  Draft draft{.flows = chains.take(), .latency = up_and_down(nodes, places), .is_tree = true};
+  draft.flows.insert(draft.flows.end(), trees.begin(), trees.end());
+  return draft;
 }
 
 }  // namespace pipewright::execution

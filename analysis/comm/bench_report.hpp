@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/comm/operation.hpp"
+
+namespace pipewright::analysis {
+
+// One line of the table that nccl-tests would print.
+struct BenchRow {
+  std::uint64_t bytes = 0;
+  double seconds = 0;  // as simulated, of the slowest group
+  double formula = 0;  // seconds: steps x latency + bytes / bandwidth of a GPU's own links
+  std::string by;      // "ring, LL128"
+
+  double difference() const { return seconds / formula - 1; }  // what the formula does not see
+};
+
+struct BenchReport {
+  std::string cluster;
+  Operation operation = Operation::all_reduce;
+  std::uint32_t groups = 1;            // that do the same at once
+  std::uint32_t nodes = 0;             // that a group is on
+  std::vector<std::string> gpus;       // of the first group, by rank
+  std::vector<std::uint32_t> node_of;  // each of them
+  std::optional<double> assumed;       // bus bandwidth in bytes/s that is to be looked at
+  std::vector<BenchRow> rows;
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus.size()); }
+};
+
+// As nccl-tests prints it, and beside it the formula.
+std::string bench_text(const BenchReport& report);
+// Exactly as nccl-tests prints it, for tools that read its logs.
+std::string bench_log(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
+std::string bench_csv(const BenchReport& report);
+
+}  // namespace pipewright::analysis

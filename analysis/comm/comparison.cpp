@@ -1,0 +1,97 @@
+#include "analysis/comm/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "analysis/text_table.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::string name_of(const Measurement& row) {
+  std::string name = fmt::format("{}, {} ranks", to_string(row.operation), row.ranks);
+  if (row.nodes > 0) name += fmt::format(" on {} {}", row.nodes, row.nodes == 1 ? "node" : "nodes");
+  if (row.in_place) name += ", in place";
+  return name;
+}
+
+}  // namespace
+
+ErrorSummary summarize(std::span<const ComparedRow> rows) {
+  ErrorSummary summary;
+  summary.rows = rows.size();
+  if (rows.empty()) return summary;
+  std::vector<double> errors, sizes;
+  for (const ComparedRow& row : rows) {
+    errors.push_back(row.error());
+    sizes.push_back(std::abs(row.error()));
+  }
+  summary.bias = median(std::move(errors));
+  summary.median = median(sizes);
+  std::ranges::sort(sizes);
+  const std::size_t nearest = (9 * sizes.size() + 9) / 10;  // from 1
+  summary.p90 = sizes[nearest - 1];
+  summary.largest = sizes.back();
+  return summary;
+}
+
+std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows) {
+  using Key = std::tuple<std::string, Operation, std::uint32_t, std::uint32_t, bool>;
+  std::map<Key, std::size_t> places;
+  std::vector<ComparedCurve> curves;  // in the order of their first rows
+  for (const ComparedRow& row : rows) {
+    const Measurement& m = row.measured;
+    const auto [at, first] =
+        places.try_emplace({m.file, m.operation, m.ranks, m.nodes, m.in_place}, curves.size());
+    if (first) curves.push_back({name_of(m), {}});
+    curves[at->second].rows.push_back(row);
+  }
+  for (ComparedCurve& curve : curves)
+    std::ranges::stable_sort(curve.rows, {},
+                             [](const ComparedRow& row) { return row.measured.bytes; });
+  // Only a name that several files share needs the file's.
+  std::map<std::string, int> uses;
+  for (const ComparedCurve& curve : curves) ++uses[curve.name];
+  for (ComparedCurve& curve : curves)
+    if (uses[curve.name] > 1)
+      curve.name += fmt::format(" ({})", printable(curve.rows.front().measured.file));
+  return curves;
+}
+
+std::vector<SizeRange> by_size(std::span<const ComparedRow> rows) {
+  struct Bound {
+    const char* name;
+    std::uint64_t to;
+  };
+  static constexpr std::array<Bound, 5> bounds{
+      {{"up to 64 KiB", 1ULL << 16U},
+       {"64 KiB to 1 MiB", 1ULL << 20U},
+       {"1 MiB to 16 MiB", 1ULL << 24U},
+       {"16 MiB to 256 MiB", 1ULL << 28U},
+       {"above 256 MiB", std::numeric_limits<std::uint64_t>::max()}}};
+  std::vector<SizeRange> ranges;
+  std::uint64_t from = 0;
+  for (const Bound& bound : bounds) {
+    std::vector<ComparedRow> inside;
+    for (const ComparedRow& row : rows)
+      if ((row.measured.bytes > from || from == 0) && row.measured.bytes <= bound.to)
+        inside.push_back(row);
+    if (!inside.empty()) ranges.push_back({bound.name, summarize(inside)});
+    from = bound.to;
+  }
+  return ranges;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,225 @@
+#include "analysis/comm/curve_panel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "analysis/comm/curve_marks.hpp"
+#include "analysis/comm/error_panel.hpp"
+#include "analysis/comm/log_scale.hpp"
+#include "analysis/curve/plot.hpp"
+#include "analysis/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr double line_height = 15;  // of the legend
+constexpr double plot_height = 270;
+constexpr double axis_line = 30;  // of the vertical axis's name
+constexpr double gap = 22;        // between the curves and their errors
+constexpr double error_height = 84;
+constexpr double below = 46;  // of size labels and air
+constexpr TextStyle small{.size = 9.5};
+constexpr TextStyle small_bold{.size = 9.5, .bold = true};
+constexpr TextStyle small_faint{.size = 9.5, .colour = faint_ink};
+
+struct Panel {
+  Canvas& canvas;
+  std::span<const DrawnCurve> curves;
+  CurveAxis axis;
+  LogScale x;
+  LogScale y;
+
+  // What the vertical axis shows of a time.
+  double value(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const;
+  Point place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const {
+    return {x(static_cast<double>(bytes)), y(value(curve, bytes, seconds))};
+  }
+};
+
+double axis_value(CurveAxis axis, const DrawnCurve& curve, std::uint64_t bytes, double seconds) {
+  if (axis == CurveAxis::time) return seconds;
+  const Measurement& first = curve.compared.rows.front().measured;
+  // One rank's bus bandwidth would be 0.
+  return algorithm_bandwidth(bytes, seconds) *
+         (first.ranks > 1 ? bus_factor(first.operation, first.ranks) : 1);
+}
+
+double Panel::value(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const {
+  return axis_value(axis, curve, bytes, seconds);
+}
+
+// Predictions that can stand on logarithmic axes.
+std::vector<CurvePoint> line_of(const DrawnCurve& curve) {
+  std::vector<CurvePoint> points = curve.predicted;
+  if (points.empty())
+    for (const ComparedRow& row : curve.compared.rows)
+      points.push_back({row.measured.bytes, row.predicted});
+  std::erase_if(points, [](const CurvePoint& p) { return p.bytes == 0 || !(p.seconds > 0); });
+  return points;
+}
+
+struct Range {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  void cover(double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+};
+
+Panel panel_of(Canvas& canvas, std::span<const DrawnCurve> curves, CurveAxis axis,
+               const Area& plot) {
+  Range bytes;
+  Range values;
+  const auto cover = [&](const DrawnCurve& curve, std::uint64_t size, double seconds) {
+    if (size == 0 || !(seconds > 0)) return;
+    bytes.cover(static_cast<double>(size));
+    values.cover(axis_value(axis, curve, size, seconds));
+  };
+  for (const DrawnCurve& curve : curves) {
+    for (const ComparedRow& row : curve.compared.rows)
+      cover(curve, row.measured.bytes, row.measured.seconds);
+    for (const CurvePoint& point : line_of(curve)) cover(curve, point.bytes, point.seconds);
+  }
+  // Air, and something to divide by where there is one size only.
+  const double beside = std::max(1.1, std::pow(bytes.most / bytes.least, 0.02));
+  const double above = std::max(1.25, std::pow(values.most / values.least, 0.03));
+  return {canvas, curves, axis,
+          LogScale{bytes.least / beside, bytes.most * beside, plot.left, plot.right},
+          LogScale{values.least / above, values.most * above, plot.bottom, plot.top}};
+}
+
+// Where the error of a dot is at most 20 %: measured within predicted / 1.2 .. predicted / 0.8.
+void draw_band(const Panel& panel, const DrawnCurve& curve, const Area& plot) {
+  std::vector<Point> edge;
+  const std::vector<CurvePoint> line = line_of(curve);
+  const auto add = [&](const CurvePoint& point, double error) {
+    Point corner = panel.place(curve, point.bytes, point.seconds / (1 + error));
+    corner.y = std::clamp(corner.y, plot.top, plot.bottom);
+    edge.push_back(corner);
+  };
+  for (const CurvePoint& point : line) add(point, banded_error);
+  for (std::size_t i = line.size(); i-- > 0;) add(line[i], -banded_error);
+  if (edge.empty()) return;
+  panel.canvas.polygon(edge);
+  panel.canvas.fill(band_colour);
+}
+
+void draw_value_grid(const Panel& panel, const Area& plot) {
+  Canvas& canvas = panel.canvas;
+  const auto ticks =
+      panel.axis == CurveAxis::time ? second_ticks(panel.y) : bandwidth_ticks(panel.y);
+  for (const LogTick& tick : ticks) {
+    const double y = panel.y(tick.value);
+    canvas.line(plot.left, y, plot.right, y, grid_colour, tick.label.empty() ? 0.35 : 0.7);
+    canvas.text(plot.left - 7, y + 3.5, tick.label, {.size = 10, .align = Align::right});
+  }
+}
+
+void draw_curves(const Panel& panel, const Area& plot) {
+  for (const DrawnCurve& curve : panel.curves) draw_band(panel, curve, plot);
+  draw_size_grid(panel.canvas, panel.x, plot);
+  draw_value_grid(panel, plot);
+  draw_frame(panel.canvas, plot);
+  for (std::size_t i = 0; i < panel.curves.size(); ++i) {
+    std::vector<Point> line;
+    for (const CurvePoint& point : line_of(panel.curves[i]))
+      line.push_back(panel.place(panel.curves[i], point.bytes, point.seconds));
+    panel.canvas.path(line, curve_colour(i), 1.3);
+  }
+  for (std::size_t i = 0; i < panel.curves.size(); ++i)
+    for (const ComparedRow& row : panel.curves[i].compared.rows) {
+      if (row.measured.bytes == 0) continue;
+      const Point at = panel.place(panel.curves[i], row.measured.bytes, row.measured.seconds);
+      draw_mark(panel.canvas, i, at.x, at.y, mark_radius(panel.curves[i]), row.held_out);
+    }
+}
+
+// What the names of several curves begin with, up to a comma: "all-reduce, ".
+std::size_t common_begin(std::span<const DrawnCurve> curves) {
+  std::string_view common = curves.front().compared.name;
+  if (curves.size() == 1) return 0;
+  for (const DrawnCurve& curve : curves) {
+    const std::string& name = curve.compared.name;
+    const auto differ = std::ranges::mismatch(common, name).in1;
+    common = {common.begin(), differ};
+  }
+  const std::size_t comma = common.rfind(", ");
+  return comma == std::string_view::npos ? 0 : comma + 2;
+}
+
+// Few curves have the whole width for their names.
+std::size_t legend_columns(std::span<const DrawnCurve> curves) { return curves.size() > 4 ? 2 : 1; }
+
+std::size_t legend_lines(std::span<const DrawnCurve> curves) {
+  const std::size_t columns = legend_columns(curves);
+  return (curves.size() + columns - 1) / columns + (common_begin(curves) > 0 ? 1 : 0);
+}
+
+void draw_legend(const Panel& panel, double left, double right, double top) {
+  Canvas& canvas = panel.canvas;
+  const std::size_t common = common_begin(panel.curves);
+  if (common > 0) {
+    const std::string words = panel.curves.front().compared.name.substr(0, common - 2);
+    top += line_height;
+    canvas.text(left, top, canvas.fitted(words, right - left, small_bold), small_bold);
+  }
+  const std::size_t columns = legend_columns(panel.curves);
+  const double column = (right - left) / static_cast<double>(columns);
+  const double room = column - 26 - 12;
+  const std::size_t rows = (panel.curves.size() + columns - 1) / columns;
+  for (std::size_t i = 0; i < panel.curves.size(); ++i) {
+    const ComparedCurve& curve = panel.curves[i].compared;
+    const double x = left + (i < rows ? 0 : column);
+    const double y = top + line_height * static_cast<double>(1 + i % rows);
+    canvas.line(x, y - 3.5, x + 20, y - 3.5, curve_colour(i), 1.3);
+    draw_mark(canvas, i, x + 10, y - 3.5, 2.7, false);
+    const ErrorSummary errors = summarize(curve.rows);
+    const std::string figures = fmt::format(
+        "  median error {}, p90 {}", format_percent(errors.median), format_percent(errors.p90));
+    const std::string name =
+        canvas.fitted(curve.name.substr(common), room - canvas.text_width(figures, small), small);
+    canvas.text(x + 26, y, name, small);
+    canvas.text(x + 26 + canvas.text_width(name, small), y, figures, small_faint);
+  }
+}
+
+// What dots, lines and the band are, at the right.
+void explain_marks(const Panel& panel, double right, double baseline) {
+  const bool some_held_out = std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) {
+    return std::ranges::any_of(curve.compared.rows, &ComparedRow::held_out);
+  });
+  panel.canvas.text(right, baseline,
+                    fmt::format("line: predicted; marks: measured{}; band: error up to 20 %",
+                                some_held_out ? ", hollow if not fitted to" : ""),
+                    {.size = 9.5, .align = Align::right, .colour = faint_ink});
+}
+
+}  // namespace
+
+double panel_height(std::span<const DrawnCurve> curves) {
+  return line_height * static_cast<double>(legend_lines(curves)) + axis_line + plot_height + gap +
+         error_height + below;
+}
+
+void draw_panel(Canvas& canvas, std::span<const DrawnCurve> curves, CurveAxis axis,
+                const PanelPlace& place) {
+  const double legend = line_height * static_cast<double>(legend_lines(curves));
+  const double top = place.top + legend + axis_line;
+  const Area plot{place.left, top, place.right, top + plot_height};
+  const Area errors{place.left, plot.bottom + gap, place.right, plot.bottom + gap + error_height};
+  const Panel panel = panel_of(canvas, curves, axis, plot);
+  draw_legend(panel, place.margin, place.right, place.top);
+  const bool of_time = axis == CurveAxis::time;
+  canvas.text(place.margin, top - 8, of_time ? "time" : "bus bandwidth", small_faint);
+  explain_marks(panel, place.right, top - 8);
+  draw_curves(panel, plot);
+  canvas.text(place.margin, errors.top - 7, "error: predicted / measured - 1", small_faint);
+  draw_errors(canvas, curves, panel.x, errors);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/comm/comparison.hpp"
+
+// What a fit of a cluster's network model to measurements came to.
+namespace pipewright::analysis {
+
+struct FittedParameter {
+  std::string name;   // "nvlink.latency"
+  std::string unit;   // "s", "ratio", "steps"
+  double before = 0;  // what the platform file says
+  double value = 0;
+  double low = 0;  // of the interval in which it is with a likelihood of 68 %
+  double high = 0;
+  bool open_low = false;  // nothing bounds it: anything less would do as well
+  bool open_high = false;
+};
+
+enum class KeptBecause : std::uint8_t {
+  no_trace,  // in the measurements: a factor of e changes them by less than they scatter
+  likeness,  // changes them just as fitted parameters do
+  no_gain,   // with it, left-out rows are not predicted clearly better
+  choice,    // of the user
+};
+struct KeptParameter {
+  std::string name;
+  std::string unit;
+  double value = 0;
+  KeptBecause why = KeptBecause::no_gain;
+  std::string like;  // the fitted parameter that is most like it
+};
+
+// Fitted parameters of which the measurements tell little but what they make together.
+struct Likeness {
+  std::string one;
+  std::string other;
+  double correlation = 0;
+};
+
+struct FitReport {
+  std::string cluster;
+  std::vector<std::string> files;  // the logs
+  std::vector<FittedParameter> fitted;
+  std::vector<Likeness> alike;
+  std::vector<KeptParameter> kept;
+  std::vector<ComparedRow> before;    // with the platform file's numbers
+  std::vector<ComparedRow> after;     // the same rows
+  double deviation = 0;               // of log(predicted / measured) of fitted rows, robust
+  std::vector<std::size_t> outliers;  // rows that are off by more than three deviations and 5 %
+};
+
+// Errors of the rows that were fitted, or of those that were held out.
+ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out);
+
+std::string fit_text(const FitReport& report);
+std::string fit_json(const FitReport& report);
+
+}  // namespace pipewright::analysis

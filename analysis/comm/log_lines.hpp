@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/import/text_source.hpp"
+
+namespace pipewright::analysis {
+
+// The lines of a log, one at a time, without what terminals, launchers and collectors of logs put
+// into and before them: colours, time stamps, "[1,0]<stdout>:", "0: ", "worker-0 | ", "> ". A file
+// that gzip packed is unpacked on the way. Throws trace::TraceError for files that are no text.
+class LogLines {
+ public:
+  explicit LogLines(const std::filesystem::path& file);
+
+  bool next();                                                // false: there are no more
+  std::string_view text() const { return text_; }             // until next()
+  int number() const { return number_; }                      // from 1
+  const std::string& name() const { return source_.name(); }  // of the file, printable
+  [[noreturn]] void fail(int line, const std::string& what) const;
+
+ private:
+  TextSource source_;
+  std::istream stream_;
+  std::vector<char> buffer_;
+  std::string uncoloured_, untagged_;
+  std::string_view text_;
+  int number_ = 0;
+};
+
+// Such a line without the things before its text.
+std::string_view without_prefixes(std::string_view line);
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,3 @@
+listenToTheme(document.getElementById("theme"), (printing) => {
+  document.documentElement.classList.toggle("printing", printing);
+});

@@ -1,0 +1,148 @@
+#include "sim/comm/bench.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/comm/bench_report.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::BenchReport;
+using analysis::Operation;
+
+po::options_description bench_options() {
+  po::options_description options("options of 'bench'", 100);
+  const auto word = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  const auto count = [](const char* name) { return po::value<int>()->value_name(name); };
+  auto add = options.add_options();
+  add_cluster_option(options);
+  add("op", word("OP"), "the operation (all-reduce); see below");
+  add("ranks", count("N"), "GPUs that take part, from the first on (all; of each group)");
+  add("sizes", word("SIZES"), "8:8G:2 (from, to, times), 1M:64M:+1M, or 4K,1M,1G (8:8G:2)");
+  add("algorithm", word("NAME"),
+      "automatic (the fastest, as NCCL chooses), ring, tree, hierarchical, direct, nvls or sharp");
+  add("concurrent", count("GROUPS"), "so many groups do the same at once (1)");
+  add("strided", "with --concurrent 8, a group is every eighth GPU: data parallel ranks");
+  add("assume", word("BW"), "say where a flat bus bandwidth holds: '180 GB/s'");
+  add("output,o",
+      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
+      "write .csv, .json, or .log as nccl-tests prints it");
+  add("json", "print the table as JSON and nothing else");
+  add("help,h", "this text");
+  return options;
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright comm bench --cluster FILE.xml|NAME [OPTIONS]\n"
+      "\n"
+      "The table that nccl-tests would print on a cluster, in its conventions, simulated as "
+      "flows.\n"
+      "Beside it what a formula says (steps x latency + bytes / bandwidth of a GPU's own links): "
+      "where\nthe simulation takes longer, links are shared or narrow on the way.\n"
+      "\n"
+      "  pipewright comm bench --cluster dgx-a100 --op all-reduce --ranks 16\n"
+      "  pipewright comm bench --cluster dgx-h100 --op all-to-all --sizes 1M:1G:4\n"
+      "  pipewright comm bench --cluster thin.xml --ranks 4 --concurrent 8 --strided\n"
+      "  pipewright comm bench --cluster dgx-h100 --ranks 8 --algorithm ring    # without NVLS\n"
+      "  pipewright comm bench --cluster dgx-a100 --ranks 16 --assume '180 GB/s'\n"
+      "\n{}\noperations:\n",
+      describe(bench_options()));
+  for (const analysis::OperationInfo& info : analysis::operation_list())
+    fmt::print("  {:<15} {}\n", info.name, info.help);
+  return exit_ok;
+}
+
+std::uint32_t count(const po::variables_map& given, const char* option, std::uint32_t otherwise) {
+  if (given.count(option) == 0) return otherwise;
+  const int number = given[option].as<int>();
+  if (number < 1) throw UsageError(fmt::format("--{} {}: 1 or more", option, number));
+  return static_cast<std::uint32_t>(number);
+}
+
+Operation parse_op(const po::variables_map& given) {
+  if (given.count("op") == 0) return Operation::all_reduce;
+  const auto& text = given["op"].as<std::string>();
+  if (const auto operation = analysis::parse_operation(text)) return *operation;
+  std::string names;
+  for (const analysis::OperationInfo& info : analysis::operation_list())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+  throw UsageError(fmt::format("--op '{}': there are {}", text, names));
+}
+
+std::vector<std::filesystem::path> output_files(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "output");
+  std::vector<std::filesystem::path> files(words.begin(), words.end());
+  for (const std::filesystem::path& file : files)
+    if (file.extension() != ".csv" && file.extension() != ".json" && file.extension() != ".log")
+      throw UsageError(
+          fmt::format("-o '{}': a name that ends in .csv, .json or .log", file.string()));
+  check_files({}, files);
+  return files;
+}
+
+BenchReport describe_bench(const cluster::Cluster& cluster, const comm::Setting& setting) {
+  BenchReport report{.cluster = cluster.name(),
+                     .operation = setting.operation,
+                     .groups = static_cast<std::uint32_t>(setting.groups.size())};
+  std::set<std::uint32_t> nodes;
+  for (const std::uint32_t rank : setting.groups.front()) {
+    report.gpus.push_back(cluster::name_of(setting.places.host(rank)));
+    report.node_of.push_back(setting.places.node(rank));
+    nodes.insert(report.node_of.back());
+  }
+  report.nodes = static_cast<std::uint32_t>(nodes.size());
+  return report;
+}
+
+}  // namespace
+
+int comm_bench(const Arguments& arguments) {
+  po::options_description all = bench_options();
+  all.add_options()("word", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "word");
+  if (given.count("help") != 0) return print_help();
+  if (given.count("word") != 0)
+    throw UsageError(fmt::format("comm bench: what is '{}'? Options begin with --",
+                                 values(given, "word").front()));
+  const Operation operation = parse_op(given);
+  const std::vector<std::uint64_t> sizes = parse_sizes(
+      given.count("sizes") != 0 ? given["sizes"].as<std::string>() : "8:8G:2", "--sizes");
+  const config::Algorithm algorithm = given.count("algorithm") != 0
+                                          ? parse_algorithm(given["algorithm"].as<std::string>())
+                                          : config::Algorithm::automatic;
+  const std::vector<std::filesystem::path> files = output_files(given);
+  std::optional<double> assumed;
+  if (given.count("assume") != 0) assumed = parse_bandwidth(given["assume"].as<std::string>());
+  const std::uint32_t groups = count(given, "concurrent", 1);
+
+  cluster::Cluster cluster = load_cluster(given, "bench");
+  const auto gpus = static_cast<std::uint32_t>(cluster.gpus().size());
+  const std::uint32_t ranks = count(given, "ranks", std::max(gpus / groups, 1U));
+  const comm::Setting setting = comm::several_groups(cluster, operation, ranks, groups,
+                                                     given.count("strided") != 0, algorithm);
+  BenchReport report = describe_bench(cluster, setting);
+  report.assumed = assumed;
+  ProgressBar bar("comm bench", given.count("json") == 0);
+  report.rows = comm::bench(cluster, setting, sizes, [&](std::size_t done) {
+    throw_if_interrupted();
+    if (bar.is_due())
+      bar.draw(static_cast<double>(done) / static_cast<double>(sizes.size()),
+               fmt::format("{} of {} sizes", done, sizes.size()));
+  });
+  for (const std::filesystem::path& file : files)
+    trace::write_file(file, file.extension() == ".csv"    ? bench_csv(report)
+                            : file.extension() == ".json" ? bench_json(report)
+                                                          : bench_log(report));
+  fmt::print("{}", given.count("json") != 0 ? bench_json(report) : bench_text(report));
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,118 @@
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/config/library.hpp"
+#include "sim/config/units.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50U;
+constexpr std::size_t most_sizes = 10'000;
+
+[[noreturn]] void fail(const std::string& flag, const std::string& text, const std::string& what) {
+  throw UsageError(fmt::format("{} '{}': {}; as in 8:8G:2 (times 2), 1M:64M:+1M, or 4K,1M,1G", flag,
+                               text, what));
+}
+
+// "8", "4K", "1.5M", "2GiB"; K, M, G and T count in powers of 1024.
+std::uint64_t parse_one(const std::string& word, const std::string& flag, const std::string& text) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+  std::string unit(end, word.data() + word.size());
+  if (unit.ends_with("iB"))
+    unit.resize(unit.size() - 2);
+  else if (unit == "B")
+    unit.clear();
+  constexpr std::string_view units = "KMGT";
+  const std::size_t power = unit.size() == 1 ? units.find(unit.front()) : std::string_view::npos;
+  if (fault != std::errc() || (!unit.empty() && power == std::string_view::npos))
+    fail(flag, text, fmt::format("'{}' is no size", word));
+  const double bytes =
+      number * (unit.empty() ? 1 : std::pow(1024.0, static_cast<double>(power + 1)));
+  if (!(bytes >= 1)) fail(flag, text, fmt::format("'{}' is below 1 byte", word));
+  if (bytes > static_cast<double>(most_bytes))
+    fail(flag, text, fmt::format("'{}' is above 1024 TiB", word));
+  return static_cast<std::uint64_t>(std::llround(bytes));
+}
+
+std::vector<std::string> split(const std::string& text, char by) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find(by); end != std::string::npos; end = text.find(by, begin)) {
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  words.push_back(text.substr(begin));
+  return words;
+}
+
+}  // namespace
+
+void add_cluster_option(po::options_description& options) {
+  options.add_options()(
+      "cluster", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE.xml|NAME"),
+      "the cluster: a SimGrid platform file, or a name of the library");
+}
+
+cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb) {
+  const std::vector<std::string> words = values(given, "cluster");
+  if (words.size() != 1)
+    throw UsageError(
+        fmt::format("comm {}: which cluster? Give --cluster FILE.xml, or a name of "
+                    "the library: {}",
+                    verb, fmt::join(config::library_names("clusters", ".xml"), ", ")));
+  const std::string& word = words.front();
+  if (config::is_library_name(word, ".xml"))
+    return cluster::Cluster::load(config::library_file("clusters", word, ".xml"), word);
+  return cluster::Cluster::load(word);
+}
+
+std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag) {
+  std::vector<std::uint64_t> sizes;
+  const std::vector<std::string> range = split(text, ':');
+  if (range.size() == 1) {
+    for (const std::string& word : split(text, ',')) sizes.push_back(parse_one(word, flag, text));
+    return sizes;
+  }
+  if (range.size() > 3) fail(flag, text, "has more than three parts");
+  const std::uint64_t first = parse_one(range[0], flag, text);
+  const std::uint64_t last = parse_one(range[1], flag, text);
+  if (last < first) fail(flag, text, "ends before it begins");
+  const std::string step = range.size() == 3 ? range[2] : "2";
+  const bool adds = step.starts_with('+');
+  const std::uint64_t by = parse_one(adds ? step.substr(1) : step, flag, text);
+  if (!adds && by < 2) fail(flag, text, "grows by a factor below 2");
+  for (std::uint64_t size = first; size <= last; size = adds ? size + by : size * by) {
+    if (sizes.size() == most_sizes) fail(flag, text, "has more than 10,000 sizes");
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+config::Algorithm parse_algorithm(const std::string& text) {
+  if (text == "auto") return config::Algorithm::automatic;
+  for (const config::Algorithm algorithm :
+       {config::Algorithm::automatic, config::Algorithm::ring, config::Algorithm::tree,
+        config::Algorithm::hierarchical, config::Algorithm::direct, config::Algorithm::nvls,
+        config::Algorithm::sharp})
+    if (config::to_string(algorithm) == text) return algorithm;
+  throw UsageError(fmt::format(
+      "--algorithm '{}': automatic, ring, tree, hierarchical, direct, nvls or sharp", text));
+}
+
+double parse_bandwidth(std::string_view text) {
+  constexpr std::string_view noun = "a bus bandwidth such as 180 GB/s";
+  const std::string subject = fmt::format("--assume '{}'", text);
+  if (!text.ends_with("/s")) throw UsageError(fmt::format("{}: {} is needed", subject, noun));
+  const std::uint64_t bytes = config::parse_size(text.substr(0, text.size() - 2), subject, noun);
+  if (bytes == 0) throw UsageError(fmt::format("{}: {} is needed, above 0", subject, noun));
+  return static_cast<double>(bytes);
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/options.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/config/communication.hpp"
+
+namespace pipewright::cli {
+
+int comm_bench(const Arguments& arguments);         // pipewright comm bench
+int comm_compare(const Arguments& arguments);       // pipewright comm compare
+int comm_fit(const Arguments& arguments);           // pipewright comm fit
+int comm_matrix(const Arguments& arguments);        // pipewright comm matrix
+int comm_interference(const Arguments& arguments);  // pipewright comm interference
+
+// --cluster FILE.xml|NAME, which all verbs have.
+void add_cluster_option(po::options_description& options);
+cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb);
+
+// "automatic" (or "auto"), "ring", ..; and "180 GB/s" of --assume. Throw UsageError.
+config::Algorithm parse_algorithm(const std::string& text);
+double parse_bandwidth(std::string_view text);
+
+// "8:8G:2" is 8, 16, .. 8 GiB, as nccl-tests' -b, -e and -f; "1M:1G:+1M" steps by an amount;
+// "4K,1M" are these. Suffixes K, M, G and KiB.. are powers of 1024. Throws UsageError.
+std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag);
+
+}  // namespace pipewright::cli

@@ -1,0 +1,198 @@
+#include "sim/cli/comm/job_traffic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/units_text.hpp"
+#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/comm/collective_of.hpp"
+#include "sim/execution/copies.hpp"
+#include "sim/execution/neighbours.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using config::Algorithm;
+using execution::Places;
+using workload::Collective;
+using workload::Group;
+using workload::Ranks;
+using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
+
+const char* name_of(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce:
+      return "all-reduce";
+    case Collective::reduce_scatter:
+      return "reduce-scatter";
+    case Collective::all_gather:
+      return "all-gather";
+    case Collective::all_to_all:
+      return "all-to-all";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::send_recv:
+      return "send-recv";
+    case Collective::pairwise:
+      return "pairwise";
+    case Collective::ring_exchange:
+      break;
+  }
+  return "ring exchange";
+}
+
+struct GroupName {
+  const char* name;
+  Group group;
+};
+constexpr std::array group_names{
+    GroupName{"tp", Group::tp},       GroupName{"cp", Group::cp},
+    GroupName{"ep", Group::ep},       GroupName{"dp", Group::dp},
+    GroupName{"edp", Group::edp},     GroupName{"embedding", Group::embedding},
+    GroupName{"world", Group::world},
+};
+
+// Of devices that are neighbours, each with the rank of the other that has its place there.
+Groups stage_pairs(const Ranks& ranks,
+                   const std::set<std::pair<std::uint32_t, std::uint32_t>>& neighbours) {
+  Groups groups;
+  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+    for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane)
+      for (const auto& [a, b] : neighbours)
+        if (a < b)
+          groups.push_back({ranks.rank_of(a, replica, lane), ranks.rank_of(b, replica, lane)});
+  return groups;
+}
+
+// The ranks of all stages that have the same place in them.
+Groups pipelines(const Ranks& ranks) {
+  Groups groups;
+  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+    for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane) {
+      groups.emplace_back();
+      for (std::uint32_t device = 0; device < ranks.devices(); ++device)
+        groups.back().push_back(ranks.rank_of(device, replica, lane));
+    }
+  return groups;
+}
+
+Groups groups_of(const std::string& name, Collective collective, const Ranks& ranks) {
+  if (name == "pp") {
+    if (collective != Collective::send_recv) return pipelines(ranks);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (std::uint32_t device = 1; device < ranks.devices(); ++device)
+      pairs.insert({device - 1, device});
+    return stage_pairs(ranks, pairs);
+  }
+  const auto* const known = std::ranges::find(group_names, name, &GroupName::name);
+  return known == group_names.end() ? Groups{} : ranks.groups(known->group);
+}
+
+std::string says(Collective collective, std::uint64_t bytes, bool between_stages) {
+  return between_stages
+             ? fmt::format("{} each way", analysis::format_bytes(bytes))
+             : fmt::format("{} of {}", name_of(collective), analysis::format_bytes(bytes));
+}
+
+// What a kind of group says most of in one pass of any stage.
+std::optional<workload::Call> main_call(const workload::StageCosts& costs, Group group) {
+  std::optional<workload::Call> most;
+  for (const workload::StageTraffic& stage : costs.traffic)
+    for (const auto& calls : stage.inside)
+      for (const workload::Call& call : calls)
+        if (call.group == group && (!most || call.bytes * call.times > most->bytes * most->times))
+          most = call;
+  return most;
+}
+
+bool have_partners(const Groups& groups) {
+  return std::ranges::any_of(groups, [](const auto& group) { return group.size() > 1; });
+}
+
+}  // namespace
+
+std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
+                                       const evaluation::Hardware& hardware, const Places& places) {
+  const workload::Plan plan =
+      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  const Ranks& ranks = hardware.ranks;
+  std::vector<comm::Traffic> found;
+  const auto add = [&](const char* name, Collective collective, std::uint64_t bytes,
+                       const Groups& groups, bool between_stages = false) {
+    if (bytes == 0 || !have_partners(groups)) return;
+    const Algorithm algorithm = collective == Collective::all_reduce
+                                    ? scenario.communication.all_reduce
+                                    : Algorithm::automatic;
+    found.push_back(comm::make_traffic(name, says(collective, bytes, between_stages), collective,
+                                       bytes, groups, algorithm, places));
+  };
+  for (const GroupName& one : {group_names[0], group_names[1], group_names[2]})
+    if (const auto call = main_call(plan.costs, one.group))
+      add(one.name, call->collective, call->bytes, ranks.groups(one.group));
+
+  const execution::Job job = evaluation::plain_job(scenario, hardware, plan.schedule, plan.costs);
+  const execution::Copies copies(job);
+  if (!plan.costs.traffic.empty()) {
+    std::array<execution::Copies::Leg, 2> largest{};  // dense gradients, and those of experts
+    for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
+      const auto legs = copies.gradients(stage);
+      for (std::size_t i = 0; i < largest.size(); ++i)
+        if (legs[i].bytes > largest[i].bytes) largest[i] = legs[i];
+    }
+    add("dp", largest[0].collective, largest[0].bytes, ranks.groups(Group::dp));
+    add("edp", largest[1].collective, largest[1].bytes, ranks.groups(Group::edp));
+  }
+  add("pp", Collective::send_recv, plan.costs.boundary_bytes,
+      stage_pairs(ranks, execution::neighbours(plan.schedule.routes)), true);
+  return found;
+}
+
+comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks, const Places& places) {
+  const auto fail = [&](const std::string& what) {
+    throw UsageError(fmt::format(
+        "--traffic '{}': {}; as in 'all-reduce 256M dp': an operation, a size, groups (tp, cp, ep, "
+        "dp, edp, pp, embedding or world), and perhaps an algorithm",
+        text, what));
+  };
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  if (words.size() < 3 || words.size() > 4) fail(fmt::format("has {} words", words.size()));
+  const auto operation = analysis::parse_operation(words[0]);
+  if (!operation) fail(fmt::format("there is no operation '{}'", words[0]));
+  const std::vector<std::uint64_t> sizes = parse_sizes(words[1], "--traffic");
+  if (sizes.size() != 1) fail(fmt::format("'{}' is no single size", words[1]));
+  const std::string& name = words[2];
+  const bool known =
+      name == "pp" || std::ranges::find(group_names, name, &GroupName::name) != group_names.end();
+  if (!known) fail(fmt::format("there are no groups '{}'", name));
+  Algorithm algorithm = Algorithm::automatic;
+  if (words.size() == 4) {
+    constexpr std::array all{Algorithm::automatic,    Algorithm::ring,   Algorithm::tree,
+                             Algorithm::hierarchical, Algorithm::direct, Algorithm::nvls,
+                             Algorithm::sharp};
+    const auto* const found = std::ranges::find(
+        all, words[3], [](Algorithm one) { return std::string(config::to_string(one)); });
+    if (found == all.end()) fail(fmt::format("there is no algorithm '{}'", words[3]));
+    algorithm = *found;
+  }
+  const Collective collective = comm::collective_of(*operation);
+  const Groups groups = groups_of(name, collective, ranks);
+  if (!have_partners(groups))
+    throw UsageError(
+        fmt::format("--traffic '{}': groups of {} have one rank each; give --{} 2 or "
+                    "more",
+                    text, name, name == "edp" || name == "world" ? "dp" : name));
+  const bool between_stages = name == "pp" && collective == Collective::send_recv;
+  return comm::make_traffic(name, says(collective, sizes.front(), between_stages), collective,
+                            sizes.front(), groups, algorithm, places);
+}
+
+}  // namespace pipewright::cli

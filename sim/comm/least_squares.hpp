@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sim/comm/small_matrix.hpp"
+
+// Numbers that make a model agree with measurements, of which some are wrong.
+namespace pipewright::comm {
+
+// A sought number, in a scale in which steps of 1 are large and equal ones alike.
+struct Unknown {
+  double start = 0;
+  double least = 0;
+  double most = 0;
+  double usual = 0;  // what it is if no measurement says otherwise
+};
+
+// What the model misses each measurement by, log(predicted / measured).
+using Residuals = std::function<std::vector<double>(std::span<const double> unknowns)>;
+
+// Beyond this a residual counts by its size, and no longer by its square.
+inline constexpr double robust_scale = 0.1;
+
+// The soft L1 loss C^2 (sqrt(1 + (r/C)^2) - 1), about r^2/2 where r is small and C |r| where it is
+// large (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
+double robust_loss(double residual);
+
+struct LeastSquares {
+  std::vector<double> unknowns;
+  std::vector<double> residuals;
+  std::vector<double> weights;  // of the residuals, 1 or less: derivative of the loss over r
+  Matrix jacobian{0, 0};        // of the residuals
+  double cost = 0;              // sum of the losses, and of a slight pull to what is usual
+
+  // What a least-squares fit with these weights says of its unknowns' uncertainty.
+  Matrix covariance() const;
+  // Of a row that is not an outlier: standard deviation, from the weighted residuals.
+  double deviation() const;
+  // The cost that rows would have if each were predicted by a fit to all others, from each row's
+  // leverage (Allen's PRESS, Technometrics 16 (1974) 125).
+  double left_out_cost() const;
+};
+
+// Levenberg's and Marquardt's steps with differences for derivatives and steps cut off at the
+// bounds, from where `unknowns` start.
+LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns);
+
+// The best of that and of `more` starts elsewhere, within 1 of it, always the same ones.
+LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,
+                                     int more);
+
+}  // namespace pipewright::comm

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/comm/measurement.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/comm/least_squares.hpp"
+
+namespace pipewright::comm {
+
+// A number of a cluster's network model that measurements might tell.
+struct Parameter {
+  std::string name;  // "nvlink.latency"
+  const cluster::ParameterInfo* info = nullptr;
+  double value = 0;  // the file's, or what holds without it
+
+  // Its logarithm; of one that may be 0, the inverse hyperbolic sine, which is the logarithm where
+  // the value is large and proportional to it near 0.
+  double to_scale(double of) const;
+  double from_scale(double x) const;
+  Unknown unknown() const;
+};
+
+// Those on which predictions of the rows may depend: collective.*, and of each class of links
+// between the measured ranks all but the costs of protocols and switches that the file does not
+// know, and a latency in place of latencies that differ.
+std::vector<Parameter> candidates(const cluster::Cluster& cluster,
+                                  std::span<const analysis::Measurement> rows);
+
+// The named ones. Throws cluster::Error for a name that is no parameter of this cluster.
+std::vector<Parameter> named_parameters(const cluster::Cluster& cluster,
+                                        std::span<const std::string> names);
+
+}  // namespace pipewright::comm

@@ -1,0 +1,89 @@
+#include "sim/comm/prediction.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/comm/collective_of.hpp"
+#include "sim/execution/collectives/least_time.hpp"
+#include "sim/execution/collectives/simulate_alone.hpp"
+
+namespace pipewright::comm {
+namespace {
+
+using workload::Collective;
+
+// The GPUs of each node, in order.
+std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cluster) {
+  std::map<std::uint32_t, std::vector<cluster::Host*>> by_node;
+  for (cluster::Host* gpu : cluster.gpus()) by_node[cluster.node_of(gpu)].push_back(gpu);
+  std::vector<std::vector<cluster::Host*>> nodes;
+  for (auto& [node, gpus] : by_node) nodes.push_back(std::move(gpus));
+  return nodes;
+}
+
+}  // namespace
+
+execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
+                              std::uint32_t nodes) {
+  if (ranks < 2) throw cluster::Error(fmt::format("{} ranks: it takes two to talk", ranks));
+  const std::size_t gpus = cluster.gpus().size();
+  const auto all = gpus_by_node(cluster);
+  const auto fail = [&](const std::string& what) {
+    throw cluster::Error(fmt::format(
+        "{}: {}; it has {} GPUs in {} {}. 'pipewright platform make' writes clusters of any size",
+        cluster.name(), what, gpus, all.size(), all.size() == 1 ? "node" : "nodes"));
+  };
+  if (nodes == 0) {
+    if (ranks > gpus) fail(fmt::format("has no {} GPUs for as many ranks", ranks));
+    return {cluster, {cluster.gpus().begin(), cluster.gpus().begin() + ranks}};
+  }
+  if (ranks % nodes != 0)
+    fail(fmt::format("{} ranks cannot be spread evenly over {} nodes", ranks, nodes));
+  const std::uint32_t each = ranks / nodes;
+  std::vector<cluster::Host*> hosts;
+  for (const std::vector<cluster::Host*>& node : all) {
+    if (hosts.size() == ranks) break;
+    if (node.size() >= each) hosts.insert(hosts.end(), node.begin(), node.begin() + each);
+  }
+  if (hosts.size() < ranks) fail(fmt::format("has no {} nodes of {} GPUs", nodes, each));
+  return {cluster, std::move(hosts)};
+}
+
+Setting one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
+                  std::uint32_t nodes, Algorithm algorithm) {
+  Setting setting{.operation = operation,
+                  .algorithm = algorithm,
+                  .places = place_ranks(cluster, ranks, nodes),
+                  .groups = {{}}};
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) setting.groups.front().push_back(rank);
+  return setting;
+}
+
+Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes) {
+  const Collective kind = collective_of(setting.operation);
+  const auto size = static_cast<double>(bytes);
+  std::vector<std::vector<execution::Phase>> plans;
+  for (const std::vector<std::uint32_t>& group : setting.groups)
+    plans.push_back(execution::plan(kind, size, group, setting.algorithm, setting.places));
+  const std::vector<double> seconds = execution::simulate_alone(cluster, setting.places, plans);
+  return {.seconds = *std::ranges::max_element(seconds),
+          .by = execution::to_string(execution::choose(kind, size, setting.groups.front(),
+                                                       setting.algorithm, setting.places))};
+}
+
+struct Formula::Parts {
+  execution::LeastTime time;
+};
+
+Formula::Formula(const Setting& setting)
+    : parts_(std::make_unique<Parts>(
+          Parts{execution::LeastTime(collective_of(setting.operation), {setting.groups.front()},
+                                     setting.algorithm, setting.places, false)})) {}
+Formula::~Formula() = default;
+Formula::Formula(Formula&&) noexcept = default;
+
+double Formula::seconds(std::uint64_t bytes) const { return parts_->time.seconds(bytes); }
+
+}  // namespace pipewright::comm

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/comm/operation.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/plan.hpp"
+
+// What communication benchmarks would measure on a cluster.
+namespace pipewright::comm {
+
+using analysis::Operation;
+using config::Algorithm;
+
+// Groups of ranks that do the same at the same time. Ranks are numbered over all groups.
+struct Setting {
+  Operation operation = Operation::all_reduce;
+  Algorithm algorithm = Algorithm::automatic;
+  execution::Places places;
+  std::vector<std::vector<std::uint32_t>> groups;
+};
+
+// One group on the first GPUs of a cluster, as a benchmark would use them: whole nodes one after
+// the other, or, with `nodes`, equally many of each of that many nodes. Throws Error if the cluster
+// does not have them.
+execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
+                              std::uint32_t nodes = 0);
+Setting one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
+                  std::uint32_t nodes = 0, Algorithm algorithm = Algorithm::automatic);
+
+// Seconds of the slowest group, and how the first one does it: "ring, LL128".
+struct Prediction {
+  double seconds = 0;
+  std::string by;
+};
+
+// As flows on the cluster, with all groups at once. Runs SimGrid's engine, which can be done again
+// and again, but not from an actor.
+Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes);
+
+// The same of one group alone, without the engine, for any size in about a microsecond: exact where
+// flows that share a link end together, as they do where members are placed evenly; else a lower
+// bound. What it costs was taken from the cluster when this was made: after a change of the network
+// model, make another.
+class Formula {
+ public:
+  explicit Formula(const Setting& setting);
+  ~Formula();
+  Formula(Formula&&) noexcept;
+
+  double seconds(std::uint64_t bytes) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pipewright::comm

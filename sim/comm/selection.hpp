@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sim/comm/least_squares.hpp"
+
+namespace pipewright::comm {
+
+// What a model that has these of all candidates at these values, and the others where they start,
+// misses each measurement by: log(predicted / measured).
+using ChoiceResiduals = std::function<std::vector<double>(std::span<const std::size_t> chosen,
+                                                          std::span<const double> values)>;
+
+struct Selection {
+  std::vector<std::size_t> chosen;  // candidates, ascending
+  LeastSquares fit;                 // of these
+};
+
+struct SelectionOptions {
+  std::size_t most = 5;                             // candidates to choose
+  std::function<void(double share)> progress = {};  // may throw, to end it
+};
+
+// Chooses the candidates that explain the measurements, and no more of them than those can tell:
+// starting with none, extends the best few choices by each candidate in turn and keeps the best few
+// of what comes out (a beam search, so that two that help only together are found, and one that
+// stood in for them is not kept). Of all sizes it takes the smallest from which on predictions of
+// left-out rows do not get clearly better.
+Selection select(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
+                 const SelectionOptions& options);
+
+// The best of starts around the values of a selection.
+Selection refine(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
+                 const Selection& selection);
+
+// Of exactly these.
+Selection fit_chosen(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
+                     std::vector<std::size_t> chosen);
+
+}  // namespace pipewright::comm

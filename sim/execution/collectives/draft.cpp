@@ -1,0 +1,75 @@
+#include "sim/execution/collectives/draft.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "sim/cluster/simgrid.hpp"
+
+namespace pipewright::execution {
+namespace {
+
+std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+
+// What a flow of payload has on the wire: its slowest link counts.
+double on_wire(const Draft& draft, const cluster::Route& route, std::size_t protocol) {
+  return draft.is_raw ? 1 : 1 / route.by[protocol].efficiency;
+}
+
+}  // namespace
+
+ByProtocol transfer(const Draft& draft, const Places& places) {
+  std::unordered_map<const cluster::Link*, ByProtocol> loads;
+  for (const Flow& flow : draft.flows) {
+    const cluster::Route route = places.route(flow.source, flow.destination);
+    for (const cluster::Link* link : route.links) {
+      const bool shared = link->get_sharing_policy() != cluster::sg4::Link::SharingPolicy::FATPIPE;
+      ByProtocol& load = loads[link];
+      for (std::size_t i = 0; i < load.size(); ++i) {
+        const double bytes = flow.bytes * on_wire(draft, route, i);
+        load[i] = shared ? load[i] + bytes : std::max(load[i], bytes);
+      }
+    }
+  }
+  ByProtocol seconds{};
+  for (const auto& [link, load] : loads)
+    for (std::size_t i = 0; i < load.size(); ++i)
+      seconds[i] = std::max(seconds[i], load[i] / cluster::Cluster::bandwidth_of(link));
+  return seconds;
+}
+
+double overhead(const Draft& draft, const ByProtocol& transfer, Protocol protocol, double bytes) {
+  double lost = draft.ends;
+  if (draft.is_tree) lost += 1 / tree_efficiency(protocol, bytes) - 1;
+  return draft.latency[index(protocol)] + lost * transfer[index(protocol)] * bytes;
+}
+
+Phase phase_of(const Draft& draft, const ByProtocol& transfer, Protocol protocol, double bytes,
+               const Places& places) {
+  Phase phase{.flows = draft.flows, .latency = overhead(draft, transfer, protocol, bytes)};
+  for (Flow& flow : phase.flows) {
+    flow.bytes *= bytes;
+    if (protocol != Protocol::simple)
+      flow.bytes *= on_wire(draft, places.route(flow.source, flow.destination), index(protocol));
+  }
+  return phase;
+}
+
+// src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in
+// powers of two; between them what lies between.
+double tree_efficiency(Protocol protocol, double bytes) {
+  constexpr std::size_t powers = 25;
+  constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{
+      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5,
+       .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1},
+      {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1, 1},
+      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
+  }};
+  const double power = std::clamp(std::log2(bytes / 64), 0.0, powers - 1.0);
+  const auto below = static_cast<std::size_t>(power);
+  const std::array<double, powers>& of = correction[index(protocol)];
+  return 0.92 *
+         std::lerp(of[below], of[std::min(below + 1, powers - 1)], power - std::floor(power));
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster/network_model.hpp"
+#include "sim/execution/collectives/flow.hpp"
+#include "sim/execution/collectives/places.hpp"
+
+namespace pipewright::execution {
+
+using cluster::Protocol;
+
+// Seconds by each protocol.
+using ByProtocol = std::array<double, cluster::protocols>;
+
+// A phase of a collective of one byte, before it is known by which protocol it goes. What bytes
+// take grows with them, but for trees; the latency does not.
+struct Draft {
+  std::vector<Flow> flows;  // of payload
+  ByProtocol latency{};
+  double ends = 0;       // what it takes more than its flows, as a part of their time
+  bool is_tree = false;  // reaches a part of the bandwidth that depends on the bytes
+  bool is_raw = false;   // flows are of all bytes on the wire, whatever the protocol
+};
+
+// The seconds of the most loaded link, if nothing else is on the network, for each byte.
+ByProtocol transfer(const Draft& draft, const Places& places);
+
+// What a phase of so many bytes takes on top of its flows' time `transfer`, which is of one byte:
+// latency, a ring's ends, and what a tree loses.
+double overhead(const Draft& draft, const ByProtocol& transfer, Protocol protocol, double bytes);
+
+// The phase of so many bytes by a protocol. `transfer` may be left at 0 for drafts without ends
+// that are no trees.
+Phase phase_of(const Draft& draft, const ByProtocol& transfer, Protocol protocol, double bytes,
+               const Places& places);
+
+// The part of the bandwidth that trees of so many bytes reach.
+double tree_efficiency(Protocol protocol, double bytes);
+
+}  // namespace pipewright::execution
