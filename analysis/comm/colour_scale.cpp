@@ -10,8 +10,9 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double same = 1.001;           // times more or less
-constexpr std::size_t most_values = 12;  // each of which has a tick
+constexpr double same = 1.001;         // times as much
+constexpr std::size_t most_steps = 8;  // of a bar
+constexpr TextStyle label_style{.size = 9, .align = Align::centre};
 
 }  // namespace
 
@@ -27,52 +28,66 @@ ColourScale::ColourScale(const ColourRamp& ramp, std::vector<double> values)
   values_.erase(equal.begin(), equal.end());
 }
 
-double ColourScale::along(double value) const {
+std::uint32_t ColourScale::number_of(double value) const {
+  const auto above = std::ranges::upper_bound(values_, value);
+  return static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(above - values_.begin(), 1) - 1);
+}
+
+bool ColourScale::is_stepped() const { return values_.size() <= most_steps; }
+
+double ColourScale::place(double value) const {
   if (values_.size() == 1) return 0.5;
-  const double low = std::log(values_.front());
-  return std::clamp((std::log(value) - low) / (std::log(values_.back()) - low), 0.0, 1.0);
+  if (is_stepped()) return number_of(value) / static_cast<double>(values_.size() - 1);
+  return std::log(value / values_.front()) / std::log(values_.back() / values_.front());
 }
 
-Colour ColourScale::operator()(double value) const {
-  const double place = along(value) * static_cast<double>(ramp_.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(place), ramp_.size() - 2);
-  return mix(ramp_[below], ramp_[below + 1], place - static_cast<double>(below));
-}
-
-// The values themselves, or, of many, 1, 2 and 5 times powers of ten.
-std::vector<double> ColourScale::ticks() const {
-  if (values_.size() <= most_values) return values_;
-  std::vector<double> ticks;
-  for (double power = std::pow(10, std::floor(std::log10(values_.front())));
-       power <= values_.back(); power *= 10)
-    for (const double times : {1.0, 2.0, 5.0})
-      if (const double tick = power * times; tick >= values_.front() && tick <= values_.back())
-        ticks.push_back(tick);
-  return ticks.size() < 2 ? std::vector{values_.front(), values_.back()} : ticks;
+Colour ColourScale::at(double place) const {
+  const double along = std::clamp(place, 0.0, 1.0) * static_cast<double>(ramp_.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(along), ramp_.size() - 2);
+  return mix(ramp_[below], ramp_[below + 1], along - static_cast<double>(below));
 }
 
 void ColourScale::draw(Canvas& canvas, const Area& bar, double unit) const {
+  is_stepped() ? draw_steps(canvas, bar, unit) : draw_gradient(canvas, bar, unit);
+}
+
+void ColourScale::draw_steps(Canvas& canvas, const Area& bar, double unit) const {
+  const double width = (bar.right - bar.left) / static_cast<double>(values_.size());
+  for (std::uint32_t i = 0; i < values_.size(); ++i) {
+    const double left = bar.left + i * width;
+    canvas.rectangle(left, bar.top, left + width, bar.bottom);
+    canvas.fill(colour(i));
+    canvas.text(left + width / 2, bar.bottom + 12, short_number(values_[i] * unit), label_style);
+  }
+}
+
+void ColourScale::draw_gradient(Canvas& canvas, const Area& bar, double unit) const {
   constexpr int steps = 96;
   const double width = bar.right - bar.left;
-  const double least = values_.front();
-  const double span = values_.back() / least;
   for (int i = 0; i < steps; ++i) {
     const double left = bar.left + width * i / steps;
     // Each reaches below the next, which leaves no seam.
     canvas.rectangle(left, bar.top, i + 1 < steps ? left + 2 * width / steps : bar.right,
                      bar.bottom);
-    canvas.fill((*this)(least * std::pow(span, (i + 0.5) / steps)));
+    canvas.fill(at((i + 0.5) / steps));
   }
-  constexpr TextStyle style{.size = 9, .align = Align::centre};
-  double end = bar.left - 100;  // of the label before
-  for (const double tick : ticks()) {
-    const double x = bar.left + along(tick) * width;
-    canvas.line(x, bar.bottom, x, bar.bottom + 3, ink, 0.7);
+  // Both ends, and 1, 2 and 5 times powers of ten between them.
+  std::vector<double> ticks{values_.front(), values_.back()};
+  for (double power = std::pow(10, std::floor(std::log10(values_.front()))); power < values_.back();
+       power *= 10)
+    for (const double times : {1.0, 2.0, 5.0}) ticks.push_back(power * times);
+  std::vector<std::pair<double, double>> taken;  // from left to right
+  for (const double tick : ticks) {
+    if (tick < values_.front() || tick > values_.back()) continue;
+    const double x = bar.left + place(tick) * width;
     const std::string label = short_number(tick * unit);
-    const double half = canvas.text_width(label, style) / 2;
-    if (x - half < end + 6) continue;
-    canvas.text(x, bar.bottom + 13, label, style);
-    end = x + half;
+    const double half = canvas.text_width(label, label_style) / 2 + 4;
+    if (std::ranges::any_of(
+            taken, [&](auto& one) { return x - half < one.second && one.first < x + half; }))
+      continue;
+    taken.emplace_back(x - half, x + half);
+    canvas.line(x, bar.bottom, x, bar.bottom + 3, ink, 0.7);
+    canvas.text(x, bar.bottom + 13, label, label_style);
   }
 }
 

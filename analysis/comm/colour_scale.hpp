@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,20 +20,25 @@ inline constexpr ColourRamp blue_ramp{
 inline constexpr ColourRamp brown_ramp{
     {{0.99, 0.96, 0.76}, {0.99, 0.75, 0.34}, {0.83, 0.35, 0.05}, {0.38, 0.12, 0.02}}};
 
-// Colours for values > 0 by their logarithm, from the least to the greatest of those that there
-// are.
+// Colours for values > 0. Few different ones are as far apart as can be, in their order; many go by
+// their logarithms.
 class ColourScale {
  public:
-  // Values that differ by less than a thousandth share a colour.
+  // Values that differ by less than a thousandth count as one; there is at least one.
   ColourScale(const ColourRamp& ramp, std::vector<double> values);
 
-  Colour operator()(double value) const;
+  // The different values, the least first, by number.
+  std::uint32_t number_of(double value) const;
+  Colour colour(std::uint32_t number) const { return at(place(values_[number])); }
   // A bar of all colours, and below it what the values are, times `unit`.
   void draw(Canvas& canvas, const Area& bar, double unit) const;
 
  private:
-  double along(double value) const;  // 0..1
-  std::vector<double> ticks() const;
+  bool is_stepped() const;
+  double place(double value) const;  // on the ramp, 0..1
+  Colour at(double place) const;
+  void draw_steps(Canvas& canvas, const Area& bar, double unit) const;
+  void draw_gradient(Canvas& canvas, const Area& bar, double unit) const;
 
   ColourRamp ramp_;
   std::vector<double> values_;  // ascending

@@ -3,27 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include <fmt/format.h>
 
+#include "analysis/comm/curve_legend.hpp"
 #include "analysis/comm/curve_marks.hpp"
 #include "analysis/comm/error_panel.hpp"
 #include "analysis/comm/log_scale.hpp"
 #include "analysis/curve/plot.hpp"
-#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
 
-constexpr double line_height = 15;  // of the legend
 constexpr double plot_height = 270;
 constexpr double axis_line = 30;  // of the vertical axis's name
 constexpr double gap = 22;        // between the curves and their errors
 constexpr double error_height = 84;
 constexpr double below = 46;  // of size labels and air
-constexpr TextStyle small{.size = 9.5};
-constexpr TextStyle small_bold{.size = 9.5, .bold = true};
 constexpr TextStyle small_faint{.size = 9.5, .colour = faint_ink};
 
 struct Panel {
@@ -33,13 +29,10 @@ struct Panel {
   LogScale x;
   LogScale y;
 
-  // What the vertical axis shows of a time.
-  double value(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const;
-  Point place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const {
-    return {x(static_cast<double>(bytes)), y(value(curve, bytes, seconds))};
-  }
+  Point place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const;
 };
 
+// What the vertical axis shows of a time.
 double axis_value(CurveAxis axis, const DrawnCurve& curve, std::uint64_t bytes, double seconds) {
   if (axis == CurveAxis::time) return seconds;
   const Measurement& first = curve.compared.rows.front().measured;
@@ -48,8 +41,8 @@ double axis_value(CurveAxis axis, const DrawnCurve& curve, std::uint64_t bytes, 
          (first.ranks > 1 ? bus_factor(first.operation, first.ranks) : 1);
 }
 
-double Panel::value(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const {
-  return axis_value(axis, curve, bytes, seconds);
+Point Panel::place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const {
+  return {x(static_cast<double>(bytes)), y(axis_value(axis, curve, bytes, seconds))};
 }
 
 // Predictions that can stand on logarithmic axes.
@@ -87,13 +80,14 @@ Panel panel_of(Canvas& canvas, std::span<const DrawnCurve> curves, CurveAxis axi
   }
   // Air, and something to divide by where there is one size only.
   const double beside = std::max(1.1, std::pow(bytes.most / bytes.least, 0.02));
-  const double above = std::max(1.25, std::pow(values.most / values.least, 0.03));
+  const double ratio = values.most / values.least;
+  const double above = std::max({1.25, std::pow(ratio, 0.03), std::sqrt(3 / ratio)});
   return {canvas, curves, axis,
           LogScale{bytes.least / beside, bytes.most * beside, plot.left, plot.right},
           LogScale{values.least / above, values.most * above, plot.bottom, plot.top}};
 }
 
-// Where the error of a dot is at most 20 %: measured within predicted / 1.2 .. predicted / 0.8.
+// Where the error of a mark is at most 20 %: measured within predicted / 1.2 .. predicted / 0.8.
 void draw_band(const Panel& panel, const DrawnCurve& curve, const Area& plot) {
   std::vector<Point> edge;
   const std::vector<CurvePoint> line = line_of(curve);
@@ -120,7 +114,7 @@ void draw_value_grid(const Panel& panel, const Area& plot) {
   }
 }
 
-void draw_curves(const Panel& panel, const Area& plot) {
+void draw_plot(const Panel& panel, const Area& plot) {
   for (const DrawnCurve& curve : panel.curves) draw_band(panel, curve, plot);
   draw_size_grid(panel.canvas, panel.x, plot);
   draw_value_grid(panel, plot);
@@ -139,56 +133,7 @@ void draw_curves(const Panel& panel, const Area& plot) {
     }
 }
 
-// What the names of several curves begin with, up to a comma: "all-reduce, ".
-std::size_t common_begin(std::span<const DrawnCurve> curves) {
-  std::string_view common = curves.front().compared.name;
-  if (curves.size() == 1) return 0;
-  for (const DrawnCurve& curve : curves) {
-    const std::string& name = curve.compared.name;
-    const auto differ = std::ranges::mismatch(common, name).in1;
-    common = {common.begin(), differ};
-  }
-  const std::size_t comma = common.rfind(", ");
-  return comma == std::string_view::npos ? 0 : comma + 2;
-}
-
-// Few curves have the whole width for their names.
-std::size_t legend_columns(std::span<const DrawnCurve> curves) { return curves.size() > 4 ? 2 : 1; }
-
-std::size_t legend_lines(std::span<const DrawnCurve> curves) {
-  const std::size_t columns = legend_columns(curves);
-  return (curves.size() + columns - 1) / columns + (common_begin(curves) > 0 ? 1 : 0);
-}
-
-void draw_legend(const Panel& panel, double left, double right, double top) {
-  Canvas& canvas = panel.canvas;
-  const std::size_t common = common_begin(panel.curves);
-  if (common > 0) {
-    const std::string words = panel.curves.front().compared.name.substr(0, common - 2);
-    top += line_height;
-    canvas.text(left, top, canvas.fitted(words, right - left, small_bold), small_bold);
-  }
-  const std::size_t columns = legend_columns(panel.curves);
-  const double column = (right - left) / static_cast<double>(columns);
-  const double room = column - 26 - 12;
-  const std::size_t rows = (panel.curves.size() + columns - 1) / columns;
-  for (std::size_t i = 0; i < panel.curves.size(); ++i) {
-    const ComparedCurve& curve = panel.curves[i].compared;
-    const double x = left + (i < rows ? 0 : column);
-    const double y = top + line_height * static_cast<double>(1 + i % rows);
-    canvas.line(x, y - 3.5, x + 20, y - 3.5, curve_colour(i), 1.3);
-    draw_mark(canvas, i, x + 10, y - 3.5, 2.7, false);
-    const ErrorSummary errors = summarize(curve.rows);
-    const std::string figures = fmt::format(
-        "  median error {}, p90 {}", format_percent(errors.median), format_percent(errors.p90));
-    const std::string name =
-        canvas.fitted(curve.name.substr(common), room - canvas.text_width(figures, small), small);
-    canvas.text(x + 26, y, name, small);
-    canvas.text(x + 26 + canvas.text_width(name, small), y, figures, small_faint);
-  }
-}
-
-// What dots, lines and the band are, at the right.
+// At the right.
 void explain_marks(const Panel& panel, double right, double baseline) {
   const bool some_held_out = std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) {
     return std::ranges::any_of(curve.compared.rows, &ComparedRow::held_out);
@@ -202,22 +147,21 @@ void explain_marks(const Panel& panel, double right, double baseline) {
 }  // namespace
 
 double panel_height(std::span<const DrawnCurve> curves) {
-  return line_height * static_cast<double>(legend_lines(curves)) + axis_line + plot_height + gap +
-         error_height + below;
+  return legend_height(curves) + axis_line + plot_height + gap + error_height + below;
 }
 
 void draw_panel(Canvas& canvas, std::span<const DrawnCurve> curves, CurveAxis axis,
                 const PanelPlace& place) {
-  const double legend = line_height * static_cast<double>(legend_lines(curves));
+  const double legend = legend_height(curves);
   const double top = place.top + legend + axis_line;
   const Area plot{place.left, top, place.right, top + plot_height};
   const Area errors{place.left, plot.bottom + gap, place.right, plot.bottom + gap + error_height};
   const Panel panel = panel_of(canvas, curves, axis, plot);
-  draw_legend(panel, place.margin, place.right, place.top);
+  draw_curve_legend(canvas, curves, place.margin, place.right, place.top);
   const bool of_time = axis == CurveAxis::time;
   canvas.text(place.margin, top - 8, of_time ? "time" : "bus bandwidth", small_faint);
   explain_marks(panel, place.right, top - 8);
-  draw_curves(panel, plot);
+  draw_plot(panel, plot);
   canvas.text(place.margin, errors.top - 7, "error: predicted / measured - 1", small_faint);
   draw_errors(canvas, curves, panel.x, errors);
 }

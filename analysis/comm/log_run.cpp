@@ -66,6 +66,8 @@ void LogRunReader::take_command(std::string_view line) {
 }
 
 bool LogRunReader::take(std::string_view line, const Words& words, int number) {
+  const bool is_row = !words.empty() && is_whole_number(words[0]) && continued_.empty();
+  if (is_row) return false;
   if (line.find("nThread ") != std::string_view::npos &&
       line.find(" minBytes ") != std::string_view::npos) {
     run_.devices.clear();
@@ -80,6 +82,10 @@ bool LogRunReader::take(std::string_view line, const Words& words, int number) {
   const std::string_view text = without_hash(line);
   if (text.starts_with("Blocking Enabled")) {
     run_.blocking = true;
+    return true;
+  }
+  if (text == "pairwise") {  // for which nccl-tests have no program
+    run_.started = text;
     return true;
   }
   constexpr std::string_view starting = "Collective test starting: ";

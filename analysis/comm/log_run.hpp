@@ -37,7 +37,6 @@ class LogRunReader {
   bool take(std::string_view line, const Words& words, int number);
   // What was said up to here, which is forgotten.
   LogRun take_run();
-  void mark_interleaved() { run_.interleaved = true; }
   bool begun() const { return begun_ != 0; }  // by nccl-tests' first line
   // Puts those programs back that the table before did not use.
   void return_programs(std::vector<NamedProgram> programs);

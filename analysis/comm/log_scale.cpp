@@ -28,7 +28,9 @@ std::vector<LogTick> decimal_ticks(const LogScale& scale, double least,
   std::vector<LogTick> ticks;
   for (int power = static_cast<int>(std::floor(std::log10(scale.from)));
        std::pow(10, power) <= scale.to * (1 + rounding); ++power)
-    for (const int digit : {1, 2, 5}) {
+    for (const double digit : {1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0}) {
+      const bool is_coarse = digit == 1 || digit == 2 || digit == 5;
+      if (!is_coarse && decades > 1) continue;
       const double value = digit * std::pow(10, power);
       if (value < scale.from * (1 - rounding) || value > scale.to * (1 + rounding)) continue;
       const bool labelled = digit == 1 || decades <= 3;

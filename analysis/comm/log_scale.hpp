@@ -24,7 +24,7 @@ struct LogTick {
 // Bytes, at powers of 2, a number of doublings apart that leaves at most `most` labels.
 std::vector<LogTick> size_ticks(const LogScale& scale, int most);
 // Seconds ("10 us"), or bytes/s ("20 GB/s"), at powers of 10, and at 2 and 5 times these, which
-// have labels where there are few decades.
+// have labels where there are few decades; more within one.
 std::vector<LogTick> second_ticks(const LogScale& scale);
 std::vector<LogTick> bandwidth_ticks(const LogScale& scale);
 

@@ -23,19 +23,19 @@ bool says_none(std::string_view word) {
 
 void split_words(std::string_view line, Words& words) {
   words.clear();
-  constexpr std::string_view blanks = " \t\r\v\f|";
-  for (std::size_t at = 0;;) {
-    at = line.find_first_not_of(blanks, at);
-    if (at == std::string_view::npos) return;
-    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
+  const auto is_blank = [](char c) { return c == ' ' || c == '|' || (c >= '\t' && c <= '\r'); };
+  for (std::size_t at = 0; at < line.size();) {
+    while (at < line.size() && is_blank(line[at])) ++at;
+    const std::size_t start = at;
+    while (at < line.size() && !is_blank(line[at])) ++at;
+    if (at > start) words.push_back(line.substr(start, at - start));
   }
 }
 
 std::optional<PrintedNumber> parse_printed(std::string_view word) {
   if (word.empty()) return std::nullopt;
-  if (says_none(word)) return PrintedNumber{std::numeric_limits<double>::quiet_NaN(), 0};
+  if (!is_digit(word.front()) && says_none(word))
+    return PrintedNumber{std::numeric_limits<double>::quiet_NaN(), 0};
   PrintedNumber number;
   const char* const end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number.value);
@@ -45,16 +45,18 @@ std::optional<PrintedNumber> parse_printed(std::string_view word) {
   if (!std::isfinite(number.value)) return number;
   const std::string_view mantissa = word.substr(0, word.find_first_of("eE"));
   const std::size_t point = mantissa.find('.');
-  const double decimals =
-      point == std::string_view::npos ? 0 : static_cast<double>(mantissa.size() - point - 1);
-  double exponent = 0;
+  const std::size_t decimals = point == std::string_view::npos ? 0 : mantissa.size() - point - 1;
+  if (mantissa.size() == word.size() && decimals < 4) {
+    static constexpr std::array<double, 4> halves{0.5, 0.05, 0.005, 0.0005};
+    number.half = halves.at(decimals);
+    return number;
+  }
+  int exponent = 0;
   if (mantissa.size() < word.size()) {
     const std::string_view digits = word.substr(mantissa.size() + 1);
-    int value = 0;
-    std::from_chars(digits.data() + (digits.starts_with('+') ? 1 : 0), end, value);
-    exponent = value;
+    std::from_chars(digits.data() + (digits.starts_with('+') ? 1 : 0), end, exponent);
   }
-  number.half = 0.5 * std::pow(10, exponent - decimals);
+  number.half = 0.5 * std::pow(10, exponent - static_cast<double>(decimals));
   return number;
 }
 

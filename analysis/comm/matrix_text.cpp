@@ -76,12 +76,16 @@ std::string matrices_text(const MatrixReport& report) {
 std::string crowd_text(const MatrixReport& report) {
   const Crowd& crowd = report.crowd;
   const auto half = static_cast<double>(std::max<std::size_t>(report.by_gpu.size() / 2, 1));
-  std::string text = fmt::format("\nbisection {} GB/s along rails, {} a GPU of the first half",
-                                 gigabytes(crowd.bisection), gigabytes(crowd.bisection / half));
+  const auto gpus = [&](double rate) {
+    return fmt::format("{} GB/s, {} a GPU", gigabytes(rate), gigabytes(rate / half));
+  };
+  std::string text =
+      fmt::format("\nfirst half of the GPUs to the second, along rails (bisection): {}\n",
+                  gpus(crowd.bisection));
   if (crowd.all_pairs > 0)
-    text +=
-        fmt::format("; {} if all send alike to all of the other half", gigabytes(crowd.all_pairs));
-  text += "\n\n";
+    text += fmt::format("first half of the GPUs to the second, each to all alike:       {}\n",
+                        gpus(crowd.all_pairs));
+  text += '\n';
   std::vector<std::string> names, slowest, totals, parts, links, flows;
   const auto add = [&](std::string name, const PermutationFigures& one) {
     names.push_back(std::move(name));
@@ -104,8 +108,9 @@ std::string crowd_text(const MatrixReport& report) {
   table.add_numbers({"flows", "on it"}, std::move(flows));
   text += table.text();
   if (crowd.slowest_bound > 0)
-    text += fmt::format("{} permutations tried; in none there is, a flow is below {} GB/s\n",
-                        crowd.tried, gigabytes(crowd.slowest_bound));
+    text += fmt::format(
+        "{} permutations tried; whatever the permutation, no flow gets less than {} GB/s\n",
+        crowd.tried, gigabytes(crowd.slowest_bound));
   else
     text += fmt::format("{} permutations tried\n", crowd.tried);
   return text;

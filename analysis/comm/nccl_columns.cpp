@@ -88,6 +88,8 @@ NcclColumns NcclColumns::usual() {
 
 std::optional<NcclColumns> NcclColumns::parse(const Words& words) {
   NcclColumns columns;
+  // The table that `comm bench` shows is another one than the log that it writes.
+  if (std::ranges::find(words, "formula") != words.end()) return std::nullopt;
   const auto size = std::ranges::find_if(
       words, [](std::string_view word) { return word == "size" || word == "bytes"; });
   if (size == words.end()) return std::nullopt;

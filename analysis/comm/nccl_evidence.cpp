@@ -29,13 +29,14 @@ double factor(const NcclTest& test, double ranks) {
 std::span<const NcclTest> nccl_tests() {
   using enum Operation;
   using Reduces = NcclTest::Reduces;
-  static constexpr std::array<NcclTest, 11> tests{
+  static constexpr std::array<NcclTest, 12> tests{
       {{"all_reduce", all_reduce, false, Reduces::yes, false},
        {"all_gather", all_gather, true, Reduces::no, false},
        {"reduce_scatter", reduce_scatter, true, Reduces::yes, false},
        {"alltoall", all_to_all, true, Reduces::no, false, false},
        {"broadcast", broadcast, false, Reduces::no, true},
        {"sendrecv", send_recv, false, Reduces::either, false, false},
+       {"pairwise", pairwise, false, Reduces::either, false, false},  // comm bench's
        {"reduce", std::nullopt, false, Reduces::yes, true},
        {"gather", std::nullopt, true, Reduces::no, true},
        {"scatter", std::nullopt, true, Reduces::no, true},
@@ -58,12 +59,15 @@ bool NcclEvidence::allows(const NcclTest& test) const {
       reduces != (test.reduces == Reduces::yes))
     return false;
   if (roots_known && rooted != test.rooted) return false;
-  if (checks_known && checks_in_place != test.checks_in_place) return false;
   // It has the columns of a reduction since all tests have them, "root" among them.
   if (test.reduces == Reduces::either && reductions_known && reduces && !root_column) return false;
   if (!factor_known) return true;
   constexpr double most_ranks = 1e9;
   return least_factor <= factor(test, most_ranks) && greatest_factor >= factor(test, 2);
+}
+
+bool NcclEvidence::suggests(const NcclTest& test) const {
+  return !checks_known || checks_in_place == test.checks_in_place;
 }
 
 bool NcclEvidence::allows(const NcclTest& test, std::uint32_t ranks) const {

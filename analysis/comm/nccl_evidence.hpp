@@ -42,6 +42,8 @@ struct NcclEvidence {
 
   bool one_rank() const;  // whose busbw is 0
   bool allows(const NcclTest& test) const;
+  bool suggests(
+      const NcclTest& test) const;  // by what was checked, which not all tools print alike
   bool allows(const NcclTest& test, std::uint32_t ranks) const;
   // The only number of ranks that is possible, or the only multiple of 8 that is.
   std::optional<std::uint32_t> ranks_of(const NcclTest& test) const;

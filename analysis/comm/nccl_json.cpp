@@ -104,6 +104,9 @@ LoggedTable table_of(const Json& json) {
 }  // namespace
 
 std::optional<LoggedTable> read_nccl_json(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return std::nullopt;  // of a pipe, all is lost
   TextSource source(file);
   std::istream stream(&source);
   stream.exceptions(std::ios::badbit);

@@ -64,6 +64,7 @@ bool NcclLog::take_row(const Words& words, int number) {
 
 bool NcclLog::take(std::string_view line, const Words& words, int number) {
   if (words.empty()) return false;
+  if (is_whole_number(words[0])) return take_row(words, number);
   if (says(line, "algbw") || says(line, "busbw")) {
     if (take_header(words, number)) return true;
   } else if (says(line, "in-place")) {

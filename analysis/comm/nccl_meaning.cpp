@@ -27,6 +27,18 @@ std::vector<NamedProgram> commands_among(const std::vector<NamedProgram>& progra
   return commands;
 }
 
+// Of those that are predicted. A table of pairwise, which is a send-recv's, must be named.
+std::vector<const NcclTest*> possible_tests(const NcclEvidence& evidence) {
+  std::vector<const NcclTest*> possible;
+  for (const NcclTest& test : nccl_tests())
+    if (test.operation && test.operation != Operation::pairwise && evidence.allows(test))
+      possible.push_back(&test);
+  const auto suggested = [&](const NcclTest* test) { return evidence.suggests(*test); };
+  if (std::ranges::any_of(possible, suggested))
+    std::erase_if(possible, [&](const NcclTest* test) { return !suggested(test); });
+  return possible;
+}
+
 // The group of the first rank, whose times are printed.
 std::vector<const LoggedDevice*> first_group(const std::vector<LoggedDevice>& devices) {
   std::vector<const LoggedDevice*> group;
@@ -72,9 +84,7 @@ const NcclTest* NcclMeaning::named_test(const LoggedTable& table, const NcclEvid
 }
 
 const NcclTest* NcclMeaning::unnamed_test(const LoggedTable& table, const NcclEvidence& evidence) {
-  std::vector<const NcclTest*> possible;
-  for (const NcclTest& test : nccl_tests())
-    if (test.operation && evidence.allows(test)) possible.push_back(&test);
+  const auto possible = possible_tests(evidence);
   const auto among = [&](const NcclTest* test) {
     return test != nullptr && std::ranges::find(possible, test) != possible.end();
   };
@@ -109,18 +119,21 @@ const NcclTest* NcclMeaning::test_of(const LoggedTable& table, const NcclEvidenc
     const auto found = std::ranges::find(nccl_tests(), operation, &NcclTest::operation);
     return found == nccl_tests().end() ? nullptr : &*found;
   };
-  if (const NcclTest* const hinted =
-          hints_.operation ? by_operation(*hints_.operation) : nullptr) {
+  if (const NcclTest* const hinted = hints_.operation ? by_operation(*hints_.operation) : nullptr) {
     if (evidence.allows(*hinted)) return hinted;
     remark(table.line, fmt::format("its columns or rates are not those of {}, which is not taken",
                                    to_string(*hints_.operation)));
   }
   const NcclTest* const named = named_test(table, evidence);
   if (named == nullptr) return unnamed_test(table, evidence);
-  if (!evidence.allows(*named))
-    remark(table.line,
-           fmt::format("this should be {}_perf, whose columns and rates are others", named->name));
-  return named;
+  if (evidence.allows(*named)) return named;
+  const auto possible = possible_tests(evidence);
+  const NcclTest* const taken = possible.size() == 1 ? possible.front() : named;
+  remark(table.line,
+         fmt::format("this should be {}_perf, whose columns and rates are others; taken "
+                     "as {}_perf",
+                     named->name, taken->name));
+  return taken;
 }
 
 std::uint32_t NcclMeaning::ranks_of(const LoggedTable& table, const NcclTest& test,

@@ -108,6 +108,7 @@ void OsuLog::place_ranks(const LogRun& run) {
     throw Unusable{header_, fmt::format("{} does not print how many ranks it has; say it with "
                                         "--ranks",
                                         test_->program)};
+  if (ranks_ < 2) throw Unusable{header_, "one rank sends nothing"};
   if (!hints_.nodes && command.nodes && command.processes == ranks_) nodes_ = *command.nodes;
   const std::string over = nodes_ == 0 ? "" : fmt::format(" on {} nodes", nodes_);
   if (!test_->two_ranks && !hints_.ranks)

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,7 @@ struct Found {
 // Why nothing came of a file.
 Unusable why_nothing(const Found& found, int last_line, std::span<const LogRemark> remarks) {
   if (found.unusable) return *found.unusable;
+  if (last_line == 0) return {1, "the file is empty"};
   if (found.tables == 0)
     return {last_line,
             "no line up to here is the header of a table; what was expected is what nccl-tests "
@@ -44,10 +46,18 @@ Unusable why_nothing(const Found& found, int last_line, std::span<const LogRemar
 }
 
 void finish_file(const std::filesystem::path& file, MeasurementLog& log, std::size_t rows,
-                  std::size_t remarks, const Found& found, int last_line) {
+                 std::size_t remarks, const Found& found, int last_line) {
   if (log.rows.size() > rows) return merge_equal_remarks(log.remarks, remarks);
   const Unusable why = why_nothing(found, last_line, std::span(log.remarks).subspan(remarks));
   throw trace::TraceError(fmt::format("{}:{}: {}", printable(file.string()), why.line, why.why));
+}
+
+// Most lines of a log with NCCL_DEBUG=INFO: "host:1234:1240 [0] NCCL INFO Channel 00/0 : ..". A row
+// may be mixed with one, and some say how many ranks there are.
+bool is_debug(std::string_view line) {
+  return !line.empty() && (line.front() < '0' || line.front() > '9') &&
+         line.find("] NCCL ") != std::string_view::npos &&
+         line.find(" nRanks ") == std::string_view::npos;
 }
 
 void read_text(const std::filesystem::path& file, const LogHints& hints, MeasurementLog& log) {
@@ -60,6 +70,7 @@ void read_text(const std::filesystem::path& file, const LogHints& hints, Measure
   OsuLog osu(file.string(), run, hints, log);
   Words words;
   while (lines.next()) {
+    if (is_debug(lines.text())) continue;
     split_words(lines.text(), words);
     try {
       if (run.take(lines.text(), words, lines.number())) continue;
@@ -76,9 +87,9 @@ void read_text(const std::filesystem::path& file, const LogHints& hints, Measure
   nccl.finish();
   osu.finish();
   finish_file(file, log, first_row, first_remark,
-               {nccl.tables() + osu.tables(), meaning.any_unknown() || osu.any_unknown(),
-                meaning.unusable() ? meaning.unusable() : osu.unusable()},
-               lines.number());
+              {nccl.tables() + osu.tables(), meaning.any_unknown() || osu.any_unknown(),
+               meaning.unusable() ? meaning.unusable() : osu.unusable()},
+              lines.number());
 }
 
 void read_json(const std::filesystem::path& file, const LoggedTable& table, const LogHints& hints,
@@ -88,7 +99,7 @@ void read_json(const std::filesystem::path& file, const LoggedTable& table, cons
   NcclMeaning meaning(file.string(), hints, log);
   meaning.take(table);
   finish_file(file, log, first_row, first_remark, {1, meaning.any_unknown(), meaning.unusable()},
-               table.line);
+              table.line);
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ void check(const Name& name, const ParameterInfo& info, double value) {
 double* find_number(NetworkModel& model, const Name& name, bool make) {
   if (name.owner == of_all) {
     if (name.suffix == "launch") return &model.launch;
+    if (name.suffix == "ll128-launch") return &model.ll128_launch;
     if (name.suffix == "step") return &model.step;
+    if (name.suffix == "message") return &model.message;
     return &model.ring_ends;
   }
   auto place = model.classes.find(name.owner);
@@ -109,7 +111,9 @@ const std::vector<ParameterInfo>& parameter_list() {
   constexpr double second = 1;
   static const std::vector<ParameterInfo> list{
       {"launch", false, seconds, 0, second, "every operation, before its first step"},
+      {"ll128-launch", false, seconds, 0, second, "what more that takes by LL128"},
       {"step", false, seconds, 0, second, "every step, beside the latency of links"},
+      {"message", false, seconds, 0, second, "every further message of one GPU, sent directly"},
       {"ring-ends", false, steps, 0, 100, "a ring's copies from and into buffers, in its steps"},
       {"latency", true, seconds, 0, second, "each link of the class"},
       {"efficiency", true, ratio, 1e-3, 10, "part of the links' bandwidth that payload reaches"},

@@ -39,22 +39,28 @@ struct ClassModel {
 // What communication costs beside bytes over links. The numbers stand in the platform file, as
 // properties of its outermost zone, <prop id="nvlink.ll-efficiency" value="0.38"/>:
 //
-//   collective.launch      seconds of every operation before its first step, "8us"
-//   collective.step        seconds of every step of a ring or tree, beside latencies
-//   collective.ring-ends   what the two ends of a ring's way through the ranks, which copy from and
-//                          into the user's buffer, cost more: in steps of its bytes
-//   CLASS.latency          of each link of the class, in place of the link's own
-//   CLASS.efficiency       part of the links' bandwidth that payload reaches
-//   CLASS.ll-latency       part of the links' latency that a step takes by LL (and ll128-..)
-//   CLASS.ll-efficiency    part of their bandwidth that payload gets by LL (and ll128-..)
-//   CLASS.sharp-latency    seconds of a reduction in the switches behind these links
-//   CLASS.sharp-efficiency part of the bandwidth that such a reduction gets
+//   collective.launch        seconds of every operation before its first step, "8us"
+//   collective.ll128-launch  what more it takes by LL128
+//   collective.step          seconds of every step of a ring or tree, beside latencies
+//   collective.message       seconds of every further message that a GPU has to send where all talk
+//                            directly: the gap of LogGP (Alexandrov et al. 1995)
+//   collective.ring-ends     what the two ends of a ring's way through the ranks, which copy from
+//   and
+//                            into the user's buffer, cost more: in steps of its bytes
+//   CLASS.latency            of each link of the class, in place of the link's own
+//   CLASS.efficiency         part of the links' bandwidth that payload reaches
+//   CLASS.ll-latency         part of the links' latency that a step takes by LL (and ll128-..)
+//   CLASS.ll-efficiency      part of their bandwidth that payload gets by LL (and ll128-..)
+//   CLASS.sharp-latency      seconds of a reduction in the switches behind these links
+//   CLASS.sharp-efficiency   part of the bandwidth that such a reduction gets
 //
 // None of them is needed: without any, steps cost latencies, and bytes the whole bandwidth. A
 // protocol is there if any class has a number for it.
 struct NetworkModel {
   double launch = 0;
+  double ll128_launch = 0;
   double step = 0;
+  double message = 0;
   double ring_ends = 0;
   std::map<std::string, ClassModel, std::less<>> classes;
 

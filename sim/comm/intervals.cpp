@@ -50,7 +50,13 @@ class Profile {
         all[i] = i == index_ ? value : x[other++];
       return residuals_(all);
     };
-    return least_squares(of_others, others).cost > most_;
+    double as_they_are = 0;
+    std::vector<double> x;
+    for (const Unknown& other : others) x.push_back(other.start);
+    for (const double residual : of_others(x)) as_they_are += robust_loss(residual);
+    if (as_they_are <= most_) return false;
+    constexpr double coarse = 1e-3;
+    return least_squares(of_others, others, coarse).cost > most_;
   }
 
   const Residuals& residuals_;

@@ -62,13 +62,13 @@ class Descent {
     look_around();
   }
 
-  LeastSquares go() {
+  LeastSquares go(double least) {
     constexpr int most_steps = 60;
     for (int i = 0; i < most_steps; ++i) {
       const double before = at_.cost;
       if (!step()) break;
       look_around();
-      if (before - at_.cost <= 1e-7 * before || at_.cost < 1e-18) break;
+      if (before - at_.cost <= least * before || at_.cost < 1e-18) break;
     }
     return std::move(at_);
   }
@@ -170,24 +170,9 @@ Matrix LeastSquares::covariance() const {
   return result;
 }
 
-double LeastSquares::left_out_cost() const {
-  const Matrix inner = inverse(pulled_normal_matrix(jacobian, weights));
-  double sum = 0;
-  for (std::size_t row = 0; row < residuals.size(); ++row) {
-    double leverage = 0;
-    for (std::size_t i = 0; i < unknowns.size(); ++i)
-      for (std::size_t j = 0; j < unknowns.size(); ++j)
-        leverage += jacobian.at(row, i) * inner.at(i, j) * jacobian.at(row, j);
-    leverage *= weights[row];
-    // A row that alone decides an unknown says nothing of how well it is predicted.
-    constexpr double most = 0.95;
-    sum += robust_loss(residuals[row] / (1 - std::min(leverage, most)));
-  }
-  return sum;
-}
-
-LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns) {
-  return Descent(residuals, unknowns).go();
+LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
+                           double least) {
+  return Descent(residuals, unknowns).go(least);
 }
 
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,

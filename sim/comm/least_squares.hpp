@@ -38,14 +38,12 @@ struct LeastSquares {
   Matrix covariance() const;
   // Of a row that is not an outlier: standard deviation, from the weighted residuals.
   double deviation() const;
-  // The cost that rows would have if each were predicted by a fit to all others, from each row's
-  // leverage (Allen's PRESS, Technometrics 16 (1974) 125).
-  double left_out_cost() const;
 };
 
 // Levenberg's and Marquardt's steps with differences for derivatives and steps cut off at the
-// bounds, from where `unknowns` start.
-LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns);
+// bounds, from where `unknowns` start, until one lowers the cost by a smaller part than `least`.
+LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
+                           double least = 1e-7);
 
 // The best of that and of `more` starts elsewhere, within 1 of it, always the same ones.
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,

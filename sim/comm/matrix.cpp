@@ -102,11 +102,12 @@ void Classes::finish() {
       becomes[number] = std::min(number, found->second);
     }
   }
-  // Without a rail there is no other one.
-  if (std::ranges::none_of(matrix_.classes, [](auto& one) { return one.where == "same rail"; }) ||
-      std::ranges::none_of(matrix_.classes, [](auto& one) { return one.where == "other rail"; }))
+  // Where all GPUs have the same place in their nodes, that says nothing.
+  if (std::ranges::none_of(matrix_.classes, [](auto& one) {
+        return one.where == "other rail" || one.where == "between nodes";
+      }))
     for (PairClass& one : matrix_.classes)
-      if (one.where.ends_with(" rail")) one.where = "between nodes";
+      if (one.where == "same rail") one.where = "between nodes";
 
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < becomes.size(); ++i) {

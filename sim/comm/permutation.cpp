@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -126,11 +125,13 @@ Permutation shifted(std::uint32_t gpus, std::uint32_t by) {
 std::vector<NamedPermutation> hard_permutations(Paths& paths) {
   const std::uint32_t n = paths.size();
   std::vector<NamedPermutation> found;
-  std::set<std::uint32_t> shifts{n / 2};
+  const auto add_shift = [&](std::uint32_t by) {
+    found.push_back({fmt::format("shift by {}", by), shifted(n, by)});
+  };
+  add_shift(n / 2);
   const std::uint32_t count = std::min(n - 1, most_shifts);
-  for (std::uint32_t i = 0; i < count; ++i) shifts.insert(1 + i * (n - 1) / count);
-  for (const std::uint32_t shift : shifts)
-    found.push_back({fmt::format("shift by {}", shift), shifted(n, shift)});
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (const std::uint32_t by = 1 + i * (n - 1) / count; by != n / 2) add_shift(by);
   Permutation reversed(n);
   std::iota(reversed.rbegin(), reversed.rend(), 0U);
   found.push_back({"reversed order", without_fixed_points(std::move(reversed))});

@@ -37,7 +37,8 @@ Copies::Copies(const Job& job, std::shared_ptr<RankGroups> groups)
   if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
   // The norm is one number, summed up along a tree and handed back.
   const cluster::Route way = job.cluster.route(job.hosts.front(), job.hosts.back());
-  norm_latency_ = 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
+  norm_latency_ =
+      job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
 }
 
 bool Copies::has(std::uint32_t stage) const {

@@ -31,7 +31,7 @@ LeastTimes::Hop LeastTimes::find_hop(std::uint32_t replica, std::uint32_t source
   const std::size_t count_of_lanes = sharing_ == Sharing::known ? from.size() : 1;
   for (std::size_t lane = 0; lane < count_of_lanes; ++lane) {
     const cluster::Route route = places_.route(from[lane], to[lane]);
-    hop.latency = std::max(hop.latency, route.latency);
+    hop.latency = std::max(hop.latency, places_.message_latency(route));
     for (const cluster::Link* link : route.links) {
       std::uint32_t& count = lanes[link];
       const bool shared = link->get_sharing_policy() != cluster::sg4::Link::SharingPolicy::FATPIPE;

@@ -49,7 +49,7 @@ void Wiring::add_hops(Plans& plans) {
         const std::uint32_t destination = job_.rank(replica, b, lane);
         plans.plans.push_back(
             {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
-              .latency = places_.route(source, destination).latency}});
+              .latency = places_.message_latency(places_.route(source, destination))}});
         plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
         plans.owners.push_back(&hops_[{replica, a, b}]);
       }

@@ -69,7 +69,7 @@ int print_help() {
       "  pipewright comm compare *.log --cluster mine.xml -o curves.svg page.html\n"
       "  pipewright comm compare all_reduce_16.log --cluster dgx-a100 --y busbw -o busbw.png\n"
       "  pipewright comm compare all_reduce_16.log --cluster dgx-a100 --assume '180 GB/s'\n"
-      "  pipewright comm compare *.log --cluster fitted.xml --max-error 20%%   # for CI\n"
+      "  pipewright comm compare *.log --cluster fitted.xml --max-error 20%   # for CI\n"
       "\n"
       "Ranks are on the first GPUs of the cluster: whole nodes one after the other, or evenly "
       "over\n"

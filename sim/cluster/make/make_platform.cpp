@@ -84,10 +84,54 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
     for (const std::string_view lines : group.kind->sources) tell(lines);
   }
   tell(latency_source());
+  tell(protocol_source());
   xml.line(
       "A bandwidth is what payload reaches in one direction. Links of several cables, as those");
   xml.line("between switches, have the sum, as adaptive routing spreads over them.");
   xml.line("-->");
+}
+
+// What messages cost beside links: see sim/cluster/network_model.hpp and protocol_source().
+void write_network_model(XmlText& xml, const PlatformRequest& request) {
+  double launch = 0;
+  double sharp = 0;
+  bool has_nvlink = false;
+  bool has_pcie = false;
+  for (const NodeGroup& group : request.nodes) {
+    launch = std::max(launch, group.kind->launch);
+    has_nvlink = has_nvlink || group.kind->wiring != NodeKind::Wiring::pcie;
+    has_pcie = has_pcie || group.kind->wiring != NodeKind::Wiring::nvswitch;
+    sharp =
+        &group == &request.nodes.front() ? group.kind->sharp : std::min(sharp, group.kind->sharp);
+  }
+  const auto write = [&](std::string_view name, const auto& value) {
+    xml.line("<prop id=\"{}\" value=\"{}\"/>", name, value);
+  };
+  write("collective.launch", latency_text(launch));
+  write("collective.ll128-launch", "7us");
+  write("collective.message", "2.5us");
+  write("collective.ring-ends", "0.33");
+  if (has_nvlink) {
+    write("nvlink.ll-latency", "0.18");
+    write("nvlink.ll-efficiency", "0.38");
+    write("nvlink.ll128-latency", "0.56");
+    write("nvlink.ll128-efficiency", "0.92");
+  }
+  if (sharp > 0) {
+    write("nvlink.sharp-latency", "25us");
+    write("nvlink.sharp-efficiency", sharp);
+  }
+  if (has_pcie) {
+    write("pcie.ll-latency", "0.18");
+    write("pcie.ll-efficiency", "0.38");
+  }
+  if (request.fabric == "torus") return;  // its links are no NICs'
+  write("nic.ll-latency", "0.19");
+  write("nic.ll-efficiency", "0.12");
+  // NCCL takes LL128 over a network where NVLink leads to the NICs.
+  if (!has_nvlink) return;
+  write("nic.ll128-latency", "0.29");
+  write("nic.ll128-efficiency", "0.92");
 }
 
 }  // namespace
@@ -114,6 +158,7 @@ std::string make_platform(const PlatformRequest& request) {
   xml.open("<platform version=\"4.1\">");
   xml.open("<zone id=\"cluster\" routing=\"None\">");
   if (!request.made_by.empty()) xml.line("<prop id=\"made-by\" value=\"{}\"/>", request.made_by);
+  write_network_model(xml, request);
   write_nodes(xml, units);
   writer.write(xml, units, request);
   xml.close("zone");

@@ -29,11 +29,14 @@ struct NodeKind {
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;
   double nic_latency = 0;
+  double launch = 0;  // seconds of a collective before its first step
+  double sharp = 0;   // part of the bandwidth that sums in the NVSwitches reach; 0: they cannot
   std::array<std::string_view, 3> sources;  // of all the numbers but the latencies, as lines
 };
 
 std::span<const NodeKind> node_kinds();
 std::string_view latency_source();
+std::string_view protocol_source();
 // Throws Error, which lists them.
 const NodeKind& find_node_kind(std::string_view name);
 

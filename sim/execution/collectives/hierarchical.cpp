@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "sim/execution/collectives/algorithms.hpp"
 
@@ -30,13 +32,17 @@ Draft rings_over(const Nodes& sets, double volume, double steps, const Places& p
 }
 
 Draft at_once(std::vector<Flow> flows, const Places& places) {
-  const double step = places.cluster().model().step;
   Draft draft{.flows = std::move(flows)};
+  std::unordered_map<std::uint32_t, double> messages;
+  double most = 0;
   for (const Flow& flow : draft.flows) {
     const cluster::Route route = places.route(flow.source, flow.destination);
     for (std::size_t p = 0; p < draft.latency.size(); ++p)
-      draft.latency[p] = std::max(draft.latency[p], route.by[p].latency + step);
+      draft.latency[p] = std::max(draft.latency[p], route.by[p].latency);
+    most = std::max(most, ++messages[flow.source]);
   }
+  const cluster::NetworkModel& model = places.cluster().model();
+  for (double& latency : draft.latency) latency += model.step + (most - 1) * model.message;
   return draft;
 }
 

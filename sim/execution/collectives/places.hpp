@@ -23,6 +23,12 @@ class Places {
     return cluster_.route(hosts_[source], hosts_[destination]);
   }
 
+  // Seconds of a message from rank to rank beside its bytes.
+  double message_latency(const cluster::Route& route) const {
+    const cluster::NetworkModel& model = cluster_.model();
+    return route.latency + model.launch + model.step;
+  }
+
   // The members of a group, node by node: nodes in the order of the group's ranks, those of a node
   // in the order of its GPUs, so that those in the same place are on the same rail.
   std::vector<std::vector<std::uint32_t>> by_node(std::span<const std::uint32_t> members) const;

@@ -143,7 +143,10 @@ std::vector<Way> ways(Collective kind, std::span<const std::uint32_t> members, A
   for (const Algorithm one : candidates(task, algorithm)) {
     Way& way = all.emplace_back(Way{one, protocols_of(kind, one, places), phases_of(task, one)});
     if (way.phases.empty()) continue;
-    for (double& latency : way.phases.front().latency) latency += places.cluster().model().launch;
+    const cluster::NetworkModel& model = places.cluster().model();
+    ByProtocol& latency = way.phases.front().latency;
+    for (double& seconds : latency) seconds += model.launch;
+    latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;
   }
   return all;
 }

@@ -78,7 +78,7 @@ TEST_CASE("a comparison in the terminal", "[comm]") {
         "all                 3    10.0   20.0     20.0    0.0\n"
         "\n"
         "where an assumed bus bandwidth of 100 GB/s is off by more than 10 %:\n"
-        "                                                                     assumed over\n"
+        "                                                                    assumed over\n"
         "curve                            against    sizes             rows  actual busbw\n"
         "all-reduce, 16 ranks on 2 nodes  measured   1 KiB to 1 MiB  2 of 3    5.09..2604\n"
         "all-reduce, 16 ranks on 2 nodes  measured   1 GiB           1 of 3         0.613\n"

@@ -41,6 +41,8 @@ TEST_CASE("times and bandwidths have round labels with their units", "[comm]") {
   CHECK(labels(second_ticks({1e-6, 1, 0, 1})) == Words{"1 us", "", "", "10 us", "", "", "100 us",
                                                        "", "", "1 ms", "", "", "10 ms", "", "",
                                                        "100 ms", "", "", "1 s"});
+  CHECK(labels(bandwidth_ticks({90e9, 350e9, 0, 1})) ==
+        Words{"100 GB/s", "150 GB/s", "200 GB/s", "300 GB/s"});
   CHECK(labels(bandwidth_ticks({150e9, 2.5e12, 0, 1})) ==
         Words{"200 GB/s", "500 GB/s", "1 TB/s", "2 TB/s"});
   CHECK(labels(bandwidth_ticks({1e3, 1e3, 0, 1})) == Words{"1 kB/s"});

@@ -26,6 +26,32 @@ std::vector<FairShare> share(std::vector<double> bandwidth, const std::vector<Fl
   return share(sharing, paths);
 }
 
+// Bytes in proportion to the rates of flows end together in SimGrid.
+void check_against_simgrid(const tests::Shape& shape) {
+  auto cluster = tests::make_cluster(shape);
+  const execution::Places places(cluster, cluster.gpus());
+  comm::Paths paths(cluster, cluster.gpus());
+  tests::Random random(11);
+  for (int trial = 0; trial < 5; ++trial) {
+    std::vector<execution::Flow> flows;
+    while (flows.size() < 25) {
+      const std::uint32_t from = random.whole(0, places.size() - 1);
+      const std::uint32_t to = random.whole(0, places.size() - 1);
+      if (from != to) flows.push_back({from, to, 0});
+    }
+    std::vector<FlowPath> ways;
+    for (const auto& flow : flows) ways.push_back(paths.path(flow.source, flow.destination));
+    const auto shares = share(paths.bandwidth(), ways);
+    std::vector<std::vector<execution::Phase>> plans;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      flows[i].bytes = shares[i].rate * 3;
+      plans.push_back({{.flows = {flows[i]}}});
+    }
+    for (const double seconds : tests::simulate_all(places, plans))
+      CHECK(seconds == Approx(3).epsilon(1e-6));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("flows over one link get equal parts of it", "[comm]") {
@@ -103,34 +129,14 @@ TEST_CASE("in whatever random network, every flow is held up where it is among t
   }
 }
 
-TEST_CASE("rates are those of SimGrid's flows: bytes in proportion to them end together",
-          "[comm]") {
-  const auto [shape, name] = GENERATE(table<tests::Shape, std::string>({
-      {{.gpus = {4, 4, 4}}, "a NIC each, a fabric without limit"},
-      {{.gpus = {4, 4, 4, 4}, .uplink = 15}, "uplinks for a node"},
-      {{.gpus = {3, 5, 2}, .uplink = 12, .one_nic = true}, "nodes of different sizes"},
-  }));
-  CAPTURE(name);
-  auto cluster = tests::make_cluster(shape);
-  const execution::Places places(cluster, cluster.gpus());
-  comm::Paths paths(cluster, cluster.gpus());
-  tests::Random random(11);
-  for (int trial = 0; trial < 5; ++trial) {
-    std::vector<execution::Flow> flows;
-    while (flows.size() < 25) {
-      const std::uint32_t from = random.whole(0, places.size() - 1);
-      const std::uint32_t to = random.whole(0, places.size() - 1);
-      if (from != to) flows.push_back({from, to, 0});
-    }
-    std::vector<FlowPath> ways;
-    for (const auto& flow : flows) ways.push_back(paths.path(flow.source, flow.destination));
-    const auto shares = share(paths.bandwidth(), ways);
-    std::vector<std::vector<execution::Phase>> plans;
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      flows[i].bytes = shares[i].rate * 3;
-      plans.push_back({{.flows = {flows[i]}}});
-    }
-    for (const double seconds : tests::simulate_all(places, plans))
-      CHECK(seconds == Approx(3).epsilon(1e-6));
-  }
+TEST_CASE("rates are SimGrid's where NICs share a fabric without limit", "[comm]") {
+  check_against_simgrid({.gpus = {4, 4, 4}});
+}
+
+TEST_CASE("rates are SimGrid's where nodes have uplinks", "[comm]") {
+  check_against_simgrid({.gpus = {4, 4, 4, 4}, .uplink = 15});
+}
+
+TEST_CASE("rates are SimGrid's where nodes differ in size", "[comm]") {
+  check_against_simgrid({.gpus = {3, 5, 2}, .uplink = 12, .one_nic = true});
 }

@@ -15,6 +15,7 @@ using namespace pipewright::tests;
 namespace {
 
 constexpr double S = 960e6;  // bytes
+constexpr auto simple = cluster::Protocol::simple;
 
 std::map<std::string, double> loads_by_name(const Phase& phase, const Places& places) {
   std::map<std::string, double> result;
@@ -142,7 +143,7 @@ TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down",
     // Beside the steps, what the most loaded link takes longer for want of efficiency.
     const double longer = execution::alone(phases, places) - phases[0].latency;
     CHECK(phases[0].latency == Approx(2 * (inside + depth * outside) +
-                                      (1 / execution::tree_efficiency(S) - 1) * longer));
+                                      (1 / execution::tree_efficiency(simple, S) - 1) * longer));
     // Chains in the nodes: half of the bytes on each of two channels, up and down.
     const auto loads = loads_by_name(phases[0], places);
     CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
@@ -151,17 +152,21 @@ TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down",
 
 TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill their pipelines",
           "[collectives]") {
+  using cluster::Protocol;
   const auto efficiency = execution::tree_efficiency;
-  CHECK(efficiency(4e9) == Approx(0.92));
-  CHECK(efficiency(1U << 29U) == Approx(0.92 * 15 / 16));  // LL128
-  CHECK(efficiency(1U << 19U) == Approx(0.92 * 0.6 * 15 / 16));
-  CHECK(efficiency(1) == efficiency(64));
-  // Yet more bytes never take less time.
-  double last = 0;
-  for (double bytes = 1; bytes < 4e9; bytes *= 1.1) {
-    const double time = bytes / efficiency(bytes);
-    CHECK(time > last);
-    last = time;
+  CHECK(efficiency(Protocol::simple, 4e9) == Approx(0.92));
+  CHECK(efficiency(Protocol::ll128, 1U << 29U) == Approx(0.92));
+  CHECK(efficiency(Protocol::ll128, 1U << 19U) == Approx(0.92 * 0.6));
+  CHECK(efficiency(Protocol::ll, 1U << 18U) == Approx(0.92 * 0.4));
+  for (const Protocol protocol : {Protocol::simple, Protocol::ll, Protocol::ll128}) {
+    CHECK(efficiency(protocol, 1) == efficiency(protocol, 64));
+    // Yet more bytes never take less time.
+    double last = 0;
+    for (double bytes = 1; bytes < 4e9; bytes *= 1.1) {
+      const double time = bytes / efficiency(protocol, bytes);
+      CHECK(time > last);
+      last = time;
+    }
   }
 }
 

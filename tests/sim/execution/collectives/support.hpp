@@ -4,6 +4,7 @@
 #include <fstream>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,6 +31,8 @@ struct Shape {
   std::vector<int> gpus;  // of each node
   double uplink = 0;
   bool one_nic = false;
+  // Of the outermost zone, {"collective.launch", "8us"}, and classes "nvlink", "nic", "uplink".
+  std::vector<std::pair<std::string, std::string>> properties = {};
 };
 inline constexpr double inside = 2e-6;  // seconds a hop
 inline constexpr double outside = 5e-6;
@@ -40,6 +43,8 @@ inline std::string platform_text(const Shape& shape) {
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><zone id='all' routing='Full'>\n";
+  for (const auto& [id, value] : shape.properties)
+    text += fmt::format("<prop id='{}' value='{}'/>\n", id, value);
   const auto link = [&](const std::string& id, double rate, const char* latency) {
     text += fmt::format(
         "<link id='{}' bandwidth='{}GBps' latency='{}' "

@@ -1,0 +1,99 @@
+#include "analysis/comm/comparison.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace pipewright::analysis {
+namespace {
+
+ComparedRow row(std::uint64_t bytes, double measured, double predicted) {
+  ComparedRow compared;
+  compared.measured.bytes = bytes;
+  compared.measured.seconds = measured;
+  compared.measured.ranks = 8;
+  compared.measured.file = "a.log";
+  compared.predicted = predicted;
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("an error is above 0 where the prediction is too slow") {
+  CHECK(row(8, 2, 3).error() == Approx(0.5));
+  CHECK(row(8, 2, 1).error() == Approx(-0.5));
+}
+
+TEST_CASE("errors are summed up by their sizes, and the bias by their signs") {
+  std::vector<ComparedRow> rows;
+  for (int i = 1; i <= 10; ++i) rows.push_back(row(8, 1, i % 2 == 0 ? 1 + i * 0.01 : 1 - i * 0.01));
+  const ErrorSummary summary = summarize(rows);
+  CHECK(summary.rows == 10);
+  CHECK(summary.median == Approx(0.055));
+  CHECK(summary.p90 == Approx(0.09));  // 9 of 10 rows do not exceed it
+  CHECK(summary.largest == Approx(0.10));
+  CHECK(summary.bias == Approx(0.005));  // between -0.01 and 0.02
+}
+
+TEST_CASE("the 90th percentile is the value of a row, by nearest rank") {
+  for (const std::size_t count : {1U, 2U, 9U, 11U, 70U, 100U}) {
+    std::vector<ComparedRow> rows;
+    for (std::size_t i = count; i > 0; --i) rows.push_back(row(8, 1, 1 + static_cast<double>(i)));
+    const double p90 = summarize(rows).p90;
+    std::size_t within = 0, below = 0;
+    for (const ComparedRow& r : rows) {
+      if (r.error() <= p90) ++within;
+      if (r.error() < p90) ++below;
+    }
+    CHECK(10 * within >= 9 * count);
+    CHECK(10 * below < 9 * count);
+  }
+}
+
+TEST_CASE("no rows have no errors") {
+  CHECK(summarize({}).rows == 0);
+  CHECK(summarize({}).largest == 0);
+  CHECK(curves_of({}).empty());
+  CHECK(by_size({}).empty());
+}
+
+TEST_CASE("rows of one way to do one thing are one curve, sorted by bytes") {
+  std::vector<ComparedRow> rows{row(64, 1, 1), row(8, 1, 1), row(8, 2, 1), row(16, 1, 1)};
+  rows[3].measured.in_place = true;
+  const auto curves = curves_of(rows);
+  REQUIRE(curves.size() == 2);
+  CHECK(curves[0].name == "all-reduce, 8 ranks");
+  REQUIRE(curves[0].rows.size() == 3);
+  CHECK(curves[0].rows[0].measured.seconds == 1);  // of equal bytes, as they came
+  CHECK(curves[0].rows[1].measured.seconds == 2);
+  CHECK(curves[0].rows[2].measured.bytes == 64);
+  CHECK(curves[1].name == "all-reduce, 8 ranks, in place");
+}
+
+TEST_CASE("curves of the same name are told apart by their files") {
+  std::vector<ComparedRow> rows{row(8, 1, 1), row(8, 1, 1), row(8, 1, 1)};
+  rows[0].measured.nodes = rows[1].measured.nodes = 2;
+  rows[1].measured.file = "b\x1b[31m.log";
+  rows[2].measured.nodes = 1;
+  const auto curves = curves_of(rows);
+  REQUIRE(curves.size() == 3);
+  CHECK(curves[0].name == "all-reduce, 8 ranks on 2 nodes (a.log)");
+  CHECK(curves[1].name.find("all-reduce, 8 ranks on 2 nodes (b") == 0);
+  CHECK(curves[1].name.find('\x1b') == std::string::npos);
+  CHECK(curves[2].name == "all-reduce, 8 ranks on 1 node");
+}
+
+TEST_CASE("size ranges hold each row once, and those without rows are left out") {
+  const std::vector<ComparedRow> rows{row(8, 1, 1.1), row(1 << 16, 1, 1.3),
+                                      row((1 << 16) + 1, 1, 1), row(1 << 28, 1, 1),
+                                      row((1ULL << 28U) + 1, 1, 2)};
+  const auto ranges = by_size(rows);
+  REQUIRE(ranges.size() == 4);
+  CHECK(ranges[0].name == "up to 64 KiB");
+  CHECK(ranges[0].errors.rows == 2);
+  CHECK(ranges[0].errors.median == Approx(0.2));
+  CHECK(ranges[1].name == "64 KiB to 1 MiB");
+  CHECK(ranges[2].name == "16 MiB to 256 MiB");
+  CHECK(ranges[3].name == "above 256 MiB");
+  CHECK(ranges[3].errors.largest == Approx(1));
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+// What all_reduce_perf prints on 16 ranks, with `factor` times 100 us + bytes / 100 GB/s.
+std::string log_of(int ranks, double factor) {
+  std::string text =
+      "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) warmup iters: 5\n"
+      "# Using devices\n";
+  for (int rank = 0; rank < ranks; ++rank)
+    text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on node-{} device {:2} [0x07] A100\n", rank,
+                        1000 + rank, rank / 8, rank % 8);
+  text +=
+      "#\n"
+      "#                                                              out-of-place               "
+      "        in-place          \n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
+      "(us)  (GB/s)  (GB/s)       \n";
+  for (double bytes = 1024; bytes <= 1 << 30; bytes *= 4) {
+    const double us = factor * (100 + bytes / 100e3);
+    const double rate = bytes / us / 1e3;
+    const std::string side =
+        fmt::format("{:8.2f} {:7.2f} {:7.2f}      0", us, rate, rate * 2 * (ranks - 1) / ranks);
+    text += fmt::format("{:12.0f}  {:12.0f}     float     sum      -1 {}  {}\n", bytes, bytes / 4,
+                        side, side);
+  }
+  return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 50\n#\n";
+}
+
+constexpr const char* compare = "comm compare some.log --cluster dgx-a100 ";
+
+}  // namespace
+
+TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 1));
+  const tests::Ran ran =
+      place.run(std::string(compare) + "-o c.svg c.png c.pdf c.html c.csv c.json");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::StartsWith("all-reduce, 16 ranks on 2 nodes\n"));
+  CHECK_THAT(ran.out, Catch::Contains("\nall-reduce, 16 ranks on 2 nodes, in place\n"));
+  CHECK_THAT(ran.out, Catch::Contains("\n22 rows on dgx-a100: error "));
+  CHECK_THAT(ran.out, Catch::Contains("wrote   c.svg\n"));
+  CHECK(place.files() == "c.csv c.html c.json c.pdf c.png c.svg some.log");
+  CHECK(place.read("c.json") == place.run(std::string(compare) + "--json").out);
+  const nlohmann::json json = nlohmann::json::parse(place.read("c.json"));
+  REQUIRE(json["curves"].size() == 2);
+  CHECK(json["curves"][0]["rows"].size() == 11);
+  CHECK(json["curves"][0]["rows"][0]["measured_s"].get<double>() == Approx(100.01e-6));
+  const std::string csv = place.read("c.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 23);
+  const std::string svg = place.read("c.svg");
+  CHECK(place.run(std::string(compare) + "-o c.svg").status == 0);
+  CHECK(place.read("c.svg") == svg);
+  CHECK(place.run(std::string(compare) + "--y busbw -o c.svg").status == 0);
+  CHECK(place.read("c.svg") != svg);
+}
+
+TEST_CASE("rows in place and out of place can be looked at alone", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 1));
+  CHECK_THAT(place.run(std::string(compare) + "--in-place").out,
+             Catch::StartsWith("all-reduce, 16 ranks on 2 nodes, in place\n") &&
+                 Catch::Contains("\n11 rows on dgx-a100"));
+  CHECK_THAT(place.run(std::string(compare) + "--out-of-place").out, !Catch::Contains("in place"));
+  CHECK(place.run(std::string(compare) + "--in-place --out-of-place").status == 2);
+}
+
+TEST_CASE("a slower machine than the cluster file says is told, and how to mend the file",
+          "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 10));
+  const tests::Ran ran = place.run(compare);
+  CHECK_THAT(ran.out, Catch::Contains("\npredicted times are ") &&
+                          Catch::Contains(" % too short (median; 22 of 22 rows are)\n") &&
+                          Catch::Contains("pipewright comm fit some.log --cluster dgx-a100 -o "));
+}
+
+TEST_CASE("a median error above --max-error is a finding", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 10));
+  const tests::Ran above = place.run(std::string(compare) + "--max-error 20%");
+  CHECK(above.status == 1);
+  CHECK_THAT(above.err, Catch::Contains("the median error is ") &&
+                            Catch::Contains(", above --max-error 20.0 %\n"));
+  CHECK(place.run(std::string(compare) + "--max-error 100%").status == 0);
+  CHECK(place.run(std::string(compare) + "--max-error 20").status == 2);
+}
+
+TEST_CASE("where an assumed bandwidth is off is told against measured and predicted",
+          "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 1));
+  const tests::Ran ran = place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
+  CHECK(ran.status == 0);
+  // 100 GB/s of algorithm bandwidth and 187.5 of the bus are reached but for 100 us.
+  CHECK_THAT(ran.out, Catch::Contains("an assumed bus bandwidth of 187 GB/s is off") &&
+                          Catch::Contains("measured   1 KiB to 64 MiB"));
+  for (const char* wrong : {"187", "fast/s", "'0 GB/s'", "'187 Gb/s'"}) {
+    const tests::Ran refused = place.run(std::string(compare) + "--assume " + wrong);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, Catch::Contains("--assume") && Catch::Contains("180 GB/s"));
+  }
+}
+
+TEST_CASE("more ranks than the cluster has are told with the log's line", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(512, 1));
+  const tests::Ran ran = place.run(std::string(compare) + "-o c.svg");
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Catch::Contains("some.log:519: dgx-a100: ") && Catch::Contains("512") &&
+                          Catch::Contains(" GPUs in ") &&
+                          Catch::Contains("pipewright platform make"));
+  CHECK(ran.out.empty());
+  CHECK(place.files() == "some.log");
+}
+
+TEST_CASE("wrong words on the command line are told", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("some.log", log_of(16, 1));
+  const auto refused = [&](const std::string& words, const std::string& message) {
+    const tests::Ran ran = place.run(words);
+    CAPTURE(words, ran.err);
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, Catch::Contains(message));
+    CHECK(ran.out.empty());
+  };
+  refused("comm compare --cluster dgx-a100", "which logs?");
+  refused("comm compare some.log", "which cluster?");
+  refused("comm compare none.log --cluster dgx-a100", "none.log");
+  refused(std::string(compare) + "--algorithm rings", "--algorithm 'rings': automatic, ring,");
+  refused(std::string(compare) + "--y speed", "--y 'speed': time or busbw");
+  refused(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
+  refused(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
+  place.write("some.csv", log_of(16, 1));
+  refused("comm compare some.csv --cluster dgx-a100 -o some.csv", "is read by this run");
+  CHECK(place.files() == "some.csv some.log");
+}
+
+TEST_CASE("the help of comm compare shows its use", "[cli][comm]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run("comm compare --help");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("pipewright comm compare all_reduce_16.log --cluster"));
+  CHECK_THAT(ran.out, Catch::Contains("--max-error 20%   # for CI"));
+}

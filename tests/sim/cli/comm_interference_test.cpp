@@ -1,0 +1,87 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+TEST_CASE("comm interference takes traffic over a layout by hand", "[cli][comm]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run(
+      "comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2 --traffic 'all-reduce 1G dp' "
+      "'send-recv 256M pp' 'all-gather 64M tp ring' -o found.json");
+  CHECK(ran.err.empty());
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::StartsWith("dgx-a100: 32 ranks, tp 8, dp 2, pp 2\n") &&
+                          Catch::Contains("wrote   found.json\n"));
+  const auto json = nlohmann::json::parse(place.read("found.json"));
+  const auto& encounters = json["encounters"];
+  REQUIRE(encounters.size() == 3);
+  // Rings of two replicas and tensors between two stages share NICs, in equal parts; groups of tp
+  // stay on NVLink.
+  CHECK(encounters[0]["one_slow_down"] == Approx(2).epsilon(0.01));
+  CHECK(encounters[0]["other_slow_down"] == Approx(2).epsilon(0.01));
+  CHECK(encounters[0]["shared_links"][0]["class"] == "nic");
+  CHECK(encounters[1]["one_slow_down"] == 1);
+  CHECK(encounters[1]["shared_links"].empty());
+}
+
+TEST_CASE("comm interference finds a job's own traffic", "[cli][comm]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run("comm interference '" PIPEWRIGHT_ROOT
+                                   "/platforms/scenarios/mixtral-8x7b-h100.yaml' -o found.json");
+  CHECK(ran.status == 0);
+  const auto json = nlohmann::json::parse(place.read("found.json"));
+  std::vector<std::string> names;
+  for (const auto& kind : json["traffic"]) {
+    names.push_back(kind["name"]);
+    CHECK(kind["alone_s"] > 0);
+  }
+  CHECK(names == std::vector<std::string>{"tp", "ep", "dp", "pp"});
+  CHECK(json["encounters"].size() == 6);
+  for (const auto& two : json["encounters"]) {
+    CHECK(two["one_slow_down"] >= 1 - 1e-9);
+    CHECK(two["other_slow_down"] >= 1 - 1e-9);
+  }
+  const auto again = place.run("comm interference '" PIPEWRIGHT_ROOT
+                               "/platforms/scenarios/mixtral-8x7b-h100.yaml'");
+  CHECK(ran.out == again.out + "wrote   found.json\n");
+}
+
+TEST_CASE("comm interference without a model has the tensors between stages", "[cli][comm]") {
+  const tests::Workplace place;
+  place.write("plain.yaml",
+              "num_stages: 4\nnum_batches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"
+              "cluster: dgx-a100\nboundary_tensor: 16 MiB\n");
+  const tests::Ran ran = place.run("comm interference plain.yaml");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("pp            3         2  16.0 MiB each way"));
+}
+
+TEST_CASE("comm interference says what is wrong with traffic", "[cli][comm]") {
+  const tests::Workplace place;
+  CHECK_THAT(place.run("comm interference --help").out, Catch::Contains("'send-recv 32M pp'"));
+  const auto complaint = [&](const std::string& words) {
+    const tests::Ran ran = place.run("comm interference " + words);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    return ran.err;
+  };
+  const std::string layout = "--cluster dgx-a100 --dp 4 ";
+  CHECK_THAT(complaint(""), Catch::Contains("of which job?"));
+  CHECK_THAT(complaint(layout), Catch::Contains("of which job?"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M'"), Catch::Contains("has 2 words"));
+  CHECK_THAT(complaint(layout + "--traffic 'reduce 1M dp'"),
+             Catch::Contains("no operation 'reduce'"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce -5 dp'"), Catch::Contains("--traffic"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M,2M dp'"),
+             Catch::Contains("no single size"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M rack'"),
+             Catch::Contains("no groups 'rack'"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M dp magic'"),
+             Catch::Contains("no algorithm 'magic'"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M tp'"), Catch::Contains("one rank each"));
+  CHECK_THAT(complaint(layout + "--tp 64 --traffic 'all-reduce 1M tp'"),
+             Catch::Contains("has 32 GPUs, but the job takes 256"));
+  CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M dp' -o a.svg"), Catch::Contains(".json"));
+}

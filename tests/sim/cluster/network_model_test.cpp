@@ -1,0 +1,113 @@
+#include "sim/cluster/network_model.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/cluster/cluster.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+
+using namespace pipewright;
+using cluster::NetworkModel;
+using cluster::Protocol;
+
+namespace {
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+NetworkModel read(const Properties& properties) {
+  return cluster::read_network_model(properties, {"nic", "nvlink"});
+}
+void check_fault(const Properties& properties, const std::string& words) {
+  CHECK_THROWS_WITH(read(properties), Catch::Contains(words));
+}
+
+}  // namespace
+
+TEST_CASE("a platform without properties has messages cost what links say", "[network_model]") {
+  const NetworkModel model = read({{"made-by", "somebody"}, {"some.thing", "else"}});
+  CHECK(model.launch == 0);
+  CHECK(model.has(Protocol::simple));
+  CHECK_FALSE(model.has(Protocol::ll));
+  CHECK(model.of("nvlink").efficiency == 1);
+  CHECK_FALSE(model.of("nvlink").latency);
+}
+
+TEST_CASE("properties of the outermost zone are numbers of a class, or of all", "[network_model]") {
+  const NetworkModel model = read({{"collective.launch", "8us"},
+                                   {"collective.message", "2.5 us"},
+                                   {"nic.latency", "9us"},
+                                   {"nic.efficiency", "0.9"},
+                                   {"nic.ll-latency", "0.19"},
+                                   {"nvlink.ll128-efficiency", "0.92"},
+                                   {"nvlink.sharp-efficiency", "0.83"}});
+  CHECK(model.launch == Approx(8e-6));
+  CHECK(model.message == Approx(2.5e-6));
+  CHECK(*model.of("nic").latency == Approx(9e-6));
+  CHECK(model.of("nic").efficiency == 0.9);
+  CHECK(model.has(Protocol::ll));
+  CHECK(model.of("nic").by[1]->latency == 0.19);
+  CHECK(model.of("nic").by[1]->efficiency == 1);
+  CHECK(model.of("nvlink").by[2]->efficiency == 0.92);
+  CHECK(model.of("nvlink").in_switch->efficiency == 0.83);
+}
+
+TEST_CASE("every parameter can be set and asked by its name", "[network_model]") {
+  NetworkModel model;
+  for (const cluster::ParameterInfo& info : cluster::parameter_list()) {
+    const std::string name = (info.of_class ? "nvlink." : "collective.") + std::string(info.suffix);
+    CAPTURE(name);
+    const double value = std::min(info.most, 0.5);
+    cluster::set_parameter(model, name, value);
+    CHECK(cluster::parameter(model, name) == value);
+    CHECK_THROWS_WITH(cluster::set_parameter(model, name, info.most * 2),
+                      Catch::Contains(name) && Catch::Contains("from"));
+  }
+  CHECK_FALSE(cluster::parameter(model, "nic.latency"));
+}
+
+TEST_CASE("a property that is no parameter, or no number, is a fault", "[network_model]") {
+  check_fault({{"nic.latencie", "1us"}}, "there is no 'latencie'; there are latency, efficiency");
+  check_fault({{"collective.lunch", "1us"}}, "there is no 'lunch'; there are launch");
+  check_fault({{"nvlnk.latency", "1us"}}, "no links are of class 'nvlnk'; the classes are nic");
+  check_fault({{"nic.latency", "quick"}}, "property 'nic.latency'");
+  check_fault({{"nic.efficiency", "0"}}, "property 'nic.efficiency' is 0");
+  check_fault({{"nic.ll-efficiency", "1.5"}}, "from 0.001 to 1");
+}
+
+TEST_CASE("the fault of a property names the line of the platform file", "[network_model]") {
+  CHECK_THROWS_WITH(
+      tests::make_cluster({{2}, 0, false, {{"collective.launch", "1us"}, {"nic.latenc", "1us"}}}),
+      Catch::Contains("cluster.xml:5: property 'nic.latenc'"));
+}
+
+TEST_CASE("a class's latency and efficiency stand in for those of its links", "[network_model]") {
+  auto cluster = tests::make_cluster(
+      {{2, 2}, 0, false, {{"nvlink.latency", "3us"}, {"nvlink.efficiency", "0.5"}}});
+  const auto route = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
+  CHECK(route.latency == Approx(6e-6));
+  CHECK(route.bandwidth == Approx(tests::nvlink / 2));
+  const auto across = cluster.route(cluster.gpus()[0], cluster.gpus()[2]);
+  CHECK(across.latency == Approx(tests::outside));
+
+  cluster.set_parameter("nvlink.efficiency", 0.75);
+  CHECK(cluster.route(cluster.gpus()[0], cluster.gpus()[1]).bandwidth ==
+        Approx(0.75 * tests::nvlink));
+  CHECK_THROWS_WITH(cluster.set_parameter("pcie.latency", 1e-6), Catch::Contains("no links"));
+}
+
+TEST_CASE("a protocol's route has parts of the latency and of the bandwidth", "[network_model]") {
+  const auto cluster = tests::make_cluster({{2, 2},
+                                            0,
+                                            false,
+                                            {{"nic.ll-latency", "0.25"},
+                                             {"nic.ll-efficiency", "0.5"},
+                                             {"nvlink.ll128-latency", "0.5"}}});
+  const auto across = cluster.route(cluster.gpus()[0], cluster.gpus()[2]);
+  // Two NICs of 2 us and the fabric's 1 us, of which the file says nothing.
+  CHECK(across.by[0].latency == Approx(5e-6));
+  CHECK(across.by[1].latency == Approx(4e-6 / 4 + 1e-6));
+  CHECK(across.by[1].efficiency == 0.5);
+  CHECK(across.by[2].latency == Approx(5e-6));
+  const auto inside = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
+  CHECK(inside.by[2].latency == Approx(1e-6));
+  CHECK(inside.by[1].efficiency == 1);
+}
