@@ -57,6 +57,10 @@ struct FitReport {
 // Errors of the rows that were fitted, or of those that were held out.
 ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out);
 
+std::string parameter_text(double value, const std::string& unit);  // "2.41 us", "0.38"
+// "2.3 to 2.5", "at most 2.5", in us or without a unit.
+std::string interval_text(const FittedParameter& parameter);
+
 std::string fit_text(const FitReport& report);
 std::string fit_json(const FitReport& report);
 

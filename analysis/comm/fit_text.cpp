@@ -20,12 +20,6 @@ std::string number(double value, const std::string& unit) {
 }
 std::string unit_text(const std::string& unit) { return unit == "s" ? "us" : unit; }
 
-std::string interval_text(const FittedParameter& one) {
-  if (one.open_low && one.open_high) return "any value";
-  if (one.open_low) return fmt::format("at most {}", number(one.high, one.unit));
-  if (one.open_high) return fmt::format("at least {}", number(one.low, one.unit));
-  return fmt::format("{} to {}", number(one.low, one.unit), number(one.high, one.unit));
-}
 std::string uncertainty_text(const FittedParameter& one) {
   if (one.open_low || one.open_high || one.value == 0) return "";
   return fmt::format("+- {:.2g} %", 100 * (one.high - one.low) / 2 / one.value);
@@ -63,8 +57,7 @@ std::string kept_text(const FitReport& report) {
     std::string names;
     for (const KeptParameter& one : report.kept) {
       if (one.why != why) continue;
-      names += fmt::format("\n  {} = {}{}", printable(one.name), number(one.value, one.unit),
-                           one.unit == "s" ? " us" : "");
+      names += fmt::format("\n  {} = {}", printable(one.name), parameter_text(one.value, one.unit));
       if (!one.like.empty()) names += fmt::format(" (like {})", printable(one.like));
     }
     if (!names.empty()) text += fmt::format("kept, as {}:{}\n", words, names);
@@ -126,8 +119,9 @@ std::string outlier_text(const FitReport& report) {
       format_percent(3 * report.deviation), report.outliers.size() == 1 ? "bears" : "bear");
   for (std::size_t i = 0; i < std::min(report.outliers.size(), most_outliers); ++i) {
     const ComparedRow& row = report.after[report.outliers[i]];
-    text += fmt::format("  {}:{}: {} measured {}, predicted {}\n", printable(row.measured.file),
+    text += fmt::format("  {}:{}: {}{} measured {}, predicted {}\n", printable(row.measured.file),
                         row.measured.line, size_text(row.measured.bytes),
+                        row.measured.in_place ? " in place" : "",
                         format_seconds(row.measured.seconds), format_seconds(row.predicted));
   }
   if (report.outliers.size() > most_outliers)
@@ -137,6 +131,17 @@ std::string outlier_text(const FitReport& report) {
 }
 
 }  // namespace
+
+std::string parameter_text(double value, const std::string& unit) {
+  return fmt::format("{}{}", number(value, unit), unit == "s" ? " us" : "");
+}
+
+std::string interval_text(const FittedParameter& one) {
+  if (one.open_low && one.open_high) return "any value";
+  if (one.open_low) return fmt::format("at most {}", number(one.high, one.unit));
+  if (one.open_high) return fmt::format("at least {}", number(one.low, one.unit));
+  return fmt::format("{} to {}", number(one.low, one.unit), number(one.high, one.unit));
+}
 
 ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out) {
   std::vector<ComparedRow> those;

@@ -142,8 +142,15 @@ void draw_labels(Canvas& canvas, const std::vector<Label>& labels, const Field& 
                  std::optional<double> names) {
   constexpr TextStyle number_style{.size = 8, .align = Align::right, .colour = faint_ink};
   constexpr TextStyle column_style{.size = 8, .align = Align::centre, .colour = faint_ink};
-  double end = 0;
-  for (const Label& label : labels) {
+  double widest = 0;
+  for (const Label& label : labels)
+    widest = std::max(widest, canvas.text_width(fmt::format("{}", label.number), column_style));
+  const double pitch =
+      static_cast<double>(labels.back().end) * field.cell / static_cast<double>(labels.size());
+  std::size_t step = 1;
+  while (static_cast<double>(step) * pitch < widest + 4) step *= 2;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const Label& label = labels[i];
     const double middle = static_cast<double>(label.begin + label.end) / 2 * field.cell;
     const std::string number = fmt::format("{}", label.number);
     if (names)
@@ -151,11 +158,7 @@ void draw_labels(Canvas& canvas, const std::vector<Label>& labels, const Field& 
                   canvas.fitted(label.words, *names, name_style), name_style);
     else
       canvas.text(field.left - 6, field.top + middle + 3, number, number_style);
-    const double x = field.left + middle;
-    const double half = canvas.text_width(number, column_style) / 2;
-    if (x - half < end) continue;
-    canvas.text(x, field.top - 4, number, column_style);
-    end = x + half + 4;
+    if (i % step == 0) canvas.text(field.left + middle, field.top - 4, number, column_style);
   }
 }
 

@@ -14,9 +14,9 @@ struct HeatMapWords {
 };
 
 // Two fields, a row for each sender and a column for each receiver: what bandwidth messages of so
-// many bytes reach (0: endless ones), and the latency, both in colours on logarithmic scales. Of
-// more than 512 GPUs each node is one row, and of more nodes than that some at equal distances. The
-// matrix is whole. Like draw_timeline in all else.
+// many bytes reach (0: endless ones), and the latency, each in colours by ColourScale. Of more than
+// 512 GPUs each node is one row, and of more nodes than that some at equal distances. The matrix is
+// whole. Like draw_timeline in all else.
 void draw_heat_map(const PairMatrix& matrix, std::uint64_t message, const HeatMapWords& words,
                    const std::filesystem::path& file, PictureKind kind);
 

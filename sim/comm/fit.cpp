@@ -34,6 +34,8 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("a unit of parameters");
 }
 
+constexpr double least_time = 1e-12;  // seconds of what is predicted to cost nothing
+
 // To what a platform file will say.
 double rounded(double value) { return std::stod(fmt::format("{:.5e}", value)); }
 
@@ -78,7 +80,8 @@ class Fit {
     const std::vector<double> seconds = predictor_.seconds(chosen, values_at(chosen, x));
     std::vector<double> found;
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (!held_out_[row]) found.push_back(std::log(seconds[row] / rows_[row].seconds));
+      if (!held_out_[row])
+        found.push_back(std::log(std::max(seconds[row], least_time) / rows_[row].seconds));
     return found;
   }
 

@@ -85,14 +85,11 @@ std::string fitted_platform(const std::string& text, const analysis::FitReport& 
   if (held_out.rows != 0)
     comment.push_back(
         fmt::format("On {} rows held out: {}.", held_out.rows, errors_text(held_out)));
-  for (const analysis::FittedParameter& one : report.fitted) {
-    const double scale = one.unit == "s" ? 1e6 : 1;
-    const char* const unit = one.unit == "s" ? " us" : "";
-    comment.push_back(fmt::format("{}: {:.4g}{} before, {:.4g}{} now, {} to {}{} with 68 %",
-                                  one.name, one.before * scale, unit, one.value * scale, unit,
-                                  fmt::format("{:.4g}", one.low * scale),
-                                  fmt::format("{:.4g}", one.high * scale), unit));
-  }
+  for (const analysis::FittedParameter& one : report.fitted)
+    comment.push_back(fmt::format("{}: {} before, {} now, {} with 68 %", one.name,
+                                  analysis::parameter_text(one.before, one.unit),
+                                  analysis::parameter_text(one.value, one.unit),
+                                  analysis::interval_text(one)));
   return with_properties(text, properties, comment);
 }
 

@@ -50,13 +50,14 @@ class Profile {
         all[i] = i == index_ ? value : x[other++];
       return residuals_(all);
     };
-    double as_they_are = 0;
     std::vector<double> x;
     for (const Unknown& other : others) x.push_back(other.start);
+    const double own = cost_of_unusual(unknowns_.subspan(index_, 1), std::vector<double>{value});
+    double as_they_are = own + cost_of_unusual(others, x);
     for (const double residual : of_others(x)) as_they_are += robust_loss(residual);
     if (as_they_are <= most_) return false;
     constexpr double coarse = 1e-3;
-    return least_squares(of_others, others, coarse).cost > most_;
+    return own + least_squares(of_others, others, coarse).cost > most_;
   }
 
   const Residuals& residuals_;

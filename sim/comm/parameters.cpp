@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/comm/prediction.hpp"
+#include "sim/comm/predict_rows.hpp"
 
 namespace pipewright::comm {
 namespace {
@@ -44,9 +44,8 @@ std::optional<double> value_of(const Cluster& cluster, const std::string& owner,
 
 // Of the links from one rank to the next, and from the first to all, which is every kind of way
 // that ranks in order use.
-void add_classes(const Cluster& cluster, std::uint32_t ranks, std::uint32_t nodes,
+void add_classes(const Cluster& cluster, const execution::Places& places,
                  std::set<std::string>& classes) {
-  const execution::Places places = place_ranks(cluster, ranks, nodes);
   for (std::uint32_t rank = 1; rank < places.size(); ++rank)
     for (const std::uint32_t other : {0U, rank - 1})
       for (const Link* link : places.route(other, rank).links)
@@ -65,15 +64,21 @@ double Parameter::from_scale(double x) const {
 }
 
 Unknown Parameter::unknown() const {
-  return {to_scale(value), to_scale(info->least), to_scale(info->most), to_scale(value)};
+  // What is further off is no such link any more, but a row that the model does not know.
+  constexpr double furthest = 30;
+  const bool is_known = value > 0;
+  const double least = is_known ? std::max(info->least, value / furthest) : info->least;
+  const double most = is_known ? std::min(info->most, value * furthest) : info->most;
+  return {to_scale(value), to_scale(least), to_scale(most), to_scale(value)};
 }
 
 std::vector<Parameter> candidates(const Cluster& cluster,
                                   std::span<const analysis::Measurement> rows) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> sizes;
-  for (const analysis::Measurement& row : rows) sizes.emplace(row.ranks, row.nodes);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   std::set<std::string> classes;
-  for (const auto& [ranks, nodes] : sizes) add_classes(cluster, ranks, nodes, classes);
+  for (const analysis::Measurement& row : rows)
+    if (seen.emplace(row.ranks, row.nodes).second)
+      add_classes(cluster, setting_of(cluster, row).places, classes);
   std::vector<std::string> owners{"collective"};
   for (const std::string& name : cluster.link_classes())
     if (classes.contains(name)) owners.push_back(name);

@@ -20,7 +20,7 @@ struct Parameter {
   // the value is large and proportional to it near 0.
   double to_scale(double of) const;
   double from_scale(double x) const;
-  Unknown unknown() const;
+  Unknown unknown() const;  // from a thirtieth of the value to 30 times it
 };
 
 // Those on which predictions of the rows may depend: collective.*, and of each class of links

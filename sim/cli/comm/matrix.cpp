@@ -150,6 +150,13 @@ int comm_matrix(const Arguments& arguments) {
   const cluster::Cluster cluster = load_cluster(given, "matrix");
   report.cluster = cluster.name();
   comm::Paths paths(cluster, chosen_hosts(cluster, given));
+  const bool needs_all = nodes || std::ranges::any_of(outputs, [](const Output& output) {
+                           return output.kind != OutputKind::json;
+                         });
+  if (needs_all && std::uint64_t{paths.size()} * paths.size() > comm::most_pairs)
+    throw UsageError(fmt::format(
+        "{} GPUs have {} pairs, more than are looked at one by one; --gpus 2000 takes the first",
+        paths.size(), std::uint64_t{paths.size()} * (paths.size() - 1)));
   watch_for_interrupts();
   {
     ProgressBar bar("pairs", true);
@@ -159,13 +166,6 @@ int comm_matrix(const Arguments& arguments) {
     report.crowd = comm::crowd(paths, pairs, search);
     report.by_gpu = std::move(pairs.matrix);
   }
-  const bool needs_all = nodes || std::ranges::any_of(outputs, [](const Output& output) {
-                           return output.kind != OutputKind::json;
-                         });
-  if (needs_all && !report.by_gpu.is_whole())
-    throw UsageError(fmt::format(
-        "{} GPUs have {} pairs, more than are looked at one by one; --gpus 2000 takes the first",
-        paths.size(), std::uint64_t{paths.size()} * (paths.size() - 1)));
   report.matrix = nodes ? analysis::by_node(report.by_gpu) : report.by_gpu;
   fmt::print("{}", analysis::matrix_text(report));
   for (const Output& output : outputs) {

@@ -61,7 +61,8 @@ TEST_CASE("blocks of cells hold every cell in its class", "[comm]") {
 }
 
 TEST_CASE("few blocks make many equal cells", "[comm]") {
-  CHECK(blocks_of(nodes_of_gpus(2, 100)).size() < 2 * 3 * 100 + 10);
+  // Of 40,000 cells: one on a rail for each GPU, itself, and its node to the left and the right.
+  CHECK(blocks_of(nodes_of_gpus(2, 100)).size() <= 4 * 200);
 }
 
 TEST_CASE("some rows of a matrix are at equal distances", "[comm]") {

@@ -17,10 +17,12 @@ TEST_CASE("comm interference takes traffic over a layout by hand", "[cli][comm]"
   const auto json = nlohmann::json::parse(place.read("found.json"));
   const auto& encounters = json["encounters"];
   REQUIRE(encounters.size() == 3);
-  // Rings of two replicas and tensors between two stages share NICs, in equal parts; groups of tp
-  // stay on NVLink.
-  CHECK(encounters[0]["one_slow_down"] == Approx(2).epsilon(0.01));
-  CHECK(encounters[0]["other_slow_down"] == Approx(2).epsilon(0.01));
+  // Rings of two replicas and tensors between two stages share NICs, in equal parts, so that all
+  // but latencies takes twice as long; groups of tp stay on NVLink.
+  for (const char* key : {"one_slow_down", "other_slow_down"}) {
+    CHECK(encounters[0][key] > 1.7);
+    CHECK(encounters[0][key] < 2 + 1e-6);
+  }
   CHECK(encounters[0]["shared_links"][0]["class"] == "nic");
   CHECK(encounters[1]["one_slow_down"] == 1);
   CHECK(encounters[1]["shared_links"].empty());

@@ -62,7 +62,10 @@ TEST_CASE("comm matrix teaches by example, and says what a wrong word could be",
   CHECK_THAT(complaint("--cluster dgx-a100 --by rack"), Catch::Contains("gpu or node"));
   CHECK_THAT(complaint("--cluster dgx-a100 --size 1:8"), Catch::Contains("one size"));
   CHECK_THAT(complaint("--cluster dgx-a100 -o a.html"), Catch::Contains(".svg, .png"));
-  CHECK_THAT(complaint("--cluster dgx-a100 stray"),
+  CHECK_THAT(complaint("stray --cluster dgx-a100"),
              Catch::Contains("'stray' belongs to no option"));
   CHECK(place.files().empty());
+  place.run("platform make --node dgx-h100 --nodes 300 -o large.xml");
+  CHECK_THAT(complaint("--cluster large.xml -o large.csv"),
+             Catch::Contains("2400 GPUs have 5757600 pairs"));
 }

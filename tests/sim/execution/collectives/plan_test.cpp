@@ -210,7 +210,7 @@ TEST_CASE("algorithms that do not know a collective give way", "[collectives]") 
   const auto cluster = make_cluster({{2, 2, 1}});
   const Places places(cluster, cluster.gpus());
   const auto used = [&](Collective kind, const Members& members, Algorithm algorithm) {
-    return choose(kind, S, members, algorithm, places);
+    return choose(kind, S, members, algorithm, places).algorithm;
   };
   CHECK(used(Collective::all_gather, ranks(4), Algorithm::tree) == Algorithm::ring);
   CHECK(used(Collective::all_to_all, ranks(4), Algorithm::ring) == Algorithm::direct);
@@ -225,12 +225,12 @@ TEST_CASE("small sums take the tree and large ones the ring", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 2)});
   const Places places(cluster, cluster.gpus());
   const auto chosen = [&](double bytes) {
-    return choose(Collective::all_reduce, bytes, ranks(32), Algorithm::automatic, places);
+    return choose(Collective::all_reduce, bytes, ranks(32), Algorithm::automatic, places).algorithm;
   };
   CHECK(chosen(4) == Algorithm::tree);
   CHECK(chosen(1e6) == Algorithm::tree);
   CHECK(chosen(1e9) == Algorithm::ring);
-  CHECK(choose(Collective::all_reduce, 4, ranks(2), Algorithm::automatic, places) ==
+  CHECK(choose(Collective::all_reduce, 4, ranks(2), Algorithm::automatic, places).algorithm ==
         Algorithm::ring);
 }
 

@@ -1,0 +1,101 @@
+#include <cmath>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using pipewright::tests::Ran;
+using pipewright::tests::Workplace;
+using Json = nlohmann::json;
+
+namespace {
+
+// A log of nccl-tests in which every operation of 8 GPUs takes so long before its first byte.
+std::string log_of(double launch_us) {
+  std::string text =
+      "# nThread 1 nGpus 8 minBytes 8 maxBytes 1073741824\n"
+      "# Collective test starting: all_reduce_perf\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time "
+      "  algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
+      "(us) "
+      " (GB/s)  (GB/s)\n";
+  for (int power = 3; power <= 30; ++power) {
+    const double bytes = std::ldexp(1, power);
+    const double us = launch_us + bytes * 1.75 / 200e3;
+    const double algbw = bytes / us / 1e3;
+    const std::string part = fmt::format("{:8.2f} {:7.2f} {:7.2f}      0", us, algbw, algbw * 1.75);
+    text += fmt::format("{:12.0f} {:12.0f}     float     sum      -1 {} {}\n", bytes, bytes / 4,
+                        part, part);
+  }
+  return text;
+}
+
+double held_out_median(const Ran& ran) {
+  return Json::parse(ran.out)["errors"]["held_out"]["fit"]["median"];
+}
+
+}  // namespace
+
+TEST_CASE("comm fit writes a platform file that predicts what was measured", "[cli]") {
+  const Workplace place;
+  place.write("a.log", log_of(90));
+  const Ran fit = place.run("comm fit a.log --cluster dgx-a100 -o fitted.xml --json");
+  INFO(fit.err);
+  REQUIRE(fit.status == 0);
+  const Json report = Json::parse(fit.out);
+  CHECK(report["errors"]["held_out"]["file"]["median"] > 0.2);
+  CHECK(held_out_median(fit) < 0.1);
+  CHECK(report["parameters"].size() <= 5);
+  const std::string fitted = place.read("fitted.xml");
+  CHECK(fitted.find("<prop id=\"fitted-from\" value=\"a.log\"/>") != std::string::npos);
+  CHECK(fitted.find("Fitted by pipewright ") != std::string::npos);
+
+  // The file's own predictions are those of the fit, which finds no more to change.
+  const Ran again = place.run("comm fit a.log --cluster fitted.xml -o twice.xml --json");
+  INFO(again.err);
+  REQUIRE(again.status == 0);
+  const Json second = Json::parse(again.out);
+  CHECK(second["errors"]["held_out"]["file"]["median"].get<double>() ==
+        Approx(held_out_median(fit)).epsilon(1e-6));
+  CHECK(second["parameters"].empty());
+  CHECK(place.files() == "a.log fitted.xml twice.xml");
+}
+
+TEST_CASE("comm fit says what it did in words", "[cli]") {
+  const Workplace place;
+  place.write("a.log", log_of(90));
+  const Ran ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.find("28 rows of 1 log, 28 more held out") != std::string::npos);
+  CHECK(ran.out.find("collective.launch ") != std::string::npos);
+  CHECK(ran.out.find("held out: all-reduce, 8 ranks") != std::string::npos);
+  CHECK(ran.out == place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch").out);
+  CHECK(place.files() == "a.log");
+}
+
+TEST_CASE("comm fit refuses what it cannot do, and writes nothing then", "[cli]") {
+  const Workplace place;
+  place.write("a.log", log_of(90));
+  place.write("mine.xml", "<platform version=\"4.1\"/>");
+  const auto refused = [&](const std::string& words, const std::string& why) {
+    const Ran ran = place.run("comm fit " + words);
+    INFO(ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.err.find(why) != std::string::npos);
+  };
+  refused("--cluster dgx-a100", "which logs?");
+  refused("a.log", "which cluster?");
+  refused("a.log --cluster mine.xml -o mine.xml", "is read by this run and cannot be written");
+  refused("a.log --cluster dgx-a100 -o fitted.json", "ends in .xml");
+  refused("a.log --cluster dgx-a100 --hold-out some", "odd, even or none");
+  refused("a.log --cluster dgx-a100 --parameters 0", "from 1 to 8");
+  refused("a.log --cluster dgx-a100 --fit nvlink.speed", "there are nvlink.latency");
+  refused("a.log --cluster dgx-a100 --ranks 1 -o f.xml", "--ranks '1'");
+  CHECK(place.files() == "a.log mine.xml");
+}

@@ -1,0 +1,239 @@
+#include "sim/comm/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/comm/prediction.hpp"
+
+using namespace pipewright;
+using analysis::FitReport;
+using analysis::Measurement;
+using analysis::Operation;
+using cluster::Cluster;
+using comm::HoldOut;
+
+namespace {
+
+using Numbers = std::map<std::string, double>;
+
+Cluster library(const std::string& name) {
+  return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/" + name + ".xml");
+}
+
+void set(Cluster& cluster, const Numbers& numbers) {
+  for (const auto& [name, value] : numbers) cluster.set_parameter(name, value);
+}
+
+struct Curve {
+  Operation operation;
+  std::uint32_t ranks;
+  std::uint32_t nodes;
+};
+
+// What a benchmark would print of 8 B to 1 GiB if the formula were the truth.
+std::vector<Measurement> measure(const Cluster& cluster, const std::vector<Curve>& curves) {
+  std::vector<Measurement> rows;
+  for (const Curve& curve : curves) {
+    const comm::Formula formula(
+        comm::one_group(cluster, curve.operation, curve.ranks, curve.nodes));
+    for (int power = 3; power <= 30; power += 1) {
+      Measurement row{curve.operation, curve.ranks, curve.nodes};
+      row.bytes = std::uint64_t{1} << power;
+      row.seconds = formula.seconds(row.bytes);
+      row.file = "a.log";
+      row.line = static_cast<int>(rows.size()) + 1;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+FitReport fit_named(Cluster& cluster, const std::vector<Measurement>& rows,
+                    const Numbers& numbers) {
+  comm::FitOptions options;
+  for (const auto& [name, value] : numbers) options.named.push_back(name);
+  return comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::odd), options);
+}
+
+Numbers found(const FitReport& report) {
+  Numbers numbers;
+  for (const auto& one : report.fitted) numbers[one.name] = one.value;
+  return numbers;
+}
+
+void check_recovered(const FitReport& report, const Numbers& truth, double within) {
+  const Numbers numbers = found(report);
+  for (const auto& [name, value] : truth) {
+    INFO(name);
+    REQUIRE(numbers.contains(name));
+    CHECK(numbers.at(name) == Approx(value).epsilon(within));
+  }
+}
+
+// Sets the truth, measures, sets what is wrong by a factor of 3, and fits the same numbers.
+void recover(Cluster& cluster, const Numbers& truth, const std::vector<Curve>& curves,
+             const std::function<double(double)>& printed, double within) {
+  set(cluster, truth);
+  std::vector<Measurement> rows = measure(cluster, curves);
+  for (Measurement& row : rows) row.seconds = printed(row.seconds);
+  for (const double factor : {3.0, 1 / 3.0}) {
+    Numbers wrong = truth;
+    for (auto& [name, value] : wrong)
+      value = std::min(value * factor, name.find("ll") != std::string::npos ? 0.99 : 3.0);
+    set(cluster, wrong);
+    check_recovered(fit_named(cluster, rows, truth), truth, within);
+  }
+}
+
+double exactly(double seconds) { return seconds; }
+// As nccl-tests prints microseconds: with two decimals, or less for long times.
+double as_nccl_tests(double seconds) {
+  const double us = seconds * 1e6;
+  const double step = us < 1e4 ? 0.01 : us < 1e5 ? 0.1 : 1;
+  return std::round(us / step) * step * 1e-6;
+}
+double four_digits(double seconds) { return std::stod(fmt::format("{:.3e}", seconds)); }
+
+const std::vector<Curve> one_node{
+    {Operation::all_reduce, 2, 1}, {Operation::all_reduce, 4, 1}, {Operation::all_reduce, 8, 1}};
+
+}  // namespace
+
+TEST_CASE("parameters of one node are recovered from its own predictions", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const Numbers truth{{"collective.launch", 11e-6},
+                      {"nvlink.latency", 2.3e-6},
+                      {"nvlink.efficiency", 0.8},
+                      {"nvlink.ll-latency", 0.2},
+                      {"nvlink.ll-efficiency", 0.3}};
+  recover(cluster, truth, one_node, exactly, 0.01);
+}
+
+TEST_CASE("parameters are recovered from times as nccl-tests rounds them", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const Numbers truth{
+      {"collective.launch", 11e-6}, {"nvlink.latency", 2.3e-6}, {"nvlink.efficiency", 0.8}};
+  recover(cluster, truth, one_node, as_nccl_tests, 0.01);
+}
+
+TEST_CASE("parameters are recovered from times of four digits", "[fit]") {
+  Cluster cluster = library("l40s-pcie");
+  const std::vector<std::string> classes = cluster.link_classes();
+  REQUIRE(std::ranges::find(classes, "pcie") != classes.end());
+  const Numbers truth{
+      {"collective.launch", 9e-6}, {"pcie.latency", 4e-6}, {"pcie.efficiency", 0.7}};
+  recover(cluster, truth, one_node, four_digits, 0.01);
+}
+
+TEST_CASE("parameters of several nodes are recovered from several operations", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const Numbers truth{{"collective.launch", 15e-6},
+                      {"nic.latency", 9e-6},
+                      {"nic.efficiency", 0.75},
+                      {"nvlink.latency", 1.2e-6}};
+  recover(cluster, truth,
+          {{Operation::all_reduce, 8, 1},
+           {Operation::all_reduce, 16, 2},
+           {Operation::all_gather, 16, 2},
+           {Operation::send_recv, 16, 2}},
+          exactly, 0.01);
+}
+
+TEST_CASE("a tenth of the rows may be wrong by a factor of 2", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const Numbers truth{
+      {"collective.launch", 11e-6}, {"nvlink.latency", 2.3e-6}, {"nvlink.efficiency", 0.8}};
+  set(cluster, truth);
+  std::vector<Measurement> rows = measure(cluster, one_node);
+  std::vector<std::size_t> wrong;
+  for (std::size_t i = 4; i < rows.size(); i += 10) {
+    rows[i].seconds *= 2;
+    wrong.push_back(i);
+  }
+  set(cluster, {{"collective.launch", 5e-6}, {"nvlink.latency", 1e-6}, {"nvlink.efficiency", 1}});
+  const FitReport report = fit_named(cluster, rows, truth);
+  check_recovered(report, truth, 0.05);
+  CHECK(report.outliers == wrong);
+}
+
+TEST_CASE("the parameters that differ are found among all", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const double launch = cluster.model().launch;
+  set(cluster, {{"collective.launch", 40e-6}, {"nvlink.efficiency", 0.6}});
+  const std::vector<Measurement> rows = measure(cluster, one_node);
+  set(cluster, {{"collective.launch", launch}, {"nvlink.efficiency", 1}});
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::odd));
+  check_recovered(report, {{"collective.launch", 40e-6}, {"nvlink.efficiency", 0.6}}, 0.01);
+  CHECK(report.fitted.size() == 2);
+  CHECK(errors_of(report.before, true).median > 0.2);
+  CHECK(errors_of(report.after, true).largest < 0.01);
+  CHECK(report.outliers.empty());
+  // The cluster has what was found.
+  const comm::Formula formula(comm::one_group(cluster, Operation::all_reduce, 8, 1));
+  CHECK(formula.seconds(1 << 20) == report.after[2 * 28 + 17].predicted);
+  CHECK(report.after[2 * 28 + 17].measured.bytes == 1 << 20);
+}
+
+TEST_CASE("a fit to exact predictions changes nothing", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  const std::vector<Measurement> rows = measure(cluster, one_node);
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  CHECK(report.fitted.empty());
+  CHECK(errors_of(report.after, false).largest < 1e-9);
+  CHECK(errors_of(report.after, true).rows == 0);
+}
+
+TEST_CASE("a fit says what its rows tell nothing about", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  cluster.set_parameter("collective.launch", 30e-6);
+  std::vector<Measurement> rows = measure(cluster, {{Operation::all_reduce, 8, 1}});
+  std::erase_if(rows, [](const Measurement& row) { return row.bytes > 128; });
+  cluster.set_parameter("collective.launch", 10e-6);
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  REQUIRE(report.fitted.size() == 1);
+  for (const auto& kept : report.kept) {
+    CHECK(kept.name.find("nic.") == std::string::npos);  // not on any way
+    if (kept.name == "nvlink.efficiency") CHECK(kept.why == analysis::KeptBecause::no_trace);
+    if (kept.name == "nvlink.latency" && report.fitted[0].name == "collective.launch")
+      CHECK(kept.why == analysis::KeptBecause::likeness);
+  }
+}
+
+TEST_CASE("every other size of each curve is held out, whatever file it is of", "[fit]") {
+  std::vector<Measurement> rows;
+  const auto add = [&](std::uint32_t ranks, std::uint64_t bytes, bool in_place) {
+    Measurement row{Operation::all_reduce, ranks, 0};
+    row.bytes = bytes;
+    row.in_place = in_place;
+    rows.push_back(row);
+  };
+  add(8, 1024, false);
+  add(8, 1024, true);
+  add(8, 8, false);
+  add(8, 2048, false);
+  add(4, 2048, false);
+  using Flags = std::vector<bool>;
+  CHECK(comm::held_out_rows(rows, HoldOut::odd) == Flags{true, true, false, false, false});
+  CHECK(comm::held_out_rows(rows, HoldOut::even) == Flags{false, false, true, true, true});
+  CHECK(comm::held_out_rows(rows, HoldOut::none) == Flags(5, false));
+}
+
+TEST_CASE("names that are no parameters and rows without room are refused", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  std::vector<Measurement> rows = measure(cluster, {{Operation::all_reduce, 8, 1}});
+  const std::vector<bool> none(rows.size(), false);
+  const auto fit = [&](const std::string& name) {
+    return comm::fit(cluster, rows, none, {.named = {name}});
+  };
+  CHECK_THROWS_WITH(fit("ib.latency"), Catch::Contains("no links of class 'ib'; there are "
+                                                       "collective, "));
+  CHECK_THROWS_WITH(fit("nvlink.speed"), Catch::Contains("there are nvlink.latency, "));
+  CHECK_THROWS_WITH(fit("launch"), Catch::Contains("'launch'"));
+  rows[3].ranks = 4096;
+  CHECK_THROWS_WITH(comm::fit(cluster, rows, none), Catch::StartsWith("a.log:4: "));
+}
