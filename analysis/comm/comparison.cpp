@@ -9,16 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/quantile.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::string name_of(const Measurement& row) {
   std::string name = fmt::format("{}, {} ranks", to_string(row.operation), row.ranks);
@@ -38,12 +33,10 @@ ErrorSummary summarize(std::span<const ComparedRow> rows) {
     errors.push_back(row.error());
     sizes.push_back(std::abs(row.error()));
   }
-  summary.bias = median(std::move(errors));
-  summary.median = median(sizes);
-  std::ranges::sort(sizes);
-  const std::size_t nearest = (9 * sizes.size() + 9) / 10;  // from 1
-  summary.p90 = sizes[nearest - 1];
-  summary.largest = sizes.back();
+  summary.bias = quantile(std::move(errors), 0.5);
+  summary.median = quantile(sizes, 0.5);
+  summary.p90 = quantile(sizes, 0.9);
+  summary.largest = quantile(std::move(sizes), 1);
   return summary;
 }
 

@@ -19,8 +19,7 @@ struct ComparedRow {
   double error() const { return predicted / measured.seconds - 1; }  // 0.1: 10 % too slow
 };
 
-// Of the absolute values of errors. `p90` is the smallest that 90 % of the rows do not exceed
-// (nearest rank).
+// Of the absolute values of errors; the 90th percentile is linear between rows.
 struct ErrorSummary {
   std::size_t rows = 0;
   double median = 0;

@@ -27,7 +27,8 @@ int print_help() {
       "\n"
       "What a platform file holds: nodes, GPUs, links by class (a link's property 'class', or its\n"
       "name without numbers), and the bisection: what the first half of the GPUs can send to the\n"
-      "second at once, in one direction, all alike.\n"
+      "second at once, in one direction, all alike. Between them, what messages cost beside: the\n"
+      "properties that platforms/README.md explains.\n"
       "\n"
       "  pipewright platform show dgx-a100\n"
       "  pipewright platform show mine.xml --route node-0-gpu-0 node-1-gpu-3\n"
@@ -63,6 +64,39 @@ std::string links_text(const std::vector<cluster::LinkKind>& kinds) {
   table.add_numbers({"bandwidth", "GB/s"}, std::move(bandwidths));
   table.add_numbers({"latency", "us"}, std::move(latencies));
   return table.text();
+}
+
+std::string value_text(double value, cluster::ParameterUnit unit) {
+  switch (unit) {
+    case cluster::ParameterUnit::seconds:
+      return microseconds(value) + " us";
+    case cluster::ParameterUnit::steps:
+      return fmt::format("{:.3g} steps", value);
+    case cluster::ParameterUnit::ratio:
+      break;
+  }
+  return fmt::format("{:.3g}", value);
+}
+
+// What messages cost beside links, a line for all and for each class that the file tells of.
+std::string model_text(const Cluster& cluster) {
+  std::vector<std::string> owners = cluster.link_classes();
+  owners.insert(owners.begin(), "collective");
+  std::string text;
+  for (const std::string& owner : owners) {
+    std::string line;
+    for (const cluster::ParameterInfo& info : cluster::parameter_list()) {
+      if (info.of_class == (owner == "collective")) continue;
+      const auto value =
+          cluster::parameter(cluster.model(), fmt::format("{}.{}", owner, info.suffix));
+      // A number that changes nothing is as good as none.
+      if (!value || *value == (info.suffix == "efficiency" ? 1 : 0)) continue;
+      line += fmt::format("{} {} {}", line.empty() ? "" : ",", info.suffix,
+                          value_text(*value, info.unit));
+    }
+    if (!line.empty()) text += fmt::format("{}:{}\n", analysis::printable(owner), line);
+  }
+  return text.empty() ? "" : "\n" + text;
 }
 
 std::string route_text(const Cluster& cluster, const std::vector<std::string>& ends) {
@@ -107,7 +141,7 @@ int show_platform(const Arguments& arguments) {
   fmt::print("{}: {} {}, {} GPUs\n", cluster.name(), description.nodes,
              description.nodes == 1 ? "node" : "nodes", cluster.gpus().size());
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_text(kind));
-  fmt::print("\n{}", links_text(description.links));
+  fmt::print("\n{}{}", links_text(description.links), model_text(cluster));
   const std::size_t half = cluster.gpus().size() / 2;
   if (half > 0)
     fmt::print("\nbisection {} GB/s, {} a GPU of its first half\n",

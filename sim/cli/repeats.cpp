@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/quantile.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::cli {
@@ -15,28 +16,20 @@ constexpr double high = 0.95;
 
 }  // namespace
 
-double quantile(std::vector<double> values, double part) {
-  std::ranges::sort(values);
-  const double place = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], place - static_cast<double>(below));
-}
-
 std::string describe(const Repeats& repeats) {
   const auto& times = repeats.makespans;
   return fmt::format("{}, {} seeds: time {} (median), {} to {} (90 %)\n", repeats.name,
-                     times.size(), analysis::format_seconds(quantile(times, 0.5)),
-                     analysis::format_seconds(quantile(times, low)),
-                     analysis::format_seconds(quantile(times, high)));
+                     times.size(), analysis::format_seconds(analysis::quantile(times, 0.5)),
+                     analysis::format_seconds(analysis::quantile(times, low)),
+                     analysis::format_seconds(analysis::quantile(times, high)));
 }
 
 analysis::JsonFields json_fields(const Repeats& repeats) {
   const auto& times = repeats.makespans;
   return {{"repeats", static_cast<double>(times.size())},
-          {"makespan_median_s", quantile(times, 0.5)},
-          {"makespan_p05_s", quantile(times, low)},
-          {"makespan_p95_s", quantile(times, high)}};
+          {"makespan_median_s", analysis::quantile(times, 0.5)},
+          {"makespan_p05_s", analysis::quantile(times, low)},
+          {"makespan_p95_s", analysis::quantile(times, high)}};
 }
 
 }  // namespace pipewright::cli

@@ -14,9 +14,6 @@ struct Repeats {
   std::vector<double> makespans;  // seconds, in order of the seeds
 };
 
-// Linear between the two values around it, `part` from 0 to 1 of the way from least to most.
-double quantile(std::vector<double> values, double part);
-
 // "1f1b, 20 seeds: time 5.620 s (median), 5.581 to 5.713 s (90 %)"
 std::string describe(const Repeats& repeats);
 analysis::JsonFields json_fields(const Repeats& repeats);

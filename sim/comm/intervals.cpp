@@ -7,12 +7,19 @@
 namespace pipewright::comm {
 namespace {
 
+// Of what was measured alone: what is usual bounds no interval.
+double cost_of(std::span<const double> residuals) {
+  double sum = 0;
+  for (const double residual : residuals) sum += robust_loss(residual);
+  return sum;
+}
+
 class Profile {
  public:
   Profile(const Residuals& residuals, std::span<const Unknown> unknowns, const LeastSquares& best,
           std::size_t index)
       : residuals_(residuals), unknowns_(unknowns), best_(best), index_(index) {
-    most_ = best.cost + best.deviation() * best.deviation() / 2;
+    most_ = cost_of(best.residuals) + best.deviation() * best.deviation() / 2;
   }
 
   // From the best value towards a bound, at first by a step that may be right.
@@ -52,12 +59,9 @@ class Profile {
     };
     std::vector<double> x;
     for (const Unknown& other : others) x.push_back(other.start);
-    const double own = cost_of_unusual(unknowns_.subspan(index_, 1), std::vector<double>{value});
-    double as_they_are = own + cost_of_unusual(others, x);
-    for (const double residual : of_others(x)) as_they_are += robust_loss(residual);
-    if (as_they_are <= most_) return false;
+    if (cost_of(of_others(x)) <= most_) return false;
     constexpr double coarse = 1e-3;
-    return own + least_squares(of_others, others, coarse).cost > most_;
+    return cost_of(least_squares(of_others, others, coarse).residuals) > most_;
   }
 
   const Residuals& residuals_;

@@ -10,14 +10,16 @@ namespace {
 
 double weight(double residual) { return 1 / std::hypot(1, residual / robust_scale); }
 
-// As a model's usual numbers may be wrong by a factor of 7 (2 in a logarithm) and rows scatter by
-// 4 %: a ratio of standard deviations.
+// What decides where measurements say little is a Gaussian prior: usual numbers may be wrong by a
+// factor of 7 (2 in a logarithm) where rows scatter by 4 %. Their ratio:
 constexpr double pull = 0.02;
 
 double cost_of(std::span<const double> residuals, std::span<const Unknown> unknowns,
                std::span<const double> x) {
-  double sum = cost_of_unusual(unknowns, x);
+  double sum = 0;
   for (const double residual : residuals) sum += robust_loss(residual);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    sum += std::pow(pull * (x[i] - unknowns[i].usual), 2) / 2;
   return sum;
 }
 
@@ -148,13 +150,6 @@ double robust_loss(double residual) {
   const double ratio = residual / robust_scale;
   // ratio^2 / (1 + sqrt(1 + ratio^2)) is sqrt(1 + ratio^2) - 1 without its cancellation.
   return robust_scale * robust_scale * ratio * ratio / (1 + std::hypot(1, ratio));
-}
-
-double cost_of_unusual(std::span<const Unknown> unknowns, std::span<const double> x) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    sum += std::pow(pull * (x[i] - unknowns[i].usual), 2) / 2;
-  return sum;
 }
 
 double LeastSquares::deviation() const {

@@ -27,16 +27,12 @@ inline constexpr double robust_scale = 0.1;
 // large (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
 double robust_loss(double residual);
 
-// A slight pull of unknowns to what is usual (a Gaussian prior), which decides where measurements
-// say little.
-double cost_of_unusual(std::span<const Unknown> unknowns, std::span<const double> x);
-
 struct LeastSquares {
   std::vector<double> unknowns;
   std::vector<double> residuals;
   std::vector<double> weights;  // of the residuals, 1 or less: derivative of the loss over r
   Matrix jacobian{0, 0};        // of the residuals
-  double cost = 0;              // sum of the losses, and what is unusual
+  double cost = 0;              // sum of the losses, and of a pull to what is usual
 
   // What a least-squares fit with these weights says of its unknowns' uncertainty.
   Matrix covariance() const;

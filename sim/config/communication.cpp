@@ -65,7 +65,7 @@ constexpr std::array table{
         [](const Field& f, Communication& c) { c.gradient_bytes = read_gradient_bytes(f); }},
     Key<Communication>{{.name = "all_reduce",
                         .alias = "algorithm",
-                        .help = "automatic (as NCCL), ring, tree, hierarchical or direct"},
+                        .help = "automatic (as NCCL), ring, tree, hierarchical, direct, nvls or sharp"},
                        [](const Field& f, Communication& c) {
                          c.all_reduce = static_cast<Algorithm>(read_choice(f, algorithms));
                        }},

@@ -60,7 +60,7 @@ TEST_CASE("each fault in communication is named") {
        "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) or more, such as 1.1"},
       {"all_reduce: rings",
        "t:1:13: communication.all_reduce is the text 'rings'; did you mean 'ring'? allowed: one of "
-       "automatic, ring, tree, hierarchical, direct"},
+       "automatic, ring, tree, hierarchical, direct, nvls, sharp"},
   }));
   CAPTURE(text);
   CHECK(error_of([t = text] { communication(t); }) == message);
