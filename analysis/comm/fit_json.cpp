@@ -54,6 +54,7 @@ std::string fit_json(const FitReport& report) {
                                   {"fit", one.value},
                                   {"low", bound(one.low, one.open_low)},
                                   {"high", bound(one.high, one.open_high)}});
+  json["keeps_expectations"] = report.keeps_expectations;
   json["alike"] = Json::array();
   for (const Likeness& pair : report.alike)
     json["alike"].push_back(

@@ -47,6 +47,8 @@ struct FitReport {
   std::vector<std::string> files;  // the logs
   std::vector<FittedParameter> fitted;
   std::vector<Likeness> alike;
+  // NCCL chooses algorithms and protocols by the numbers before, not by the fitted ones.
+  bool keeps_expectations = false;
   std::vector<KeptParameter> kept;
   std::vector<ComparedRow> before;    // with the platform file's numbers
   std::vector<ComparedRow> after;     // the same rows

@@ -164,6 +164,11 @@ std::string fit_text(const FitReport& report) {
         "\nthe rows cannot tell {} from {} (correlation {:.2f}): what they make\n"
         "together is known better than each\n",
         printable(pair.one), printable(pair.other), pair.correlation);
+  if (report.keeps_expectations && !report.fitted.empty())
+    text +=
+        "\nThe library goes on to choose algorithms and protocols by the numbers in the file: the "
+        "rows\n"
+        "are nearer to that than to a choice by the fitted ones (properties expected.*).\n";
   return text + error_table(report) + outlier_text(report) + kept_text(report);
 }
 

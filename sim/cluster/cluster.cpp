@@ -39,22 +39,32 @@ AddedRoutes& added_routes() {
 void read_model(const PlatformFile& file, Network& network) {
   std::set<std::string> names;
   for (const auto& [link, info] : network.links) names.insert(info.link_class);
+  constexpr std::string_view prefix = "expected.";
   std::vector<std::pair<std::string, std::string>> properties;
+  std::vector<std::pair<std::string, std::string>> expected;
   const std::vector<std::string> classes(names.begin(), names.end());
   for (const pugi::xml_node& zone : file.document().child("platform").children())
     for (const pugi::xml_node& node : zone.children("prop")) {
-      properties.emplace_back(node.attribute("id").value(), node.attribute("value").value());
+      std::string id = node.attribute("id").value();
+      const bool is_expected = id.starts_with(prefix);
+      if (is_expected) id.erase(0, prefix.size());
+      (is_expected ? expected : properties).emplace_back(id, node.attribute("value").value());
       try {
         // All so far, so that the one that is wrong is the one that is looked at.
         network.model = read_network_model(properties, classes);
+        read_network_model(expected, classes);
       } catch (const std::runtime_error& error) {
         file.fail(node.offset_debug(), error.what());
       }
     }
+  // What is not said otherwise is expected as it is.
+  properties.insert(properties.end(), expected.begin(), expected.end());
+  network.expected = read_network_model(properties, classes);
+  network.says_expected = network.expects_otherwise = !expected.empty();
   network.find_models();
   for (auto& [link, info] : network.links)
-    if (info.model->efficiency != 1)
-      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * info.model->efficiency);
+    if (const double efficiency = info.model(Numbers::actual).efficiency; efficiency != 1)
+      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * efficiency);
 }
 
 }  // namespace
@@ -119,7 +129,7 @@ std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
   return placed;
 }
 
-Route Cluster::route(const Host* source, const Host* destination) const {
+Route Cluster::route(const Host* source, const Host* destination, Numbers numbers) const {
   Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
   if (is_ideal()) {
     route.latency = ideal_latency_ * latency_factor_;
@@ -138,11 +148,12 @@ Route Cluster::route(const Host* source, const Host* destination) const {
     if (info.failed)
       throw Error(fmt::format("link '{}' has failed; no other route leads from '{}' to '{}'",
                               link_name(link), name_of(source), name_of(destination)));
-    const double latency = latency_of(link);
+    const ClassModel& model = info.model(numbers);
+    const double latency = model.latency.value_or(info.latency) * latency_factor_;
     route.latency += latency;
-    route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
+    route.bandwidth = std::min(route.bandwidth, bandwidth_of(link, numbers));
     for (std::size_t i = 0; i < route.by.size(); ++i) {
-      const ProtocolCost cost = info.model->by[i].value_or(ProtocolCost{});
+      const ProtocolCost cost = model.by[i].value_or(ProtocolCost{});
       route.by[i].latency += latency * cost.latency;
       route.by[i].efficiency = std::min(route.by[i].efficiency, cost.efficiency);
     }
@@ -166,9 +177,19 @@ Route Cluster::add_route(const std::vector<const Link*>& links) const {
   return route;
 }
 
-const NetworkModel& Cluster::model() const {
+const NetworkModel& Cluster::model(Numbers numbers) const {
   static const NetworkModel none;
-  return is_ideal() ? none : network_->model;
+  if (is_ideal()) return none;
+  return numbers == Numbers::actual ? network_->model : network_->expected;
+}
+
+bool Cluster::expects_otherwise() const { return !is_ideal() && network_->expects_otherwise; }
+
+void Cluster::keep_expectations(bool keep) {
+  if (is_ideal() || network_->says_expected) return;
+  network_->expected = network_->model;
+  network_->expects_otherwise = keep;
+  network_->find_models();
 }
 
 std::vector<std::string> Cluster::link_classes() const {
@@ -180,9 +201,9 @@ std::vector<std::string> Cluster::link_classes() const {
   return sorted;
 }
 
-std::optional<InSwitch> Cluster::in_switch(const Route& route) const {
+std::optional<InSwitch> Cluster::in_switch(const Route& route, Numbers numbers) const {
   if (route.links.empty()) return std::nullopt;
-  return network_->links.at(route.links.front()).model->in_switch;
+  return network_->links.at(route.links.front()).model(numbers).in_switch;
 }
 
 void Cluster::set_parameter(const std::string& name, double value) {
@@ -208,10 +229,17 @@ const std::string& Cluster::link_class(const Link* link) const {
 
 double Cluster::latency_of(const Link* link) const {
   const Network::LinkInfo& info = network_->links.at(link);
-  return info.model->latency.value_or(info.latency) * latency_factor_;
+  return info.model(Numbers::actual).latency.value_or(info.latency) * latency_factor_;
 }
 
 double Cluster::bandwidth_of(const Link* link) { return link->get_bandwidth(); }
+
+double Cluster::bandwidth_of(const Link* link, Numbers numbers) const {
+  if (numbers == Numbers::actual) return link->get_bandwidth();
+  const Network::LinkInfo& info = network_->links.at(link);
+  return link->get_bandwidth() * info.model(Numbers::expected).efficiency /
+         info.model(Numbers::actual).efficiency;
+}
 
 std::string Cluster::link_name(const Link* link) { return link->get_cname(); }
 

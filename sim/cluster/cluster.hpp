@@ -69,7 +69,7 @@ class Cluster {
   std::vector<Host*> place(const std::vector<std::string>& names, std::uint32_t count) const;
   // No links from a host to itself: there is nothing to carry. Throws Error if the platform file
   // knows no way, or if a link on it has failed.
-  Route route(const Host* source, const Host* destination) const;
+  Route route(const Host* source, const Host* destination, Numbers numbers = Numbers::actual) const;
 
   // GPUs of a node have the same number: the hosts of one zone, unless a property `node` says which
   // node a host is of. Nodes are numbered in order of their first GPU.
@@ -77,9 +77,10 @@ class Cluster {
   // What a link is: its property `class`; of one that a <cluster> makes, the cluster's property
   // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
-  std::vector<const Link*> links() const;          // in natural order of names
-  double latency_of(const Link* link) const;       // seconds
-  static double bandwidth_of(const Link* link);    // bytes/s of one direction
+  std::vector<const Link*> links() const;        // in natural order of names
+  double latency_of(const Link* link) const;     // seconds
+  static double bandwidth_of(const Link* link);  // bytes/s of one direction
+  double bandwidth_of(const Link* link, Numbers numbers) const;
   static std::string link_name(const Link* link);  // "node-0-nvlink-7", with "_UP" or "_DOWN"
 
   // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
@@ -91,10 +92,16 @@ class Cluster {
   void scale_latency(double factor);
 
   // What messages cost beside links: see network_model.hpp. Of an ideal network: nothing.
-  const NetworkModel& model() const;
+  const NetworkModel& model(Numbers numbers = Numbers::actual) const;
+  // Whether NCCL chooses algorithms and protocols by other numbers than the actual ones: the file
+  // says so, or keep_expectations() was called.
+  bool expects_otherwise() const;
+  // Whether NCCL goes on to choose by the numbers as they are now, whatever is set later. Not where
+  // the file says by which it does.
+  void keep_expectations(bool keep);
   std::vector<std::string> link_classes() const;  // in natural order
   // What switches do on a way, if those behind its first link can reduce.
-  std::optional<InSwitch> in_switch(const Route& route) const;
+  std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;
   // Sets a number of the model, "nvlink.latency", before or between runs. Throws Error if there is
   // no such parameter or class, or if the value cannot be.
   void set_parameter(const std::string& name, double value);

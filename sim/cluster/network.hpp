@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,7 +18,11 @@ class Network {
     double latency = 0;  // seconds, as the file says
     std::string link_class;
     bool failed = false;
-    const ClassModel* model = nullptr;  // of its class
+    std::array<const ClassModel*, kinds_of_numbers> models{};  // of its class, by Numbers
+
+    const ClassModel& model(Numbers numbers) const {
+      return *models[static_cast<std::size_t>(numbers)];
+    }
   };
 
   virtual ~Network() = default;
@@ -27,13 +32,17 @@ class Network {
 
   // Has each link know the model of its class, after the model has changed.
   void find_models() {
-    for (auto& [link, info] : links) info.model = &model.of(info.link_class);
+    for (auto& [link, info] : links)
+      info.models = {&model.of(info.link_class), &expected.of(info.link_class)};
   }
 
   std::vector<Host*> gpus;  // in natural order
   std::unordered_map<const Host*, Index> node_of;
   std::unordered_map<const Link*, LinkInfo> links;
   NetworkModel model;
+  NetworkModel expected;  // if others than those of the model
+  bool expects_otherwise = false;
+  bool says_expected = false;  // the file does
 };
 
 // Makes SimGrid's hosts and links, and finds routes itself.

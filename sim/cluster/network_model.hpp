@@ -54,6 +54,10 @@ struct ClassModel {
 //   CLASS.sharp-latency      seconds of a reduction in the switches behind these links
 //   CLASS.sharp-efficiency   part of the bandwidth that such a reduction gets
 //
+//   expected.NAME            any of these, as NCCL takes it to be when it chooses an algorithm and
+//   a
+//                            protocol, where what is true is something else
+//
 // None of them is needed: without any, steps cost latencies, and bytes the whole bandwidth. A
 // protocol is there if any class has a number for it.
 struct NetworkModel {
@@ -80,9 +84,14 @@ struct ParameterInfo {
 };
 const std::vector<ParameterInfo>& parameter_list();
 
-// Properties of the outermost zone; those that are none of the model's are left alone. Throws Error
-// (without file and line) that names the property, what is wrong, and what would be right: an
-// unknown parameter of a known class or of `collective`, or a value that cannot be.
+// NCCL chooses by numbers of its own, which need not be those that are true.
+enum class Numbers : std::uint8_t { actual, expected };
+inline constexpr int kinds_of_numbers = 2;
+
+// Properties of the outermost zone, of those that begin with "expected." what comes after that;
+// those that are none of the model's are left alone. Throws Error (without file and line) that
+// names the property, what is wrong, and what would be right: an unknown parameter of a known class
+// or of `collective`, or a value that cannot be.
 NetworkModel read_network_model(const std::vector<std::pair<std::string, std::string>>& properties,
                                 const std::vector<std::string>& classes);
 

@@ -1,7 +1,6 @@
 #include "sim/comm/alpha_beta.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -39,21 +38,19 @@ ByProtocol busiest_gpu(const Draft& draft, const execution::Places& places) {
 
 double alpha_beta(const Setting& setting, std::uint64_t bytes) {
   const auto size = static_cast<double>(bytes);
-  double least = std::numeric_limits<double>::infinity();
-  for (const execution::Way& way :
-       execution::ways(collective_of(setting.operation), setting.groups.front(), setting.algorithm,
-                       setting.places)) {
-    std::vector<ByProtocol> transfers;
-    for (const Draft& draft : way.phases) transfers.push_back(busiest_gpu(draft, setting.places));
-    for (const execution::Protocol protocol : way.protocols) {
-      double seconds = 0;
-      for (std::size_t i = 0; i < transfers.size(); ++i)
-        seconds += transfers[i][static_cast<std::size_t>(protocol)] * size +
-                   overhead(way.phases[i], transfers[i], protocol, size);
-      least = std::min(least, seconds);
-    }
+  const workload::Collective kind = collective_of(setting.operation);
+  const std::vector<std::uint32_t>& group = setting.groups.front();
+  const execution::Choice choice =
+      execution::choose(kind, size, group, setting.algorithm, setting.places);
+  double seconds = 0;
+  const std::vector<execution::Way> ways =
+      execution::ways(kind, group, choice.algorithm, setting.places);
+  for (const Draft& draft : ways.front().phases) {
+    const ByProtocol transfer = busiest_gpu(draft, setting.places);
+    seconds += transfer[static_cast<std::size_t>(choice.protocol)] * size +
+               overhead(draft, transfer, choice.protocol, size);
   }
-  return least;
+  return seconds;
 }
 
 }  // namespace pipewright::comm

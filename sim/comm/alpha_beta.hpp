@@ -12,7 +12,7 @@ namespace pipewright::comm {
 // algorithm and the protocol, but no link that several GPUs or groups share. Where a simulation
 // takes longer, it is for contention or topology.
 //
-// Seconds of the first group; of the ways that NCCL chooses among, the one of the least formula.
+// Seconds of the first group, by the algorithm and protocol that the simulation takes.
 double alpha_beta(const Setting& setting, std::uint64_t bytes);
 
 }  // namespace pipewright::comm

@@ -25,9 +25,8 @@ std::string errors_text(const analysis::ErrorSummary& errors) {
                      analysis::format_percent(errors.largest));
 }
 
-std::string value_text(const analysis::FittedParameter& one) {
-  return one.unit == "s" ? fmt::format("{:.6g}us", one.value * 1e6)
-                         : fmt::format("{:.6g}", one.value);
+std::string value_text(double value, const std::string& unit) {
+  return unit == "s" ? fmt::format("{:.6g}us", value * 1e6) : fmt::format("{:.6g}", value);
 }
 
 }  // namespace
@@ -74,7 +73,16 @@ std::string fitted_platform(const std::string& text, const analysis::FitReport& 
                             const std::string& made_by) {
   Properties properties;
   for (const analysis::FittedParameter& one : report.fitted)
-    properties.emplace_back(one.name, value_text(one));
+    properties.emplace_back(one.name, value_text(one.value, one.unit));
+  if (report.keeps_expectations) {
+    const ZonePlace zone = find_outermost_zone(text);
+    for (const analysis::FittedParameter& one : report.fitted) {
+      const std::string id = "expected." + one.name;
+      const auto is_it = [&](const PropertyPlace& place) { return place.id == id; };
+      if (std::ranges::none_of(zone.properties, is_it))
+        properties.emplace_back(id, value_text(one.before, one.unit));
+    }
+  }
   properties.emplace_back("fitted-from", fmt::format("{}", fmt::join(report.files, ", ")));
 
   const analysis::ErrorSummary fitted = errors_of(report.after, false);

@@ -50,6 +50,7 @@ class Search {
       best_score = found;
     }
     if (options_.progress) options_.progress(1);
+    best.score = best_score;
     return best;
   }
 
@@ -60,7 +61,7 @@ class Search {
     fit.weights.assign(fit.residuals.size(), 1);
     fit.jacobian = Matrix(fit.residuals.size(), 0);
     for (const double residual : fit.residuals) fit.cost += robust_loss(residual);
-    return {{}, std::move(fit)};
+    return {.chosen = {}, .fit = std::move(fit)};
   }
 
   // Akaike's criterion but for a constant, with the cost of rows that were left out (cross
@@ -133,7 +134,7 @@ class Search {
                 double least) const {
     const Residuals of_chosen = [&](std::span<const double> x) { return residuals_(chosen, x); };
     LeastSquares found = least_squares(of_chosen, unknowns, least);
-    return {std::move(chosen), std::move(found)};
+    return {.chosen = std::move(chosen), .fit = std::move(found)};
   }
 
   // With the new one at several places and the others as they are, or all where the slopes point
@@ -214,13 +215,14 @@ Selection refine(const ChoiceResiduals& residuals, std::span<const Unknown> cand
     return residuals(selection.chosen, x);
   };
   constexpr int more_starts = 4;
-  return {selection.chosen,
-          least_squares_from_many(of_chosen, starting_at(candidates, selection), more_starts)};
+  Selection refined = selection;
+  refined.fit = least_squares_from_many(of_chosen, starting_at(candidates, selection), more_starts);
+  return refined;
 }
 
 Selection fit_chosen(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                      std::vector<std::size_t> chosen) {
-  Selection at_start{std::move(chosen), {}};
+  Selection at_start{.chosen = std::move(chosen), .fit = {}};
   for (const std::size_t candidate : at_start.chosen)
     at_start.fit.unknowns.push_back(candidates[candidate].start);
   return refine(residuals, candidates, at_start);

@@ -16,6 +16,8 @@ using ChoiceResiduals = std::function<std::vector<double>(std::span<const std::s
 struct Selection {
   std::vector<std::size_t> chosen;  // candidates, ascending
   LeastSquares fit;                 // of these
+  // Akaike's criterion but for a constant, with rows left out: less is better.
+  double score = 0;
 };
 
 struct SelectionOptions {

@@ -34,7 +34,7 @@ ByProtocol transfer(const Draft& draft, const Places& places) {
   ByProtocol seconds{};
   for (const auto& [link, load] : loads)
     for (std::size_t i = 0; i < load.size(); ++i)
-      seconds[i] = std::max(seconds[i], load[i] / cluster::Cluster::bandwidth_of(link));
+      seconds[i] = std::max(seconds[i], load[i] / places.bandwidth_of(link));
   return seconds;
 }
 

@@ -11,7 +11,7 @@ using cluster::InSwitch;
 
 // What the switches between two ranks do; none between nodes that are not all as large.
 std::optional<InSwitch> switch_between(std::uint32_t a, std::uint32_t b, const Places& places) {
-  return places.cluster().in_switch(places.route(a, b));
+  return places.in_switch(places.route(a, b));
 }
 
 std::optional<InSwitch> switch_in(const Nodes& nodes, const Places& places) {

@@ -80,7 +80,7 @@ LeastTime::Step LeastTime::step_of(const Draft& draft, Protocol protocol, const 
   for (const Flow& flow : phase.flows)
     for (const cluster::Link* link : places.route(flow.source, flow.destination).links) {
       Load& load = by_link[link];
-      load.bandwidth = cluster::Cluster::bandwidth_of(link);
+      load.bandwidth = places.bandwidth_of(link);
       add(load.flows, flow.bytes, is_fatpipe(link));
     }
   Step step{.loads = {}, .draft = draft, .transfer = {}};
@@ -113,7 +113,7 @@ void LeastTime::add_together(Means& means, const std::vector<const Way*>& ways,
           // A FATPIPE link holds nobody up for others.
           if (is_fatpipe(link)) continue;
           Load& load = by_link[link];
-          load.bandwidth = cluster::Cluster::bandwidth_of(link);
+          load.bandwidth = places.bandwidth_of(link);
           add(load.flows, flow.bytes, false);
         }
     }
@@ -126,6 +126,15 @@ void LeastTime::add_together(Means& means, const std::vector<const Way*>& ways,
 LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,
                      const Places& places, bool together) {
   if (groups.empty() || groups.front().size() < 2) return;
+  add_means(kind, groups, algorithm, places, together);
+  count_ = means_.size();
+  if (count_ > 1 && places.cluster().expects_otherwise())
+    add_means(kind, groups, algorithm, places.expected(), false);
+  merge_equal();
+}
+
+void LeastTime::add_means(Collective kind, const Groups& groups, Algorithm algorithm,
+                          const Places& places, bool together) {
   std::vector<std::vector<Way>> ways_of;  // each group
   for (const auto& group : groups) ways_of.push_back(ways(kind, group, algorithm, places));
   for (std::size_t i = 0; i < ways_of.front().size(); ++i)
@@ -141,7 +150,6 @@ LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,
       }
       if (together && groups.size() > 1) add_together(means, all, places);
     }
-  merge_equal();
 }
 
 // Most groups are placed alike.
@@ -164,17 +172,18 @@ void LeastTime::merge_equal() {
 double LeastTime::seconds(std::uint64_t bytes) const {
   if (means_.empty() || bytes == 0) return 0;
   const auto count = static_cast<double>(bytes);
-  if (means_.size() == 1) return means_.front().all(count);
-  // Each group takes the fastest means. What they do together is known where all take the same.
+  if (count_ == 1) return means_.front().all(count);
+  // Each group takes the means that NCCL takes for the fastest. What they do together is known
+  // where all take the same.
   double alone = 0;
-  std::size_t taken = means_.size();
+  std::size_t taken = count_;
   bool all_alike = true;
   for (std::size_t group = 0; group < means_.front().groups.size(); ++group) {
     double least = std::numeric_limits<double>::infinity();
     double second = least;
     std::size_t best = 0;
-    for (std::size_t i = 0; i < means_.size(); ++i) {
-      const double seconds = means_[i].alone(group, count);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const double seconds = to_choose_by(i, group, count);
       if (seconds < least) {
         second = least;
         least = seconds;
@@ -183,7 +192,7 @@ double LeastTime::seconds(std::uint64_t bytes) const {
         second = std::min(second, seconds);
       }
     }
-    alone = std::max(alone, least);
+    alone = std::max(alone, means_[best].alone(group, count));
     constexpr double clearly = 1 - 1e-6;
     all_alike = all_alike && least < second * clearly && (group == 0 || best == taken);
     taken = best;

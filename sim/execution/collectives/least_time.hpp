@@ -54,9 +54,15 @@ class LeastTime {
   };
   static Step step_of(const Draft& draft, Protocol protocol, const Places& places);
   static void add_together(Means& means, const std::vector<const Way*>& ways, const Places& places);
+  void add_means(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+                 const Places& places, bool together);
   void merge_equal();
+  double to_choose_by(std::size_t means, std::size_t group, double bytes) const {
+    return means_[means + means_.size() - count_].alone(group, bytes);
+  }
 
-  std::vector<Means> means_;
+  std::vector<Means> means_;  // and then, if they are others, as NCCL expects them to be
+  std::size_t count_ = 0;     // of what there is to choose from
 };
 
 }  // namespace pipewright::execution

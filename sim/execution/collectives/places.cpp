@@ -7,14 +7,16 @@
 namespace pipewright::execution {
 
 Places::Places(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts)
-    : cluster_(cluster), hosts_(std::move(hosts)) {
+    : cluster_(cluster) {
+  OfRanks of{.hosts = std::move(hosts), .nodes = {}, .seats = {}};
   std::unordered_map<const cluster::Host*, std::uint32_t> seats;
   for (const cluster::Host* gpu : cluster_.gpus())
     seats.emplace(gpu, static_cast<std::uint32_t>(seats.size()));
-  for (const cluster::Host* host : hosts_) {
-    nodes_.push_back(cluster_.node_of(host));
-    seats_.push_back(seats.at(host));
+  for (const cluster::Host* host : of.hosts) {
+    of.nodes.push_back(cluster_.node_of(host));
+    of.seats.push_back(seats.at(host));
   }
+  of_ = std::make_shared<const OfRanks>(std::move(of));
 }
 
 std::vector<std::vector<std::uint32_t>> Places::by_node(
@@ -27,7 +29,7 @@ std::vector<std::vector<std::uint32_t>> Places::by_node(
     nodes[place->second].push_back(rank);
   }
   for (std::vector<std::uint32_t>& ranks : nodes)
-    std::ranges::stable_sort(ranks, {}, [this](std::uint32_t rank) { return seats_[rank]; });
+    std::ranges::stable_sort(ranks, {}, [this](std::uint32_t rank) { return seat(rank); });
   return nodes;
 }
 

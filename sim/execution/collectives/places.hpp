@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,19 +16,31 @@ class Places {
   // `hosts[rank]`; the cluster outlives this.
   Places(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
-  std::uint32_t node(std::uint32_t rank) const { return nodes_[rank]; }
-  std::uint32_t seat(std::uint32_t rank) const { return seats_[rank]; }
-  cluster::Host* host(std::uint32_t rank) const { return hosts_[rank]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(of_->hosts.size()); }
+  std::uint32_t node(std::uint32_t rank) const { return of_->nodes[rank]; }
+  std::uint32_t seat(std::uint32_t rank) const { return of_->seats[rank]; }
+  cluster::Host* host(std::uint32_t rank) const { return of_->hosts[rank]; }
   const cluster::Cluster& cluster() const { return cluster_; }
   cluster::Route route(std::uint32_t source, std::uint32_t destination) const {
-    return cluster_.route(hosts_[source], hosts_[destination]);
+    return cluster_.route(host(source), host(destination), numbers_);
+  }
+  double bandwidth_of(const cluster::Link* link) const {
+    return cluster_.bandwidth_of(link, numbers_);
+  }
+  const cluster::NetworkModel& model() const { return cluster_.model(numbers_); }
+  std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {
+    return cluster_.in_switch(route, numbers_);
+  }
+  // The same places on the network that NCCL reckons with when it chooses.
+  Places expected() const {
+    Places places = *this;
+    places.numbers_ = cluster::Numbers::expected;
+    return places;
   }
 
   // Seconds of a message from rank to rank beside its bytes.
   double message_latency(const cluster::Route& route) const {
-    const cluster::NetworkModel& model = cluster_.model();
-    return route.latency + model.launch + model.step;
+    return route.latency + model().launch + model().step;
   }
 
   // The members of a group, node by node: nodes in the order of the group's ranks, those of a node
@@ -34,10 +48,15 @@ class Places {
   std::vector<std::vector<std::uint32_t>> by_node(std::span<const std::uint32_t> members) const;
 
  private:
+  struct OfRanks {
+    std::vector<cluster::Host*> hosts;
+    std::vector<std::uint32_t> nodes;
+    std::vector<std::uint32_t> seats;  // the hosts' places among the cluster's GPUs
+  };
+
   const cluster::Cluster& cluster_;
-  std::vector<cluster::Host*> hosts_;
-  std::vector<std::uint32_t> nodes_;
-  std::vector<std::uint32_t> seats_;  // the hosts' places among the cluster's GPUs
+  std::shared_ptr<const OfRanks> of_;
+  cluster::Numbers numbers_ = cluster::Numbers::actual;
 };
 
 }  // namespace pipewright::execution

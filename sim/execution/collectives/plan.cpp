@@ -11,21 +11,25 @@ namespace {
 
 struct Best {
   Choice choice;
-  const Way* way = nullptr;
+  std::size_t way = 0;
   std::vector<ByProtocol> transfers;  // of its phases; all 0 where they do not matter
 };
 
 bool needs_transfer(const Draft& draft) { return draft.is_tree || draft.ends > 0; }
 
-Best best_of(const std::vector<Way>& ways, double bytes, const Places& places) {
+std::vector<ByProtocol> transfers_of(const Way& way, bool all, const Places& places) {
+  std::vector<ByProtocol> transfers;
+  for (const Draft& draft : way.phases)
+    transfers.push_back(all || needs_transfer(draft) ? transfer(draft, places) : ByProtocol{});
+  return transfers;
+}
+
+Best fastest(const std::vector<Way>& ways, double bytes, const Places& places) {
   const bool chooses = ways.size() > 1 || ways.front().protocols.size() > 1;
   double least = std::numeric_limits<double>::infinity();
   Best best;
   for (const Way& way : ways) {
-    std::vector<ByProtocol> transfers;
-    for (const Draft& draft : way.phases)
-      transfers.push_back(chooses || needs_transfer(draft) ? transfer(draft, places)
-                                                           : ByProtocol{});
+    std::vector<ByProtocol> transfers = transfers_of(way, chooses, places);
     bool takes = false;
     for (const Protocol protocol : way.protocols) {
       double seconds = 0;
@@ -38,9 +42,19 @@ Best best_of(const std::vector<Way>& ways, double bytes, const Places& places) {
       takes = true;
     }
     if (!takes) continue;
-    best.way = &way;
+    best.way = static_cast<std::size_t>(&way - ways.data());
     best.transfers = std::move(transfers);
   }
+  return best;
+}
+
+// Chosen by what NCCL reckons with, and carried out on the network as it is.
+Best best_of(const std::vector<Way>& all, workload::Collective kind, double bytes,
+             std::span<const std::uint32_t> members, Algorithm algorithm, const Places& places) {
+  if (!places.cluster().expects_otherwise()) return fastest(all, bytes, places);
+  const Places expected = places.expected();
+  Best best = fastest(ways(kind, members, algorithm, expected), bytes, expected);
+  best.transfers = transfers_of(all[best.way], false, places);
   return best;
 }
 
@@ -51,18 +65,20 @@ std::vector<Phase> plan(workload::Collective kind, double bytes,
                         const Places& places) {
   if (members.size() < 2 || bytes <= 0) return {};
   const std::vector<Way> all = ways(kind, members, algorithm, places);
-  const Best best = best_of(all, bytes, places);
+  const Best best = best_of(all, kind, bytes, members, algorithm, places);
+  const Way& way = all[best.way];
   std::vector<Phase> phases;
-  for (std::size_t i = 0; i < best.way->phases.size(); ++i)
+  for (std::size_t i = 0; i < way.phases.size(); ++i)
     phases.push_back(
-        phase_of(best.way->phases[i], best.transfers[i], best.choice.protocol, bytes, places));
+        phase_of(way.phases[i], best.transfers[i], best.choice.protocol, bytes, places));
   return phases;
 }
 
 Choice choose(workload::Collective kind, double bytes, std::span<const std::uint32_t> members,
               Algorithm algorithm, const Places& places) {
   if (members.size() < 2 || bytes <= 0) return {.algorithm = algorithm};
-  return best_of(ways(kind, members, algorithm, places), bytes, places).choice;
+  return best_of(ways(kind, members, algorithm, places), kind, bytes, members, algorithm, places)
+      .choice;
 }
 
 std::string to_string(const Choice& choice) {

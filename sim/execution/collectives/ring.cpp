@@ -43,7 +43,7 @@ Draft ring(const std::vector<Channel>& channels, double volume, double steps,
   for (const auto& [ranks, share] : channels)
     for (std::size_t i = 0; i < ranks.size(); ++i)
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
-  const cluster::NetworkModel& model = places.cluster().model();
+  const cluster::NetworkModel& model = places.model();
   Draft draft{.flows = flows.take(), .ends = model.ring_ends / steps};
   double bytes = 0;
   for (const Flow& flow : draft.flows) {
@@ -67,7 +67,7 @@ Draft chain(std::vector<Channel> channels, std::uint32_t root, const Places& pla
       flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);
       const cluster::Route route = places.route(channel.ranks[i], channel.ranks[i + 1]);
       for (std::size_t p = 0; p < way.size(); ++p)
-        way[p] += route.by[p].latency + places.cluster().model().step;
+        way[p] += route.by[p].latency + places.model().step;
     }
     for (std::size_t p = 0; p < way.size(); ++p)
       draft.latency[p] = std::max(draft.latency[p], way[p]);

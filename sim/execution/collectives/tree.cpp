@@ -30,7 +30,7 @@ std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
 // Seconds from the farthest GPU to the root of a tree.
 template <class Parent>
 ByProtocol way_to_root(const Nodes& nodes, Parent parent, const Places& places) {
-  const double step = places.cluster().model().step;
+  const double step = places.model().step;
   ByProtocol longest{};
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     ByProtocol way{};
