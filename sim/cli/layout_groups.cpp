@@ -63,6 +63,12 @@ const char* name_of(Collective collective) {
   }
 }
 
+// "ring", or "tree, LL128".
+std::string way_text(const execution::Choice& choice) {
+  if (choice.protocol != cluster::Protocol::simple) return execution::to_string(choice);
+  return std::string(config::to_string(choice.algorithm));
+}
+
 // Counts flows by the classes of the links that they cross.
 class Hops {
  public:
@@ -164,8 +170,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
     table.add(
         {talk.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
          fmt::format("{} of {}", name_of(talk.collective), analysis::format_bytes(talk.bytes)),
-         execution::to_string(
-             execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
+         way_text(execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
          analysis::format_seconds(seconds)},
         hops);
   }
