@@ -78,25 +78,26 @@ std::string value_text(double value, cluster::ParameterUnit unit) {
   return fmt::format("{:.3g}", value);
 }
 
-// What messages cost beside links, a line for all and for each class that the file tells of.
+// What messages cost beside links: the numbers that the file has of it.
 std::string model_text(const Cluster& cluster) {
   std::vector<std::string> owners = cluster.link_classes();
   owners.insert(owners.begin(), "collective");
-  std::string text;
-  for (const std::string& owner : owners) {
-    std::string line;
+  std::vector<std::string> names, values;
+  for (const std::string& owner : owners)
     for (const cluster::ParameterInfo& info : cluster::parameter_list()) {
       if (info.of_class == (owner == "collective")) continue;
-      const auto value =
-          cluster::parameter(cluster.model(), fmt::format("{}.{}", owner, info.suffix));
+      const std::string name = fmt::format("{}.{}", owner, info.suffix);
+      const auto value = cluster::parameter(cluster.model(), name);
       // A number that changes nothing is as good as none.
       if (!value || *value == (info.suffix == "efficiency" ? 1 : 0)) continue;
-      line += fmt::format("{} {} {}", line.empty() ? "" : ",", info.suffix,
-                          value_text(*value, info.unit));
+      names.push_back(analysis::printable(name));
+      values.push_back(value_text(*value, info.unit));
     }
-    if (!line.empty()) text += fmt::format("{}:{}\n", analysis::printable(owner), line);
-  }
-  return text.empty() ? "" : "\n" + text;
+  if (names.empty()) return "";
+  analysis::TextTable table;
+  table.add_names("of messages", std::move(names));
+  table.add_names("", std::move(values));
+  return fmt::format("\n{}", table.text());
 }
 
 std::string route_text(const Cluster& cluster, const std::vector<std::string>& ends) {

@@ -61,6 +61,12 @@ Setting one_group(const cluster::Cluster& cluster, Operation operation, std::uin
   return setting;
 }
 
+bool takes(const Setting& setting, Algorithm algorithm) {
+  return execution::choose(collective_of(setting.operation), 1, setting.groups.front(), algorithm,
+                           setting.places)
+             .algorithm == algorithm;
+}
+
 Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes) {
   const Collective kind = collective_of(setting.operation);
   const auto size = static_cast<double>(bytes);

@@ -38,6 +38,9 @@ struct Prediction {
   std::string by;
 };
 
+// Whether an operation goes by an algorithm, or it gives way to another: see execution::plan().
+bool takes(const Setting& setting, Algorithm algorithm);
+
 // As flows on the cluster, with all groups at once. Runs SimGrid's engine, which can be done again
 // and again, but not from an actor.
 Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes);

@@ -88,6 +88,19 @@ std::vector<std::filesystem::path> output_files(const po::variables_map& given) 
   return files;
 }
 
+// Switches that cannot add up would quietly give way to a ring.
+void check_switches(const comm::Setting& setting) {
+  const bool in_switch =
+      setting.algorithm == config::Algorithm::nvls || setting.algorithm == config::Algorithm::sharp;
+  if (!in_switch || comm::takes(setting, setting.algorithm)) return;
+  throw UsageError(fmt::format(
+      "--algorithm {}: {} over these ranks cannot be left to switches {} nodes: it takes an "
+      "all-reduce, equally many ranks on each node, and a platform file that says what the "
+      "switches do (property CLASS.sharp-efficiency)",
+      config::to_string(setting.algorithm), analysis::to_string(setting.operation),
+      setting.algorithm == config::Algorithm::nvls ? "inside" : "between"));
+}
+
 BenchReport describe_bench(const cluster::Cluster& cluster, const comm::Setting& setting) {
   BenchReport report{.cluster = cluster.name(),
                      .operation = setting.operation,
@@ -128,6 +141,7 @@ int comm_bench(const Arguments& arguments) {
   const std::uint32_t ranks = count(given, "ranks", std::max(gpus / groups, 1U));
   const comm::Setting setting = comm::several_groups(cluster, operation, ranks, groups,
                                                      given.count("strided") != 0, algorithm);
+  check_switches(setting);
   BenchReport report = describe_bench(cluster, setting);
   report.assumed = assumed;
   ProgressBar bar("comm bench", given.count("json") == 0);
