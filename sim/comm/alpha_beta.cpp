@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "sim/comm/collective_of.hpp"
 #include "sim/execution/collectives/ways.hpp"
@@ -13,19 +13,18 @@ namespace {
 using execution::ByProtocol;
 using execution::Draft;
 
-// Seconds of the GPU that has the most to send or to receive, inside its node or out of it, for
-// each byte of the operation.
+// Seconds of the GPU that has the most to send or to receive over one of its links, for each byte
+// of the operation.
 ByProtocol busiest_gpu(const Draft& draft, const execution::Places& places) {
-  enum class Side : std::uint8_t { sends, receives };
-  std::map<std::tuple<std::uint32_t, Side, bool>, ByProtocol> seconds_of;
+  std::map<std::pair<std::uint32_t, const cluster::Link*>, ByProtocol> seconds_of;
   for (const execution::Flow& flow : draft.flows) {
     const cluster::Route route = places.route(flow.source, flow.destination);
-    const bool leaves = places.node(flow.source) != places.node(flow.destination);
+    if (route.links.empty()) continue;
     for (std::size_t p = 0; p < route.by.size(); ++p) {
       const double efficiency = draft.is_raw ? 1 : route.by[p].efficiency;
       const double seconds = flow.bytes / efficiency / route.bandwidth;
-      seconds_of[{flow.source, Side::sends, leaves}][p] += seconds;
-      seconds_of[{flow.destination, Side::receives, leaves}][p] += seconds;
+      seconds_of[{flow.source, route.links.front()}][p] += seconds;
+      seconds_of[{flow.destination, route.links.back()}][p] += seconds;
     }
   }
   ByProtocol most{};

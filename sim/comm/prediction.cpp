@@ -47,7 +47,9 @@ execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ran
     if (hosts.size() == ranks) break;
     if (node.size() >= each) hosts.insert(hosts.end(), node.begin(), node.begin() + each);
   }
-  if (hosts.size() < ranks) fail(fmt::format("has no {} nodes of {} GPUs", nodes, each));
+  if (hosts.size() < ranks)
+    fail(fmt::format("has no {} of {} GPUs", nodes == 1 ? "node" : fmt::format("{} nodes", nodes),
+                     each));
   return {cluster, std::move(hosts)};
 }
 

@@ -62,7 +62,10 @@ void add_cluster_option(po::options_description& options) {
 
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb) {
   const std::vector<std::string> words = values(given, "cluster");
-  if (words.size() != 1)
+  if (words.size() > 1)
+    throw UsageError(fmt::format("comm {}: --cluster names one cluster, not {}", verb,
+                                 fmt::join(words, " and ")));
+  if (words.empty())
     throw UsageError(
         fmt::format("comm {}: which cluster? Give --cluster FILE.xml, or a name of "
                     "the library: {}",
