@@ -11,6 +11,7 @@
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/execution/collectives/collective_times.hpp"
+#include "sim/workload/collective_name.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -46,21 +47,6 @@ std::vector<Talk> talks_of(const config::Parallel& parallel, bool ties_embedding
   if (ties_embeddings)
     talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
   return talks;
-}
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return "all-reduce";
-    case Collective::reduce_scatter:
-      return "reduce-scatter";
-    case Collective::all_gather:
-      return "all-gather";
-    case Collective::all_to_all:
-      return "all-to-all";
-    default:
-      return "ring exchange";
-  }
 }
 
 // "ring", or "tree, LL128".
@@ -169,7 +155,8 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
                         device));
     table.add(
         {talk.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
-         fmt::format("{} of {}", name_of(talk.collective), analysis::format_bytes(talk.bytes)),
+         fmt::format("{} of {}", workload::name_of(talk.collective),
+                     analysis::format_bytes(talk.bytes)),
          way_text(execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
          analysis::format_seconds(seconds)},
         hops);

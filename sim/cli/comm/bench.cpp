@@ -144,6 +144,7 @@ int comm_bench(const Arguments& arguments) {
   check_switches(setting);
   BenchReport report = describe_bench(cluster, setting);
   report.assumed = assumed;
+  watch_for_interrupts();
   ProgressBar bar("comm bench", given.count("json") == 0);
   report.rows = comm::bench(cluster, setting, sizes, [&](std::size_t done) {
     throw_if_interrupted();

@@ -15,6 +15,7 @@
 #include "sim/comm/collective_of.hpp"
 #include "sim/execution/copies.hpp"
 #include "sim/execution/neighbours.hpp"
+#include "sim/workload/collective_name.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -25,28 +26,6 @@ using workload::Collective;
 using workload::Group;
 using workload::Ranks;
 using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
-
-const char* name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_reduce:
-      return "all-reduce";
-    case Collective::reduce_scatter:
-      return "reduce-scatter";
-    case Collective::all_gather:
-      return "all-gather";
-    case Collective::all_to_all:
-      return "all-to-all";
-    case Collective::broadcast:
-      return "broadcast";
-    case Collective::send_recv:
-      return "send-recv";
-    case Collective::pairwise:
-      return "pairwise";
-    case Collective::ring_exchange:
-      break;
-  }
-  return "ring exchange";
-}
 
 struct GroupName {
   const char* name;
@@ -96,9 +75,9 @@ Groups groups_of(const std::string& name, Collective collective, const Ranks& ra
 }
 
 std::string says(Collective collective, std::uint64_t bytes, bool between_stages) {
-  return between_stages
-             ? fmt::format("{} each way", analysis::format_bytes(bytes))
-             : fmt::format("{} of {}", name_of(collective), analysis::format_bytes(bytes));
+  return between_stages ? fmt::format("{} each way", analysis::format_bytes(bytes))
+                        : fmt::format("{} of {}", workload::name_of(collective),
+                                      analysis::format_bytes(bytes));
 }
 
 // What a kind of group says most of in one pass of any stage.
