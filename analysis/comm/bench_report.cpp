@@ -138,8 +138,8 @@ std::string bench_json(const BenchReport& report) {
   for (const BenchRow& row : report.rows)
     json["rows"].push_back({{"bytes", row.bytes},
                             {"seconds", row.seconds},
-                            {"algbw_bps", algorithm_bandwidth(row.bytes, row.seconds)},
-                            {"busbw_bps", bus_bandwidth(report, row)},
+                            {"algbw_bytes_per_s", algorithm_bandwidth(row.bytes, row.seconds)},
+                            {"busbw_bytes_per_s", bus_bandwidth(report, row)},
                             {"formula_s", row.formula},
                             {"by", row.by}});
   return json.dump(2) + "\n";
@@ -147,7 +147,8 @@ std::string bench_json(const BenchReport& report) {
 
 std::string bench_csv(const BenchReport& report) {
   std::string text =
-      "operation,ranks,nodes,groups,bytes,seconds,algbw_bps,busbw_bps,formula_s,by\n";
+      "operation,ranks,nodes,groups,bytes,seconds,algbw_bytes_per_s,busbw_bytes_per_s,formula_s,"
+      "by\n";
   for (const BenchRow& row : report.rows)
     text += fmt::format("{},{},{},{},{},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\"\n",
                         to_string(report.operation), report.ranks(), report.nodes, report.groups,

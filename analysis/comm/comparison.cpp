@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -59,7 +60,8 @@ std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows) {
   for (const ComparedCurve& curve : curves) ++uses[curve.name];
   for (ComparedCurve& curve : curves)
     if (uses[curve.name] > 1)
-      curve.name += fmt::format(" ({})", printable(curve.rows.front().measured.file));
+      curve.name += fmt::format(
+          " ({})", printable(std::filesystem::path(curve.rows.front().measured.file).filename()));
   return curves;
 }
 

@@ -12,9 +12,9 @@ namespace pipewright::analysis {
 // A measured row and what was predicted for it.
 struct ComparedRow {
   Measurement measured;
-  double predicted = 0;  // seconds
-  std::string by;        // how: "ring, LL128"
-  bool held_out = false; // not used to fit
+  double predicted = 0;   // seconds
+  std::string by;         // how: "ring, LL128"
+  bool held_out = false;  // not used to fit
 
   double error() const { return predicted / measured.seconds - 1; }  // 0.1: 10 % too slow
 };
@@ -32,7 +32,7 @@ ErrorSummary summarize(std::span<const ComparedRow> rows);
 // Rows of one operation, number of ranks and nodes, in place or not, of one file: what belongs on
 // one line of a chart.
 struct ComparedCurve {
-  std::string name;  // "all-reduce, 16 ranks on 2 nodes"
+  std::string name;               // "all-reduce, 16 ranks on 2 nodes"
   std::vector<ComparedRow> rows;  // by bytes
 };
 std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows);

@@ -25,6 +25,11 @@ std::string uncertainty_text(const FittedParameter& one) {
   return fmt::format("+- {:.2g} %", 100 * (one.high - one.low) / 2 / one.value);
 }
 
+// More than four times, or less than a quarter.
+bool is_far(const FittedParameter& one) {
+  return one.before > 0 && (one.value > 4 * one.before || 4 * one.value < one.before);
+}
+
 std::string parameter_table(const FitReport& report) {
   std::vector<std::string> names, before, values, units, ranges, uncertainties;
   for (const FittedParameter& one : report.fitted) {
@@ -159,6 +164,13 @@ std::string fit_text(const FitReport& report) {
                   report.files.size() == 1 ? "log" : "logs", held_out);
   text += report.fitted.empty() ? "no parameter makes predictions of left-out rows clearly better\n"
                                 : parameter_table(report);
+  for (const FittedParameter& one : report.fitted)
+    if (is_far(one))
+      text += fmt::format(
+          "\n{} is far from what the file says: it may stand for something that the file lacks, "
+          "and\n"
+          "mislead other operations and numbers of ranks than those of these rows\n",
+          printable(one.name));
   for (const Likeness& pair : report.alike)
     text += fmt::format(
         "\nthe rows cannot tell {} from {} (correlation {:.2f}): what they make\n"

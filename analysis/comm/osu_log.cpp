@@ -49,8 +49,8 @@ std::string plain_program(std::string name) {
 }
 
 const OsuTest* by_program(const std::vector<NamedProgram>& programs) {
-  for (auto program = programs.rbegin(); program != programs.rend(); ++program) {
-    const auto found = std::ranges::find(tests, plain_program(program->name), &OsuTest::program);
+  for (std::size_t i = programs.size(); i-- > 0;) {
+    const auto found = std::ranges::find(tests, plain_program(programs[i].name), &OsuTest::program);
     if (found != tests.end()) return &*found;
   }
   return nullptr;
@@ -121,10 +121,13 @@ void OsuLog::place_ranks(const LogRun& run) {
 
 void OsuLog::read_header(const LogRun& run) {
   const auto titled = std::ranges::find(tests, title_, &OsuTest::title);
-  if (!title_.empty())
+  if (!title_.empty()) {
     test_ = titled == tests.end() ? nullptr : &*titled;
-  else if ((test_ = by_program(run.programs)) == nullptr)
-    test_ = by_operation(hints_.operation ? hints_.operation : operation_in_name(file_));
+  } else {
+    test_ = by_program(run.programs);
+    if (test_ == nullptr)
+      test_ = by_operation(hints_.operation ? hints_.operation : operation_in_name(file_));
+  }
   if (test_ == nullptr && title_.empty())
     throw Unusable{header_,
                    "no line says which benchmark this table is of; the OSU "

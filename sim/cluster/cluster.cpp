@@ -51,15 +51,15 @@ void read_model(const PlatformFile& file, Network& network) {
       (is_expected ? expected : properties).emplace_back(id, node.attribute("value").value());
       try {
         // All so far, so that the one that is wrong is the one that is looked at.
-        network.model = read_network_model(properties, classes);
-        read_network_model(expected, classes);
+        network.model = read_message_model(properties, classes);
+        read_message_model(expected, classes);
       } catch (const std::runtime_error& error) {
         file.fail(node.offset_debug(), error.what());
       }
     }
   // What is not said otherwise is expected as it is.
   properties.insert(properties.end(), expected.begin(), expected.end());
-  network.expected = read_network_model(properties, classes);
+  network.expected = read_message_model(properties, classes);
   network.says_expected = network.expects_otherwise = !expected.empty();
   network.find_models();
   for (auto& [link, info] : network.links)
@@ -177,8 +177,8 @@ Route Cluster::add_route(const std::vector<const Link*>& links) const {
   return route;
 }
 
-const NetworkModel& Cluster::model(Numbers numbers) const {
-  static const NetworkModel none;
+const MessageModel& Cluster::model(Numbers numbers) const {
+  static const MessageModel none;
   if (is_ideal()) return none;
   return numbers == Numbers::actual ? network_->model : network_->expected;
 }

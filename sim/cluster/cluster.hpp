@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/network_model.hpp"
+#include "sim/cluster/message_model.hpp"
 
 namespace simgrid::s4u {
 class Host;
@@ -91,8 +91,8 @@ class Cluster {
   void scale_bandwidth(const std::string& link_class, double factor);
   void scale_latency(double factor);
 
-  // What messages cost beside links: see network_model.hpp. Of an ideal network: nothing.
-  const NetworkModel& model(Numbers numbers = Numbers::actual) const;
+  // What messages cost beside links: see message_model.hpp. Of an ideal network: nothing.
+  const MessageModel& model(Numbers numbers = Numbers::actual) const;
   // Whether NCCL chooses algorithms and protocols by other numbers than the actual ones: the file
   // says so, or keep_expectations() was called.
   bool expects_otherwise() const;

@@ -39,8 +39,8 @@ class Network {
   std::vector<Host*> gpus;  // in natural order
   std::unordered_map<const Host*, Index> node_of;
   std::unordered_map<const Link*, LinkInfo> links;
-  NetworkModel model;
-  NetworkModel expected;  // if others than those of the model
+  MessageModel model;
+  MessageModel expected;  // if others than those of the model
   bool expects_otherwise = false;
   bool says_expected = false;  // the file does
 };

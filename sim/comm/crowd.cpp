@@ -28,8 +28,8 @@ double all_pairs(const Paths& paths, const Pairs& pairs) {
   for (std::size_t link = 0; link < pairs.use.size(); ++link)
     if (const std::uint64_t flows = pairs.use[link].across; flows > 0)
       rate = std::min(rate, paths.bandwidth()[link] / static_cast<double>(flows));
-  const auto half = static_cast<double>(paths.size() / 2);
-  return rate * half * half;
+  const std::size_t half = paths.size() / 2;
+  return rate * static_cast<double>(half * half);
 }
 
 // On no link can more flows of a permutation meet than there are senders for it, or receivers; and

@@ -185,7 +185,8 @@ analysis::Interference interfere(Cluster& cluster, const Places& places,
   analysis::Interference found{.cluster = cluster.name(), .ranks = places.size()};
   Meetings meetings(cluster, places, traffic);
   const std::size_t kinds = traffic.size();
-  const auto steps = static_cast<double>(kinds + kinds * (kinds - 1) / 2);
+  const std::size_t pairs = kinds * (kinds - 1) / 2;
+  const auto steps = static_cast<double>(kinds + pairs);
   double done = 0;
   const auto step = [&] {
     if (progress) progress(++done / steps);

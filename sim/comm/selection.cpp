@@ -115,7 +115,13 @@ class Search {
       found.push_back(fit(one.chosen, one.unknowns, coarse));
       tell(size, 0.5 / static_cast<double>(drafts.size()));
     }
-    std::ranges::stable_sort(found, {}, [](const Selection& one) { return one.fit.cost; });
+    // Of those that miss nothing but roundings, the one of the most general candidates: they come
+    // first.
+    std::ranges::sort(found, {}, &Selection::chosen);
+    std::ranges::stable_sort(found, {}, [](const Selection& one) {
+      const auto rows = static_cast<double>(one.fit.residuals.size());
+      return std::max(one.fit.cost, rows * rounding * rounding / 2);
+    });
     if (found.size() > beam) found.erase(found.begin() + beam, found.end());
     for (Selection& one : found) one = fit(one.chosen, starting_at(candidates_, one), fine);
     return found;

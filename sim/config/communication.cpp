@@ -8,8 +8,8 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 7> algorithms{
-    "automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"};
+constexpr std::array<std::string_view, 7> algorithms{"automatic", "ring", "tree", "hierarchical",
+                                                     "direct",    "nvls", "sharp"};
 constexpr std::array<std::string_view, 2> details{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {
@@ -63,12 +63,13 @@ constexpr std::array table{
     Key<Communication>{
         {.name = "gradient_bytes", .help = "of an element when it is reduced: 1, 2 or 4 (4)"},
         [](const Field& f, Communication& c) { c.gradient_bytes = read_gradient_bytes(f); }},
-    Key<Communication>{{.name = "all_reduce",
-                        .alias = "algorithm",
-                        .help = "automatic (as NCCL), ring, tree, hierarchical, direct, nvls or sharp"},
-                       [](const Field& f, Communication& c) {
-                         c.all_reduce = static_cast<Algorithm>(read_choice(f, algorithms));
-                       }},
+    Key<Communication>{
+        {.name = "all_reduce",
+         .alias = "algorithm",
+         .help = "automatic (as NCCL), ring, tree, hierarchical, direct, nvls or sharp"},
+        [](const Field& f, Communication& c) {
+          c.all_reduce = static_cast<Algorithm>(read_choice(f, algorithms));
+        }},
     Key<Communication>{
         {.name = "overlap_slowdown",
          .help = "passes beside which a collective runs take so many times as long (1)"},

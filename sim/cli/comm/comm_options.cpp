@@ -89,6 +89,8 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::strin
   if (last < first) fail(flag, text, "ends before it begins");
   const std::string step = range.size() == 3 ? range[2] : "2";
   const bool adds = step.starts_with('+');
+  if (!adds && step.find_first_not_of("0123456789") != std::string::npos)
+    fail(flag, text, fmt::format("grows by '{}', which is no whole number", step));
   const std::uint64_t by = parse_one(adds ? step.substr(1) : step, flag, text);
   if (!adds && by < 2) fail(flag, text, "grows by a factor below 2");
   for (std::uint64_t size = first; size <= last; size = adds ? size + by : size * by) {

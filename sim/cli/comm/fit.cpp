@@ -105,6 +105,7 @@ std::optional<std::filesystem::path> output_file(const po::variables_map& given)
                        ? config::library_file("clusters", word, ".xml")
                        : std::filesystem::path(word));
   check_files(read, std::vector<std::filesystem::path>{file});
+  const trace::PartialFile can_be_written(file);  // told before the work, not after it
   return file;
 }
 

@@ -105,7 +105,7 @@ void tell_apart(std::vector<comm::Traffic>& traffic) {
 
 std::filesystem::path output_file(const po::variables_map& given) {
   if (given.count("output") == 0) return {};
-  const std::filesystem::path file = single(values(given, "output"), "-o");
+  std::filesystem::path file = single(values(given, "output"), "-o");
   if (parse_outputs(std::vector{file}).front().kind != OutputKind::json)
     throw UsageError(fmt::format("{}: interference is written as .json", file.string()));
   return file;

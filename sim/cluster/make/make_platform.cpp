@@ -91,8 +91,8 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
   xml.line("-->");
 }
 
-// What messages cost beside links: see sim/cluster/network_model.hpp and protocol_source().
-void write_network_model(XmlText& xml, const PlatformRequest& request) {
+// What messages cost beside links: see sim/cluster/message_model.hpp and protocol_source().
+void write_message_model(XmlText& xml, const PlatformRequest& request) {
   double launch = 0;
   double sharp = 0;
   bool has_nvlink = false;
@@ -158,7 +158,7 @@ std::string make_platform(const PlatformRequest& request) {
   xml.open("<platform version=\"4.1\">");
   xml.open("<zone id=\"cluster\" routing=\"None\">");
   if (!request.made_by.empty()) xml.line("<prop id=\"made-by\" value=\"{}\"/>", request.made_by);
-  write_network_model(xml, request);
+  write_message_model(xml, request);
   write_nodes(xml, units);
   writer.write(xml, units, request);
   xml.close("zone");

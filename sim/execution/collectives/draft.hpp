@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/cluster/network_model.hpp"
+#include "sim/cluster/message_model.hpp"
 #include "sim/execution/collectives/flow.hpp"
 #include "sim/execution/collectives/places.hpp"
 

@@ -41,7 +41,7 @@ Draft at_once(std::vector<Flow> flows, const Places& places) {
       draft.latency[p] = std::max(draft.latency[p], route.by[p].latency);
     most = std::max(most, ++messages[flow.source]);
   }
-  const cluster::NetworkModel& model = places.model();
+  const cluster::MessageModel& model = places.model();
   for (double& latency : draft.latency) latency += model.step + (most - 1) * model.message;
   return draft;
 }

@@ -27,7 +27,7 @@ class Places {
   double bandwidth_of(const cluster::Link* link) const {
     return cluster_.bandwidth_of(link, numbers_);
   }
-  const cluster::NetworkModel& model() const { return cluster_.model(numbers_); }
+  const cluster::MessageModel& model() const { return cluster_.model(numbers_); }
   std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {
     return cluster_.in_switch(route, numbers_);
   }

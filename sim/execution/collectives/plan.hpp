@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/network_model.hpp"
+#include "sim/cluster/message_model.hpp"
 #include "sim/execution/collectives/flow.hpp"
 #include "sim/execution/collectives/places.hpp"
 #include "sim/workload/conditions.hpp"
@@ -37,7 +37,7 @@ using Algorithm = config::Algorithm;
 // Of all that are possible the fastest on an idle network is taken, as NCCL chooses by predicted
 // times (src/graph/tuning.cc): `automatic` stands for ring, tree, nvls or sharp for all_reduce, for
 // direct for all_to_all, else for ring; and each goes by Simple, LL or LL128, of which the platform
-// file says what they cost, and what NCCL takes it to be (sim/cluster/network_model.hpp). Flows
+// file says what they cost, and what NCCL takes it to be (sim/cluster/message_model.hpp). Flows
 // have the bytes that go over the wire: by LL and LL128 more than payload.
 std::vector<Phase> plan(workload::Collective kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,

@@ -43,7 +43,7 @@ Draft ring(const std::vector<Channel>& channels, double volume, double steps,
   for (const auto& [ranks, share] : channels)
     for (std::size_t i = 0; i < ranks.size(); ++i)
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
-  const cluster::NetworkModel& model = places.model();
+  const cluster::MessageModel& model = places.model();
   Draft draft{.flows = flows.take(), .ends = model.ring_ends / steps};
   double bytes = 0;
   for (const Flow& flow : draft.flows) {

@@ -106,7 +106,7 @@ std::vector<Draft> phases_of(const Task& task, Algorithm algorithm) {
 
 // Switches add up whole chunks, and NCCL sends from rank to rank without LL128.
 std::vector<Protocol> protocols_of(Collective kind, Algorithm algorithm, const Places& places) {
-  const cluster::NetworkModel& model = places.model();
+  const cluster::MessageModel& model = places.model();
   std::vector<Protocol> protocols{Protocol::simple};
   if (algorithm == Algorithm::nvls || algorithm == Algorithm::sharp) return protocols;
   if (model.has(Protocol::ll)) protocols.push_back(Protocol::ll);
@@ -143,7 +143,7 @@ std::vector<Way> ways(Collective kind, std::span<const std::uint32_t> members, A
   for (const Algorithm one : candidates(task, algorithm)) {
     Way& way = all.emplace_back(Way{one, protocols_of(kind, one, places), phases_of(task, one)});
     if (way.phases.empty()) continue;
-    const cluster::NetworkModel& model = places.model();
+    const cluster::MessageModel& model = places.model();
     ByProtocol& latency = way.phases.front().latency;
     for (double& seconds : latency) seconds += model.launch;
     latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;

@@ -1,4 +1,4 @@
-#include "sim/cluster/network_model.hpp"
+#include "sim/cluster/message_model.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -6,15 +6,15 @@
 #include "tests/sim/execution/collectives/support.hpp"
 
 using namespace pipewright;
-using cluster::NetworkModel;
+using cluster::MessageModel;
 using cluster::Protocol;
 
 namespace {
 
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
-NetworkModel read(const Properties& properties) {
-  return cluster::read_network_model(properties, {"nic", "nvlink"});
+MessageModel read(const Properties& properties) {
+  return cluster::read_message_model(properties, {"nic", "nvlink"});
 }
 void check_fault(const Properties& properties, const std::string& words) {
   CHECK_THROWS_WITH(read(properties), Catch::Contains(words));
@@ -22,8 +22,8 @@ void check_fault(const Properties& properties, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("a platform without properties has messages cost what links say", "[network_model]") {
-  const NetworkModel model = read({{"made-by", "somebody"}, {"some.thing", "else"}});
+TEST_CASE("a platform without properties has messages cost what links say", "[message_model]") {
+  const MessageModel model = read({{"made-by", "somebody"}, {"some.thing", "else"}});
   CHECK(model.launch == 0);
   CHECK(model.has(Protocol::simple));
   CHECK_FALSE(model.has(Protocol::ll));
@@ -31,8 +31,8 @@ TEST_CASE("a platform without properties has messages cost what links say", "[ne
   CHECK_FALSE(model.of("nvlink").latency);
 }
 
-TEST_CASE("properties of the outermost zone are numbers of a class, or of all", "[network_model]") {
-  const NetworkModel model = read({{"collective.launch", "8us"},
+TEST_CASE("properties of the outermost zone are numbers of a class, or of all", "[message_model]") {
+  const MessageModel model = read({{"collective.launch", "8us"},
                                    {"collective.message", "2.5 us"},
                                    {"nic.latency", "9us"},
                                    {"nic.efficiency", "0.9"},
@@ -50,8 +50,8 @@ TEST_CASE("properties of the outermost zone are numbers of a class, or of all", 
   CHECK(model.of("nvlink").in_switch->efficiency == 0.83);
 }
 
-TEST_CASE("every parameter can be set and asked by its name", "[network_model]") {
-  NetworkModel model;
+TEST_CASE("every parameter can be set and asked by its name", "[message_model]") {
+  MessageModel model;
   for (const cluster::ParameterInfo& info : cluster::parameter_list()) {
     const std::string name = (info.of_class ? "nvlink." : "collective.") + std::string(info.suffix);
     CAPTURE(name);
@@ -64,7 +64,7 @@ TEST_CASE("every parameter can be set and asked by its name", "[network_model]")
   CHECK_FALSE(cluster::parameter(model, "nic.latency"));
 }
 
-TEST_CASE("a property that is no parameter, or no number, is a fault", "[network_model]") {
+TEST_CASE("a property that is no parameter, or no number, is a fault", "[message_model]") {
   check_fault({{"nic.latencie", "1us"}}, "there is no 'latencie'; there are latency, efficiency");
   check_fault({{"collective.lunch", "1us"}}, "there is no 'lunch'; there are launch");
   check_fault({{"nvlnk.latency", "1us"}}, "no links are of class 'nvlnk'; the classes are nic");
@@ -73,13 +73,13 @@ TEST_CASE("a property that is no parameter, or no number, is a fault", "[network
   check_fault({{"nic.ll-efficiency", "1.5"}}, "from 0.001 to 1");
 }
 
-TEST_CASE("the fault of a property names the line of the platform file", "[network_model]") {
+TEST_CASE("the fault of a property names the line of the platform file", "[message_model]") {
   CHECK_THROWS_WITH(
       tests::make_cluster({{2}, 0, false, {{"collective.launch", "1us"}, {"nic.latenc", "1us"}}}),
       Catch::Contains("cluster.xml:5: property 'nic.latenc'"));
 }
 
-TEST_CASE("a class's latency and efficiency stand in for those of its links", "[network_model]") {
+TEST_CASE("a class's latency and efficiency stand in for those of its links", "[message_model]") {
   auto cluster = tests::make_cluster(
       {{2, 2}, 0, false, {{"nvlink.latency", "3us"}, {"nvlink.efficiency", "0.5"}}});
   const auto route = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
@@ -94,7 +94,7 @@ TEST_CASE("a class's latency and efficiency stand in for those of its links", "[
   CHECK_THROWS_WITH(cluster.set_parameter("pcie.latency", 1e-6), Catch::Contains("no links"));
 }
 
-TEST_CASE("a protocol's route has parts of the latency and of the bandwidth", "[network_model]") {
+TEST_CASE("a protocol's route has parts of the latency and of the bandwidth", "[message_model]") {
   const auto cluster = tests::make_cluster({{2, 2},
                                             0,
                                             false,

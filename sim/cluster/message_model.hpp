@@ -60,7 +60,7 @@ struct ClassModel {
 //
 // None of them is needed: without any, steps cost latencies, and bytes the whole bandwidth. A
 // protocol is there if any class has a number for it.
-struct NetworkModel {
+struct MessageModel {
   double launch = 0;
   double ll128_launch = 0;
   double step = 0;
@@ -92,11 +92,11 @@ inline constexpr int kinds_of_numbers = 2;
 // those that are none of the model's are left alone. Throws Error (without file and line) that
 // names the property, what is wrong, and what would be right: an unknown parameter of a known class
 // or of `collective`, or a value that cannot be.
-NetworkModel read_network_model(const std::vector<std::pair<std::string, std::string>>& properties,
+MessageModel read_message_model(const std::vector<std::pair<std::string, std::string>>& properties,
                                 const std::vector<std::string>& classes);
 
 // Sets or asks one number, by its name: "nvlink.latency". No value: the file does not say it.
-void set_parameter(NetworkModel& model, std::string_view name, double value);
-std::optional<double> parameter(const NetworkModel& model, std::string_view name);
+void set_parameter(MessageModel& model, std::string_view name, double value);
+std::optional<double> parameter(const MessageModel& model, std::string_view name);
 
 }  // namespace pipewright::cluster

@@ -1,4 +1,4 @@
-#include "sim/cluster/network_model.hpp"
+#include "sim/cluster/message_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +37,11 @@ const ParameterInfo* find(const Name& name) {
   return nullptr;
 }
 
+bool is_suffix(std::string_view suffix) {
+  return std::ranges::any_of(parameter_list(),
+                             [&](const ParameterInfo& info) { return info.suffix == suffix; });
+}
+
 std::string known_names(bool of_class) {
   std::string names;
   for (const ParameterInfo& info : parameter_list())
@@ -63,7 +68,7 @@ void check(const Name& name, const ParameterInfo& info, double value) {
 }
 
 // The place of a number in the model; of a class that has none yet, null unless it is made.
-double* find_number(NetworkModel& model, const Name& name, bool make) {
+double* find_number(MessageModel& model, const Name& name, bool make) {
   if (name.owner == of_all) {
     if (name.suffix == "launch") return &model.launch;
     if (name.suffix == "ll128-launch") return &model.ll128_launch;
@@ -128,30 +133,32 @@ const std::vector<ParameterInfo>& parameter_list() {
   return list;
 }
 
-bool NetworkModel::has(Protocol protocol) const {
+bool MessageModel::has(Protocol protocol) const {
   if (protocol == Protocol::simple) return true;
   return std::ranges::any_of(classes, [&](const auto& entry) {
     return entry.second.by[static_cast<std::size_t>(protocol)].has_value();
   });
 }
 
-const ClassModel& NetworkModel::of(std::string_view link_class) const {
+const ClassModel& MessageModel::of(std::string_view link_class) const {
   static const ClassModel none;
   const auto found = classes.find(link_class);
   return found == classes.end() ? none : found->second;
 }
 
-NetworkModel read_network_model(const std::vector<std::pair<std::string, std::string>>& properties,
+MessageModel read_message_model(const std::vector<std::pair<std::string, std::string>>& properties,
                                 const std::vector<std::string>& classes) {
-  NetworkModel model;
+  MessageModel model;
   for (const auto& [id, value] : properties) {
     const auto name = split(id);
     if (!name) continue;
     if (name->owner != of_all && std::ranges::find(classes, name->owner) == classes.end()) {
       // A parameter by its name, but of no links: a slip of the pen.
-      if (find(*name) != nullptr)
-        throw Error(fmt::format("property '{}': no links are of class '{}'; the classes are {}", id,
-                                name->owner, fmt::join(classes, ", ")));
+      if (is_suffix(name->suffix))
+        throw Error(
+            fmt::format("property '{}': no links are of class '{}'; the classes are {}, and "
+                        "'collective' is all",
+                        id, name->owner, fmt::join(classes, ", ")));
       continue;
     }
     const ParameterInfo* const info = find(*name);
@@ -163,7 +170,7 @@ NetworkModel read_network_model(const std::vector<std::pair<std::string, std::st
   return model;
 }
 
-void set_parameter(NetworkModel& model, std::string_view text, double value) {
+void set_parameter(MessageModel& model, std::string_view text, double value) {
   const auto name = split(text);
   if (!name)
     throw Error(fmt::format("parameter '{}': collective.NAME or CLASS.NAME, as nic.latency", text));
@@ -173,11 +180,11 @@ void set_parameter(NetworkModel& model, std::string_view text, double value) {
   *find_number(model, *name, true) = value;
 }
 
-std::optional<double> parameter(const NetworkModel& model, std::string_view text) {
+std::optional<double> parameter(const MessageModel& model, std::string_view text) {
   const auto name = split(text);
   if (!name || find(*name) == nullptr) return std::nullopt;
   // Nothing is made, so nothing is changed.
-  const double* const number = find_number(const_cast<NetworkModel&>(model), *name, false);
+  const double* const number = find_number(const_cast<MessageModel&>(model), *name, false);
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
