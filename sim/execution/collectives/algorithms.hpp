@@ -14,6 +14,7 @@ using Nodes = std::vector<std::vector<std::uint32_t>>;  // a group's ranks, by n
 
 // How many members each node has, if all have equally many; else 0.
 std::size_t members_of_each(const Nodes& nodes);
+std::size_t fewest_members(const Nodes& nodes);
 
 // Rings that run at once, and the part of the bytes that each takes.
 struct Channel {
@@ -25,7 +26,7 @@ struct Channel {
 // order given, behind a switch.
 std::vector<Channel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                       const Places& places);
-// Over nodes with k members each there are k, which leave a node by different GPUs; else one.
+// Over nodes with k members each, or more, there are k, which leave a node by different GPUs.
 std::vector<Channel> channels_over(const Nodes& nodes, const Places& places);
 
 // Each rank passes on `volume` bytes in `steps` steps, each of which takes the mean latency of the

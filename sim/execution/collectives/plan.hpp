@@ -18,7 +18,7 @@ using Algorithm = config::Algorithm;
 // How a collective of `bytes` (as workload::Call counts them) goes over its members. None for a
 // group of one, or without bytes.
 //
-//   ring          every rank passes on what it has to the next. Over nodes with k members each
+//   ring          every rank passes on what it has to the next. Over nodes with k members or more
 //                 there are k rings, each of which leaves its nodes by another GPU, as NCCL's
 //                 channels.
 //   tree          all_reduce up and down two binary trees over the nodes, each for half of the

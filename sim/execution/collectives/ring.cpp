@@ -28,9 +28,13 @@ std::size_t members_of_each(const Nodes& nodes) {
   return even ? first : 0;
 }
 
+std::size_t fewest_members(const Nodes& nodes) {
+  return std::ranges::min_element(nodes, {}, &std::vector<std::uint32_t>::size)->size();
+}
+
 std::vector<Channel> channels_over(const Nodes& nodes, const Places& places) {
   if (nodes.size() == 1) return channels_in_node(nodes.front(), places);
-  const std::size_t count = std::max<std::size_t>(members_of_each(nodes), 1);
+  const std::size_t count = fewest_members(nodes);
   std::vector<Channel> channels;
   for (std::size_t i = 0; i < count; ++i)
     channels.push_back({ring_of(nodes, i), 1.0 / static_cast<double>(count)});

@@ -73,7 +73,7 @@ std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double by
 }
 
 Draft tree(const Nodes& nodes, const Places& places) {
-  const std::size_t channels = std::max<std::size_t>(members_of_each(nodes), 1);
+  const std::size_t channels = fewest_members(nodes);
   const double share = 1 / static_cast<double>(channels);
   FlowSum chains;
   std::vector<Flow> trees;
