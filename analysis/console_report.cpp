@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "analysis/column_scale.hpp"
+#include "analysis/memory_report.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/trace/tables.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -47,11 +47,6 @@ Range range(const Summary& run, Value&& value) {
 double busy(const DeviceSummary& device) { return device.busy_s; }
 double in_flight(const DeviceSummary& device) { return device.peak_in_flight; }
 double memory(const DeviceSummary& device) { return static_cast<double>(device.peak_memory_bytes); }
-double over_capacity(const DeviceSummary& device) {
-  return device.memory_capacity_bytes == 0
-             ? 0
-             : memory(device) - static_cast<double>(device.memory_capacity_bytes);
-}
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 std::string percent(double value) { return ColumnScale{1, 1, "%"}(value); }
 std::string microbatches(Range count) {  // a chunk is a fraction of one
@@ -134,12 +129,11 @@ void add_flops(TextTable& table, std::span<const Summary> runs) {
 void add_memory(TextTable& table, std::span<const Summary> runs) {
   const ColumnScale scale =
       memory_scale(largest(runs, [](const Summary& run) { return range(run, memory).most; }));
-  const bool any_over =
-      largest(runs, [](const Summary& run) { return range(run, over_capacity).most; }) > 0;
+  const bool any_over = !std::all_of(runs.begin(), runs.end(), fits);
   table.add_numbers({"memory", "peak", scale.unit}, cells(runs, [&](const Summary& run) {
                       const Range peak = range(run, memory);
                       std::string text = peak.most > 0 ? scale(peak) : unknown;
-                      if (any_over) text += range(run, over_capacity).most > 0 ? '!' : ' ';
+                      if (any_over) text += fits(run) ? ' ' : '!';
                       return text;
                     }));
 }
@@ -206,61 +200,14 @@ std::string device_table(const Summary& run) {
                       return d.peak_memory_bytes > 0 ? bytes(memory(d)) : unknown;
                     }));
   if (capacities)
-    table.add_numbers({"of", "capacity", "%"}, cells(devices, [](auto& d) -> std::string {
-                        if (d.memory_capacity_bytes == 0 || d.peak_memory_bytes == 0)
-                          return unknown;
-                        return percent(share(memory(d), memory(d) - over_capacity(d)));
-                      }));
+    table.add_numbers(
+        {"of", "capacity", "%"}, cells(devices, [](auto& d) -> std::string {
+          if (d.memory_capacity_bytes == 0 || d.peak_memory_bytes == 0) return unknown;
+          return percent(share(memory(d), static_cast<double>(d.memory_capacity_bytes)));
+        }));
   table.add_numbers({"exposed", "comm", exposed.unit},
                     cells(devices, [&](auto& d) { return exposed(d.exposed.total_s()); }));
   return table.text();
-}
-
-// "weights 12.1 GiB, activations 30.2 GiB"
-std::string contents(const DeviceSummary& device) {
-  const auto names = trace::enum_names(trace::ColumnType::memory_category);
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (device.at_peak[i] > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i],
-                          format_bytes(device.at_peak[i]));
-  return text;
-}
-
-std::string named(const DeviceSummary& device) {
-  return device.host.empty() ? fmt::format("device {}", device.device)
-                             : fmt::format("device {} ({})", device.device, printable(device.host));
-}
-
-// "! 1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB, 2.1 GiB over its 80.0 GiB, ...",
-// or nothing.
-std::string over_capacity_line(const Summary& run, const std::string& name) {
-  const DeviceSummary* worst = nullptr;
-  int count = 0;
-  for (const DeviceSummary& device : run.devices) {
-    if (over_capacity(device) <= 0) continue;
-    ++count;
-    if (worst == nullptr || over_capacity(device) > over_capacity(*worst)) worst = &device;
-  }
-  if (worst == nullptr) return "";
-  const ColumnScale time = time_scale(run.makespan_s, 4);
-  std::string line =
-      fmt::format("! {} does not fit: {} peaks at {}, {} over its {}, first at {} {}: {}", name,
-                  named(*worst), format_bytes(worst->peak_memory_bytes),
-                  format_bytes(worst->peak_memory_bytes - worst->memory_capacity_bytes),
-                  format_bytes(worst->memory_capacity_bytes), time(worst->peak_time_s), time.unit,
-                  contents(*worst));
-  if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
-  return line + '\n';
-}
-
-// What the fullest device holds at its peak.
-std::string peak_line(const Summary& run) {
-  const auto fullest =
-      std::max_element(run.devices.begin(), run.devices.end(),
-                       [](auto& a, auto& b) { return a.peak_memory_bytes < b.peak_memory_bytes; });
-  return fmt::format("memory peak of {}, {}: {}\n", named(*fullest),
-                     format_bytes(fullest->peak_memory_bytes), contents(*fullest));
 }
 
 // Where the time of each device goes, of a run with more in it than passes and transfers.
@@ -290,6 +237,17 @@ std::string time_table(const Summary& run) {
   return '\n' + table.text();
 }
 
+// Lines on what was run; all runs of a table are of one job.
+std::string job_lines(const Summary& run) {
+  if (!run.job) return "";
+  const std::string job = describe(*run.job);
+  return (job.empty() ? "" : job + '\n') +
+         (run.job->symmetric && run.run.replicas > 1
+              ? fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
+                            run.run.replicas)
+              : "");
+}
+
 }  // namespace
 
 std::string in_flight_text(const Summary& run) { return microbatches(range(run, in_flight)); }
@@ -297,13 +255,16 @@ std::string in_flight_text(const Summary& run) { return microbatches(range(run, 
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);
-  std::string text = label.common + "\n\n" + run_table(runs, label.names);
+  std::string text = label.common + '\n' + job_lines(runs[0]) + '\n' + run_table(runs, label.names);
   for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
     text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
   if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
-  if (runs[0].run.model_flops > 0) text += '\n' + peak_line(runs[0]);
+  if (runs[0].run.model_flops <= 0) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+    text += '\n' + component_table(runs[0]);
+  text += '\n' + peak_line(runs[0]);
   return text;
 }
 

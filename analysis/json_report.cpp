@@ -1,5 +1,6 @@
 #include "analysis/json_report.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -37,6 +38,29 @@ Json device_json(const DeviceSummary& device) {
   json["peak_time_s"] = device.peak_time_s;
   json["memory_capacity_bytes"] =
       device.memory_capacity_bytes == 0 ? Json(nullptr) : Json(device.memory_capacity_bytes);
+  if (!device.memory_host.empty()) json["memory_host"] = device.memory_host;
+  json["fits"] = device.memory_capacity_bytes == 0 ? Json(nullptr) : Json(device.fits());
+  json["over_since_s"] = or_null(device.over_since_s);
+  return json;
+}
+
+Json job_json(const JobInfo& job) {
+  Json json;
+  json["model"] = job.model;
+  json["gpu"] = job.gpu;
+  json["tp"] = job.tp;
+  json["cp"] = job.cp;
+  json["ep"] = job.ep;
+  json["dp"] = job.dp;
+  json["pp"] = job.pp;
+  json["sp"] = job.sequence_parallel;
+  json["zero"] = job.zero;
+  json["global_batch_samples"] = job.global_batch;
+  json["microbatch_samples"] = job.microbatch_size;
+  json["sequence_tokens"] = job.sequence;
+  json["recompute"] = job.recompute;
+  json["partition"] = job.partition;
+  json["symmetric"] = job.symmetric;
   return json;
 }
 
@@ -52,6 +76,7 @@ Json run_json(const Summary& summary) {
   json["engine"] = summary.run.engine;
   json["p2p"] = summary.run.p2p;
   json["network"] = summary.run.network;
+  json["job"] = summary.job ? job_json(*summary.job) : Json(nullptr);
   json["makespan_s"] = summary.makespan_s;
   json["bubble_ratio"] = summary.bubble_ratio;
   json["span_bubble_s"] = summary.span_bubble_s;
@@ -61,6 +86,10 @@ Json run_json(const Summary& summary) {
   json["mfu"] = or_null(summary.mfu);
   json["hfu"] = or_null(summary.hfu);
   json["exposed_communication_s"] = exposed_communication(summary);
+  const bool known = std::ranges::any_of(summary.devices, [](const DeviceSummary& device) {
+    return device.memory_capacity_bytes > 0;
+  });
+  json["fits"] = known ? Json(fits(summary)) : Json(nullptr);
   json["devices"] = Json::array();
   for (const DeviceSummary& device : summary.devices)
     json["devices"].push_back(device_json(device));

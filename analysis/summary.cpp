@@ -80,15 +80,33 @@ void SummarySink::memory(const trace::MemoryRow& row) {
   running.held.at(static_cast<std::size_t>(row.category)) = row.bytes;
   const auto total = std::accumulate(running.held.begin(), running.held.end(), std::uint64_t{0});
   DeviceSummary& device = summary_.devices[row.device];
+  if (!device.over_since_s && device.memory_capacity_bytes > 0 &&
+      total > device.memory_capacity_bytes)
+    device.over_since_s = row.time;
   if (total <= device.peak_memory_bytes) return;
   device.peak_memory_bytes = total;
   device.at_peak = running.held;
   device.peak_time_s = row.time;
 }
 
+void SummarySink::collective(const trace::CollectiveRow& row) {
+  if (row.kind == trace::CollectiveKind::gather_weights) return;
+  running_.at(row.device).reductions[row.iteration].push_back({row.start, row.end});
+}
+
+// Until those are there that a collective is for, a device waits for their passes.
 void SummarySink::step(const trace::StepRow& row) {
   DeviceSummary& device = summary_.devices.at(row.device);
-  device.exposed.gradients_s += length(row.start, row.reduced);
+  std::vector<Span> spans = std::move(running_[row.device].reductions[row.iteration]);
+  running_[row.device].reductions.erase(row.iteration);
+  if (spans.empty()) spans.push_back({row.start, row.reduced});  // the trace does not tell
+  std::ranges::sort(spans, {}, &Span::start);
+  double now = row.start;
+  for (const Span& span : spans) {
+    const double end = std::min(span.end, row.reduced);
+    device.exposed.gradients_s += length(std::max(now, span.start), end);
+    now = std::max(now, end);
+  }
   device.exposed.weights_s += length(row.updated, row.end) + row.gathering;
   device.step_s += length(row.synchronized, row.updated);
   double& end = running_[row.device].step_end;
@@ -134,6 +152,10 @@ Summary summarize(const trace::Trace& trace) {
   SummarySink sink;
   trace::replay(trace, sink);
   return sink.summary();
+}
+
+bool fits(const Summary& summary) {
+  return std::ranges::all_of(summary.devices, &DeviceSummary::fits);
 }
 
 double exposed_communication(const Summary& summary) {

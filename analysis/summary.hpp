@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/job_info.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/trace/sink.hpp"
 
@@ -15,7 +17,7 @@ namespace pipewright::analysis {
 struct Exposed {
   double p2p_s = 0;        // its next input or its own send is on the way
   double in_passes_s = 0;  // tensor, context and expert collectives
-  double gradients_s = 0;  // data-parallel reduction, and tied embeddings
+  double gradients_s = 0;  // data-parallel reduction, and tied embeddings, once all are there
   double weights_s = 0;    // sharded weights that are gathered
 
   double total_s() const { return p2p_s + in_passes_s + gradients_s + weights_s; }
@@ -36,14 +38,24 @@ struct DeviceSummary {
   std::array<std::uint64_t, trace::memory_categories> at_peak{};  // bytes of each category then
   double peak_time_s = 0;                                         // when that is first so
   std::uint64_t memory_capacity_bytes = 0;                        // 0: unknown
+  std::string memory_host;             // of its GPU that has so little, unless it is `host`
+  std::optional<double> over_since_s;  // when it first holds more than that
+
+  bool fits() const {
+    return memory_capacity_bytes == 0 || peak_memory_bytes <= memory_capacity_bytes;
+  }
+  std::uint64_t over_capacity_bytes() const {
+    return fits() ? 0 : peak_memory_bytes - memory_capacity_bytes;
+  }
 };
 
 // What one run comes to. Times in seconds from the start of the run.
 struct Summary {
   trace::RunInfo run;
-  double makespan_s = 0;     // latest end over devices, their optimizer's steps included
-  double bubble_ratio = 0;   // 1 - busy / (devices * makespan)
-  double span_bubble_s = 0;  // max over devices of (last end - first start - busy)
+  std::optional<JobInfo> job;  // where whoever asks knows it
+  double makespan_s = 0;       // latest end over devices, their optimizer's steps included
+  double bubble_ratio = 0;     // 1 - busy / (devices * makespan)
+  double span_bubble_s = 0;    // max over devices of (last end - first start - busy)
   std::optional<double> samples_per_s;
   std::optional<double> tokens_per_s;
   std::optional<double> model_flops_per_gpu;  // FLOP/s, of forward and backward without recompute
@@ -60,6 +72,7 @@ class SummarySink final : public trace::Sink {
   void pass(const trace::PassRow& row) override;
   void transfer(const trace::TransferRow&) override {}
   void memory(const trace::MemoryRow& row) override;
+  void collective(const trace::CollectiveRow& row) override;
   void step(const trace::StepRow& row) override;
   void finish() override;
 
@@ -73,6 +86,10 @@ class SummarySink final : public trace::Sink {
     double send_end = 0;   // and of its blocking send
     double exposed = 0;    // communication in the gap
   };
+  struct Span {
+    double start = 0;
+    double end = 0;
+  };
   struct Running {
     Pair pair;
     double previous_end = 0;       // of the pass before
@@ -81,6 +98,7 @@ class SummarySink final : public trace::Sink {
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
     std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
+    std::map<std::uint32_t, std::vector<Span>> reductions;       // by iteration, until its step
   };
   Summary summary_;
   std::vector<Running> running_;
@@ -90,6 +108,7 @@ class SummarySink final : public trace::Sink {
 
 Summary summarize(const trace::Trace& trace);
 
+bool fits(const Summary& summary);                     // on all devices that say what they have
 double exposed_communication(const Summary& summary);  // seconds, of the device that has most of it
 std::uint64_t gpus(const trace::RunInfo& run);
 

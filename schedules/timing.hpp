@@ -20,19 +20,15 @@ class Timing {
  public:
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
 
-  // No forward of a stage starts before this, in seconds: its weights are on their way until then.
-  void hold_forwards(std::vector<double> until_by_stage) {
-    held_until_ = std::move(until_by_stage);
-  }
-
   // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
   template <class Visit>
   void run(Visit&& visit) {
-    run(visit, [this](std::uint32_t, const Pass& pass) { return earliest(pass); });
+    run(visit, [](std::uint32_t, const Pass&, const Pass*, double ready) { return ready; });
   }
-  // The same, and no pass starts before hold(device, pass), which is asked in the order of a
-  // device's passes, more than once where the other of a fused pair is not ready.
+  // The same, but a pass that could start at `ready` does so at hold(device, pass, partner, ready),
+  // which is asked once for each pass, or fused pair, in the order of the device; `partner` is
+  // null but for pairs.
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 
@@ -58,9 +54,6 @@ class Timing {
   }
   std::size_t slot_of(const Pass& pass) const {
     return pass.stage * microbatches_ + pass.microbatch;
-  }
-  double earliest(const Pass& pass) const {
-    return held_until_.empty() || pass.kind != PassKind::forward ? 0 : held_until_[pass.stage];
   }
   double& input_of(const Pass& pass) {
     const bool activation = pass.kind == PassKind::forward;
@@ -104,7 +97,6 @@ class Timing {
   std::vector<double> gradients_;
   std::vector<Device> devices_;
   std::vector<std::uint32_t> runnable_;
-  std::vector<double> held_until_;  // by stage; empty: 0
 };
 
 template <class Visit, class Hold>
@@ -125,8 +117,9 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
     const Pass pass = device.at.pass();
     if (must_wait(device, pass)) return;
     PassSpan span = arrival(pass, device.released);
-    span.start = std::max({device.released, span.ready, hold(index, pass)});
+    const double ready = std::max(device.released, span.ready);
     if (!pass.fused) {
+      span.start = hold(index, pass, nullptr, ready);
       span.end = span.start + times_(pass);
       span.released = span.end + held_up(pass);
       device.released = span.released;
@@ -138,8 +131,8 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
     const Pass partner = device.at.following();
     if (must_wait(device, partner)) return;
     // The two inputs are received, and the two outputs sent, one after the other.
-    PassSpan other = arrival(partner, std::max(device.released, span.ready));
-    span.start = other.start = std::max({span.start, other.ready, hold(index, partner)});
+    PassSpan other = arrival(partner, ready);
+    span.start = other.start = hold(index, pass, &partner, std::max(ready, other.ready));
     span.end = other.end = span.start + times_(pass, partner);
     span.released = span.end + held_up(pass);
     other.released = span.released + held_up(partner);

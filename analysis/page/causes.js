@@ -8,7 +8,7 @@ const IDLE_GROUPS = [
 ];
 const GROUP_OF_CAUSE = {
   input: 0, transfer: 1, rendezvous: 1, blocked_send: 1, weights: 2, gradients: 2, embeddings: 2,
-  norm: 2, finished: 3, other: 3,
+  norm: 2, peers: 0, finished: 3, other: 3,
 };
 
 function groupsOf(causes) {
@@ -31,6 +31,7 @@ function causeInWords(cause, stage, microbatch) {
     case "gradients": return `waits for the reduction of the gradients of stage ${stage}`;
     case "embeddings": return "waits for the tied embeddings";
     case "norm": return "waits for the norm of all gradients";
+    case "peers": return "waits for those with whom it sums up gradients";
     case "finished": return "idle: all done";
     default: return "idle";
   }

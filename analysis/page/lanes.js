@@ -3,7 +3,7 @@
 
 const NONE = -1;
 const IDLE_CAUSES = ["input", "transfer", "rendezvous", "blocked_send", "weights", "gradients",
-                     "embeddings", "norm", "finished", "other"];
+                     "embeddings", "norm", "peers", "finished", "other"];
 const CRITICAL_PARTS = ["compute", "in_passes", "transfer", "rendezvous", "blocked_send", "weights",
                         "gradients", "embeddings", "norm", "optimizer", "other_replicas", "other"];
 const TRAFFIC = ["activation", "gradient", "reduce_gradients", "gather_weights", "tie_embeddings",

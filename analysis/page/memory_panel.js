@@ -66,11 +66,12 @@ class MemoryPanel {
     const { run, categories, stack: { device } } = this;
     if (this.lines) this.lines.chosen = device;
     this.select.value = String(device);
-    const { peak_memory_bytes: peak, memory_capacity_bytes: capacity, peak_time_s: time } =
-      run.summary.devices[device];
+    const { peak_memory_bytes: peak, memory_capacity_bytes: capacity, peak_time_s: time,
+            over_since_s: since } = run.summary.devices[device];
+    const instant = (seconds) => formatInstant(seconds, run.makespan / perSecond);
     const held = heldAtPeak(run, device);
     const words = peak > 0
-      ? `peak ${formatBytes(peak)} at ${formatInstant(time, run.makespan / perSecond)}` : "";
+      ? `peak ${formatBytes(peak)} at ${instant(time)}` : "";
     const share = capacity ? `, ${formatPercent(peak / capacity)} of` : "";
     this.caption.replaceChildren(metricLink("memory-peak", "memory of"), this.select,
                                  textElement("span", words + share));
@@ -81,7 +82,8 @@ class MemoryPanel {
       this.caption.append(textElement("span", `capacity ${formatBytes(capacity)}${above}`));
     }
     if (capacity && peak > capacity)
-      this.caption.append(warning(`does not fit: ${formatBytes(peak - capacity)} too much`));
+      this.caption.append(warning(`does not fit: ${formatBytes(peak - capacity)} too much, ` +
+                                  `from ${instant(since)} on`));
 
     this.legend.replaceChildren(textElement("span", "at its peak:"));
     categories.forEach((category, k) => {

@@ -83,13 +83,6 @@ Quantity throughput_of(std::span<const Summary> runs) {
   return found;
 }
 
-bool fits(const Summary& run) {
-  return std::ranges::none_of(run.devices, [](const DeviceSummary& device) {
-    return device.memory_capacity_bytes > 0 &&
-           device.peak_memory_bytes > device.memory_capacity_bytes;
-  });
-}
-
 // Whether one run can be better than another: that takes the same model, or none at all. Models
 // differ where the work for a token does.
 bool compare(std::span<const Summary> runs) {

@@ -51,11 +51,19 @@ const CollectiveRow* CriticalWalk::collective_at(std::uint32_t device, const Wan
 
 const CollectiveRow* CriticalWalk::weights_for(const Unit& unit) const {
   const trace::PassRow& first = trace_.passes[unit.first];
-  const std::uint32_t other = trace_.passes[unit.last].stage;
-  return collective_at(first.device, [&](const CollectiveRow& row) {
+  const trace::PassRow& last = trace_.passes[unit.last];
+  const auto wanted = [&](const CollectiveRow& row) {
     return row.kind == CollectiveKind::gather_weights &&
-           (row.stage == first.stage || row.stage == other);
-  });
+           (row.stage == first.stage || row.stage == last.stage);
+  };
+  if (const CollectiveRow* row = collective_at(first.device, wanted)) return row;
+  // What it waited for parts of its weights on the way is put before its start: the part that came
+  // then.
+  const auto& rows = index_.collectives_on(first.device);
+  for (auto at = std::ranges::lower_bound(rows, now_, {}, &CollectiveRow::end);
+       at != rows.end() && (*at)->end <= last.end + time_tolerance(last.end); ++at)
+    if (wanted(**at) && is_past(std::max((*at)->start, (*at)->posted))) return *at;
+  return nullptr;
 }
 
 CriticalWalk::MeetingKey CriticalWalk::meeting_of(const CollectiveRow& row) {

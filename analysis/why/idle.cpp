@@ -50,15 +50,29 @@ class DeviceIdle {
   void before_and_in(const StepRow& step) {
     blocked(step.start);
     idle(IdleCause::other, step.start);
-    // Tied embeddings come last.
-    const trace::CollectiveRow* tied = ending_at(step.reduced, CollectiveKind::tie_embeddings);
     const std::uint32_t stage = last_ == no_row ? 0 : trace_.passes[last_].stage;
-    idle(IdleCause::gradients,
-         tied == nullptr ? step.reduced : std::min(tied->posted, step.reduced), stage);
-    idle(IdleCause::embeddings, step.reduced, tied == nullptr ? 0 : tied->stage);
+    reductions(step);
+    idle(IdleCause::gradients, step.reduced, stage);  // where the trace has no collectives
     idle(IdleCause::norm, step.synchronized);
     now_ = std::max(now_, step.updated);  // the optimizer's step
     idle(IdleCause::weights, step.end, stage);
+  }
+
+  void reductions(const StepRow& step) {
+    std::vector<const trace::CollectiveRow*> rows;
+    for (auto at = first_ending_after(step.start);
+         at != index_.collectives_on(device_).end() &&
+         (*at)->end <= step.reduced + time_tolerance(step.reduced);
+         ++at)
+      if ((*at)->iteration == step.iteration && (*at)->kind != CollectiveKind::gather_weights)
+        rows.push_back(*at);
+    std::ranges::stable_sort(rows, {}, &trace::CollectiveRow::start);
+    for (const trace::CollectiveRow* row : rows) {
+      const bool tied = row->kind == CollectiveKind::tie_embeddings;
+      idle(IdleCause::peers, std::min(row->start, step.reduced), row->stage);
+      idle(tied ? IdleCause::embeddings : IdleCause::gradients, std::min(row->end, step.reduced),
+           row->stage);
+    }
   }
 
   // Waits for the one of its inputs that comes last.
@@ -73,9 +87,21 @@ class DeviceIdle {
       wait_for(first);
       if (unit.is_fused()) wait_for(second);
     }
-    const bool gathers = ending_at(first.start, CollectiveKind::gather_weights) != nullptr;
-    idle(gathers ? IdleCause::weights : IdleCause::other, first.start, first.stage,
+    idle(waits_for_weights(unit) ? IdleCause::weights : IdleCause::other, first.start, first.stage,
          first.microbatch);
+  }
+
+  // Parts of weights may come while it runs; what it waits for them counts as before it.
+  bool waits_for_weights(const Unit& unit) const {
+    const PassRow& first = trace_.passes[unit.first];
+    const PassRow& last = trace_.passes[unit.last];
+    const auto& rows = index_.collectives_on(device_);
+    for (auto at = first_ending_after(first.start - time_tolerance(first.start));
+         at != rows.end() && (*at)->end <= last.end + time_tolerance(last.end); ++at)
+      if ((*at)->kind == CollectiveKind::gather_weights &&
+          ((*at)->stage == first.stage || (*at)->stage == last.stage))
+        return true;
+    return false;
   }
 
   void wait_for(const PassRow& row) {
@@ -90,15 +116,10 @@ class DeviceIdle {
     idle(IdleCause::transfer, ready, stage, row.microbatch);
   }
 
-  // A collective of the device that ends then, or null.
-  const trace::CollectiveRow* ending_at(double time, CollectiveKind kind) const {
+  // The first of the device's collectives that does not end before.
+  std::vector<const trace::CollectiveRow*>::const_iterator first_ending_after(double time) const {
     const auto& rows = index_.collectives_on(device_);
-    auto at = std::lower_bound(
-        rows.begin(), rows.end(), time - time_tolerance(time),
-        [](const trace::CollectiveRow* row, double limit) { return row->end < limit; });
-    for (; at != rows.end() && (*at)->end <= time + time_tolerance(time); ++at)
-      if ((*at)->kind == kind) return *at;
-    return nullptr;
+    return std::ranges::lower_bound(rows, time, {}, &trace::CollectiveRow::end);
   }
 
   const trace::Trace& trace_;

@@ -17,10 +17,11 @@ enum class IdleCause : std::uint8_t {
   gradients,     // its gradients, of `stage`, are reduced
   embeddings,    // tied embeddings likewise
   norm,          // all devices' gradients, for their norm
+  peers,         // who else its gradients or embeddings are summed with is not there yet
   finished,      // nothing: its iteration, or the run, is over for it
   other,         // none of these shows in the trace
 };
-inline constexpr int idle_causes = 10;
+inline constexpr int idle_causes = 11;
 
 // A piece of time in which a device computes nothing, for one reason. An optimizer's step is no
 // idle time.

@@ -182,6 +182,7 @@ std::vector<TimeSplit> time_splits(const trace::Trace& trace, const TraceIndex& 
         break;
       }
       case IdleCause::input:
+      case IdleCause::peers:
       case IdleCause::finished:
       case IdleCause::other:
         bubbles[idle.device].add(idle);

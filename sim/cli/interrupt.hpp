@@ -9,8 +9,10 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// From here on the first SIGINT, SIGTERM or SIGHUP only raises a flag; the second ends the process.
-void watch_for_interrupts();
+// From here on the first SIGINT, SIGTERM or SIGHUP only raises a flag; the second ends the process,
+// and so do `grace` seconds in which nobody looks at the flag (0: however long).
+void watch_for_interrupts(unsigned grace = 0);
+inline constexpr unsigned interrupt_grace = 3;  // where work goes on for long without looking
 bool interrupted();
 void throw_if_interrupted();
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,7 +87,12 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) 
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written) {
   using std::filesystem::path;
-  const auto whole = [](const path& file) { return std::filesystem::weakly_canonical(file); };
+  // What has no name in a folder, as a pipe, is only itself.
+  const auto whole = [](const path& file) {
+    std::error_code unnamed;
+    path found = std::filesystem::weakly_canonical(file, unnamed);
+    return unnamed ? file : found;
+  };
   std::set<path> inputs;
   for (const path& file : read) inputs.insert(whole(file));
   std::set<path> taken;

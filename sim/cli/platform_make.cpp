@@ -1,6 +1,7 @@
-#include <limits>
+#include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/platform_verbs.hpp"
@@ -22,9 +23,10 @@ po::options_description make_options() {
   add("nodes", words("N.."), "how many of each kind (1)");
   add("fabric", po::value<std::string>()->value_name("FABRIC"),
       "what joins them (rail); see below");
-  add("oversubscription", ratio(), "what a leaf's nodes can send over what goes up from it (1)");
+  add("oversubscription", ratio(),
+      "but torus: what a leaf's nodes can send over what goes up from it (1)");
   add("core-oversubscription", ratio(), "fat-tree: the same of what goes up from a pod (1)");
-  add("leaf-nodes", count("N"), "nodes on a leaf, or on the leaves of their rails");
+  add("leaf-nodes", count("N"), "but torus: nodes on a leaf, or on the leaves of their rails");
   add("pod-leaves", count("N"), "fat-tree: such leaves, or sets of rails, in a pod (4)");
   add("group-leaves", count("N"), "dragonfly: leaves in a group (4)");
   add("dimensions", words("N.."), "torus: its sides; as near to a cube as can be");
@@ -37,8 +39,12 @@ int print_help() {
   fmt::print(
       "usage: pipewright platform make --node KIND --nodes N [OPTIONS] -o FILE.xml\n"
       "\n"
-      "Writes a cluster as a platform file, which any SimGrid program reads. Its numbers stand in\n"
-      "it, each with where it comes from: change what your cluster has otherwise.\n"
+      "Writes a cluster as a platform file in SimGrid's XML. Its numbers stand in it, each with\n"
+      "where it comes from: change what your cluster has otherwise. Other SimGrid programs load "
+      "it\n"
+      "too, and find the ways inside nodes and between NICs; which NIC a GPU reaches other nodes "
+      "by\n"
+      "is its property 'nic', which is pipewright's own.\n"
       "\n"
       "  pipewright platform make --node dgx-h100 --nodes 64 -o rails.xml\n"
       "  pipewright platform make --node dgx-h100 --nodes 2048 --fabric fat-tree -o llama3.xml\n"
@@ -83,6 +89,20 @@ std::vector<cluster::NodeGroup> node_groups(const po::variables_map& given) {
   return groups;
 }
 
+// An option of another fabric would change nothing, and stand in the file as if it had.
+void check_fabric(const po::variables_map& given, const std::string& fabric) {
+  using Names = std::vector<std::string_view>;
+  const Names trees{"rail", "leaf-spine", "fat-tree", "dragonfly"};
+  for (const auto& [option, fabrics] :
+       {std::pair{"oversubscription", trees}, std::pair{"leaf-nodes", trees},
+        std::pair{"core-oversubscription", Names{"fat-tree"}},
+        std::pair{"pod-leaves", Names{"fat-tree"}}, std::pair{"group-leaves", Names{"dragonfly"}},
+        std::pair{"dimensions", Names{"torus"}}})
+    if (given.count(option) != 0 && std::ranges::find(fabrics, fabric) == fabrics.end())
+      throw UsageError(fmt::format("--{} does nothing for --fabric {}; it is for {}", option,
+                                   fabric, fmt::join(fabrics, ", ")));
+}
+
 // The command as one could give it again, but without where its output went.
 std::string command_of(const Arguments& arguments) {
   std::string command = "pipewright platform make";
@@ -116,6 +136,10 @@ int make_platform_file(const Arguments& arguments) {
     if (given.count(option) != 0) ratio = given[option].as<double>();
   };
   if (given.count("fabric") != 0) request.fabric = given["fabric"].as<std::string>();
+  if (std::ranges::any_of(cluster::fabrics(), [&](const cluster::Fabric& fabric) {
+        return fabric.name == request.fabric;
+      }))
+    check_fabric(given, request.fabric);
   set_ratio("oversubscription", request.oversubscription);
   set_ratio("core-oversubscription", request.core_oversubscription);
   set_count("leaf-nodes", request.leaf_nodes);

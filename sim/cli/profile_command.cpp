@@ -105,7 +105,7 @@ std::string merged(const std::string& file, const trace::RunInfo& run,
   config::Value root = config::read_yaml_file(file);
   std::erase_if(root.entries, [](const config::Entry& entry) {
     return entry.key == "backward_times" || entry.key == "input_grad_times" ||
-           entry.key == "weight_grad_times";
+           entry.key == "weight_grad_times" || entry.key == "layer_times";
   });
   for (const TimeList& list : lists) {
     std::vector<std::string> texts;

@@ -19,10 +19,12 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/repeats.hpp"
+#include "sim/cli/run_facts.hpp"
 #include "sim/cli/run_options.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/foresight.hpp"
+#include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/work.hpp"
 #include "sim/execution/run.hpp"
@@ -73,13 +75,6 @@ std::vector<path> files_read(const RunRequest& request) {
   return read;
 }
 
-bool does_not_fit(const analysis::Summary& run) {
-  return std::ranges::any_of(run.devices, [](const analysis::DeviceSummary& device) {
-    return device.memory_capacity_bytes > 0 &&
-           device.peak_memory_bytes > device.memory_capacity_bytes;
-  });
-}
-
 // Seeds matter where something is random, and the simulated engine alone knows that.
 void check_repeat(const RunRequest& request) {
   if (request.repeat == 1 || request.scenario.variation.is_random()) return;
@@ -116,7 +111,6 @@ Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t run
 Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
                 std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
-  watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
   Results results{.files = files};
 
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -152,6 +146,9 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
       throw schedules::Deadlock(of_file, deadlock.blocked());
     }
     results.summaries.push_back(summary.summary());
+    results.summaries.back().job = job_info(scenario, hardware);
+    for (analysis::DeviceSummary& device : results.summaries.back().devices)
+      device.memory_host = evaluation::smallest_host(job, device.device);
     if (request.repeat > 1)
       results.repeats.push_back(
           repeat(job, info, request.repeat, summary.summary(), !request.quiet && !request.json));
@@ -172,6 +169,8 @@ int run_command(const Arguments& arguments) {
   const std::vector<Output> outputs = parse_outputs(named);
   std::vector<path> traces;
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  // After SimGrid's engine has set a handler of its own. Planning does not poll.
+  watch_for_interrupts(interrupt_grace);
   std::vector<workload::Plan> plans;
   for (const config::ScheduleSpec& spec : scenario.schedules)
     plans.push_back(evaluation::plan_on(scenario, spec, hardware));
@@ -187,8 +186,9 @@ int run_command(const Arguments& arguments) {
   }
   const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
+  note_impossible_speed(results.summaries);
 
-  const bool over = request->require_fit && std::ranges::any_of(results.summaries, does_not_fit);
+  const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
   const int status = over ? exit_does_not_fit : exit_ok;
   if (request->json) {
     std::vector<analysis::JsonFields> more;

@@ -54,10 +54,10 @@ void print_help() {
   fmt::print(
       "usage: pipewright run [SCENARIO] [OPTIONS]\n\n"
       "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
-      "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file;\n"
-      "options stand over what it says.\n\n"
+      "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file, or\n"
+      "- for standard input; options stand over what it says.\n\n"
       "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
-      "      --global-batch 64 --recompute-activations full --set parallel.sequence=true\n"
+      "      --global-batch 64 --recompute-activations full --sp\n"
       "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
       "  pipewright run -s 4 -b 8 -f 1 --backward-times 2 --schedule 1f1b gpipe -o first.png\n"
       "  pipewright run -s 4 -b 8 -f '18 ms' --input-grad-times '18 ms' --weight-grad-times '9 "
@@ -65,10 +65,11 @@ void print_help() {
       "      --schedule interleaved-1f1b --chunks 2 --p2p-time '0.6 ms' --json\n"
       "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n\n"
       "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
-      "{}\nkeys of a scenario:\n",
+      "{}\nkeys of a scenario (* has to be there in a model or GPU that is a map):\n",
       describe(visible_options()));
   for (const config::KeyHelp& key : config::scenario_keys())
-    fmt::print("  {:<36} {}\n", key.name, key.info.help);
+    fmt::print("  {:<36} {}{}\n", key.name, key.info.help,
+               key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
 }
 
 std::uint32_t repeat(const po::variables_map& given) {

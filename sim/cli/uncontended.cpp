@@ -1,6 +1,7 @@
 #include "sim/cli/uncontended.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,22 +18,37 @@ namespace pipewright::cli {
 namespace {
 
 // A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
-// included.
+// included. Times of stages, where those are more than devices, stay as they were given.
 void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware) {
+  const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
+    return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
+  };
+  const bool keeps_forward = of_stages(scenario.forward_times);
+  const bool keeps_backward = of_stages(scenario.backward_times) ||
+                              of_stages(scenario.input_grad_times) ||
+                              of_stages(scenario.weight_grad_times);
+  config::Scenario plain = scenario;
+  plain.fused_times.reset();
+  if (keeps_forward) plain.forward_times = {};
+  if (keeps_backward)
+    for (auto* times : {&plain.backward_times, &plain.input_grad_times, &plain.weight_grad_times})
+      times->reset();
   workload::Plan plan = workload::make_plan(
-      scenario,
+      plain,
       schedules::make_schedule(
           "1f1b", {.devices = scenario.devices.value, .microbatches = scenario.microbatches.value}),
       hardware.gpus);
-  evaluation::make_job(scenario, hardware, plan);
+  evaluation::make_job(plain, hardware, plan);
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times.of_stage[static_cast<std::size_t>(kind)],
                              scenario.model->origin};
   };
-  scenario.forward_times = times(schedules::PassKind::forward);
-  scenario.input_grad_times = times(schedules::PassKind::input_grad);
-  scenario.weight_grad_times = times(schedules::PassKind::weight_grad);
-  scenario.backward_times.reset();
+  if (!keeps_forward) scenario.forward_times = times(schedules::PassKind::forward);
+  if (!keeps_backward) {
+    scenario.input_grad_times = times(schedules::PassKind::input_grad);
+    scenario.weight_grad_times = times(schedules::PassKind::weight_grad);
+    scenario.backward_times.reset();
+  }
   scenario.boundary_tensor = plan.costs.boundary_bytes;
   const std::size_t devices = scenario.devices.value;
   config::Activation activation;
@@ -68,9 +84,9 @@ config::Scenario without_cluster(config::Scenario scenario) {
       return hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
     };
     for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
-      scenario.p2p_time = std::max(
-          scenario.p2p_time,
-          hardware.cluster.route(host(device), host(device + 1)).seconds(scenario.boundary_tensor));
+      scenario.p2p_time =
+          std::max(scenario.p2p_time, hardware.cluster.route(host(device), host(device + 1))
+                                          .seconds(scenario.boundary_tensor.value_or(0)));
   }
   scenario.cluster.reset();
   scenario.placement.clear();

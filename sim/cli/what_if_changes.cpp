@@ -117,7 +117,8 @@ void add_overlaps(const Scenario& scenario, Changes& changes) {
     if (parallel.zero == 1 || parallel.zero == 2)
       add_switch("overlap_param_gather", talk.overlap_param_gather, changes);
   }
-  if (parallel.tp.value > 1) add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
+  if (parallel.tp.value > 1 && parallel.sequence)
+    add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
 }
 
 void add_recompute(const Scenario& scenario, Changes& changes) {

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pugixml.hpp>
 
 #include "sim/cluster/engine.hpp"
 #include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/names.hpp"
 #include "sim/cluster/network.hpp"
+#include "sim/cluster/platform_properties.hpp"
 #include "sim/cluster/platform_reader.hpp"
 #include "sim/config/units.hpp"
 
@@ -33,38 +33,6 @@ AddedRoutes& added_routes() {
         new FlowZone("added-routes", *engine().get_netzone_root()->get_impl(),
                      [](auto source, auto, auto& found) { found = added.links.at(source / 2); });
   return added;
-}
-
-// Reads the properties of the outermost zone, and has the links follow them.
-void read_model(const PlatformFile& file, Network& network) {
-  std::set<std::string> names;
-  for (const auto& [link, info] : network.links) names.insert(info.link_class);
-  constexpr std::string_view prefix = "expected.";
-  std::vector<std::pair<std::string, std::string>> properties;
-  std::vector<std::pair<std::string, std::string>> expected;
-  const std::vector<std::string> classes(names.begin(), names.end());
-  for (const pugi::xml_node& zone : file.document().child("platform").children())
-    for (const pugi::xml_node& node : zone.children("prop")) {
-      std::string id = node.attribute("id").value();
-      const bool is_expected = id.starts_with(prefix);
-      if (is_expected) id.erase(0, prefix.size());
-      (is_expected ? expected : properties).emplace_back(id, node.attribute("value").value());
-      try {
-        // All so far, so that the one that is wrong is the one that is looked at.
-        network.model = read_message_model(properties, classes);
-        read_message_model(expected, classes);
-      } catch (const std::runtime_error& error) {
-        file.fail(node.offset_debug(), error.what());
-      }
-    }
-  // What is not said otherwise is expected as it is.
-  properties.insert(properties.end(), expected.begin(), expected.end());
-  network.expected = read_message_model(properties, classes);
-  network.says_expected = network.expects_otherwise = !expected.empty();
-  network.find_models();
-  for (auto& [link, info] : network.links)
-    if (const double efficiency = info.model(Numbers::actual).efficiency; efficiency != 1)
-      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * efficiency);
 }
 
 }  // namespace
@@ -91,6 +59,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
   cluster.network_ = platform ? make_network(file, std::move(*platform)) : load_with_simgrid(file);
   has_platform = true;
+  check_memory(file, *cluster.network_);
   read_model(file, *cluster.network_);
   static const std::shared_ptr<Network> kept = cluster.network_;  // SimGrid asks it for routes
   cluster.gpus_ = kept->gpus;
@@ -137,8 +106,9 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     return route;
   }
   if (source == destination) return route;
-  network_->find(source, destination, route);
-  if (route.links.empty())
+  const bool found = network_->find(source, destination, route);
+  // A way without links takes its latency alone.
+  if (!found || (route.links.empty() && route.latency <= 0))
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
   route.latency *= latency_factor_;  // what there is beside the links'
@@ -146,8 +116,10 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
   for (const Link* link : route.links) {
     const Network::LinkInfo& info = network_->links.at(link);
     if (info.failed)
-      throw Error(fmt::format("link '{}' has failed; no other route leads from '{}' to '{}'",
-                              link_name(link), name_of(source), name_of(destination)));
+      throw Error(fmt::format(
+          "link '{}' has failed, and the route from '{}' to '{}' leads over it; routes are as the "
+          "platform file has them, and none goes round a failed link",
+          link_name(link), name_of(source), name_of(destination)));
     const ClassModel& model = info.model(numbers);
     const double latency = model.latency.value_or(info.latency) * latency_factor_;
     route.latency += latency;

@@ -111,6 +111,7 @@ class Cluster {
   Route add_route(const std::vector<const Link*>& links) const;
 
   bool is_ideal() const { return network_ == nullptr; }
+  const Network* network() const { return network_.get(); }  // for sim/cluster alone
   const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
   const std::string& text() const { return text_; }  // the file's content, empty if ideal
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "sim/cluster/bisection.hpp"
 #include "sim/cluster/cluster.hpp"
 
 namespace pipewright::cluster {
@@ -29,14 +29,8 @@ struct Description {
   std::size_t nodes = 0;
   std::vector<GpuKind> gpus;    // in the order of the platform
   std::vector<LinkKind> links;  // by class and bandwidth
-  double bisection = 0;         // bytes/s, 0 if there is but one GPU
+  Bisection bisection;
 };
 Description describe(const Cluster& cluster);
-
-// What the first half of these GPUs can send to the second at once, in one direction, when each
-// sends as much as the others and spreads it evenly: over all GPUs of its rank within its node, or
-// over as many of them, evenly chosen, as 200,000 routes allow. Throws Error if a route is missing.
-double bisection(const Cluster& cluster, std::span<Host* const> gpus);
-inline double bisection(const Cluster& cluster) { return bisection(cluster, cluster.gpus()); }
 
 }  // namespace pipewright::cluster

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,10 +27,30 @@ class Network {
     }
   };
 
+  // GPUs of one number reach all others alike: over the same links, but perhaps for one of their
+  // own at their end.
+  struct Alike {
+    std::uint64_t number = 0;
+    bool has_own_link = false;
+
+    bool operator==(const Alike&) const = default;
+  };
+  // Where a route ends before it has begun.
+  struct Gap {
+    int line = 0;  // of the zone that lacks it
+    std::string what;
+  };
+
   virtual ~Network() = default;
-  // Sets source, destination, links, and what latency there is beside theirs; no links if there is
-  // no way.
-  virtual void find(const Host* source, const Host* destination, Route& route) const = 0;
+  // Sets source, destination, links, and what latency there is beside theirs. False if there is no
+  // way.
+  virtual bool find(const Host* source, const Host* destination, Route& route) const = 0;
+  // As seen from other nodes, or from the GPU's own.
+  virtual Alike alike(const Host* gpu, bool across) const = 0;
+  // Why there is no way, of a network that knows.
+  virtual std::optional<Gap> gap(const Host* /*source*/, const Host* /*destination*/) const {
+    return std::nullopt;
+  }
 
   // Has each link know the model of its class, after the model has changed.
   void find_models() {

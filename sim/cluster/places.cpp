@@ -6,7 +6,6 @@
 #include <pugixml.hpp>
 
 #include "sim/cluster/names.hpp"
-#include "sim/cluster/platform_file.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -22,7 +21,9 @@ bool is_made(std::string_view name, std::string_view prefix, std::string_view su
 
 }  // namespace
 
-Places::Places(const Cluster& cluster) {
+Places::Places(const Cluster& cluster) : Places(PlatformFile(cluster.name(), cluster.text())) {}
+
+Places::Places(const PlatformFile& file) {
   struct Walker final : pugi::xml_tree_walker {
     bool for_each(pugi::xml_node& node) override {
       const std::string_view tag = node.name();
@@ -38,7 +39,6 @@ Places::Places(const Cluster& cluster) {
     const PlatformFile* file = nullptr;
     Places* places = nullptr;
   };
-  const PlatformFile file(cluster.name(), cluster.text());
   Walker walker;
   walker.file = &file;
   walker.places = this;

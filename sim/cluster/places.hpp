@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform_file.hpp"
 
 namespace pipewright::cluster {
 
@@ -12,6 +13,7 @@ namespace pipewright::cluster {
 // where it does.
 class Places {
  public:
+  explicit Places(const PlatformFile& file);
   explicit Places(const Cluster& cluster);
 
   int line_of_host(const std::string& name) const;  // 0 if unknown

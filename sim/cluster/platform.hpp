@@ -52,6 +52,7 @@ struct Platform {
     Index first_vertex = nothing;                 // its first host
     Index hosts = 0;                              // of a <cluster>
     std::vector<Index> sides;                     // of a torus; a host has a link in each
+    std::ptrdiff_t offset = 0;                    // in the file's text
   };
   struct Vertex {
     std::string name;
@@ -80,9 +81,16 @@ struct Platform {
   }
 };
 
+// A zone without a way from one of its vertices to another.
+struct Hole {
+  Index zone = nothing;
+  Index source = nothing;
+  Index destination = nothing;
+};
+
 // Appends the links from one host to another, as SimGrid would: local ways inside zones, and from
-// gateway to gateway between them. False if there is no way.
+// gateway to gateway between them. False, and where it ends, if there is no way.
 bool append_route(const Platform& platform, Index source, Index destination,
-                  std::vector<Index>& links);
+                  std::vector<Index>& links, Hole& hole);
 
 }  // namespace pipewright::cluster

@@ -44,7 +44,8 @@ Index PlatformBuilder::add_zone(std::ptrdiff_t at, const std::string& name,
                              .routing = routing,
                              .vertex = vertex,
                              .parent = parent,
-                             .depth = parent == nothing ? 0 : platform_.zones[parent].depth + 1});
+                             .depth = parent == nothing ? 0 : platform_.zones[parent].depth + 1,
+                             .offset = at});
   return index;
 }
 

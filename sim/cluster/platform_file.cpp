@@ -12,15 +12,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pugixml.hpp>
+#include <strings.h>
 
 #include "sim/cluster/cluster.hpp"
 
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::array routings{"Full",  "Floyd",    "Dijkstra",  "DijkstraCache",
-                              "None",  "Vivaldi",  "Cluster",   "Star",
-                              "Torus", "Fat_Tree", "Dragonfly", "Wifi"};
+constexpr std::array routings{"Full",  "Floyd",    "Dijkstra", "DijkstraCache",
+                              "None",  "Vivaldi",  "Cluster",  "Star",
+                              "Torus", "Fat_Tree", "Dragonfly"};
+constexpr int most_depth = 100;  // of elements in each other, which are read by recursion
 // The attributes that are numbers, and whether 0 is one of those that they may be.
 constexpr std::array<std::pair<const char*, bool>, 5> numbers{
     {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
@@ -31,14 +33,73 @@ class Checker final : public pugi::xml_tree_walker {
 
   bool for_each(pugi::xml_node& node) override {
     const std::string_view tag = node.name();
+    if (depth() > most_depth)
+      fail(node, fmt::format("<{}> stands in more than {} others; a cluster takes a few levels of "
+                             "zones",
+                             tag, most_depth));
     if (tag == "zone" || tag == "AS") check_routing(node);
+    if (tag == "link" || tag == "host" || tag == "peer") check_constant(node);
+    if (tag == "trace_connect") check_trace(node);
+    if (tag == "cluster") check_topology(node);
+    if (tag == "config") check_config(node);
     for (const auto& [attribute, may_be_zero] : numbers) check_number(node, attribute, may_be_zero);
     return true;
   }
 
  private:
+  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& what) const {
+    file_.fail(node.offset_debug(), what);
+  }
+  [[noreturn]] void fail_wifi(const pugi::xml_node& node) const {
+    fail(node,
+         fmt::format("{} '{}' is Wi-Fi, whose bandwidth is another for each station; of "
+                     "GPUs' links, take <link .. sharing_policy=\"SPLITDUPLEX\"> in a zone of "
+                     "routing Full",
+                     node.name(), node.attribute("id").value()));
+  }
+  // Hosts and links do not come and go here, and Cluster keeps latencies as they are in the file.
+  void check_constant(const pugi::xml_node& node) const {
+    if (strcasecmp(node.attribute("sharing_policy").value(), "WIFI") == 0) fail_wifi(node);
+    for (const auto& [attribute, right] :
+         {std::pair{"state_file", std::string_view(node.name()) == "link"
+                                      ? "a scenario fails it with slow_links and a factor of 0"
+                                      : "GPUs do not fail here"},
+          std::pair{"latency_file", "latency=\"..\" is for the whole run"}})
+      if (node.attribute(attribute))
+        fail(node, fmt::format("{} '{}' has a {}, by which it changes in the course of a run; take "
+                               "that out: {}",
+                               node.name(), node.attribute("id").value(), attribute, right));
+  }
+  void check_trace(const pugi::xml_node& node) const {
+    const std::string_view kind = node.attribute("kind").value();
+    if (kind == "HOST_AVAIL" || kind == "LINK_AVAIL" || kind == "LATENCY")
+      fail(node,
+           fmt::format("trace_connect has '{}' change by kind {} in the course of a run, which "
+                       "is not for hosts, links and latencies here; take it out",
+                       node.attribute("element").value(), kind));
+  }
+  void check_topology(const pugi::xml_node& node) const {
+    const std::string_view text = node.attribute("topo_parameters").value();
+    if (text.find_first_not_of("0123456789,; ") == std::string_view::npos) return;
+    fail(node, fmt::format("topo_parameters '{}' of cluster '{}' must be whole numbers, as in "
+                           "\"4,4,2\" of a torus",
+                           text, node.attribute("id").value()));
+  }
+  // What SimGrid would obey in part, as links are shared by a model that is set here.
+  void check_config(const pugi::xml_node& node) const {
+    for (const pugi::xml_node& property : node.children("prop")) {
+      const std::string_view key = property.attribute("id").value();
+      if (!key.starts_with("network/")) continue;
+      fail(property,
+           fmt::format("<config> sets {}, but how links are shared is fixed here; take it "
+                       "out, and say what messages cost by properties of the outermost "
+                       "zone, as CLASS.efficiency and CLASS.latency",
+                       key));
+    }
+  }
   void check_routing(const pugi::xml_node& node) const {
     const std::string_view routing = node.attribute("routing").value();
+    if (strcasecmp(node.attribute("routing").value(), "WIFI") == 0) fail_wifi(node);
     const bool known = std::any_of(routings.begin(), routings.end(),
                                    [&](const char* name) { return routing == name; });
     if (!known && !routing.empty())
@@ -96,6 +157,17 @@ PlatformFile read_platform_file(const std::filesystem::path& path) {
   if (!file.document().child("platform"))
     throw Error(
         fmt::format("{}: has no <platform>; a SimGrid platform file was expected", path.string()));
+  pugi::xml_node top;
+  for (const pugi::xml_node& node : file.document().child("platform").children()) {
+    const std::string_view tag = node.name();
+    if (tag != "zone" && tag != "AS" && tag != "cluster") continue;
+    if (top)
+      file.fail(node.offset_debug(),
+                fmt::format("{} '{}' is the second in <platform>, after '{}'; put both into one "
+                            "zone",
+                            tag, node.attribute("id").value(), top.attribute("id").value()));
+    top = node;
+  }
   Checker checker(file);
   // The walker may change nodes; this one does not.
   const_cast<pugi::xml_document&>(file.document()).traverse(checker);

@@ -39,21 +39,54 @@ class PlatformNetwork final : public Network {
   PlatformNetwork(const PlatformFile& file, Platform platform) : platform_(std::move(platform)) {
     auto* zone = new FlowZone(platform_.zones.front().name,
                               [this](auto source, auto destination, auto& found) {
-                                append(ends_[source], ends_[destination], found);
+                                Hole ignored;
+                                append(ends_[source], ends_[destination], found, ignored);
                               });
+    for (const Platform::Zone& one : platform_.zones) lines_.push_back(file.line_of(one.offset));
+    is_gateway_.resize(platform_.vertices.size());
+    for (const Platform::Zone& one : platform_.zones)
+      for (const auto& [key, way] : one.ways)
+        for (const Index gateway : {way.source_gateway, way.destination_gateway})
+          if (gateway != nothing) is_gateway_[gateway] = true;
     make_top(engine(), *zone);
     add_links(*zone);
     add_hosts(*zone, roles_of(file, platform_));
     zone->seal();
   }
 
-  void find(const Host* source, const Host* destination, Route& route) const override {
+  bool find(const Host* source, const Host* destination, Route& route) const override {
     route.source = const_cast<Host*>(source);
     route.destination = const_cast<Host*>(destination);
     const End& from = end_of(source);
     const End& to = end_of(destination);
     if (from.node != to.node) route.latency = from.nic_latency + to.nic_latency;
-    append(from, to, route.links);
+    Hole ignored;
+    return append(from, to, route.links, ignored);
+  }
+
+  // The hosts of a <cluster> around a switch differ in their own link alone, unless routes of other
+  // hosts lead through them.
+  Alike alike(const Host* gpu, bool across) const override {
+    const Index vertex = end_of(gpu).port(across);
+    const Index zone = platform_.vertices[vertex].zone;
+    if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex])
+      return {platform_.vertices.size() + zone, true};
+    return {vertex, false};
+  }
+
+  std::optional<Gap> gap(const Host* source, const Host* destination) const override {
+    std::vector<const Link*> ignored;
+    Hole hole;
+    if (append(end_of(source), end_of(destination), ignored, hole)) return std::nullopt;
+    const Platform::Zone& zone = platform_.zones[hole.zone];
+    const auto name = [&](Index vertex) { return platform_.vertices[vertex].name; };
+    const bool of_zones = platform_.vertices[hole.source].is_zone != nothing ||
+                          platform_.vertices[hole.destination].is_zone != nothing;
+    return Gap{
+        lines_[hole.zone],
+        fmt::format("zone '{}'{} has no <{}> from '{}' to '{}'", zone.name,
+                    zone.routing == Platform::Routing::none ? ", of routing None," : "",
+                    of_zones ? "zoneRoute" : "route", name(hole.source), name(hole.destination))};
   }
 
  private:
@@ -63,6 +96,8 @@ class PlatformNetwork final : public Network {
     Index node = nothing;
     Index nic = nothing;  // the vertex of the port to other nodes
     double nic_latency = 0;
+
+    Index port(bool across) const { return across && nic != nothing ? nic : vertex; }
   };
 
   const End& end_of(const Host* host) const { return ends_.at(host->get_netpoint()->id()); }
@@ -100,19 +135,20 @@ class PlatformNetwork final : public Network {
   }
 
   template <class Links>
-  void append(const End& source, const End& destination, Links& found) const {
+  bool append(const End& source, const End& destination, Links& found, Hole& hole) const {
     std::vector<Index> route;
     const bool across = source.node != destination.node;
-    const auto vertex = [&](const End& end) {
-      return across && end.nic != nothing ? end.nic : end.vertex;
-    };
-    if (!append_route(platform_, vertex(source), vertex(destination), route)) return;
+    if (!append_route(platform_, source.port(across), destination.port(across), route, hole))
+      return false;
     for (const Index link : route) found.push_back(links_[link]);
+    return true;
   }
 
   Platform platform_;
   std::vector<sg4::Link*> links_;  // as the platform's
   std::vector<End> ends_;          // in the order of SimGrid's hosts
+  std::vector<int> lines_;         // of the zones
+  std::vector<bool> is_gateway_;   // of the vertices
 };
 
 }  // namespace

@@ -81,9 +81,10 @@ class Reader {
     return node.attribute(attribute).as_string(absent);
   }
   using Parse = double (*)(const std::string&, int, const std::string&, const std::string&);
-  // A quantity with SimGrid's units.
-  double number(const xml_node& node, const char* attribute, const std::string& value,
-                Parse parse) const {
+  // A quantity with SimGrid's units. It would warn of one without, on the console.
+  double number(const xml_node& node, const char* attribute, std::string value, Parse parse) const {
+    if (!value.empty() && value.find_first_not_of("0123456789.eE+-") == std::string::npos)
+      value += parse == xbt_parse_get_bandwidth ? "Bps" : parse == xbt_parse_get_time ? "s" : "f";
     try {
       return parse(file_.path().string(), file_.line_of(node.offset_debug()), value,
                    fmt::format("{} of {} '{}'", attribute, node.name(), id(node)));
@@ -195,8 +196,8 @@ class Reader {
     PlatformBuilder::ClusterSpec spec{.name = text(node, "id"), .host = host_spec(node)};
     const auto radical = parse_radical(text(node, "radical"));
     if (!radical)
-      fail(node, fmt::format("radical '{}' of cluster '{}' must be numbers and ranges, as in "
-                             "\"0-7\" or \"0-3,8\"",
+      fail(node, fmt::format("radical '{}' of cluster '{}' must be numbers and ranges of at most "
+                             "1000000 hosts, as in \"0-7\" or \"0-3,8\"",
                              text(node, "radical"), spec.name));
     const std::string prefix = text(node, "prefix");
     const std::string suffix = text(node, "suffix");

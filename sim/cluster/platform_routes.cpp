@@ -36,16 +36,20 @@ std::vector<Index> path(const Platform& platform, Index source, Index destinatio
 }
 
 bool append_tree_way(const Platform& platform, const Zone& zone, Index source, Index destination,
-                     std::vector<Index>& links, Ends& ends) {
+                     std::vector<Index>& links, Ends& ends, Hole& hole) {
   const std::vector<Index> stops = path(platform, source, destination);
+  hole = {platform.vertices[source].zone, source, destination};
   if (stops.size() < 2) return false;
   Index gateway = nothing;  // where the way before ended
   for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
     const Way* way = listed_way(zone, stops[i], stops[i + 1]);
-    if (way == nullptr) return false;
+    if (way == nullptr) {
+      hole = {hole.zone, stops[i], stops[i + 1]};
+      return false;
+    }
     if (i == 0) ends.source_gateway = way->source_gateway;
     if (gateway != nothing && gateway != way->source_gateway &&
-        !append_route(platform, gateway, way->source_gateway, links))
+        !append_route(platform, gateway, way->source_gateway, links, hole))
       return false;
     links.insert(links.end(), way->links.begin(), way->links.end());
     gateway = way->destination_gateway;
@@ -82,19 +86,21 @@ void append_torus_way(const Zone& zone, Index source, Index destination,
 
 // Between two vertices of one zone.
 bool append_local(const Platform& platform, const Zone& zone, Index source, Index destination,
-                  std::vector<Index>& links, Ends& ends) {
+                  std::vector<Index>& links, Ends& ends, Hole& hole) {
   switch (zone.routing) {
     case Platform::Routing::none:
+      hole = {platform.vertices[source].zone, source, destination};
       return false;
     case Platform::Routing::full: {
       const Way* way = listed_way(zone, source, destination);
+      hole = {platform.vertices[source].zone, source, destination};
       if (way == nullptr) return false;
       ends = {way->source_gateway, way->destination_gateway};
       links.insert(links.end(), way->links.begin(), way->links.end());
       return true;
     }
     case Platform::Routing::tree:
-      return append_tree_way(platform, zone, source, destination, links, ends);
+      return append_tree_way(platform, zone, source, destination, links, ends, hole);
     case Platform::Routing::star: {
       const auto link_of = [&](Index vertex) {
         const Index host = vertex - zone.first_vertex;
@@ -118,7 +124,7 @@ bool append_local(const Platform& platform, const Zone& zone, Index source, Inde
 }  // namespace
 
 bool append_route(const Platform& platform, Index source, Index destination,
-                  std::vector<Index>& links) {
+                  std::vector<Index>& links, Hole& hole) {
   if (source == destination) return true;
   const auto& zones = platform.zones;
   Index from = source;
@@ -133,16 +139,19 @@ bool append_route(const Platform& platform, Index source, Index destination,
   const Zone& zone = zones[platform.vertices[from].zone];
   if (from == source && to == destination) {
     Ends ignored;
-    return append_local(platform, zone, source, destination, links, ignored);
+    return append_local(platform, zone, source, destination, links, ignored, hole);
   }
   // What leads there comes first, but only the way between the zones says where there is.
   std::vector<Index> middle;
   Ends ends;
-  if (!append_local(platform, zone, from, to, middle, ends)) return false;
-  if (ends.source_gateway == nothing || ends.destination_gateway == nothing) return false;
-  if (!append_route(platform, source, ends.source_gateway, links)) return false;
+  if (!append_local(platform, zone, from, to, middle, ends, hole)) return false;
+  if (ends.source_gateway == nothing || ends.destination_gateway == nothing) {
+    hole = {platform.vertices[from].zone, from, to};
+    return false;
+  }
+  if (!append_route(platform, source, ends.source_gateway, links, hole)) return false;
   links.insert(links.end(), middle.begin(), middle.end());
-  return append_route(platform, ends.destination_gateway, destination, links);
+  return append_route(platform, ends.destination_gateway, destination, links, hole);
 }
 
 }  // namespace pipewright::cluster

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <filesystem>
+#include "sim/cluster/platform_file.hpp"
 
 namespace pipewright::cluster {
 
-// SimGrid ends the process over some faults of a platform file instead of throwing. So a child
-// process loads the file first; throws Error with SimGrid's last words if it does not survive.
-void probe(const std::filesystem::path& file);
+// SimGrid ends the process over some faults of a platform file, or of a route in it, instead of
+// throwing. So a child process loads the file first, and asks for ways between its zones. Throws
+// Error with what SimGrid says, and the line where it was, if that does not go well.
+void probe(const PlatformFile& file);
 
 }  // namespace pipewright::cluster

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/names.hpp"
+#include "sim/config/error.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::cluster {
@@ -47,9 +48,13 @@ void share_out_nics(const std::vector<Member>& members, const std::vector<Index>
     if (nic == by_name.end())
       throw MemberFault{gpus[i], fmt::format("nic '{}' is no host of this platform", name)};
     roles[gpus[i]].nic = nic->second;
-    if (const std::string* latency = members[nic->second].latency)
-      roles[gpus[i]].latency = config::parse_time(
-          *latency, fmt::format("host '{}': property latency", name), "a NIC's latency");
+    const std::string* const latency = members[nic->second].latency;
+    if (latency == nullptr) continue;
+    try {
+      roles[gpus[i]].latency = config::parse_time(*latency, "property latency", "a NIC's latency");
+    } catch (const config::Error& error) {
+      throw MemberFault{nic->second, error.what()};
+    }
   }
 }
 

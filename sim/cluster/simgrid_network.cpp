@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
-#include <simgrid/Exception.hpp>
 
+#include "sim/cluster/empty_zone.hpp"
 #include "sim/cluster/engine.hpp"
+#include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/names.hpp"
 #include "sim/cluster/network.hpp"
+#include "sim/cluster/places.hpp"
 #include "sim/cluster/probe.hpp"
 #include "sim/cluster/roles.hpp"
 
@@ -18,12 +20,6 @@ void load(const std::filesystem::path& path) {
   try {
     engine().load_platform(path.string());
     engine().get_netzone_root()->seal();
-  } catch (const simgrid::ParseError& error) {
-    // "Parse error at FILE:LINE: what"
-    std::string_view what = error.what();
-    constexpr std::string_view prefix = "Parse error at ";
-    if (what.starts_with(prefix)) what.remove_prefix(prefix.size());
-    throw Error(std::string(what));
   } catch (const std::exception& error) {
     throw Error(fmt::format("{}: {}", path.string(), error.what()));
   }
@@ -55,10 +51,20 @@ class Classes final : public pugi::xml_tree_walker {
   std::map<std::string, std::string> classes_;
 };
 
+// Whether zones have latencies of their own, beside those of links: those between coordinates.
+class OwnLatencies final : public pugi::xml_tree_walker {
+ public:
+  bool for_each(pugi::xml_node& node) override {
+    found = found || std::string_view(node.attribute("routing").value()) == "Vivaldi";
+    return !found;
+  }
+  bool found = false;
+};
+
 class SimgridNetwork final : public Network {
  public:
-  explicit SimgridNetwork(const PlatformFile& file) {
-    probe(file.path());
+  explicit SimgridNetwork(const PlatformFile& file) : empty_zones_(file) {
+    probe(file);
     load(file.path());
     Classes classes;
     const_cast<pugi::xml_document&>(file.document()).traverse(classes);
@@ -72,30 +78,58 @@ class SimgridNetwork final : public Network {
     const Roles roles = roles_of(file, hosts);
     for (const Index gpu : roles.gpus) gpus.push_back(hosts[gpu]);
     for (std::size_t i = 0; i < hosts.size(); ++i) {
+      number_of_.emplace(hosts[i], i);
       if (roles.of[i].node != nothing) node_of.emplace(hosts[i], roles.of[i].node);
       if (roles.of[i].nic != nothing)
         nic_of_.emplace(hosts[i], Nic{hosts[roles.of[i].nic], roles.of[i].latency});
     }
+    OwnLatencies own;
+    const_cast<pugi::xml_document&>(file.document()).traverse(own);
+    if (own.found) add_flow_ends(hosts);
   }
 
-  void find(const Host* source, const Host* destination, Route& route) const override {
+  Alike alike(const Host* gpu, bool across) const override {
+    return {number_of_.at(across ? nic(gpu).port : gpu), false};
+  }
+
+  bool find(const Host* source, const Host* destination, Route& route) const override {
     const bool across = node(source) != node(destination);
     const Nic from = across ? nic(source) : Nic{const_cast<Host*>(source)};
     const Nic to = across ? nic(destination) : Nic{const_cast<Host*>(destination)};
-    route.source = from.port;
-    route.destination = to.port;
-    route.latency = from.latency + to.latency;
+    if (empty_zones_.are_between(from.port, to.port)) return false;
+    route.source = flow_end(from.port);
+    route.destination = flow_end(to.port);
     std::vector<sg4::Link*> found;
-    double ignored = 0;  // 0 by now, since the links' latencies are
+    double of_zones = 0;  // the links' are 0 by now
     try {
-      route.source->route_to(route.destination, found, &ignored);
+      from.port->route_to(to.port, found, &of_zones);
     } catch (const std::exception&) {
-      found.clear();  // some routings throw where others come back empty
+      return false;  // some routings throw where others come back empty
     }
+    route.latency = from.latency + to.latency + of_zones;
     route.links.assign(found.begin(), found.end());
+    return !found.empty() || of_zones > 0;
   }
 
  private:
+  // SimGrid would have a flow wait for the zones' latency once more, and share links by it. So
+  // flows lead over the same links between hosts of a zone that has none.
+  void add_flow_ends(const std::vector<Host*>& hosts) {
+    auto* zone = new FlowZone("flow-ends", *engine().get_netzone_root()->get_impl(),
+                              [hosts](auto source, auto destination, auto& links_between) {
+                                std::vector<sg4::Link*> found;
+                                double ignored = 0;
+                                hosts.at(source)->route_to(hosts.at(destination), found, &ignored);
+                                links_between.assign(found.begin(), found.end());
+                              });
+    for (Host* host : hosts)
+      flow_ends_.emplace(host, zone->add_host("flow-end-" + name_of(host), 1, 1, {}));
+  }
+  Host* flow_end(Host* host) const {
+    const auto found = flow_ends_.find(host);
+    return found == flow_ends_.end() ? host : found->second;
+  }
+
   static Roles roles_of(const PlatformFile& file, const std::vector<Host*>& hosts) {
     std::vector<std::string> names;
     std::map<const void*, Index> zones;
@@ -122,8 +156,9 @@ class SimgridNetwork final : public Network {
     try {
       return assign_roles(members);
     } catch (const MemberFault& fault) {
-      throw Error(
-          fmt::format("{}: host '{}': {}", file.path().string(), names[fault.member], fault.what));
+      throw Error(fmt::format("{}:{}: host '{}': {}", file.path().string(),
+                              Places(file).line_of_host(names[fault.member]), names[fault.member],
+                              fault.what));
     }
   }
 
@@ -140,7 +175,10 @@ class SimgridNetwork final : public Network {
     return found == nic_of_.end() ? Nic{const_cast<Host*>(host)} : found->second;
   }
 
+  EmptyZones empty_zones_;
+  std::unordered_map<const Host*, std::uint64_t> number_of_;
   std::unordered_map<const Host*, Nic> nic_of_;
+  std::unordered_map<const Host*, Host*> flow_ends_;  // if not the hosts themselves
 };
 
 }  // namespace

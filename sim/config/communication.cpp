@@ -25,7 +25,7 @@ std::uint32_t read_gradient_bytes(const Field& field) {
 
 double read_slowdown(const Field& field) {
   const double factor = read_positive_number(field, "a slow-down");
-  if (factor < 1) throw wrong(field, "1 (none) or more, such as 1.1");
+  if (factor < 1 || factor > 1e6) throw wrong(field, "1 (none) to 1e6, such as 1.1");
   return factor;
 }
 
@@ -45,12 +45,17 @@ constexpr std::array table{
         read_into<&Communication::overlap_grad_reduce>},
     Key<Communication>{
         {.name = "overlap_param_gather",
-         .help = "ZeRO: gather each stage's weights just before their first forward (true)"},
+         .help = "ZeRO-1, 2: gather weights by buckets, beside the first forward passes (true)"},
         read_into<&Communication::overlap_param_gather>},
     Key<Communication>{
         {.name = "tp_comm_overlap",
-         .help = "run tp's collectives beside the matrix products that they feed (false)"},
+         .help = "with sp: run tp's collectives beside the products that they feed (false)"},
         read_into<&Communication::tp_comm_overlap>},
+    Key<Communication>{
+        {.name = "async_tensor_model_parallel_allreduce",
+         .help = "backward, run them beside the product of the other gradient: true or false "
+                 "(true)"},
+        read_into<&Communication::async_tensor_model_parallel_allreduce>},
     Key<Communication>{
         {.name = "scatter_gather",
          .alias = "scatter_gather_tensors_in_pipeline",
@@ -72,7 +77,7 @@ constexpr std::array table{
         }},
     Key<Communication>{
         {.name = "overlap_slowdown",
-         .help = "passes beside which a collective runs take so many times as long (1)"},
+         .help = "compute beside which a collective runs takes so many times as long (1)"},
         [](const Field& f, Communication& c) { c.overlap_slowdown = read_slowdown(f); }},
     Key<Communication>{{.name = "global_norm",
                         .help = "clip gradients: all devices wait before the optimizer (true)"},

@@ -17,10 +17,12 @@ enum class Detail : std::uint8_t { fast, full };
 
 // Who talks when, under the names that Megatron-LM gives the switches.
 struct Communication {
-  bool overlap_p2p = true;              // passes go on while boundary tensors are on their way
-  bool overlap_grad_reduce = true;      // buckets go as soon as their gradients are whole
-  bool overlap_param_gather = true;     // ZeRO-1, 2: each stage's weights before its first forward
-  bool tp_comm_overlap = false;         // collectives of tp beside the matrix products they feed
+  bool overlap_p2p = true;           // passes go on while boundary tensors are on their way
+  bool overlap_grad_reduce = true;   // buckets go as soon as their gradients are whole
+  bool overlap_param_gather = true;  // ZeRO-1, 2: each stage's weights before its first forward
+  bool tp_comm_overlap = false;      // collectives of tp beside the matrix products they feed
+  // Those of a backward pass beside the product of the other gradient.
+  bool async_tensor_model_parallel_allreduce = true;
   bool scatter_gather = true;           // ranks of tp send each a part of a boundary tensor
   std::optional<std::uint64_t> bucket;  // bytes of gradients that are reduced at once
   std::uint32_t gradient_bytes = 4;     // of an element when reduced

@@ -122,9 +122,33 @@ double read_positive_number(const Field& field, std::string_view noun) {
                                subject(field), noun);
 }
 
+double read_part(const Field& field, std::string_view noun) {
+  const std::string& text = read_text(field, fmt::format("{}, such as 5 %", noun));
+  if (text.ends_with('%')) return parse_share(text, subject(field), noun);
+  double number = 1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, number);
+  if (code == std::errc{} && rest == end && number == 0) return 0;
+  const Error refusal =
+      wrong(field, fmt::format("{}, from 0 to 1 or from 0 % to 100 %, such as 5 %", noun));
+  double part = 0;
+  try {
+    part = parse_positive_number(text, subject(field), noun);
+  } catch (const Error&) {
+    throw refusal;
+  }
+  if (part > 1) throw refusal;
+  return part;
+}
+
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
   constexpr std::size_t longest = 100;  // the distance costs length times length
   if (text.size() > longest) return "; ";
+  // What goes on after all of the text is nearer than what differs from it: h100 is h100-sxm.
+  if (text.size() >= 3)
+    for (const std::string_view name : names)
+      if (name.size() > text.size() && edit_distance(text, name.substr(0, text.size())) == 0)
+        return fmt::format("; did you mean {}? ", in_quotes(name));
   std::size_t nearest = 1 + std::min<std::size_t>(3, text.size() / 3);
   std::string_view best;
   for (const std::string_view name : names) {

@@ -51,6 +51,7 @@ std::vector<double> read_times(const Field& field, std::string_view noun);
 std::uint64_t read_size(const Field& field, std::string_view noun);
 
 double read_positive_number(const Field& field, std::string_view noun);
+double read_part(const Field& field, std::string_view noun);  // "5 %" or 0.05, at most all of it
 
 // What leads over to "allowed: ...": "; did you mean 'forward_times'? ", or "; " if none is near.
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> names);

@@ -1,9 +1,7 @@
 #include "sim/config/gpu.hpp"
 
 #include <array>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,31 +14,27 @@ namespace {
 constexpr Document gpu_document{"a GPU", "flops, memory, memory_bandwidth and processors",
                                 "flops: 312 TFLOP/s"};
 
-// A rate in FLOP/s, "312 TFLOP/s" or 312e12.
 double read_flops(const Field& field) {
-  constexpr std::string_view noun = "a rate such as 312 TFLOP/s";
-  constexpr std::array<std::pair<std::string_view, double>, 5> units{
-      {{"PFLOP/s", 1e15}, {"TFLOP/s", 1e12}, {"GFLOP/s", 1e9}, {"MFLOP/s", 1e6}, {"FLOP/s", 1}}};
-  std::string_view text = read_text(field, noun);
-  double scale = 1;
-  for (const auto& [unit, value] : units)
-    if (text.ends_with(unit)) {
-      text.remove_suffix(unit.size());
-      scale = value;
-      break;
-    }
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return scale * parse_positive_number(text, subject(field), noun);
+  constexpr std::string_view noun = "a GPU's speed";
+  return parse_flops(read_text(field, "a rate such as 312 TFLOP/s"), subject(field), noun);
 }
 
-// Bytes/s, "2039 GB/s".
-double read_rate(const Field& field) {
-  constexpr std::string_view noun = "a bandwidth such as 2039 GB/s";
-  std::string_view text = read_text(field, noun);
-  if (text.ends_with("/s")) text.remove_suffix(2);
-  const std::uint64_t bytes = parse_size(text, subject(field), noun);
-  if (bytes == 0) throw wrong(field, noun);
-  return static_cast<double>(bytes);
+double read_bandwidth(const Field& field) {
+  constexpr std::string_view noun = "what a GPU's memory moves";
+  return parse_bandwidth(read_text(field, "a bandwidth such as 2039 GB/s"), subject(field), noun);
+}
+
+std::uint64_t read_memory(const Field& field) {
+  constexpr std::string_view noun = "a GPU's memory";
+  return parse_memory(read_text(field, "a size such as 80 GiB"), subject(field), noun);
+}
+
+// Steps of an inner dimension, which has at most so many.
+double read_steps(const Field& field) {
+  constexpr double most = 1e6;
+  const double steps = read_positive_number(field, "a number of steps");
+  if (steps > most) throw wrong(field, "a number of at most 1e6, such as 64");
+  return steps;
 }
 
 double read_efficiency(const Field& field) {
@@ -60,21 +54,24 @@ constexpr std::array table{
     GpuKey{{.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
            [](const Field& f, Gpu& g) { g.flops = read_flops(f); }},
     GpuKey{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
-           [](const Field& f, Gpu& g) { g.memory = read_size(f, "a GPU's memory"); }},
+           [](const Field& f, Gpu& g) { g.memory = read_memory(f); }},
     GpuKey{{.name = "memory_bandwidth",
             .help = "of its own memory, such as 2039 GB/s",
             .required = true},
-           [](const Field& f, Gpu& g) { g.memory_bandwidth = read_rate(f); }},
+           [](const Field& f, Gpu& g) { g.memory_bandwidth = read_bandwidth(f); }},
     GpuKey{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
            [](const Field& f, Gpu& g) { g.processors = read_count(f, "108"); }},
     GpuKey{{.name = "matrix_efficiency", .help = "part of flops that large products reach (0.85)"},
            [](const Field& f, Gpu& g) { g.matrix_efficiency = read_efficiency(f); }},
-    GpuKey{{.name = "attention_efficiency", .help = "part of flops in attention (0.42)"},
+    GpuKey{{.name = "attention_efficiency",
+            .help = "part of flops in attention's products, where scores are kept (0.42)"},
            [](const Field& f, Gpu& g) { g.attention_efficiency = read_efficiency(f); }},
+    GpuKey{{.name = "flash_efficiency", .help = "part of flops in fused attention (0.42)"},
+           [](const Field& f, Gpu& g) { g.flash_efficiency = read_efficiency(f); }},
     GpuKey{{.name = "memory_efficiency", .help = "part of memory_bandwidth (0.75)"},
            [](const Field& f, Gpu& g) { g.memory_efficiency = read_efficiency(f); }},
     GpuKey{{.name = "tile_fill", .help = "inner steps that starting a tile costs (64)"},
-           [](const Field& f, Gpu& g) { g.tile_fill = read_positive_number(f, "a number"); }},
+           [](const Field& f, Gpu& g) { g.tile_fill = read_steps(f); }},
     GpuKey{{.name = "kernel_overhead", .help = "time of each kernel (5 us)"},
            [](const Field& f, Gpu& g) { g.kernel_overhead = read_time(f, "an overhead"); }},
     GpuKey{{.name = "pass_overhead", .help = "time of each pass (1.2 ms)"},

@@ -20,7 +20,8 @@ struct Gpu {
   // How sim/workload/model/efficiency.hpp uses them is said there. The defaults are those of the
   // A100, the one GPU that they were fitted for; platforms/README.md tells on what.
   double matrix_efficiency = 0.85;     // of `flops`, of a product whose tiles fill all processors
-  double attention_efficiency = 0.42;  // of `flops`, of the products of attention
+  double attention_efficiency = 0.42;  // of `flops`, of attention's products one by one
+  double flash_efficiency = 0.42;      // of `flops`, of fused attention
   double memory_efficiency = 0.75;     // of `memory_bandwidth`
   double tile_fill = 64;               // steps of the inner dimension that a tile takes to start
   double kernel_overhead = 5e-6;       // seconds: of each kernel

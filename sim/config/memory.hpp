@@ -9,11 +9,14 @@
 
 namespace pipewright::config {
 
-// Bytes of each device: one value for all of them, or one for each.
+// Bytes of each device: one value for all of them, or one for each. Where none is given they count
+// as 0, or a model says what they are.
 struct DeviceBytes {
-  std::vector<std::uint64_t> values = {0};
+  std::vector<std::uint64_t> values;
 
+  bool given() const { return !values.empty(); }
   std::uint64_t at(std::size_t device) const {
+    if (!given()) return 0;
     return values.size() == 1 ? values.front() : values.at(device);
   }
 };

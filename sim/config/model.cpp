@@ -49,13 +49,26 @@ double read_dropout(const Field& field) {
 using Latent = Model::Latent;
 using Experts = Model::Experts;
 
-template <class Target, std::uint32_t Target::*Member>
+// What no model comes near to. Far above it numbers of bytes and FLOP, and the time to count them,
+// mean nothing any more.
+constexpr std::uint32_t most_layers = 10'000;
+constexpr std::uint32_t most_wide = 1U << 20U;  // sizes of vectors, heads, experts
+constexpr std::uint32_t most_ffn = 1U << 24U;
+constexpr std::uint32_t most_tokens = 1U << 28U;  // of a sample, and of a vocabulary
+
+void check_at_most(const Field& field, std::uint32_t value, std::uint32_t most) {
+  if (value > most)
+    throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", most));
+}
+template <class Target, std::uint32_t Target::*Member, std::uint32_t most = most_wide>
 void count(const Field& field, Target& target) {
   target.*Member = read_count(field, "128");
+  check_at_most(field, target.*Member, most);
 }
-template <class Target, std::uint32_t Target::*Member>
+template <class Target, std::uint32_t Target::*Member, std::uint32_t most = most_wide>
 void number(const Field& field, Target& target) {
   target.*Member = read_number(field, "1");
+  check_at_most(field, target.*Member, most);
 }
 
 constexpr std::array latent_table{
@@ -77,11 +90,11 @@ constexpr std::array experts_table{
     Key<Experts>{{.name = "top_k", .help = "of them that a token visits (1)"},
                  count<Experts, &Experts::top_k>},
     Key<Experts>{{.name = "ffn", .help = "hidden size of one", .required = true},
-                 count<Experts, &Experts::ffn>},
+                 count<Experts, &Experts::ffn, most_ffn>},
     Key<Experts>{{.name = "shared", .help = "experts that every token visits (0)"},
                  number<Experts, &Experts::shared>},
     Key<Experts>{{.name = "shared_ffn", .help = "hidden size of a shared one (ffn)"},
-                 count<Experts, &Experts::shared_ffn>},
+                 count<Experts, &Experts::shared_ffn, most_ffn>},
     Key<Experts>{
         {.name = "capacity_factor", .help = "the busiest expert's tokens over the mean (1)"},
         [](const Field& f, Experts& e) {
@@ -102,7 +115,7 @@ constexpr std::array table{
     Key<Model>{{.name = "parameters", .help = "as published, such as 8.03B; nothing rests on it"},
                [](const Field& f, Model& m) { m.published = read_parameters(f); }},
     Key<Model>{{.name = "layers", .help = "of the transformer", .required = true},
-               count<Model, &Model::layers>},
+               count<Model, &Model::layers, most_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
                count<Model, &Model::hidden>},
     Key<Model>{{.name = "heads", .help = "of attention", .required = true},
@@ -112,7 +125,7 @@ constexpr std::array table{
     Key<Model>{{.name = "head_dim", .help = "size of a head (hidden / heads)"},
                count<Model, &Model::head_dim>},
     Key<Model>{{.name = "ffn", .help = "hidden size of the MLP (4 hidden; of swiglu it has none)"},
-               count<Model, &Model::ffn>},
+               count<Model, &Model::ffn, most_ffn>},
     Key<Model>{{.name = "mlp", .help = "gelu: two matrices, or swiglu: three (gelu)"},
                [](const Field& f, Model& m) { m.gated = read_choice(f, mlp_names) == 1; }},
     Key<Model>{{.name = "norm", .help = "layernorm or rmsnorm (layernorm)"},
@@ -124,7 +137,7 @@ constexpr std::array table{
     Key<Model>{{.name = "dropout", .help = "probability (0); its masks are kept"},
                [](const Field& f, Model& m) { m.dropout = read_dropout(f); }},
     Key<Model>{{.name = "vocabulary", .alias = "vocab", .help = "tokens", .required = true},
-               count<Model, &Model::vocabulary>},
+               count<Model, &Model::vocabulary, most_tokens>},
     Key<Model>{{.name = "tied_embeddings", .help = "one matrix for input and output (false)"},
                [](const Field& f, Model& m) { m.tied_embeddings = read_flag(f); }},
     Key<Model>{{.name = "positions", .help = "rotary or learned (rotary)"},
@@ -132,7 +145,7 @@ constexpr std::array table{
                  m.learned_positions = read_choice(f, position_names) == 1;
                }},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
-               count<Model, &Model::sequence>},
+               count<Model, &Model::sequence, most_tokens>},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
                [](const Field& f, Model& m) {
                  m.latent = Latent{};
@@ -182,6 +195,11 @@ void complete(Model& model, const Field& field) {
   if (experts.top_k > experts.count)
     throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
                                         experts.top_k, experts.count, experts.count));
+  if (experts.capacity_factor > experts.count)
+    throw refuse("experts",
+                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} can have at "
+                             "most {} times the mean; allowed: 1 to {}",
+                             experts.capacity_factor, experts.count, experts.count, experts.count));
   if (experts.first_dense > model.layers)
     throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers; allowed: 0 to {}",
                                         experts.first_dense, model.layers, model.layers));

@@ -11,6 +11,7 @@
 #include "sim/config/library.hpp"
 #include "sim/config/override.hpp"
 #include "sim/config/scenario_checks.hpp"
+#include "sim/config/spell_out.hpp"
 #include "sim/config/yaml.hpp"
 
 namespace pipewright::config {
@@ -54,23 +55,6 @@ PassTimes read_pass_times(const Field& field) {
   return {read_times(field, pass_time), field.value.origin};
 }
 
-constexpr std::array layer_table{
-    Key<LayerTimes>{{.name = "forward", .help = "time of a layer's F"},
-                    [](const Field& f, LayerTimes& t) { t.forward = read_time(f, pass_time); }},
-    Key<LayerTimes>{{.name = "backward", .help = "of its B, where passes are not split"},
-                    [](const Field& f, LayerTimes& t) { t.backward = read_time(f, pass_time); }},
-    Key<LayerTimes>{{.name = "input_grad", .help = "of its I"},
-                    [](const Field& f, LayerTimes& t) { t.input_grad = read_time(f, pass_time); }},
-    Key<LayerTimes>{{.name = "weight_grad", .help = "of its W"},
-                    [](const Field& f, LayerTimes& t) { t.weight_grad = read_time(f, pass_time); }},
-};
-
-Located<LayerTimes> read_layer_times(const Field& field) {
-  Located<LayerTimes> times{{}, field.value.origin};
-  read_keys<LayerTimes>(field, layer_table, times.value);
-  return times;
-}
-
 using ScenarioKey = Key<Scenario>;
 
 // The order is that of the canonical text. `devices` stands before the keys that need it.
@@ -81,7 +65,7 @@ constexpr std::array table{
     ScenarioKey{{.name = "devices",
                  .alias = "num_stages",
                  .flag = "-s/--num-stages",
-                 .help = "how many pipeline devices",
+                 .help = "how many pipeline devices, also parallel.pp; 1 with a model",
                  .required = true},
                 [](const Field& f, Scenario& s) {
                   s.devices = {read_count(f, "8"), f.value.origin};
@@ -122,7 +106,7 @@ constexpr std::array table{
                  .flag = "--gpu",
                  .help = "a name of platforms/gpus, a file, or a map; else the cluster's"},
                 [](const Field& f, Scenario& s) { s.gpu = read_gpu(f); }},
-    ScenarioKey{{.name = "parallel", .help = "how ranks are cut; devices is parallel.pp as well"},
+    ScenarioKey{{.name = "parallel", .help = "how ranks are cut: tp, cp, ep, dp and pp, a map"},
                 [](const Field& f, Scenario& s) { s.parallel = read_parallel(f); }},
     ScenarioKey{{.name = "partition",
                  .flag = "--partition",
@@ -137,9 +121,11 @@ constexpr std::array table{
     ScenarioKey{
         {.name = "symmetric", .help = "simulate one replica for all: true or false (false)"},
         [](const Field& f, Scenario& s) { s.symmetric = read_flag(f); }},
-    ScenarioKey{{.name = "layer_times",
-                 .help = "measured times of one layer of the model, above what it says"},
-                [](const Field& f, Scenario& s) { s.layer_times = read_layer_times(f); }},
+    ScenarioKey{
+        {.name = "layer_times", .help = "measured times of the model's layers, above what it says"},
+        [](const Field& f, Scenario& s) {
+          s.layer_times = {read_layer_times(f), f.value.origin};
+        }},
     ScenarioKey{{.name = "forward_times",
                  .flag = "-f/--forward-times",
                  .help = "time of F: one, one per device, or one per stage"},
@@ -213,24 +199,33 @@ const KeyInfo* find_key(std::string_view name) {
   return nullptr;
 }
 
-// The pipeline's devices may stand with the other parallel sizes, as parallel.pp.
+// The pipeline's devices may stand with the other parallel sizes, as parallel.pp, and are 1 as
+// those are where a model is given without.
 Value with_devices(const Value& given) {
   Value root = given;
+  const Value* devices = find(root, "devices");
+  if (devices == nullptr) devices = find(root, "num_stages");
   Value* const parallel = find(root, "parallel");
-  if (parallel == nullptr || parallel->kind != Value::Kind::map) return root;
-  const auto pp = std::ranges::find_if(parallel->entries, [](const Entry& entry) {
-    return entry.key == "pp" || entry.key == "pipeline";
-  });
-  if (pp == parallel->entries.end()) return root;
-  for (const char* name : {"devices", "num_stages"})
-    if (const Value* const devices = find(root, name); devices != nullptr)
-      throw Error(
-          locate(pp->origin, fmt::format("parallel.{} is another name of {}, which is given at {}; "
-                                         "leave out one of them",
-                                         pp->key, name, to_string(devices->origin))));
-  Entry devices{"devices", pp->origin, pp->value};
-  parallel->entries.erase(pp);
-  root.entries.push_back(std::move(devices));
+  if (parallel != nullptr && parallel->kind == Value::Kind::map) {
+    const auto pp = std::ranges::find_if(parallel->entries, [](const Entry& entry) {
+      return entry.key == "pp" || entry.key == "pipeline";
+    });
+    if (pp != parallel->entries.end()) {
+      if (devices != nullptr)
+        throw Error(locate(pp->origin,
+                           fmt::format("parallel.{} is another name of {}, which is given at {}; "
+                                       "leave out one of them",
+                                       pp->key, find(root, "devices") ? "devices" : "num_stages",
+                                       to_string(devices->origin))));
+      Entry entry{"devices", pp->origin, pp->value};
+      parallel->entries.erase(pp);
+      root.entries.push_back(std::move(entry));
+      return root;
+    }
+  }
+  const Value* const model = find(root, "model");
+  if (devices == nullptr && model != nullptr)
+    root.entries.push_back({"devices", model->origin, make_text("1", model->origin)});
   return root;
 }
 
@@ -249,19 +244,8 @@ Value canonical(const Value& root, const Scenario& scenario) {
     cluster->text = scenario.cluster->value.string();
     cluster->origin.folder.clear();
   }
-  // Files of models and GPUs go in as they are: the text says the same wherever it stands.
-  const auto spell_out = [&](std::string_view key, std::string_view folder,
-                             const std::string& name) {
-    Value* const named = find(tree, key);
-    if (named == nullptr || named->kind != Value::Kind::text) return;
-    Value map = library_map({*named, std::string(key)}, folder, {});
-    if (find(map, "name") == nullptr)
-      map.entries.insert(map.entries.begin(),
-                         {"name", named->origin, make_text(name, named->origin)});
-    *named = std::move(map);
-  };
-  if (scenario.model) spell_out("model", "models", scenario.model->value.name);
-  if (scenario.gpu) spell_out("gpu", "gpus", scenario.gpu->name);
+  for (const char* key : {"model", "gpu"})
+    if (Value* const named = find(tree, key)) spell_out_file(*named, key);
   if (Value* const schedule = find(tree, "schedule"))
     resolve_schedules(*schedule, scenario.schedules);
   return tree;
@@ -272,15 +256,6 @@ std::string make_title(const Value& root, const Scenario& scenario) {
   std::vector<std::string_view> names;
   for (const ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-// A schedule that is a plain name becomes a map with that name.
-void spell_out(Value& schedule) {
-  if (schedule.kind != Value::Kind::text) return;
-  Value map;
-  map.origin = schedule.origin;
-  map.entries.push_back({"name", schedule.origin, std::move(schedule)});
-  schedule = std::move(map);
 }
 
 }  // namespace
@@ -294,11 +269,8 @@ void set_key(Value& root, std::string_view path, Value value) {
     // The name that the scenario uses already, if it does.
     const bool other = !key->alias.empty() && find(root, key->alias) != nullptr;
     full = std::string(other ? key->alias : key->name).append(path.substr(dot));
-    Value* const schedule = key->name == "schedule" ? find(root, "schedule") : nullptr;
-    if (schedule != nullptr && dot < path.size()) {
-      spell_out(*schedule);
-      for (Value& item : schedule->items) spell_out(item);
-    }
+    if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
+      spell_out(*whole, key->name);
   }
   set_value(root, full, std::move(value));
 }
@@ -333,12 +305,16 @@ std::vector<KeyHelp> scenario_keys() {
     const std::vector<KeyInfo> inner = name == "schedule"        ? schedule_keys()
                                        : name == "activation"    ? activation_keys()
                                        : name == "state"         ? state_keys()
-                                       : name == "layer_times"   ? key_infos(layer_table)
+                                       : name == "layer_times"   ? layer_times_keys()
                                        : name == "parallel"      ? parallel_keys()
                                        : name == "training"      ? training_keys()
                                        : name == "communication" ? communication_keys()
                                        : name == "variation"     ? variation_keys()
+                                       : name == "gpu"           ? gpu_keys()
                                                                  : std::vector<KeyInfo>{};
+    if (name == "model")
+      for (const ModelKey& key_of_model : model_keys())
+        keys.push_back({fmt::format("{}.{}", name, key_of_model.name), key_of_model.info});
     for (const KeyInfo& info : inner) keys.push_back({fmt::format("{}.{}", name, info.name), info});
   }
   return keys;

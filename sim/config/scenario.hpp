@@ -11,6 +11,7 @@
 #include "sim/config/fields.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/layer_times.hpp"
 #include "sim/config/memory.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
@@ -57,8 +58,8 @@ struct Scenario {
   double overlap = 1;                    // of a fused pair: part of the sum of its two times
   std::optional<PassTimes> fused_times;  // or its own
 
-  double p2p_time = 0;                // seconds a hop on the ideal network
-  std::uint64_t boundary_tensor = 0;  // bytes
+  double p2p_time = 0;                           // seconds a hop on the ideal network
+  std::optional<std::uint64_t> boundary_tensor;  // bytes
   Activation activation;
   State state;
   std::optional<double> samples_per_microbatch;

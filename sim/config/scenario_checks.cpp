@@ -54,13 +54,57 @@ void check_network(const Scenario& scenario, const Value& root) {
     throw Error(locate(placement->origin,
                        "placement names hosts of a cluster, but no cluster is given; give one or "
                        "leave out placement"));
+  if (!scenario.variation.links.empty() && !scenario.cluster)
+    throw Error(locate(scenario.variation.links.front().origin,
+                       "variation.slow_links names links of a cluster, but no cluster is given; "
+                       "give one or leave out slow_links"));
+}
+
+// Times of layers or of whole passes, not both of the same passes.
+void check_layers(const Scenario& scenario, const Value& root) {
+  if (!scenario.layer_times) return;
+  const auto& [times, origin] = *scenario.layer_times;
+  if (!scenario.model)
+    throw Error(locate(origin,
+                       "layer_times are those of a model's layers, but no model is given; give one "
+                       "(--model), or times of passes (--forward-times, ...)"));
+  const Value& given = *find(root, "layer_times");
+  check_layer_times(times, {given, "layer_times"}, scenario.model->value);
+  const auto refuse = [&](bool of_layers, std::string_view what, std::string_view name) {
+    if (const Value* const passes = find(root, name); passes != nullptr && of_layers)
+      throw Error(
+          locate(origin, fmt::format("layer_times says what the {} of layers take, and {}, given "
+                                     "at {}, what those of whole stages take; leave out one of "
+                                     "them",
+                                     what, name, to_string(passes->origin))));
+  };
+  refuse(times.has_forward(), "forward passes", "forward_times");
+  for (const char* name : {"backward_times", "input_grad_times", "weight_grad_times"})
+    refuse(times.has_backward(), "backward passes", name);
+}
+
+// Of a model, what a microbatch has is known.
+void check_microbatch(const Scenario& scenario, const Value& root) {
+  if (!scenario.model) return;
+  const auto refuse = [&](std::string_view name, std::string_view right, std::uint32_t value) {
+    const Value* const given = find(root, name);
+    if (given == nullptr) return;
+    throw Error(locate(given->origin, fmt::format("{} is for passes without a model, and the "
+                                                  "model's {} is {}; set that and leave out {}",
+                                                  name, right, value, name)));
+  };
+  const Training& training = scenario.training;
+  refuse("samples_per_microbatch", "training.microbatch_size", training.microbatch_size);
+  refuse("tokens_per_microbatch", "training.sequence",
+         training.sequence.value_or(scenario.model->value.sequence));
 }
 
 void check_times(const Scenario& scenario, const Value& root) {
-  if (scenario.layer_times && !scenario.model)
-    throw Error(locate(scenario.layer_times->origin,
-                       "layer_times are those of a model's layers, but no model is given; give one "
-                       "(--model), or times of passes (--forward-times, ...)"));
+  if (scenario.model && scenario.fused_times && scenario.communication.detail == Detail::full)
+    throw Error(locate(scenario.fused_times->origin,
+                       "fused_times hold the collectives within their passes, and "
+                       "communication.detail: full simulates them once more; leave out one of "
+                       "them"));
   if (!scenario.model && scenario.forward_times.value.empty())
     throw missing_key(root, "forward_times");
 }
@@ -70,9 +114,16 @@ void check_ranks(Scenario& scenario, const Value& root) {
   const std::uint64_t gpus = std::uint64_t{scenario.parallel.lanes()} * scenario.parallel.dp.value *
                              scenario.devices.value;
   if (placement != nullptr && scenario.placement.size() != gpus)
-    throw Error(
-        fmt::format("{} has {} hosts for {} GPUs; allowed: a list of host names, one per GPU",
-                    subject({*placement, "placement"}), scenario.placement.size(), gpus));
+    throw Error(fmt::format("{} has {} {} for {} {}; allowed: a list of host names, one per GPU",
+                            subject({*placement, "placement"}), scenario.placement.size(),
+                            scenario.placement.size() == 1 ? "host" : "hosts", gpus,
+                            gpus == 1 ? "GPU" : "GPUs"));
+  const Value* const talk = find(root, "communication");
+  const Value* const overlap = talk != nullptr ? find(*talk, "overlap_p2p") : nullptr;
+  if (overlap != nullptr && scenario.communication.overlap_p2p && scenario.p2p == P2p::blocking)
+    throw Error(locate(overlap->origin,
+                       "communication.overlap_p2p is true, but p2p is blocking, which overlaps "
+                       "nothing; leave out one of them"));
   if (scenario.communication.overlap_p2p) return;
   if (const Value* const p2p = find(root, "p2p"); p2p != nullptr && scenario.p2p != P2p::blocking)
     throw Error(locate(p2p->origin,
@@ -90,6 +141,36 @@ void check_symmetric(const Scenario& scenario, const Value& root) {
     throw Error(locate(find(root, "symmetric")->origin,
                        "symmetric lets one replica stand for all, but variation makes them differ; "
                        "leave out one of them"));
+}
+
+// As Megatron-LM asks for: what tensor parallelism overlaps are the parts of a cut sequence.
+void check_overlap(const Scenario& scenario, const Value& root) {
+  const Parallel& parallel = scenario.parallel;
+  if (!scenario.communication.tp_comm_overlap || parallel.sequence || parallel.tp.value == 1)
+    return;
+  const Value* const given = find(*find(root, "communication"), "tp_comm_overlap");
+  throw Error(locate(given->origin,
+                     fmt::format("communication.tp_comm_overlap is true, and parallel.sp is false "
+                                 "(tp is {}); set parallel.sp=true (--sp), or leave it out",
+                                 parallel.tp.value)));
+}
+
+void check_schedules(const Scenario& scenario) {
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    if (spec.memory_limit && schedule_source(spec.name) != ScheduleSource::search)
+      throw Error(locate(spec.memory_limit->origin,
+                         fmt::format("schedule.memory_limit is for the schedule {}, which seeks an "
+                                     "order within it; {} has an order of its own; leave it out",
+                                     searched, spec.name)));
+    if (!spec.slices || !scenario.model) continue;
+    const std::uint32_t sequence =
+        scenario.training.sequence.value_or(scenario.model->value.sequence);
+    if (spec.slices->value > sequence)
+      throw Error(locate(spec.slices->origin,
+                         fmt::format("schedule.slices is {}, and a sample has {} tokens; allowed: "
+                                     "1 to {}",
+                                     spec.slices->value, sequence, sequence)));
+  }
 }
 
 // Either is given, and a batch deals out evenly.
@@ -123,8 +204,12 @@ void count_microbatches(Scenario& scenario, const Value& root) {
 void check_scenario(Scenario& scenario, const Value& root) {
   count_microbatches(scenario, root);
   check_times(scenario, root);
+  check_layers(scenario, root);
+  check_microbatch(scenario, root);
   check_backward(scenario, root);
   check_ranks(scenario, root);
+  check_overlap(scenario, root);
+  check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);
 }

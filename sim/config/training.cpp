@@ -1,6 +1,8 @@
 #include "sim/config/training.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,15 +18,24 @@ constexpr std::array<std::string_view, 3> rule_names{"even", "ends_less", "by_co
 // Bytes of a parameter; 0 is one, as of an optimizer without state.
 double read_bytes(const Field& field) {
   if (field.value.text == "0") return 0;
-  return read_positive_number(field, "bytes of a parameter");
+  constexpr double most = 1000;
+  const double bytes = read_positive_number(field, "bytes of a parameter");
+  if (bytes > most) throw wrong(field, "bytes of a parameter, from 0 to 1000, such as 4");
+  return bytes;
 }
 
-double read_share(const Field& field) {
-  constexpr std::string_view noun = "a part such as 5 %";
-  const std::string& text = read_text(field, noun);
-  if (text == "0") return 0;
-  return text.ends_with('%') ? parse_share(text, subject(field), noun)
-                             : parse_positive_number(text, subject(field), noun);
+std::uint32_t read_sequence(const Field& field) {
+  constexpr std::uint32_t most = 1U << 28U;
+  const std::uint32_t tokens = read_count(field, "8192");
+  if (tokens > most) throw wrong(field, fmt::format("a whole number from 1 to {}", most));
+  return tokens;
+}
+
+// Bytes of a number on its way: nothing is wider than fp64.
+double read_width(const Field& field) {
+  const double bytes = read_positive_number(field, "the width of a number in bytes");
+  if (bytes > 8) throw wrong(field, "more than 0 and at most 8 bytes, such as 2");
+  return bytes;
 }
 
 constexpr std::array bytes_table{
@@ -34,6 +45,8 @@ constexpr std::array bytes_table{
                         [](const Field& f, auto& b) { b.gradients = read_bytes(f); }},
     Key<ParameterBytes>{{.name = "optimizer", .help = "of each parameter's optimizer state (12)"},
                         [](const Field& f, auto& b) { b.optimizer = read_bytes(f); }},
+    Key<ParameterBytes>{{.name = "gathered", .help = "of each weight that ZeRO gathers (2)"},
+                        [](const Field& f, auto& b) { b.gathered = read_width(f); }},
 };
 
 template <bool Training::*Switch>
@@ -47,7 +60,7 @@ constexpr std::array table{
                    .help = "samples of a microbatch (1)"},
                   [](const Field& f, Training& t) { t.microbatch_size = read_count(f, "1"); }},
     Key<Training>{{.name = "sequence", .help = "tokens of a sample; else the model's"},
-                  [](const Field& f, Training& t) { t.sequence = read_count(f, "8192"); }},
+                  [](const Field& f, Training& t) { t.sequence = read_sequence(f); }},
     Key<Training>{{.name = "recompute", .help = "none, selective or full (none)"},
                   [](const Field& f, Training& t) {
                     t.recompute = static_cast<Recompute>(read_choice(f, recompute_names));
@@ -68,10 +81,12 @@ constexpr std::array table{
          .help = "the vocabulary is padded to so many times tp (128)"},
         [](const Field& f, Training& t) { t.vocabulary_multiple = read_count(f, "128"); }},
     Key<Training>{
-        {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer"},
+        {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer, gathered"},
         [](const Field& f, Training& t) { read_keys<ParameterBytes>(f, bytes_table, t.bytes); }},
     Key<Training>{{.name = "fragmentation", .help = "allowance, a part of the activations (0)"},
-                  [](const Field& f, Training& t) { t.fragmentation = read_share(f); }},
+                  [](const Field& f, Training& t) {
+                    t.fragmentation = read_part(f, "a part of the activations");
+                  }},
     Key<Training>{
         {.name = "reserved", .help = "bytes lost to driver, context and NCCL (0)"},
         [](const Field& f, Training& t) { t.reserved = read_size(f, "a size of memory"); }},
@@ -101,6 +116,17 @@ Training read_training(const Field& field) {
   return training;
 }
 
-std::vector<KeyInfo> training_keys() { return key_infos(table); }
+std::vector<KeyInfo> training_keys() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> dotted;
+    for (const auto& key : bytes_table) dotted.push_back(fmt::format("bytes.{}", key.info.name));
+    return dotted;
+  }();
+  std::vector<KeyInfo> keys = key_infos(table);
+  std::vector<KeyInfo> inner = key_infos(bytes_table);
+  for (std::size_t i = 0; i < inner.size(); ++i) inner[i].name = names[i];
+  keys.insert(std::ranges::find(keys, "bytes", &KeyInfo::name) + 1, inner.begin(), inner.end());
+  return keys;
+}
 
 }  // namespace pipewright::config

@@ -30,15 +30,7 @@ struct ParameterBytes {
   double weights = 2;
   double gradients = 4;
   double optimizer = 12;
-};
-
-// Measured seconds of one layer of a model, the collectives in it included. Where a kind of pass is
-// left out, the model says what it takes.
-struct LayerTimes {
-  std::optional<double> forward;
-  std::optional<double> backward;
-  std::optional<double> input_grad;
-  std::optional<double> weight_grad;
+  double gathered = 2;  // of the weights that ZeRO gathers, which may be narrower than their shards
 };
 
 // How a model is trained.

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/error.hpp"
+#include "sim/config/fields.hpp"
 #include "sim/config/value.hpp"
 
 namespace pipewright::config {
@@ -49,6 +50,19 @@ constexpr std::array size_units{
     Unit{"GiB", 0x1.0p+30},
     Unit{"TiB", 0x1.0p+40},
 };
+constexpr std::array flops_units{
+    Unit{""}, Unit{"FLOP/s"}, Unit{"GFLOP/s", 1e9}, Unit{"TFLOP/s", 1e12}, Unit{"PFLOP/s", 1e15},
+};
+constexpr std::array bandwidth_units{
+    Unit{""},
+    Unit{"B/s"},
+    Unit{"MB/s", 1e6},
+    Unit{"GB/s", 1e9},
+    Unit{"TB/s", 1e12},
+    Unit{"GiB/s", 0x1.0p+30},
+    Unit{"TiB/s", 0x1.0p+40},
+    Unit{"Gbit/s", 1e9, 8},
+};
 constexpr std::array share_units{Unit{"%", 1, 1e2}};
 constexpr std::array number_units{Unit{""}};
 
@@ -58,6 +72,8 @@ struct Quantity {
   std::string_view unit_hint;  // what a wrong unit is told, besides the list
   std::span<const Unit> units;
   double largest;
+  double smallest = 0;
+  std::string_view usual = {};  // the unit that a number below that was probably meant in
 };
 
 constexpr double any_finite = 1.7976931348623157e308;
@@ -66,6 +82,28 @@ constexpr Quantity time_quantity{"time", "a time from 0 to 1e9 s, such as 18.5 m
                                  "a bare number is in seconds", time_units, largest_time};
 constexpr Quantity size_quantity{"size", "a size from 0 to 2^63 bytes, such as 24 MiB",
                                  "a bare number is in bytes", size_units, 0x1.0p+63};
+// A GPU's, between what none is so small as to have and none so great.
+constexpr Quantity flops_quantity{"rate",
+                                  "a rate from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s",
+                                  "a bare number is in FLOP/s",
+                                  flops_units,
+                                  1e18,
+                                  1e12,
+                                  "TFLOP/s"};
+constexpr Quantity bandwidth_quantity{"bandwidth",
+                                      "a bandwidth from 1 GB/s to 1e6 GB/s, such as 2039 GB/s",
+                                      "a bare number is in bytes/s",
+                                      bandwidth_units,
+                                      1e15,
+                                      1e9,
+                                      "GB/s"};
+constexpr Quantity memory_quantity{"size",
+                                   "a size from 1 GiB to 1e6 GiB, such as 80 GiB",
+                                   "a bare number is in bytes",
+                                   size_units,
+                                   1e6 * 0x1.0p+30,
+                                   0x1.0p+30,
+                                   "GiB"};
 constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",
                                   "a share is in percent", share_units, 1};
 constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",
@@ -104,17 +142,30 @@ Split split(const Quantity& quantity, std::string_view text, std::string_view su
     const std::string fault = symbol.empty() ? std::string(" without a unit")
                                              : fmt::format(", and {} is no unit of a {}",
                                                            in_quotes(symbol), quantity.name);
+    const std::string meant = quantity.usual.empty() ? "; " : did_you_mean(symbol, symbols);
     const std::string list = symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", "));
-    throw Error(fmt::format("{} is {}{}; allowed units: {} ({}); {} is {}", subject, shown(text),
-                            fault, list, quantity.unit_hint, noun, quantity.allowed));
+    throw Error(fmt::format("{} is {}{}{}allowed units: {} ({}); {} is {}", subject, shown(text),
+                            fault, meant, list, quantity.unit_hint, noun, quantity.allowed));
   }
   return result;
+}
+
+void check_smallest(const Quantity& quantity, const Split& parts, double value,
+                    std::string_view text, std::string_view subject, std::string_view noun) {
+  if (value >= quantity.smallest) return;
+  const std::string meant = parts.unit->symbol.empty() && value >= 1
+                                ? fmt::format(" ({}); did you mean {} {}? ", quantity.unit_hint,
+                                              shown(parts.number), quantity.usual)
+                                : "; ";
+  throw Error(
+      fmt::format("{} is {}{}{} is {}", subject, shown(text), meant, noun, quantity.allowed));
 }
 
 double parse(const Quantity& quantity, std::string_view text, std::string_view subject,
              std::string_view noun) {
   const Split parts = split(quantity, text, subject, noun);
   const double value = parts.value * parts.unit->multiplier / parts.unit->divisor;
+  check_smallest(quantity, parts, value, text, subject, noun);
   if (!(value <= quantity.largest))
     throw Error(fmt::format("{} is {}; {} is {}", subject, shown(text), noun, quantity.allowed));
   return value;
@@ -132,6 +183,22 @@ std::optional<std::uint64_t> whole_bytes(const Split& parts) {
   return count * unit;
 }
 
+std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, std::string_view subject,
+                          std::string_view noun) {
+  const Split parts = split(quantity, text, subject, noun);
+  const auto exact = whole_bytes(parts);
+  const double bytes = exact ? static_cast<double>(*exact) : parse(quantity, text, subject, noun);
+  check_smallest(quantity, parts, bytes, text, subject, noun);
+  if (exact && bytes <= quantity.largest) return *exact;
+  const bool cut = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
+  // Digits that overflowed above may round down to 2^63 as a double.
+  const bool digits = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
+  if (cut || (digits && bytes >= quantity.largest))
+    throw Error(fmt::format("{} is {}; {} is {}", subject, shown(text), noun,
+                            cut ? "a whole number of bytes, such as 24 MiB" : quantity.allowed));
+  return static_cast<std::uint64_t>(std::round(bytes));
+}
+
 }  // namespace
 
 double parse_time(std::string_view text, std::string_view subject, std::string_view noun) {
@@ -139,17 +206,19 @@ double parse_time(std::string_view text, std::string_view subject, std::string_v
 }
 
 std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun) {
-  const Split parts = split(size_quantity, text, subject, noun);
-  if (const auto exact = whole_bytes(parts)) return *exact;
-  const double bytes = parse(size_quantity, text, subject, noun);
-  const bool cut = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
-  // Digits that overflowed above may round down to 2^63 as a double.
-  const bool digits = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
-  if (cut || (digits && bytes >= size_quantity.largest))
-    throw Error(
-        fmt::format("{} is {}; {} is {}", subject, shown(text), noun,
-                    cut ? "a whole number of bytes, such as 24 MiB" : size_quantity.allowed));
-  return static_cast<std::uint64_t>(std::round(bytes));
+  return parse_bytes(size_quantity, text, subject, noun);
+}
+
+std::uint64_t parse_memory(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse_bytes(memory_quantity, text, subject, noun);
+}
+
+double parse_flops(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(flops_quantity, text, subject, noun);
+}
+
+double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(bandwidth_quantity, text, subject, noun);
 }
 
 double parse_share(std::string_view text, std::string_view subject, std::string_view noun) {

@@ -20,6 +20,12 @@ double parse_time(std::string_view text, std::string_view subject, std::string_v
 // Bytes, at most 2^63; fractions of a larger unit round to the nearest byte.
 std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun);
 
+// A GPU's memory in bytes, its FLOP/s and the bytes/s of its memory: within what GPUs have, so that
+// a bare number which was meant in GiB, TFLOP/s or GB/s is not taken for bytes.
+std::uint64_t parse_memory(std::string_view text, std::string_view subject, std::string_view noun);
+double parse_flops(std::string_view text, std::string_view subject, std::string_view noun);
+double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun);
+
 // A ratio from 0 to 1, written in percent.
 double parse_share(std::string_view text, std::string_view subject, std::string_view noun);
 

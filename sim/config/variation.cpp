@@ -23,21 +23,12 @@ std::uint32_t read_index(const Field& field, std::string_view noun) {
   return index;
 }
 
-// "5 %" or 0.05.
-double read_part(const Field& field, std::string_view noun) {
-  const std::string& text = read_text(field, fmt::format("{}, such as 5 %", noun));
-  if (text.ends_with('%')) return parse_share(text, subject(field), noun);
-  if (text == "0") return 0;
-  const Error refusal =
-      wrong(field, fmt::format("{}, from 0 to 1 or from 0 % to 100 %, such as 5 %", noun));
-  double part = 0;
-  try {
-    part = parse_positive_number(text, subject(field), noun);
-  } catch (const Error&) {
-    throw refusal;
-  }
-  if (part > 1) throw refusal;
-  return part;
+// Of times, which stay numbers that tables can hold.
+double read_factor(const Field& field) {
+  constexpr double most = 1e6;
+  const double factor = read_positive_number(field, "a slow-down");
+  if (factor > most) throw wrong(field, "a slow-down of at most 1e6, such as 1.2");
+  return factor;
 }
 
 constexpr std::array straggler_table{
@@ -49,7 +40,7 @@ constexpr std::array straggler_table{
         [](const Field& f, auto& s) { s.replica = read_index(f, "a replica"); }},
     Key<Variation::Straggler>{
         {.name = "factor", .help = "its passes take so many times as long", .required = true},
-        [](const Field& f, auto& s) { s.factor = read_positive_number(f, "a slow-down"); }},
+        [](const Field& f, auto& s) { s.factor = read_factor(f); }},
 };
 
 constexpr std::array link_table{
@@ -80,16 +71,18 @@ std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& 
 }
 
 constexpr std::array table{
+    Key<Variation>{{.name = "jitter",
+                    .help = "standard deviation of a pass's time over its mean, from 0 to 1 (0)"},
+                   [](const Field& f, Variation& v) { v.jitter = read_part(f, "a deviation"); }},
     Key<Variation>{
-        {.name = "jitter", .help = "standard deviation of a pass's time over its mean (0)"},
-        [](const Field& f, Variation& v) { v.jitter = read_part(f, "a deviation"); }},
-    Key<Variation>{
-        {.name = "distribution", .help = "of the times: normal, lognormal or uniform (normal)"},
+        {.name = "distribution",
+         .help = "of the times: normal or uniform, cut at 0 and twice the mean, or lognormal "
+                 "(normal)"},
         [](const Field& f, Variation& v) {
           v.distribution = static_cast<Variation::Distribution>(read_choice(f, distributions));
         }},
     Key<Variation>{{.name = "seed", .help = "of the random numbers: same seed, same result (1)"},
-                   [](const Field& f, Variation& v) { v.seed = read_count(f, "1"); }},
+                   [](const Field& f, Variation& v) { v.seed = read_index(f, "a seed"); }},
     Key<Variation>{
         {.name = "stragglers", .help = "slow devices: {device, replica, factor}, or a list"},
         [](const Field& f, Variation& v) {

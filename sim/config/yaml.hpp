@@ -18,8 +18,8 @@ struct Document {
   std::string_view needs;    // its required keys
   std::string_view example;  // of a line
 };
-inline constexpr Document scenario_document{"a scenario", "devices, microbatches and forward_times",
-                                            "devices: 8"};
+inline constexpr Document scenario_document{
+    "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8"};
 inline constexpr Document block_document{"a building block", "placement, interval and cells",
                                          "interval: 6"};
 

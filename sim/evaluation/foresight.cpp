@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/evaluation/sizes.hpp"
+
 namespace pipewright::evaluation {
 namespace {
 
@@ -16,14 +18,6 @@ schedules::Schedule on_placement(const config::Scenario& scenario,
 }
 
 }  // namespace
-
-std::vector<std::uint64_t> memory_of(const Hardware& hardware) {
-  std::vector<std::uint64_t> bytes = hardware.memory;
-  for (std::size_t device = 0; device < bytes.size(); ++device)
-    if (bytes[device] == 0 && device < hardware.gpus.size())
-      bytes[device] = hardware.gpus[device].memory;
-  return bytes;
-}
 
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
                                    std::optional<execution::LeastTimes>& least) {
@@ -44,9 +38,8 @@ workload::Foresight foresee(const config::Scenario& scenario, const Hardware& ha
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
     execution::add_least_waits(job, least_times(scenario, job, least), costs);
   };
-  foresight.hop = [&](std::uint64_t bytes) {
-    const schedules::Schedule placement =
-        on_placement(scenario, schedules::Routes::looped(scenario.devices.value, 1));
+  foresight.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
+    const schedules::Schedule placement = on_placement(scenario, routes);
     const workload::StageCosts no_costs;
     const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
     execution::LeastTimes& times = least_times(scenario, job, least);
@@ -61,6 +54,7 @@ workload::Foresight foresee(const config::Scenario& scenario, const Hardware& ha
 
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                        const Hardware& hardware) {
+  check_stages(scenario, spec, hardware.cluster);
   std::optional<execution::LeastTimes> least;
   return workload::make_plan(scenario, spec, hardware.gpus,
                              foresee(scenario, hardware, least, memory_of(hardware)));

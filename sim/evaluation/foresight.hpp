@@ -16,9 +16,6 @@ workload::Foresight foresee(const config::Scenario& scenario, const Hardware& ha
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                        const Hardware& hardware);
 
-// What the devices have: as the cluster says, else their GPUs' types; 0: unknown.
-std::vector<std::uint64_t> memory_of(const Hardware& hardware);
-
 // The job's least times, made when they are needed first.
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
                                    std::optional<execution::LeastTimes>& least);

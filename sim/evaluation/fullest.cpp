@@ -10,6 +10,20 @@
 #include "analysis/units_text.hpp"
 
 namespace pipewright::evaluation {
+namespace {
+
+// Where `capacity` is what the device's smallest GPU has.
+std::string host_of_least(const execution::Job& job, const Fullest& most) {
+  if (job.capacity.empty() || job.capacity[most.device].bytes != most.capacity) return "";
+  return smallest_host(job, most.device);
+}
+
+}  // namespace
+
+std::string smallest_host(const execution::Job& job, std::uint32_t device) {
+  const cluster::Host* const host = job.capacity.empty() ? nullptr : job.capacity[device].host;
+  return host == nullptr || host == job.host(0, device) ? "" : cluster::name_of(host);
+}
 
 Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity) {
   Fullest most;
@@ -21,8 +35,9 @@ Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& cap
                         static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
     if (here <= fill) continue;
     fill = here;
-    most = {device, peak, capacity[device]};
+    most = {device, peak, capacity[device], ""};
   }
+  most.host = host_of_least(job, most);
   return most;
 }
 
@@ -31,9 +46,10 @@ std::string describe(const Fullest& fullest) {
   std::iota(categories.begin(), categories.end(), 0);
   std::ranges::stable_sort(categories, std::ranges::greater(),
                            [&](std::size_t category) { return fullest.peak.at_peak[category]; });
-  std::string text = fmt::format("device {}: {} of {}:", fullest.device,
+  const std::string of_host = fullest.host.empty() ? "" : fmt::format(" of {}", fullest.host);
+  std::string text = fmt::format("device {}: {} of {}{}:", fullest.device,
                                  analysis::format_bytes(fullest.peak.bytes),
-                                 analysis::format_bytes(fullest.capacity));
+                                 analysis::format_bytes(fullest.capacity), of_host);
   for (const std::size_t category : categories)
     if (const std::uint64_t bytes = fullest.peak.at_peak[category]; bytes > 0)
       text += fmt::format(" {} {},", analysis::memory_styles.at(category).words,

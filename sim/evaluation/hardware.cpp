@@ -6,11 +6,13 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "sim/cluster/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/library.hpp"
+#include "sim/evaluation/sizes.hpp"
 #include "sim/execution/pass_waits.hpp"
-#include "sim/workload/model/layout_checks.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -39,10 +41,21 @@ std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluste
   }
 }
 
+// Of the type that the platform file gives a host.
+config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* host) {
+  try {
+    return config::find_gpu(cluster::gpu_of(host));
+  } catch (const config::Error& error) {
+    throw config::Error(fmt::format("{}: host '{}' has the property gpu: {}",
+                                    scenario.cluster->value.string(), cluster::name_of(host),
+                                    error.what()));
+  }
+}
+
 config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) {
   if (scenario.gpu) return *scenario.gpu;
   const std::string name = host == nullptr ? "" : cluster::gpu_of(host);
-  if (!name.empty()) return config::find_gpu(name);
+  if (!name.empty()) return library_gpu(scenario, host);
   throw config::Error(config::locate(
       scenario.model->origin,
       scenario.cluster
@@ -115,17 +128,77 @@ std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& h
   return equal ? std::vector<double>{} : factors;
 }
 
+// What one GPU has: of the type that the scenario says all are, else as the platform file says of
+// the host, else of the host's type; 0: unknown.
+class GpuMemory {
+ public:
+  explicit GpuMemory(const config::Scenario& scenario) : scenario_(scenario) {}
+
+  std::uint64_t of(const cluster::Host* host) {
+    if (scenario_.gpu) return scenario_.gpu->memory;
+    if (const std::uint64_t bytes = cluster::memory_of(host); bytes > 0) return bytes;
+    const auto [place, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
+    if (is_new && is_in_library(place->first))
+      place->second = config::find_gpu(place->first).memory;
+    return place->second;
+  }
+
+ private:
+  // Without a model, types may be of any name.
+  static bool is_in_library(const std::string& type) {
+    return std::ranges::count(config::library_names("gpus", ".yaml"), type) > 0;
+  }
+
+  const config::Scenario& scenario_;
+  std::map<std::string, std::uint64_t> by_type_;
+};
+
+// A schedule runs on all copies of a device, and has to fit the smallest.
+std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
+                                            const Hardware& hardware) {
+  GpuMemory memory(scenario);
+  std::vector<execution::Capacity> least(hardware.ranks.devices());
+  const auto see = [&](std::uint32_t device, const cluster::Host* host) {
+    const std::uint64_t bytes = memory.of(host);
+    execution::Capacity& place = least[device];
+    if (bytes > 0 && (place.bytes == 0 || bytes < place.bytes)) place = {bytes, host};
+  };
+  // The hosts that outputs name go first.
+  for (std::uint32_t device = 0; device < least.size(); ++device)
+    see(device, hardware.hosts[hardware.ranks.rank_of(device, 0, 0)]);
+  for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank)
+    see(hardware.ranks.of(rank).pp, hardware.hosts[rank]);
+  return least;
+}
+
 // Looks at all ranks' GPUs, of which there are few types.
-void compare_gpus(Hardware& hardware) {
+void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
   std::map<std::string, double> by_type;
   double sum = 0;
   for (const cluster::Host* host : hardware.hosts) {
     const auto [place, is_new] = by_type.try_emplace(cluster::gpu_of(host));
-    if (is_new) place->second = config::find_gpu(place->first).flops;
+    if (is_new) place->second = library_gpu(scenario, host).flops;
     sum += place->second;
   }
   hardware.peak_flops = sum / static_cast<double>(hardware.hosts.size());
   hardware.is_mixed = by_type.size() > 1;
+}
+
+// "; did you mean 'node-0-nic-0'? there are such as ...", one of each class.
+std::string nearest_links(const std::string& wanted, const cluster::Cluster& cluster) {
+  std::vector<std::string> names;
+  std::map<std::string, std::string> of_class;
+  for (const cluster::Link* link : cluster.links()) {
+    names.push_back(cluster::without_direction(cluster::Cluster::link_name(link)));
+    of_class.try_emplace(cluster.link_class(link), names.back());
+  }
+  if (names.empty()) return "";
+  std::vector<std::string> examples;
+  for (const auto& [link_class, name] : of_class)
+    examples.push_back(fmt::format("{} ({})", name, link_class));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return fmt::format("{}there are such as {}", config::did_you_mean(wanted, views),
+                     fmt::join(examples, ", "));
 }
 
 }  // namespace
@@ -145,14 +218,15 @@ void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster) {
   try {
     cluster.scale_link(link.link, link.factor);
   } catch (const cluster::Error& error) {
-    throw config::Error(config::locate(link.origin, error.what()));
+    throw config::Error(config::locate(
+        link.origin, fmt::format("{}{}", error.what(), nearest_links(link.link, cluster))));
   }
 }
 
 Hardware open_hardware(const config::Scenario& scenario) {
-  if (scenario.model)
-    workload::check_layout(scenario.model->value, scenario.training, scenario.parallel);
-  return place_on(open_cluster(scenario), scenario);
+  cluster::Cluster cluster = open_cluster(scenario);
+  check_layout(scenario, cluster);
+  return place_on(std::move(cluster), scenario);
 }
 
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
@@ -161,7 +235,6 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   std::map<std::string, config::Gpu> by_type;
   for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
     const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
-    hardware.memory.push_back(cluster::memory_of(host));
     if (!scenario.model) continue;
     const bool ideal = hardware.cluster.is_ideal();
     const std::string type = ideal ? "" : cluster::gpu_of(host);
@@ -170,8 +243,15 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
       known = by_type.emplace(type, gpu_of(scenario, ideal ? nullptr : host)).first;
     hardware.gpus.push_back(known->second);
   }
-  if (scenario.model && !scenario.gpu) compare_gpus(hardware);
+  if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);
+  hardware.capacity = capacities(scenario, hardware);
   return hardware;
+}
+
+std::vector<std::uint64_t> memory_of(const Hardware& hardware) {
+  std::vector<std::uint64_t> bytes;
+  for (const execution::Capacity& device : hardware.capacity) bytes.push_back(device.bytes);
+  return bytes;
 }
 
 execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
@@ -186,7 +266,8 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
                          .variation = scenario.variation,
                          .zero = scenario.parallel.zero},
           .symmetric = scenario.symmetric,
-          .slowdown = slowdown(scenario, hardware, schedule)};
+          .slowdown = slowdown(scenario, hardware, schedule),
+          .capacity = hardware.capacity};
 }
 
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,

@@ -17,10 +17,13 @@ struct Hardware {
   workload::Ranks ranks;
   std::vector<cluster::Host*> hosts;  // by rank
   workload::Gpus gpus;                // by pipeline device, of its first copy; if there is a model
-  std::vector<std::uint64_t> memory;  // by pipeline device, likewise, bytes; 0: unknown
-  bool is_mixed = false;              // not all GPUs are of the type of those
-  double peak_flops = 0;              // of all GPUs, where the cluster says what they are: the mean
+  std::vector<execution::Capacity> capacity;  // by pipeline device, of all of its copies
+  bool is_mixed = false;                      // not all GPUs are of the type of those
+  double peak_flops = 0;  // of all GPUs, where the cluster says what they are: the mean
 };
+
+// What the devices have, in bytes; 0: unknown.
+std::vector<std::uint64_t> memory_of(const Hardware& hardware);
 
 // Throws config::Error where a placement was given and cannot be, or a GPU's type is not known.
 Hardware open_hardware(const config::Scenario& scenario);

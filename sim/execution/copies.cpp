@@ -7,14 +7,38 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/execution/collectives/plan.hpp"
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/zero_buffers.hpp"
 
 namespace pipewright::execution {
 
 using workload::Collective;
 using workload::Group;
 
-constexpr std::uint64_t weight_element = 2;  // bytes, in bf16
+namespace {
+
+// Switches that cannot add up would quietly give way to a ring.
+void check_switches(const Job& job) {
+  const config::Algorithm algorithm = job.conditions.communication.all_reduce;
+  if (algorithm != config::Algorithm::nvls && algorithm != config::Algorithm::sharp) return;
+  const Places places(job.cluster, job.hosts);
+  for (const Group kind : {Group::tp, Group::dp, Group::edp, Group::embedding}) {
+    if (job.ranks->group_size(kind) < 2) continue;
+    const auto groups = job.ranks->groups(kind);
+    if (groups.empty()) continue;
+    if (choose(Collective::all_reduce, 1, groups.front(), algorithm, places).algorithm == algorithm)
+      return;
+  }
+  throw cluster::Error(fmt::format(
+      "communication.all_reduce is {}, but no group of this job can leave its sums to switches {} "
+      "nodes: that takes {}, equally many on each, and a platform file that says what the switches "
+      "do (property CLASS.sharp-efficiency); leave it out, or take automatic",
+      config::to_string(algorithm), algorithm == config::Algorithm::nvls ? "inside" : "between",
+      algorithm == config::Algorithm::nvls ? "several ranks on a node" : "ranks on several nodes"));
+}
+
+}  // namespace
 
 Copies::Copies(const Job& job)
     : Copies(job, job.ranks ? std::make_shared<RankGroups>(*job.ranks, job.simulated_replicas())
@@ -23,6 +47,7 @@ Copies::Copies(const Job& job)
 Copies::Copies(const Job& job, std::shared_ptr<RankGroups> groups)
     : job_(job), groups_(std::move(groups)) {
   if (groups_ == nullptr) return;
+  check_switches(job);
   const schedules::Routes& routes = job.schedule.routes;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     holders_.push_back(workload::devices_of(routes, stage));
@@ -53,7 +78,9 @@ std::uint64_t Copies::gradient_bytes(std::uint32_t stage) const {
 
 std::uint64_t Copies::weight_bytes(std::uint32_t stage) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
-  return (traffic.parameters + traffic.expert_parameters) * weight_element;
+  return static_cast<std::uint64_t>(
+      static_cast<double>(traffic.parameters + traffic.expert_parameters) *
+      job_.costs.gathered_element / weight_parts(stage));
 }
 
 std::uint64_t Copies::embedding_bytes() const {
@@ -63,11 +90,20 @@ std::uint64_t Copies::embedding_bytes() const {
 }
 
 std::uint32_t Copies::parts(std::uint32_t stage) const {
-  const std::uint64_t bytes =
-      job_.costs.traffic[stage].parameters * job_.conditions.communication.gradient_bytes;
-  const std::uint64_t bucket =
-      config::bucket_bytes(job_.conditions.communication, job_.ranks->group_size(Group::dp));
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + bucket - 1) / bucket));
+  return workload::gradient_parts(job_.costs.traffic[stage].parameters,
+                                  job_.conditions.communication, job_.ranks->group_size(Group::dp));
+}
+
+std::uint32_t Copies::weight_parts(std::uint32_t stage) const {
+  if (job_.conditions.gathers_after()) return 1;
+  if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
+    return parts(stage);
+  // While one part is at work, the next one arrives.
+  const workload::StageTraffic& traffic = job_.costs.traffic[stage];
+  const double bytes = static_cast<double>(traffic.parameters + traffic.expert_parameters) *
+                       job_.costs.gathered_element;
+  const double held = static_cast<double>(job_.costs.gathered[stage]);
+  return std::max(1U, static_cast<std::uint32_t>(std::ceil(2 * bytes / held - 1e-6)));
 }
 
 std::vector<Copies::Leg> Copies::over_copies(Collective collective, std::uint32_t stage,
@@ -87,7 +123,18 @@ std::vector<Copies::Leg> Copies::gradients(std::uint32_t stage) const {
 }
 
 std::vector<Copies::Leg> Copies::weights(std::uint32_t stage) const {
-  return over_copies(Collective::all_gather, stage, weight_element);
+  return over_copies(Collective::all_gather, stage,
+                     job_.costs.gathered_element / weight_parts(stage));
+}
+
+const std::vector<std::uint32_t>& Copies::replicas_with(Group kind, Unit unit) const {
+  const auto [place, is_new] = replicas_with_.try_emplace({kind, unit});
+  if (!is_new) return place->second;
+  const std::uint32_t party = party_of(kind, unit);
+  for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
+    if (replica != unit.replica && party_of(kind, {replica, unit.device}) == party)
+      place->second.push_back(replica);
+  return place->second;
 }
 
 bool Copies::ties_embeddings(std::uint32_t device) const {

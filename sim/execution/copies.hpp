@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/execution/rank_groups.hpp"
@@ -28,13 +30,17 @@ class Copies {
   bool has(std::uint32_t stage) const;
   std::uint32_t members(std::uint32_t stage) const { return dense_[stage]->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }
-  // In how many parts a stage's gradients are reduced, and the bytes of each on one GPU.
+  // In how many parts a stage's gradients are reduced, and its weights gathered: by buckets;
+  // ZeRO-3's weights layer by layer, as many as it holds at a time. Weights that are gathered after
+  // the optimizer's step come at once.
   std::uint32_t parts(std::uint32_t stage) const;
+  std::uint32_t weight_parts(std::uint32_t stage) const;
+  // The bytes of a part on one GPU.
   std::uint64_t gradient_bytes(std::uint32_t stage) const;
   std::uint64_t weight_bytes(std::uint32_t stage) const;
   std::uint64_t embedding_bytes() const;
 
-  // What a part of a stage's gradients, its weights, and a replica's tied embedding take.
+  // What a part of a stage's gradients, or of its weights, and a replica's tied embedding take.
   std::vector<Leg> gradients(std::uint32_t stage) const;
   std::vector<Leg> weights(std::uint32_t stage) const;
   std::vector<Leg> embeddings(std::uint32_t replica) const;
@@ -48,6 +54,8 @@ class Copies {
   const Party& party(workload::Group kind, std::uint32_t number) const {
     return groups_->party(kind, number);
   }
+  // The other simulated replicas whose copy of the unit's device is of its party.
+  const std::vector<std::uint32_t>& replicas_with(workload::Group kind, Unit unit) const;
 
  private:
   std::vector<Leg> over_copies(workload::Collective collective, std::uint32_t stage,
@@ -59,6 +67,7 @@ class Copies {
   std::vector<std::vector<std::uint32_t>> holders_;  // by stage: devices
   std::vector<const Party*> dense_;                  // by stage
   std::vector<const Party*> experts_;                // likewise
+  mutable std::map<std::pair<workload::Group, Unit>, std::vector<std::uint32_t>> replicas_with_;
 };
 
 }  // namespace pipewright::execution

@@ -7,6 +7,7 @@
 
 #include "schedules/program.hpp"
 #include "sim/execution/gradient_count.hpp"
+#include "sim/execution/milestones.hpp"
 #include "sim/execution/network.hpp"
 #include "sim/execution/pace.hpp"
 #include "sim/execution/recorder.hpp"
@@ -37,23 +38,38 @@ class Device {
                                      const Network& network);
   // Returns when the device may go on.
   double send_output(const schedules::Pass& pass, double now, const Network& network);
-  // Runs the passes that start at `start`, one or a fused pair; returns when they end.
-  double compute(const schedules::Pass& pass, const schedules::Pass* partner, double start);
-  double seconds(const schedules::Pass& pass, const schedules::Pass* partner) const;
-  double talk_within(const schedules::Pass& pass, double work, double now,
-                     const schedules::Pass& last, std::uint32_t parts);
+  // What a pass, or a fused pair, has to do on this device: the share `slowed` of `seconds` is
+  // compute, which goes slower beside collectives; the rest waits for those of the pass itself.
+  struct Work {
+    double seconds = 0;
+    double slowed = 1;
+  };
+  Work work_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  double noise_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  std::uint32_t gradient_parts(const schedules::Pass& pass) const;  // that it reduces on its way
+  // Runs the passes that can start at `start`, one or a fused pair.
+  class Running;
+  struct Ran {
+    double start = 0;  // what it waited for weights on the way counts as before it
+    double end = 0;
+  };
+  Ran compute(const schedules::Pass& pass, const schedules::Pass* partner, double start);
+  // Takes turns with the collectives within the passes.
+  void talk_within(Running& running, const schedules::Pass& pass, const schedules::Pass* partner);
 
   const std::vector<std::uint32_t>& stages() const { return gradients_made_.stages(); }
   void count(const schedules::Pass& pass);
 
+  // Weights are gathered in parts, in the order in which a pass needs them.
   void fetch_weights(std::uint32_t iteration);
-  void prefetch_weights(const schedules::PassCursor& at);
-  void prefetch_weights(const schedules::Pass& pass);
-  double wait_for_weights(const schedules::Pass& pass, double now);
+  void prefetch_weights(schedules::PassCursor at);
+  std::uint32_t weight_parts(const schedules::Pass& pass) const;
+  double wait_for_weights(const schedules::Pass& pass, std::uint32_t part, double now);
   void drop_weights(const schedules::Pass& pass, double now);
   // Lets SimGrid's clock come to where this device's time may be already, before others are told.
   void catch_up(double now);
   Pending gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index);
+  void gather(const schedules::Pass& pass, std::uint32_t part);  // ZeRO-3
   // Whether gradients are to be reduced after this pass: of its stage's last microbatch, or, with
   // sharded gradients, of every one.
   bool completes_gradients(const schedules::Pass& pass) const;
@@ -75,7 +91,10 @@ class Device {
   double now_ = 0;           // this device's time, exact where SimGrid's clock has rounded
 
   GradientCount gradients_made_;
-  std::map<std::uint64_t, Pending> weights_;  // by stage, or by pass in ZeRO-3
+  // Parts of weights on their way, by stage, or by pass in ZeRO-3.
+  std::map<std::uint64_t, std::vector<Pending>> weights_;
+  std::optional<schedules::PassCursor> held_back_;  // whose weights come after the update
+  std::uint32_t updated_ = 0;                       // iterations
   std::vector<Pending> gradients_;
   std::vector<schedules::Pass> unreduced_;  // that completed gradients, until the iteration ends
   std::set<std::uint64_t> in_use_;          // passes that run on weights which ZeRO-3 has gathered

@@ -2,6 +2,7 @@
 // optimizer's step at the end of an iteration.
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/execution/device.hpp"
 #include "sim/execution/noise.hpp"
@@ -19,6 +20,12 @@ std::uint64_t key_of(const Pass& pass) {
           static_cast<std::uint64_t>(pass.kind))
              << 16U |
          pass.stage;
+}
+
+// Tells a part of a pass's weights from all others of the stage.
+std::uint64_t index_of(const Pass& pass, std::uint32_t part) {
+  constexpr unsigned part_bits = 28;
+  return (1 + (key_of(pass) >> 16U)) << part_bits | part;
 }
 
 }  // namespace
@@ -88,42 +95,64 @@ double Device::finish(Pending& pending) {
 // ZeRO-1 and 2: weights were updated in shards, and are whole again before their first forward.
 void Device::fetch_weights(std::uint32_t iteration) {
   if (job_.costs.traffic.empty() || !job_.conditions.gathers_before()) return;
-  for (const std::uint32_t stage : stages())
-    if (copies_.has(stage)) weights_[stage] = gather(stage, iteration, 0);
-}
-
-// ZeRO-3: while one pass runs, or a fused pair, the weights of the next are on their way.
-void Device::prefetch_weights(const schedules::PassCursor& at) {
-  if (!job_.gathers_for_passes()) return;
-  schedules::PassCursor next = at;
-  for (int ahead = 0; ahead < 2 && !next.done(); ++ahead) {
-    const bool fused = next.pass().fused;
-    prefetch_weights(next.pass());
-    next.next();
-    if (!fused) continue;
-    prefetch_weights(next.pass());
-    next.next();
+  for (const std::uint32_t stage : stages()) {
+    if (!copies_.has(stage)) continue;
+    std::vector<Pending>& parts = weights_[stage];
+    parts.clear();
+    for (std::uint32_t part = 0; part < copies_.weight_parts(stage); ++part)
+      parts.push_back(gather(stage, iteration, part));
   }
 }
 
-void Device::prefetch_weights(const Pass& pass) {
-  if (pass.kind == PassKind::weight_grad) return;
-  if (weights_.contains(key_of(pass)) || in_use_.contains(key_of(pass))) return;
-  weights_[key_of(pass)] = gather(pass.stage, gradients_made_.iteration_of(pass), 1 + key_of(pass));
+// ZeRO-3: while the last part of a pass runs, or of a fused pair, the first one of the next that
+// needs weights is on its way. What is to be updated first comes after that.
+void Device::prefetch_weights(schedules::PassCursor at) {
+  if (!job_.gathers_for_passes()) return;
+  for (bool found = false; !at.done() && !found; at.next()) {
+    const Pass pass = at.pass();
+    if (job_.schedule.weight_versions == 1 && gradients_made_.iteration_of(pass) > updated_) {
+      held_back_ = at;
+      return;
+    }
+    const std::optional<Pass> partner = pass.fused ? std::optional(at.following()) : std::nullopt;
+    if (partner) at.next();
+    for (const Pass& one : {pass, partner.value_or(pass)}) {
+      if (one.kind == PassKind::weight_grad || weights_.contains(key_of(one))) continue;
+      gather(one, 0);
+      found = true;
+    }
+  }
 }
 
-double Device::wait_for_weights(const Pass& pass, double now) {
+void Device::gather(const Pass& pass, std::uint32_t part) {
+  weights_[key_of(pass)].push_back(
+      gather(pass.stage, gradients_made_.iteration_of(pass), index_of(pass, part)));
+}
+
+// That are still to come when it starts.
+std::uint32_t Device::weight_parts(const Pass& pass) const {
+  if (weights_.empty()) return 0;
+  if (!weights_.contains(job_.conditions.zero >= 3 ? key_of(pass) : pass.stage)) return 0;
+  return copies_.weight_parts(pass.stage);
+}
+
+// Returns when the device goes on.
+double Device::wait_for_weights(const Pass& pass, std::uint32_t part, double now) {
   const bool by_pass = job_.conditions.zero >= 3;
   const auto found = weights_.find(by_pass ? key_of(pass) : pass.stage);
-  if (found == weights_.end()) return now;
-  const double end = finish(found->second);
-  weights_.erase(found);
-  if (by_pass) {
+  const double then = std::max(now, finish(found->second[part]));
+  gathering_ += then - now;
+  if (by_pass && part == 0) {
     in_use_.insert(key_of(pass));
-    if (recorder_) recorder_->hold_weights(pass.stage, std::max(now, end));
+    if (recorder_) recorder_->hold_weights(pass.stage, then);
   }
-  gathering_ += std::max(0.0, end - now);
-  return std::max(now, end);
+  now_ = then;
+  const bool is_last = part + 1 == copies_.weight_parts(pass.stage);
+  if (is_last)
+    weights_.erase(found);
+  else if (by_pass)
+    gather(pass, part + 1);
+  return then;
 }
 
 void Device::drop_weights(const Pass& pass, double now) {
@@ -170,6 +199,8 @@ void Device::finish_iteration(std::uint32_t iteration) {
   gathering_ = 0;
   if (sink_ != nullptr) sink_->step(row);
   if (iteration + 1 < job_.schedule.iterations) fetch_weights(iteration + 1);
+  updated_ = iteration + 1;
+  if (held_back_) prefetch_weights(*std::exchange(held_back_, std::nullopt));
 }
 
 }  // namespace pipewright::execution

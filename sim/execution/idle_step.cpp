@@ -7,6 +7,7 @@
 
 #include "sim/execution/collectives/alone.hpp"
 #include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/milestones.hpp"
 
 namespace pipewright::execution {
 
@@ -91,8 +92,8 @@ std::vector<IdleStep::Post> IdleStep::posts_of_weights(const std::vector<double>
   std::vector<Post> posts;
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     for (const std::uint32_t stage : counts_[device].stages())
-      if (copies_.has(stage))
-        posts.push_back({.device = device, .stage = stage, .posted = times[device]});
+      for (std::uint32_t part = 0; copies_.has(stage) && part < copies_.weight_parts(stage); ++part)
+        posts.push_back({.device = device, .stage = stage, .part = part, .posted = times[device]});
   return posts;
 }
 
@@ -101,28 +102,47 @@ void IdleStep::gather_before() {
   weights_arrive_.resize(job_.schedule.stages());
   awaited_.assign(job_.schedule.devices, std::vector<bool>(job_.schedule.stages(), true));
   meet(trace::CollectiveKind::gather_weights, posts_of_weights(zero),
-       [this](const Post& post, double end) { weights_arrive_[post.stage] = end; });
+       [this](const Post& post, double end) {
+         auto& parts = weights_arrive_[post.stage];
+         parts.resize(std::max<std::size_t>(parts.size(), post.part + 1));
+         parts[post.part] = end;
+       });
+}
+
+std::uint32_t IdleStep::parts_to_wait_for(std::uint32_t device, const schedules::Pass& pass) {
+  if (weights_arrive_.empty() || !awaited_[device][pass.stage]) return 0;
+  awaited_[device][pass.stage] = false;
+  return static_cast<std::uint32_t>(weights_arrive_[pass.stage].size());
+}
+
+double IdleStep::start(std::uint32_t device, const schedules::Pass& pass,
+                       const schedules::Pass* partner, double ready) {
+  if (counts_.empty()) return ready;
+  const schedules::Pass* last = nullptr;  // to add to its stage's gradients
+  for (const schedules::Pass* one : {&pass, partner})
+    if (one != nullptr && copies_.has(one->stage) && counts_[device].completes_stage(*one))
+      last = one;
+  const Milestones milestones(last == nullptr ? 0 : copies_.parts(last->stage),
+                              parts_to_wait_for(device, pass),
+                              partner == nullptr ? 0 : parts_to_wait_for(device, *partner));
+  const schedules::PassTimes& times = job_.costs.times;
+  const double waited = walk(
+      milestones, ready, partner == nullptr ? times(pass) : times(pass, *partner),
+      [&](std::uint32_t part, double time) {
+        gradients_.push_back(
+            {.device = device, .stage = last->stage, .part = part, .posted = time});
+      },
+      [&](const Milestone& due, bool, double) {
+        return weights_arrive_[due.of_partner ? partner->stage : pass.stage][due.part];
+      });
+  gathering_[device] += waited;
+  return ready + waited;
 }
 
 void IdleStep::pass(std::uint32_t device, const schedules::Pass& pass,
                     const schedules::PassSpan& span) {
-  if (!weights_arrive_.empty() && awaited_[device][pass.stage]) {
-    awaited_[device][pass.stage] = false;
-    gathering_[device] +=
-        std::max(0.0, weights_arrive_[pass.stage] - std::max(passes_end_[device], span.ready));
-  }
   passes_end_[device] = std::max(passes_end_[device], span.released);
-  if (counts_.empty()) return;
-  GradientCount& count = counts_[device];
-  const bool last = count.completes_stage(pass);
-  count.add(pass);
-  if (!last || !copies_.has(pass.stage)) return;
-  const std::uint32_t parts = copies_.parts(pass.stage);
-  for (std::uint32_t part = 0; part < parts; ++part)
-    gradients_.push_back({.device = device,
-                          .stage = pass.stage,
-                          .part = part,
-                          .posted = span.start + (span.end - span.start) * (part + 1) / parts});
+  if (!counts_.empty()) counts_[device].add(pass);
 }
 
 // Both ends of each pipeline have to be there.

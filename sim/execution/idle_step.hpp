@@ -16,9 +16,11 @@ class IdleStep {
   // Throws schedules::Error for what needs the network.
   IdleStep(const Job& job, trace::Sink& sink);
 
-  // When the weights of each stage are there; empty if they are all along.
-  const std::vector<double>& weights_arrive() const { return weights_arrive_; }
-  // Passes of a device come in order.
+  // When a pass, or a fused pair, starts that could do so at `ready`: it goes on part by part as
+  // its weights arrive, and what it waits for them counts as before it. In order for each device,
+  // and before pass().
+  double start(std::uint32_t device, const schedules::Pass& pass, const schedules::Pass* partner,
+               double ready);
   void pass(std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span);
   // After all passes.
   void finish();
@@ -33,6 +35,7 @@ class IdleStep {
   };
   double seconds(const std::vector<Copies::Leg>& legs) const;
   std::vector<Post> posts_of_weights(const std::vector<double>& times) const;
+  std::uint32_t parts_to_wait_for(std::uint32_t device, const schedules::Pass& pass);
   // Each collective starts when the last of the stage's devices is ready for it and those before it
   // have ended; then `ended` hears of each device's end.
   void meet(trace::CollectiveKind kind, const std::vector<Post>& posts,
@@ -45,14 +48,14 @@ class IdleStep {
   Places places_;
   Copies copies_;
   std::vector<double> gradient_seconds_;  // by stage, of a part
-  std::vector<double> weight_seconds_;    // by stage
+  std::vector<double> weight_seconds_;    // likewise
   std::vector<GradientCount> counts_;     // by device, likewise the next
   std::vector<double> busy_until_;        // of its collectives
   std::vector<double> passes_end_;
   std::vector<double> gathering_;
-  std::vector<double> weights_arrive_;      // by stage; empty: there from the start
-  std::vector<std::vector<bool>> awaited_;  // weights, by device and stage
-  std::vector<Post> gradients_;             // of each device in order
+  std::vector<std::vector<double>> weights_arrive_;  // by stage and part; empty: there all along
+  std::vector<std::vector<bool>> awaited_;           // weights, by device and stage
+  std::vector<Post> gradients_;                      // of each device in order
 };
 
 }  // namespace pipewright::execution

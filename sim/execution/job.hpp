@@ -16,6 +16,12 @@ namespace pipewright::execution {
 
 enum class EngineKind : std::uint8_t { simgrid, timing };
 
+// The least that one of a device's GPUs has, of all replicas and lanes.
+struct Capacity {
+  std::uint64_t bytes = 0;              // 0: none of them says
+  const cluster::Host* host = nullptr;  // the first that has as little
+};
+
 // One run: this schedule, at these costs, on these hosts.
 struct Job {
   const schedules::Schedule& schedule;
@@ -25,8 +31,9 @@ struct Job {
   schedules::P2p p2p = schedules::P2p::eager;
   std::optional<workload::Ranks> ranks = {};  // none: ranks are devices
   workload::Conditions conditions = {};
-  bool symmetric = false;             // one replica is simulated, and its flows stand for all
-  std::vector<double> slowdown = {};  // of passes, by replica and device; empty: none
+  bool symmetric = false;               // one replica is simulated, and its flows stand for all
+  std::vector<double> slowdown = {};    // of passes, by replica and device; empty: none
+  std::vector<Capacity> capacity = {};  // by device; empty: unknown
 
   // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules go on with older weights while others still compute.

@@ -56,7 +56,9 @@ void Ledger::start(const schedules::Pass& pass, Changed&& changed) {
   const workload::Activations& stage = job_.costs.activations[pass.stage];
   // A stage that recomputes keeps its input alone until R.
   const std::uint64_t input =
-      job_.schedule.recomputes(pass.stage) ? std::min(stage.held, job_.costs.boundary_bytes) : 0;
+      job_.schedule.recomputes(pass.stage)
+          ? std::min(stage.held, job_.costs.input_bytes.value_or(job_.costs.boundary_bytes))
+          : 0;
   std::uint64_t taken = 0;
   if (pass.kind == schedules::PassKind::forward) taken = input;
   if (schedules::takes_activations(job_.schedule, pass)) taken = stage.held - input;

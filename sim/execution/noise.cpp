@@ -26,13 +26,16 @@ double normal(std::uint64_t bits) {
          std::cos(2 * std::numbers::pi * uniform(mix(bits)));
 }
 
+// No pass takes less than no time. What is symmetric is cut on both sides, and keeps its mean.
+double cut(double factor) { return std::clamp(factor, 0.0, 2.0); }
+
 double factor(const config::Variation& variation, std::uint64_t bits) {
   const double deviation = variation.jitter;
   switch (variation.distribution) {
     case Distribution::normal:
-      return std::max(0.0, 1 + deviation * normal(bits));
+      return cut(1 + deviation * normal(bits));
     case Distribution::uniform:
-      return std::max(0.0, 1 + deviation * std::sqrt(3.0) * (2 * uniform(bits) - 1));
+      return cut(1 + deviation * std::sqrt(3.0) * (2 * uniform(bits) - 1));
     case Distribution::lognormal:
       break;
   }

@@ -13,14 +13,14 @@ void Pace::change(int by) {
   changed_->release();
 }
 
-double Pace::advance(double now, double work) {
+double Pace::advance(double now, double work, double slowed) {
   if (slowdown_ == 1) {
     sg4::this_actor::sleep_until(epoch_ + now + work);
     return now + work;
   }
   sg4::this_actor::sleep_until(epoch_ + now);
   while (work > 0) {  // SimGrid takes a timeout of 0 for none
-    const double rate = running_ > 0 ? 1 / slowdown_ : 1;
+    const double rate = running_ > 0 ? 1 / (1 + slowed * (slowdown_ - 1)) : 1;
     watching_ = true;
     const bool timed_out = changed_->acquire_timeout(work / rate);
     watching_ = false;

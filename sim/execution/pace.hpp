@@ -9,8 +9,9 @@ class Pace final : public Attendance {
  public:
   Pace(double slowdown, double epoch) : slowdown_(slowdown), epoch_(epoch) {}
 
-  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end.
-  double advance(double now, double work);
+  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end. Of the
+  // work the share `slowed` is compute, the rest waits, which pass as they do.
+  double advance(double now, double work, double slowed = 1);
 
   void meeting_started() override { change(+1); }
   void meeting_ended() override { change(-1); }

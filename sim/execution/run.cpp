@@ -10,7 +10,7 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     rows.push_back({.device = device,
                     .host = job.cluster.is_ideal() ? "" : cluster::name_of(job.host(0, device)),
-                    .memory_capacity = cluster::memory_of(job.host(0, device))});
+                    .memory_capacity = job.capacity.empty() ? 0 : job.capacity[device].bytes});
   return rows;
 }
 
@@ -33,6 +33,14 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
                       .waits_b = waits(schedules::PassKind::backward, stage),
                       .waits_r = waits(schedules::PassKind::recompute, stage)});
   return rows;
+}
+
+// FLOP of a microbatch, with what the schedule's own passes make again.
+double hardware_flops(const Job& job) {
+  double flops = job.costs.hardware_flops_per_microbatch;
+  for (std::uint32_t stage = 0; stage < job.costs.forward_flops.size(); ++stage)
+    if (job.schedule.recomputes(stage)) flops += job.costs.forward_flops[stage];
+  return flops;
 }
 
 const char* name_of(schedules::P2p mode) {
@@ -63,7 +71,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.replicas = job.replicas();
   info.lanes = job.lanes();
   info.model_flops = job.costs.model_flops_per_microbatch;
-  info.hardware_flops = job.costs.hardware_flops_per_microbatch;
+  info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;
   sink.begin(info, device_rows(job), stage_rows(job));
   if (engine == EngineKind::simgrid)

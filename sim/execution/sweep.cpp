@@ -1,6 +1,7 @@
 #include "sim/execution/sweep.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "schedules/timing.hpp"
 #include "sim/execution/neighbours.hpp"
@@ -80,12 +81,13 @@ void add_calls(const Job& job, std::uint32_t replica, const Copies& copies, Leas
   }
 }
 
-// Hears of the passes of a replica.
+// Follows the passes of a replica, and knows what falls due while they run.
 class Follower {
  public:
-  // `bare` times are without the collectives of full detail; null where there are none.
-  Follower(const Job& job, const StageTalk& talk, const PassTimes* bare, Sweep& result)
-      : job_(job), talk_(talk), bare_(bare), result_(result) {
+  // `bare` times are without the collectives of full detail, which may come all at the end.
+  Follower(const Job& job, const StageTalk& talk, const PassTimes& times, const PassTimes& bare,
+           Sweep& result)
+      : job_(job), talk_(talk), times_(times), bare_(bare), result_(result) {
     const schedules::Routes& routes = job.schedule.routes;
     const std::uint32_t all = job.schedule.total_microbatches();
     for (std::uint32_t route = 0; route < routes.count(); ++route)
@@ -93,43 +95,81 @@ class Follower {
                    (all + routes.count() - 1 - route) / routes.count());
     result_.released.resize(job.schedule.devices);
     result_.posted.resize(job.schedule.stages());
+    fetched_.resize(std::size_t{job.schedule.devices} * job.schedule.stages());
+    for (std::uint32_t device = 0; talks_between_passes(job) && device < job.schedule.devices;
+         ++device)
+      streams_.emplace_back(job, device, talk);
   }
 
-  void ended(std::uint32_t device, const PassSpan& span) {
+  // When a pass, or a fused pair, starts that could do so at `ready`.
+  double start(std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
+    const Pass* last = nullptr;
+    for (const Pass* one : {&pass, partner})
+      if (one != nullptr && completes(*one)) last = one;
+    last_ = last == nullptr ? std::nullopt : std::optional(*last);
+    const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
+    const Milestones milestones(last != nullptr && overlaps ? talk_.parts[last->stage] : 0,
+                                weight_parts(device, pass),
+                                partner == nullptr ? 0 : weight_parts(device, *partner));
+    const double compute = partner == nullptr ? bare_(pass) : bare_(pass, *partner);
+    const double seconds = partner == nullptr ? times_(pass) : times_(pass, *partner);
+    const double waited = walk(
+        milestones, ready, compute,
+        [&](std::uint32_t part, double time) { post(device, last->stage, part, time); },
+        [&](const Milestone& due, bool is_last, double time) {
+          const Pass& one = due.of_partner ? *partner : pass;
+          return gathers_ ? streams_[device].weights(one, due, is_last, time)
+                          : talk_.weights_arrive(one.stage, due.part);
+        });
+    return ready + std::max(0.0, waited + compute - seconds);
+  }
+
+  void ended(std::uint32_t device, const Pass& pass, const PassSpan& span) {
     result_.end = std::max(result_.end, span.end);
     result_.released[device] = span.released;
+    if (job_.conditions.communication.overlap_grad_reduce || last_ != pass) return;
+    for (std::uint32_t part = 0; part < talk_.parts[pass.stage]; ++part)
+      post(device, pass.stage, part, span.released);
   }
-  // Whether it is the last to add to its stage's gradients.
-  bool completes(const Pass& pass) {
-    const schedules::Routes& routes = job_.schedule.routes;
-    return ends_microbatch(pass.kind) &&
-           --left_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0;
-  }
-  // Calls posted(part, time) as the gradients of a pass become whole, from the last layer on.
-  template <class Posted>
-  void parts(const Pass& pass, const PassSpan& span, Posted&& posted) const {
-    const std::uint32_t parts = talk_.parts[pass.stage];
-    // Collectives between the layers may come all at the end.
-    const double work = bare_ != nullptr ? (*bare_)(pass) : span.end - span.start;
-    for (std::uint32_t part = 0; part < parts; ++part)
-      posted(part, job_.conditions.communication.overlap_grad_reduce
-                       ? span.start + work * (part + 1) / parts
-                       : span.released);
-  }
-  void post(const Pass& pass, const PassSpan& span) {
-    auto& posted = result_.posted[pass.stage];
-    parts(pass, span, [&](std::uint32_t part, double time) {
-      if (posted.size() <= part) posted.resize(part + 1);
-      posted[part] = std::max(posted[part], time);
-    });
+
+  void finish() {
+    for (const DeviceStream& stream : streams_) result_.stream_end.push_back(stream.end());
   }
 
  private:
+  // Whether gradients are reduced after it: once it is the last to add to its stage's, or, where
+  // they are sharded, always.
+  bool completes(const Pass& pass) {
+    if (!ends_microbatch(pass.kind)) return false;
+    const schedules::Routes& routes = job_.schedule.routes;
+    return --left_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
+           !streams_.empty();
+  }
+  std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
+    if (gathers_) return pass.kind == PassKind::weight_grad ? 0 : talk_.weight_parts[pass.stage];
+    if (talk_.weights_begin.empty()) return 0;
+    const std::size_t place = std::size_t{device} * job_.schedule.stages() + pass.stage;
+    if (fetched_[place]) return 0;
+    fetched_[place] = true;
+    return talk_.weight_parts[pass.stage];
+  }
+  void post(std::uint32_t device, std::uint32_t stage, std::uint32_t part, double time) {
+    if (!streams_.empty()) return streams_[device].add(time, talk_.gradients[stage]);
+    auto& posted = result_.posted[stage];
+    if (posted.size() <= part) posted.resize(part + 1);
+    posted[part] = std::max(posted[part], time);
+  }
+
   const Job& job_;
   const StageTalk& talk_;
-  const PassTimes* bare_;
+  const PassTimes& times_;
+  const PassTimes& bare_;
   Sweep& result_;
-  std::vector<std::uint32_t> left_;  // by route and stage
+  bool gathers_ = job_.gathers_for_passes();
+  std::optional<Pass> last_;           // of what runs: whose gradients are reduced after it
+  std::vector<std::uint32_t> left_;    // by route and stage
+  std::vector<bool> fetched_;          // by device and stage: weights were waited for
+  std::vector<DeviceStream> streams_;  // by device; none before ZeRO-2
 };
 
 }  // namespace
@@ -137,6 +177,7 @@ class Follower {
 StageTalk::StageTalk(const Job& job, const Copies& copies, LeastTimes& least) {
   const std::uint32_t stages = job.schedule.stages();
   parts.resize(stages);
+  weight_parts.resize(stages);
   gradients.resize(stages);
   weights.resize(stages);
   if (job.costs.traffic.empty()) return;
@@ -145,14 +186,17 @@ StageTalk::StageTalk(const Job& job, const Copies& copies, LeastTimes& least) {
     if (!copies.has(stage)) continue;
     parts[stage] = copies.parts(stage);
     gradients[stage] = least.seconds(copies.gradients(stage), all_reduce);
-    if (job.conditions.zero > 0) weights[stage] = least.seconds(copies.weights(stage), all_reduce);
+    if (job.conditions.zero == 0) continue;
+    weight_parts[stage] = copies.weight_parts(stage);
+    weights[stage] = least.seconds(copies.weights(stage), all_reduce);
   }
   if (!job.conditions.gathers_before()) return;
   // Those who hold the same stages gather them in order.
-  weights_arrive.resize(stages);
+  weights_begin.resize(stages);
   for (std::uint32_t stage = 0; stage < stages; ++stage)
-    for (std::uint32_t before = 0; before <= stage && parts[stage] > 0; ++before)
-      if (copies.holders(before) == copies.holders(stage)) weights_arrive[stage] += weights[before];
+    for (std::uint32_t before = 0; before < stage; ++before)
+      if (copies.holders(before) == copies.holders(stage))
+        weights_begin[stage] += weight_parts[before] * weights[before];
 }
 
 Sweep sweep(const Job& job, std::uint32_t replica, const Copies& copies, const StageTalk& talk,
@@ -165,31 +209,14 @@ Sweep sweep(const Job& job, std::uint32_t replica, const Copies& copies, const S
   if (adds) add_calls(job, replica, copies, least, times);
 
   Sweep result;
-  Follower follower(job, talk, adds ? &bare : nullptr, result);
+  Follower follower(job, talk, times, bare, result);
   schedules::Timing timing(job.schedule, times, hops, job.p2p);
-  if (!talks_between_passes(job)) {
-    timing.hold_forwards(talk.weights_arrive);
-    timing.run([&](std::uint32_t device, const Pass& pass, const PassSpan& span) {
-      follower.ended(device, span);
-      if (follower.completes(pass)) follower.post(pass, span);
-    });
-    return result;
-  }
-  std::vector<DeviceStream> of_device;
-  for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
-    of_device.emplace_back(job, device, talk);
-  timing.run(
-      [&](std::uint32_t device, const Pass& pass, const PassSpan& span) {
-        follower.ended(device, span);
-        DeviceStream& stream = of_device[device];
-        stream.started(pass, span.start);
-        if (ends_microbatch(pass.kind))
-          follower.parts(pass, span, [&](std::uint32_t, double posted) {
-            stream.add(posted, talk.gradients[pass.stage]);
-          });
-      },
-      [&](std::uint32_t device, const Pass& pass) { return of_device[device].arrival(pass); });
-  for (const DeviceStream& stream : of_device) result.stream_end.push_back(stream.end());
+  timing.run([&](std::uint32_t device, const Pass& pass,
+                 const PassSpan& span) { follower.ended(device, pass, span); },
+             [&](std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
+               return follower.start(device, pass, partner, ready);
+             });
+  follower.finish();
   return result;
 }
 

@@ -11,10 +11,15 @@ namespace pipewright::execution {
 struct StageTalk {
   StageTalk(const Job& job, const Copies& copies, LeastTimes& least);
 
-  std::vector<std::uint32_t> parts;    // by stage: of its gradients; 0: nobody else holds it
-  std::vector<double> gradients;       // by stage: of a part
-  std::vector<double> weights;         // by stage
-  std::vector<double> weights_arrive;  // by stage, where they are gathered before all passes
+  std::vector<std::uint32_t> parts;         // by stage: of its gradients; 0: nobody else holds it
+  std::vector<std::uint32_t> weight_parts;  // by stage; 0: likewise, or they are there all along
+  std::vector<double> gradients;            // by stage: of a part
+  std::vector<double> weights;              // by stage: of a part
+  std::vector<double> weights_begin;        // by stage, where they are gathered before all passes
+
+  double weights_arrive(std::uint32_t stage, std::uint32_t part) const {
+    return weights_begin[stage] + (part + 1) * weights[stage];
+  }
 };
 
 // ZeRO-2 and 3: whether gradients are reduced after each pass that makes some.

@@ -2,38 +2,41 @@
 
 namespace pipewright::execution {
 
+using schedules::Pass;
+
 DeviceStream::DeviceStream(const Job& job, std::uint32_t device, const StageTalk& talk)
-    : talk_(talk), gathers_(job.gathers_for_passes()), ahead_(job.schedule.programs[device]) {
-  if (!talk.weights_arrive.empty())
+    : talk_(talk), ahead_(job.schedule.programs[device]) {
+  if (job.conditions.gathers_before())
     for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
-      if (job.schedule.routes.device(stage, 0) == device) end_ += talk.weights[stage];
-  weights_here_ = gather(0);
-  weights_next_ = gather(0);
+      if (job.schedule.routes.device(stage, 0) == device)
+        end_ += talk.weight_parts[stage] * talk.weights[stage];
+  if (job.gathers_for_passes()) fetch(0);
 }
 
-DeviceStream::Arrivals DeviceStream::gather(double time) {
-  Arrivals arrivals{};
-  if (!gathers_ || ahead_.done()) return arrivals;
-  const auto next = [&] {
-    const schedules::Pass pass = ahead_.pass();
-    ahead_.next();
-    if (pass.kind == schedules::PassKind::weight_grad) return 0.0;
-    add(time, talk_.weights[pass.stage]);
-    return end_;
-  };
-  const bool fused = ahead_.pass().fused;
-  arrivals[0] = arrivals[1] = next();
-  if (fused) arrivals[1] = next();
-  return arrivals;
+void DeviceStream::fetch(double time) {
+  for (bool found = false; !ahead_.done() && !found; ahead_.next()) {
+    const bool fused = ahead_.pass().fused;
+    for (std::size_t i = 0; i < (fused ? 2 : 1); ++i) {
+      if (i == 1) ahead_.next();
+      const Pass pass = ahead_.pass();
+      if (pass.kind == schedules::PassKind::weight_grad) continue;
+      add(time, talk_.weights[pass.stage]);
+      arrive_[i] = end_;
+      found = true;
+    }
+  }
 }
 
-void DeviceStream::started(const schedules::Pass& pass, double time) {
-  if (!gathers_) return;
-  if (!at_partner_ && !at_first_pass_) weights_next_ = gather(time);
-  at_partner_ = pass.fused;
-  if (at_partner_) return;
-  weights_here_ = weights_next_;
-  at_first_pass_ = false;
+double DeviceStream::weights(const Pass& pass, const Milestone& needed, bool is_last, double now) {
+  double& arrive = arrive_[needed.of_partner ? 1 : 0];
+  const double there = arrive;
+  now = std::max(now, there);
+  if (needed.part + 1 < needed.parts) {
+    add(now, talk_.weights[pass.stage]);
+    arrive = end_;
+  }
+  if (is_last) fetch(now);
+  return there;
 }
 
 }  // namespace pipewright::execution

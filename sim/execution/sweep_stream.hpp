@@ -4,6 +4,7 @@
 #include <array>
 
 #include "schedules/program.hpp"
+#include "sim/execution/milestones.hpp"
 #include "sim/execution/sweep.hpp"
 
 namespace pipewright::execution {
@@ -14,29 +15,19 @@ class DeviceStream {
  public:
   DeviceStream(const Job& job, std::uint32_t device, const StageTalk& talk);
 
-  // When the pass that is to run next, or its partner, has its weights.
-  double arrival(const schedules::Pass& pass) const {
-    if (gathers_) return weights_here_[pass.fused ? 0 : 1];
-    const bool waits = !talk_.weights_arrive.empty() && pass.kind == schedules::PassKind::forward;
-    return waits ? talk_.weights_arrive[pass.stage] : 0;
-  }
-  // In the order of the passes. With the first of a pair, the weights of what follows are asked
-  // for.
-  void started(const schedules::Pass& pass, double time);
   void add(double posted, double seconds) { end_ = std::max(end_, posted) + seconds; }
   double end() const { return end_; }
 
+  // ZeRO-3: when a part of the weights of the pass that runs at `now`, or of its partner, is there.
+  // Then the next is asked for: after the last one the first of the next pass.
+  double weights(const schedules::Pass& pass, const Milestone& needed, bool is_last, double now);
+
  private:
-  using Arrivals = std::array<double, 2>;  // of the first and the last of a pair, or of one pass
-  Arrivals gather(double time);
+  void fetch(double time);
 
   const StageTalk& talk_;
-  bool gathers_;
-  schedules::PassCursor ahead_;  // whose weights were not yet asked for
-  Arrivals weights_here_{};
-  Arrivals weights_next_{};
-  bool at_first_pass_ = true;  // what follows it was asked for at the start
-  bool at_partner_ = false;
+  schedules::PassCursor ahead_;     // whose weights were not yet asked for
+  std::array<double, 2> arrive_{};  // those on their way: of the pass and of its partner
   double end_ = 0;
 };
 

@@ -65,13 +65,13 @@ Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
               [] { return std::vector<Copies::Leg>{}; });
 }
 
-Synchronizer::Joined Synchronizer::call(Unit unit, const workload::Call& call,
-                                        std::uint64_t count) {
+Synchronizer::Joined Synchronizer::call(Unit unit, const workload::Call& call, std::uint64_t count,
+                                        Attendance* who) {
   const std::uint32_t number = copies_.party_of(call.group, unit);
   const Copies::Party& party = copies_.party(call.group, number);
   const auto place = number * static_cast<std::uint32_t>(workload::group_kinds) +
                      static_cast<std::uint32_t>(call.group);
-  return join({What::call, place, 0, count}, party.members, nullptr, nullptr, [&] {
+  return join({What::call, place, 0, count}, party.members, who, nullptr, [&] {
     return std::vector<Copies::Leg>{{&party.groups, call.collective, call.bytes}};
   });
 }

@@ -33,7 +33,7 @@ class Synchronizer {
   Joined embeddings(Unit unit, std::uint32_t iteration);  // null where nothing is tied
   Joined norm(std::uint32_t iteration);
   // `count` tells the calls of a device apart.
-  Joined call(Unit unit, const workload::Call& call, std::uint64_t count);
+  Joined call(Unit unit, const workload::Call& call, std::uint64_t count, Attendance* who);
 
  private:
   enum class What : std::uint8_t { gradients, weights, embeddings, norm, call };

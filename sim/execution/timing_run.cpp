@@ -30,7 +30,6 @@ void time(const Job& job, trace::Sink& sink) {
 
   const std::uint32_t last = job.schedule.stages() - 1;
   schedules::Timing timing(job.schedule, job.costs.times, hops, job.p2p);
-  timing.hold_forwards(step.weights_arrive());
   timing.run(
       [&](std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span) {
         const bool forward = pass.kind == schedules::PassKind::forward;
@@ -53,7 +52,9 @@ void time(const Job& job, trace::Sink& sink) {
         }
         recorders[device].record(pass, span);
         step.pass(device, pass, span);
-      });
+      },
+      [&](std::uint32_t device, const schedules::Pass& pass, const schedules::Pass* partner,
+          double ready) { return step.start(device, pass, partner, ready); });
   step.finish();
 }
 

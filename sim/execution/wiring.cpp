@@ -65,17 +65,30 @@ std::vector<std::vector<Phase>> Wiring::plan_leg(const Copies::Leg& leg) const {
   return plans;
 }
 
+std::uint64_t Wiring::add_leg(Plans& plans, const Copies::Leg& leg, std::uint64_t kind) {
+  const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
+  if (!is_new) return kind;
+  if (kind == 0) kind = legs_.size() << 1U | 1U;
+  for (auto& plan : plan_leg(leg)) {
+    if (plan.empty()) continue;
+    plans.plans.push_back(std::move(plan));
+    plans.kinds.push_back(kind);
+    plans.owners.push_back(&place->second);
+  }
+  return kind;
+}
+
 void Wiring::add_legs(Plans& plans, const std::vector<Copies::Leg>& legs) {
-  for (const Copies::Leg& leg : legs) {
-    const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
-    if (!is_new) continue;
-    const std::uint64_t kind = legs_.size() << 1U | 1U;
-    for (auto& plan : plan_leg(leg)) {
-      if (plan.empty()) continue;
-      plans.plans.push_back(std::move(plan));
-      plans.kinds.push_back(kind);
-      plans.owners.push_back(&place->second);
-    }
+  for (const Copies::Leg& leg : legs) add_leg(plans, leg);
+}
+
+// What every replica says for itself. Where one stands for all, they say it together.
+template <class LegOf>
+void Wiring::add_of_replicas(Plans& plans, const LegOf& leg_of) {
+  std::uint64_t kind = 0;
+  for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
+    const std::uint64_t used = add_leg(plans, leg_of(replica), kind);
+    if (job_.symmetric) kind = used;
   }
 }
 
@@ -85,9 +98,23 @@ void Wiring::add_all_legs(Plans& plans, const Copies& copies) {
     add_legs(plans, copies.gradients(stage));
     if (job_.conditions.zero > 0) add_legs(plans, copies.weights(stage));
   }
+  if (job_.conditions.communication.detail == config::Detail::full) add_calls(plans, copies);
   if (copies.embedding_bytes() == 0) return;
-  for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
-    add_legs(plans, copies.embeddings(replica));
+  add_of_replicas(plans, [&](std::uint32_t replica) { return copies.embeddings(replica).front(); });
+}
+
+// Collectives within passes that are simulated in full.
+void Wiring::add_calls(Plans& plans, const Copies& copies) {
+  const schedules::Routes& routes = job_.schedule.routes;
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage)
+    for (const std::vector<workload::Call>& calls : job_.costs.traffic[stage].inside)
+      for (const workload::Call& call : calls)
+        for (std::uint32_t route = 0; route < routes.count(); ++route)
+          add_of_replicas(plans, [&](std::uint32_t replica) {
+            const Unit unit{replica, routes.device(stage, route)};
+            const auto& party = copies.party(call.group, copies.party_of(call.group, unit));
+            return Copies::Leg{&party.groups, call.collective, call.bytes};
+          });
 }
 
 // One course for all of an owner's plans that are in one class.

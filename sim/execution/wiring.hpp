@@ -44,8 +44,13 @@ class Wiring {
 
   std::vector<std::vector<Phase>> plan_leg(const Copies::Leg& leg) const;
   void add_hops(Plans& plans);
+  // Legs of one kind start together; 0: of a new one. Returns the kind.
+  std::uint64_t add_leg(Plans& plans, const Copies::Leg& leg, std::uint64_t kind = 0);
   void add_legs(Plans& plans, const std::vector<Copies::Leg>& legs);
   void add_all_legs(Plans& plans, const Copies& copies);
+  void add_calls(Plans& plans, const Copies& copies);
+  template <class LegOf>
+  void add_of_replicas(Plans& plans, const LegOf& leg_of);
   void take(const Plans& plans, const Folded& folded);
   void check_symmetry(const Plans& plans, const Folded& folded) const;
 

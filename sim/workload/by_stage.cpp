@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace pipewright::workload {
 namespace {
@@ -38,6 +41,19 @@ std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
   for (std::uint32_t stage = 0; stage < stages; ++stage)
     result.push_back(given[given.size() == 1 ? 0 : routes.device(stage, 0)] * part);
   return result;
+}
+
+std::vector<double> stage_times(const config::PassTimes& given, std::string_view name,
+                                const schedules::Schedule& schedule) {
+  const auto found = stage_times(given.value, schedule.routes, schedule.devices, schedule.slices);
+  if (found) return *found;
+  std::string allowed = fmt::format("1 or {} (one per device)", schedule.devices);
+  if (schedule.chunks > 1)
+    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks a device)",
+                          schedule.devices, schedule.stages(), schedule.chunks);
+  throw config::Error(
+      config::locate(given.origin, fmt::format("{} has {} values; {} takes {}", name,
+                                               given.value.size(), schedule.name, allowed)));
 }
 
 void complete_times(schedules::PassTimes& times) {

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
-#include "schedules/routes.hpp"
-#include "sim/config/memory.hpp"
+#include "schedules/schedule.hpp"
+#include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 // From what a scenario says of devices to the stages of a placement. Where every stage lives on
@@ -19,6 +20,10 @@ std::vector<std::uint32_t> devices_of(const schedules::Routes& routes, std::uint
 std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
                                                const schedules::Routes& routes,
                                                std::uint32_t devices, std::uint32_t slices);
+// The same for a schedule; throws config::Error, which calls the list `name`, where there are
+// others.
+std::vector<double> stage_times(const config::PassTimes& given, std::string_view name,
+                                const schedules::Schedule& schedule);
 // R takes as long as F, and B as long as I and W.
 void complete_times(schedules::PassTimes& times);
 

@@ -52,8 +52,9 @@ ActivationMemory memory_of(const config::Scenario& scenario, const Routes& route
 }
 
 void check_activation(const config::Scenario& scenario) {
-  const auto& bytes = scenario.activation.per_microbatch.values;
-  if (std::ranges::any_of(bytes, [](std::uint64_t count) { return count == 0; }))
+  const config::DeviceBytes& bytes = scenario.activation.per_microbatch;
+  if (!bytes.given() ||
+      std::ranges::any_of(bytes.values, [](std::uint64_t count) { return count == 0; }))
     throw config::Error(
         "a memory limit in bytes needs to know what a microbatch's activations take on a device: "
         "give activation.per_microbatch (--set activation.per_microbatch=\"2 GiB\"), or a limit in "

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "schedules/search/placements.hpp"
 #include "sim/workload/by_stage.hpp"
-#include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/limits.hpp"
+#include "sim/workload/modelled.hpp"
 #include "sim/workload/planner.hpp"
 #include "sim/workload/sought.hpp"
 
@@ -20,19 +23,6 @@ using schedules::Schedule;
 
 constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
 
-std::vector<double> per_stage(const config::PassTimes& times, std::string_view name,
-                              const Schedule& schedule) {
-  const auto found = stage_times(times.value, schedule.routes, schedule.devices, schedule.slices);
-  if (found) return *found;
-  std::string allowed = fmt::format("1 or {} (one per device)", schedule.devices);
-  if (schedule.chunks > 1)
-    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks a device)",
-                          schedule.devices, schedule.stages(), schedule.chunks);
-  throw config::Error(
-      config::locate(times.origin, fmt::format("{} has {} values; {} takes {}", name,
-                                               times.value.size(), schedule.name, allowed)));
-}
-
 }  // namespace
 
 schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule& schedule) {
@@ -40,10 +30,11 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
   const auto of = [&](PassKind kind) -> std::vector<double>& {
     return times.of_stage[index(kind)];
   };
-  of(PassKind::forward) = per_stage(scenario.forward_times, "forward_times", schedule);
+  of(PassKind::forward) = stage_times(scenario.forward_times, "forward_times", schedule);
   of(PassKind::recompute) = of(PassKind::forward);
   times.overlap = scenario.overlap;
-  if (scenario.fused_times) times.fused = per_stage(*scenario.fused_times, "fused_times", schedule);
+  if (scenario.fused_times)
+    times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
   if (scenario.backward_times) {
     if (splits_backward(schedule))
       throw config::Error(config::locate(
@@ -51,13 +42,13 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
           fmt::format("{} runs the two halves of a backward pass apart, and backward_times is for "
                       "both at once; give input_grad_times and weight_grad_times instead",
                       schedule.name)));
-    of(PassKind::backward) = per_stage(*scenario.backward_times, "backward_times", schedule);
+    of(PassKind::backward) = stage_times(*scenario.backward_times, "backward_times", schedule);
     return times;
   }
   of(PassKind::input_grad) =
-      per_stage(scenario.input_grad_times.value(), "input_grad_times", schedule);
+      stage_times(scenario.input_grad_times.value(), "input_grad_times", schedule);
   of(PassKind::weight_grad) =
-      per_stage(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
+      stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
   complete_times(times);
   return times;
 }
@@ -67,7 +58,7 @@ namespace {
 StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& schedule) {
   StageCosts costs;
   costs.times = pass_times(scenario, schedule);
-  costs.boundary_bytes = scenario.boundary_tensor / schedule.slices;
+  costs.boundary_bytes = scenario.boundary_tensor.value_or(0) / schedule.slices;
   costs.activations =
       stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
   costs.state = device_states(scenario.state, schedule.routes, schedule.devices);
@@ -79,56 +70,6 @@ StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& s
         scenario.state.gradients.at(schedule.routes.device(stage, 0)) /
         scenario.communication.gradient_bytes / schedule.chunks;
   return costs;
-}
-
-std::optional<config::LayerTimes> layer_times(const config::Scenario& scenario) {
-  if (!scenario.layer_times) return std::nullopt;
-  return scenario.layer_times->value;
-}
-
-// What was measured holds the collectives within passes of those kinds.
-void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
-  for (StageTraffic& stage : costs.traffic)
-    for (const PassKind kind : kinds) stage.inside[index(kind)].clear();
-}
-
-void drop_measured_calls(const config::Scenario& scenario, StageCosts& costs) {
-  if (!scenario.layer_times) return;
-  const config::LayerTimes& times = scenario.layer_times->value;
-  if (times.forward) drop_calls(costs, {PassKind::forward, PassKind::recompute});
-  if (times.backward || times.input_grad)
-    drop_calls(costs, {PassKind::input_grad, PassKind::backward});
-  if (times.backward || times.weight_grad) drop_calls(costs, {PassKind::weight_grad});
-}
-
-// Ring attention always computes beside its exchange; tensor parallelism where it is told to.
-void hide_only_on_demand(const config::Scenario& scenario, StageCosts& costs) {
-  if (scenario.communication.tp_comm_overlap) return;
-  for (StageTraffic& stage : costs.traffic)
-    for (std::vector<Call>& calls : stage.inside)
-      for (Call& call : calls)
-        if (call.group == Group::tp) call.hides_under = 0;
-}
-
-// Times that were measured stand above the model's.
-void take_measured_times(const config::Scenario& scenario, const Schedule& schedule,
-                         StageCosts& costs) {
-  const auto take = [&](const config::PassTimes& given, std::string_view name,
-                        std::initializer_list<PassKind> kinds) {
-    for (const PassKind kind : kinds)
-      costs.times.of_stage[index(kind)] = per_stage(given, name, schedule);
-    drop_calls(costs, kinds);
-  };
-  if (!scenario.forward_times.value.empty())
-    take(scenario.forward_times, "forward_times", {PassKind::forward, PassKind::recompute});
-  if (scenario.backward_times)
-    take(*scenario.backward_times, "backward_times", {PassKind::backward});
-  if (!scenario.input_grad_times || !scenario.weight_grad_times) return;
-  take(*scenario.input_grad_times, "input_grad_times", {PassKind::input_grad, PassKind::backward});
-  take(*scenario.weight_grad_times, "weight_grad_times", {PassKind::weight_grad});
-  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-    costs.times.of_stage[index(PassKind::backward)][stage] +=
-        costs.times.of_stage[index(PassKind::weight_grad)][stage];
 }
 
 }  // namespace
@@ -157,32 +98,39 @@ void check_memory_can_be_counted(const Schedule& schedule, const StageCosts& cos
 
 StageCosts shared_costs(const config::Scenario& scenario, const Schedule& schedule,
                         const Gpus& gpus) {
-  if (!scenario.model) return given_stage_costs(scenario, schedule);
-  StageCosts costs = model_costs({.model = scenario.model->value,
-                                  .training = scenario.training,
-                                  .parallel = scenario.parallel,
-                                  .partition = scenario.partition,
-                                  .gpus = gpus,
-                                  .scatter_gather = scenario.communication.scatter_gather,
-                                  .measured = layer_times(scenario)},
-                                 schedule.routes, schedule.slices);
-  drop_measured_calls(scenario, costs);
-  hide_only_on_demand(scenario, costs);
-  costs.times.overlap = scenario.overlap;
-  take_measured_times(scenario, schedule, costs);
+  StageCosts costs = scenario.model ? modelled_costs(scenario, schedule, gpus)
+                                    : given_stage_costs(scenario, schedule);
+  check_limits(scenario, costs);
   return costs;
 }
 
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
-                           const Gpus& gpus) {
+                           const Gpus& gpus, const std::string& name) {
   const auto devices = scenario.devices.value;
-  const Schedule placement{.name = "placement",
+  const Schedule placement{.name = name,
                            .devices = devices,
                            .chunks = std::max(1U, routes.count() * routes.stages() / devices),
                            .microbatches = scenario.microbatches.value,
                            .routes = routes};
   return shared_costs(scenario, placement, gpus);
 }
+
+namespace {
+
+// That some placement of a search can be, or else why not.
+void check_some_placement(const config::Scenario& scenario, const Gpus& gpus,
+                          const std::string& name) {
+  std::optional<config::Error> why_not;
+  for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
+      placement_costs(scenario, routes, gpus, name);
+      return;
+    } catch (const config::Error& error) {
+      why_not = error;
+    }
+  throw config::Error(why_not.value());
+}
+
+}  // namespace
 
 schedules::SearchRequest sought_order(const config::Scenario& scenario,
                                       const config::ScheduleSpec& spec, const Gpus& gpus,
@@ -193,18 +141,15 @@ schedules::SearchRequest sought_order(const config::Scenario& scenario,
         "searched seeks an order in which the two halves of a backward pass run apart; give "
         "input_grad_times and weight_grad_times instead of backward_times"));
   const auto costs_of = [=, &scenario](const schedules::Routes& routes) {
-    StageCosts costs = placement_costs(scenario, routes, gpus);
+    StageCosts costs = placement_costs(scenario, routes, gpus, spec.name);
     if (foresight.add_waits) foresight.add_waits(routes, costs);
     return costs;
   };
+  check_some_placement(scenario, gpus, spec.name);
   std::vector<std::uint64_t> capacity = foresight.memory;
   if (capacity.empty())
     for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.memory);
-  double hop = scenario.p2p_time;
-  if (foresight.hop)
-    hop = foresight.hop(
-        costs_of(schedules::Routes::looped(scenario.devices.value, 1)).boundary_bytes);
-  return sought(scenario, spec, costs_of, capacity, hop);
+  return sought(scenario, spec, costs_of, capacity, foresight.hop);
 }
 
 Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,

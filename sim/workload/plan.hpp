@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "schedules/schedule.hpp"
@@ -22,7 +23,8 @@ using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has 
 struct Foresight {
   // Adds the collectives within passes to a placement's times, as add_pass_waits() does.
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
-  std::function<double(std::uint64_t bytes)> hop;  // seconds of a boundary tensor
+  // Seconds that a boundary tensor of so many bytes takes from stage to stage, at the most.
+  std::function<double(const schedules::Routes&, std::uint64_t bytes)> hop;
   std::vector<std::uint64_t> memory;  // of each device, bytes; none: what its GPU's type has
 };
 
@@ -41,8 +43,9 @@ StageCosts shared_costs(const config::Scenario& scenario, const schedules::Sched
 void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
 
 // What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
+// Errors are about the schedule called `name`.
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
-                           const Gpus& gpus);
+                           const Gpus& gpus, const std::string& name);
 
 // The order that `searched` stands for, as a request of a search.
 schedules::SearchRequest sought_order(const config::Scenario& scenario,

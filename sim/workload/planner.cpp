@@ -43,13 +43,13 @@ Planner::DeviceCosts Planner::given_costs() const {
 }
 
 // From a pipeline of one stage a device.
-Planner::DeviceCosts Planner::model_costs() const {
+Planner::DeviceCosts Planner::model_costs(const std::string& name) const {
   const schedules::Routes routes = schedules::Routes::looped(scenario_.devices.value, 1);
-  StageCosts plain = placement_costs(scenario_, routes, gpus_);
+  StageCosts plain = placement_costs(scenario_, routes, gpus_, name);
   if (foresight_.add_waits) foresight_.add_waits(routes, plain);
   DeviceCosts costs{
       .times = plain.times,
-      .hop = foresight_.hop ? foresight_.hop(plain.boundary_bytes) : scenario_.p2p_time,
+      .hop = foresight_.hop ? foresight_.hop(routes, plain.boundary_bytes) : scenario_.p2p_time,
       .input_grad_releases = 1};
   for (const Activations& stage : plain.activations)
     if (stage.held > 0)
@@ -60,13 +60,16 @@ Planner::DeviceCosts Planner::model_costs() const {
 }
 
 schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
-  if (!device_costs_) device_costs_ = scenario_.model ? model_costs() : given_costs();
   schedules::Parameters parameters{.devices = scenario_.devices.value,
                                    .microbatches = scenario_.microbatches.value,
-                                   .iterations = scenario_.iterations.value,
-                                   .device_times = device_costs_->times,
-                                   .hop = device_costs_->hop,
-                                   .input_grad_releases = device_costs_->input_grad_releases};
+                                   .iterations = scenario_.iterations.value};
+  // The others may have more stages a device than the times of a scenario suit.
+  if (plans_for_times(spec.name)) {
+    if (!device_costs_) device_costs_ = scenario_.model ? model_costs(spec.name) : given_costs();
+    parameters.device_times = device_costs_->times;
+    parameters.hop = device_costs_->hop;
+    parameters.input_grad_releases = device_costs_->input_grad_releases;
+  }
   const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
     if (given) parameter = given->value;
   };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "sim/workload/plan.hpp"
 #include "sim/workload/schedule_cache.hpp"
@@ -43,7 +44,7 @@ class Planner {
     StageCosts costs;
   };
   DeviceCosts given_costs() const;
-  DeviceCosts model_costs() const;
+  DeviceCosts model_costs(const std::string& name) const;  // for the schedule called so
   schedules::Parameters parameters(const config::ScheduleSpec& spec);
   const StageCosts& placed(const schedules::Schedule& schedule);
 

@@ -11,11 +11,6 @@
 namespace pipewright::workload {
 namespace {
 
-bool plans_for_times(std::string_view name) {
-  const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
-  return entry != schedules::catalog().end() && entry->takes_times;
-}
-
 std::string key_of(const std::string& name, const schedules::Parameters& parameters) {
   std::string key = fmt::format("{} {} {} {}", name, parameters.devices, parameters.microbatches,
                                 parameters.iterations);

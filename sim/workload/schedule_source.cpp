@@ -1,5 +1,6 @@
 #include "sim/workload/schedule_source.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -90,6 +91,11 @@ schedules::TorchFile read_torch_file(const std::string& file, bool legacy) {
 bool places_transfers(const std::string& file) {
   const std::string text = read_text(file);
   return text.find("SEND_") != std::string::npos || text.find("RECV_") != std::string::npos;
+}
+
+bool plans_for_times(const std::string& name) {
+  const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
+  return entry != schedules::catalog().end() && entry->takes_times;
 }
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {

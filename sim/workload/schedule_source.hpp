@@ -13,6 +13,9 @@ namespace pipewright::workload {
 // say nothing. Throws schedules::Error or config::Error.
 schedules::Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters);
 
+// Whether the schedule of that name is planned with the times in its parameters.
+bool plans_for_times(const std::string& name);
+
 // A file of which nothing can be said, as it cannot be read.
 struct CannotRead : schedules::Error {
   using schedules::Error::Error;

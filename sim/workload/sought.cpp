@@ -70,7 +70,8 @@ ActivationMemory in_microbatches(std::uint32_t devices, std::uint32_t microbatch
 
 schedules::SearchRequest sought(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                                 const CostsOfPlacement& costs_of,
-                                const std::vector<std::uint64_t>& capacity, double hop) {
+                                const std::vector<std::uint64_t>& capacity,
+                                const HopOnPlacement& hop) {
   const std::uint32_t devices = scenario.devices.value;
   std::vector<std::uint64_t> limits = capacity;
   if (spec.memory_limit) limits.assign(devices, spec.memory_limit->value);
@@ -90,7 +91,7 @@ schedules::SearchRequest sought(const config::Scenario& scenario, const config::
                     .devices = devices,
                     .microbatches = microbatches,
                     .times = costs.times,
-                    .hop = hop,
+                    .hop = hop ? hop(routes, costs.boundary_bytes) : scenario.p2p_time,
                     .memory = known && takes_memory
                                   ? in_bytes(scenario, costs, routes, limits)
                                   : in_microbatches(devices, microbatches, routes),

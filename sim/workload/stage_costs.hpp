@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "schedules/costs.hpp"
@@ -37,23 +38,34 @@ struct StageCosts {
   // then they hold these as well, and `waits` says how much that is, by kind and stage.
   schedules::PassTimes times;
   std::array<std::vector<double>, schedules::pass_kinds> waits;  // empty: none
+  // Of the compute, by kind and stage: seconds beside which collectives of the same pass run, where
+  // these slow it down (`waits` has by how much).
+  std::array<std::vector<double>, schedules::pass_kinds> beside;
 
   double waits_of(const schedules::Pass& pass) const {
     const auto& of_stage = waits[static_cast<std::size_t>(pass.kind)];
     return of_stage.empty() ? 0 : of_stage[pass.stage];
   }
+  double beside_of(const schedules::Pass& pass) const {
+    const auto& of_stage = beside[static_cast<std::size_t>(pass.kind)];
+    return of_stage.empty() ? 0 : of_stage[pass.stage];
+  }
 
-  std::uint64_t boundary_bytes = 0;      // of what one GPU sends on from stage to stage
+  std::uint64_t boundary_bytes = 0;  // of what one GPU sends on from stage to stage
+  // Of a stage's input on one GPU, which a stage that recomputes keeps; none: what is sent.
+  std::optional<std::uint64_t> input_bytes;
   std::vector<Activations> activations;  // per virtual stage
   std::vector<DeviceState> state;        // per device
 
   // Of a model; empty or 0 where a scenario gives times alone.
   std::vector<StageTraffic> traffic;  // per virtual stage
   std::vector<std::uint64_t>
-      gathered;  // per virtual stage: ZeRO-3's whole weights of two layers, bytes
+      gathered;                 // per virtual stage: ZeRO-3's whole weights of two layers, bytes
+  double gathered_element = 2;  // bytes of a weight that ZeRO gathers
   std::vector<double> optimizer_seconds;     // per device, of the step
   double model_flops_per_microbatch = 0;     // FLOP of F, I and W of the whole model, 3 x forward
-  double hardware_flops_per_microbatch = 0;  // with what is recomputed
+  double hardware_flops_per_microbatch = 0;  // with what passes of any schedule recompute
+  std::vector<double> forward_flops;         // per virtual stage, FLOP of a microbatch's F
   double peak_flops = 0;                     // FLOP/s of a GPU
 };
 

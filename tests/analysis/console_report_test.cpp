@@ -113,8 +113,8 @@ TEST_CASE("a device that holds more than it can is marked and named", "[report]"
   runs[1].devices[0].peak_memory_bytes = 9ULL << 30;
   const std::string text = console_table(runs);
   CHECK_THAT(text,
-             Contains("\n! gpipe does not fit: device 0 (left) peaks at 9.0 GiB, 1.0 GiB over its "
-                      "8.0 GiB, first at "));
+             Contains("\n! gpipe does not fit: device 0 (left) peaks at 9.0 GiB at 1.00 s, 1.0 GiB "
+                      "over its 8.0 GiB"));
   CHECK_THAT(text, Contains("2.00..9.00! ") && Contains("2.00..7.00  "));
   CHECK_THAT(text, !Contains("! 1f1b"));
 

@@ -12,9 +12,10 @@ TEST_CASE("CSV has a row a device under named units", "[report]") {
   CHECK(csv_summary({&summary, 1}) ==
         "schedule,device,host,busy_s,start_s,end_s,exposed_communication_s,"
         "peak_in_flight_microbatches,peak_memory_bytes,memory_capacity_bytes,passes,chunks,"
-        "engine,p2p,makespan_s\n"
-        "1f1b,0,left,6,0,10,1,2,7516192768,8589934592,4,1,timing,eager,10\n"
-        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,,4,1,timing,eager,10\n");
+        "engine,p2p,makespan_s,model,gpu,tp,cp,ep,dp,pp,zero,global_batch_samples,"
+        "microbatch_samples,sequence_tokens,recompute\n"
+        "1f1b,0,left,6,0,10,1,2,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,\n"
+        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,\n");
 }
 
 TEST_CASE("CSV quotes what would break a row", "[report]") {

@@ -44,7 +44,25 @@ TEST_CASE("one run is an object with these keys", "[report]") {
              {"peak_time_s", 0.0},
              {"peak_in_flight", 1.0},
              {"peak_memory_bytes", 2ULL << 30},
-             {"memory_capacity_bytes", nullptr}});
+             {"memory_capacity_bytes", nullptr},
+             {"fits", nullptr},
+             {"over_since_s", nullptr}});
+}
+
+TEST_CASE("a run fits, does not, or that is not known", "[report]") {
+  Summary summary = analysis::summarize(test::two_device_run());
+  const auto fits = [&] { return Json::parse(json_summary({&summary, 1})).at("fits"); };
+  CHECK(fits() == true);
+  summary.devices[0].peak_memory_bytes = 9ULL << 30;
+  summary.devices[0].over_since_s = 1.5;
+  summary.devices[0].memory_host = "elsewhere";
+  CHECK(fits() == false);
+  const Json device = Json::parse(json_summary({&summary, 1}))["devices"][0];
+  CHECK(device.at("fits") == false);
+  CHECK(device.at("over_since_s") == 1.5);
+  CHECK(device.at("memory_host") == "elsewhere");
+  summary.devices[0].memory_capacity_bytes = 0;
+  CHECK(fits().is_null());
 }
 
 TEST_CASE("what a caller adds stands beside a run's own figures", "[report]") {

@@ -96,6 +96,33 @@ TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
   CHECK(summary.devices[1].peak_memory_bytes == 7);
 }
 
+TEST_CASE("gradients are exposed while they are reduced, not while others are awaited",
+          "[summary]") {
+  using trace::CollectiveKind;
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.devices = {{0, "", 0}};
+  trace.steps = {{0, 0, 10, 20, 21, 22, 22, 0}};  // its passes end at 10, all is reduced at 20
+  const auto gradients = [&] { return summarize(trace).devices[0].exposed.gradients_s; };
+  CHECK(gradients() == 10);  // nothing says what for
+  // From 9 on a bucket, which hides a second of itself; the next one waits for a replica until 13.
+  trace.collectives = {{0, 0, 0, CollectiveKind::reduce_gradients, 1, 8, 9, 12},
+                       {0, 0, 0, CollectiveKind::reduce_gradients, 1, 9, 13, 14}};
+  CHECK(gradients() == 2 + 1);
+  // The other end of the pipeline comes at 18 to sum up the tied embeddings.
+  trace.collectives.push_back({0, 0, 0, CollectiveKind::tie_embeddings, 1, 14, 18, 20});
+  CHECK(gradients() == 2 + 1 + 2);
+  // Beside one that goes on all the time, it adds nothing; weights are no gradients.
+  trace.collectives.push_back({0, 0, 0, CollectiveKind::reduce_gradients, 1, 11, 11, 19});
+  trace.collectives.push_back({0, 0, 0, CollectiveKind::gather_weights, 1, 0, 0, 30});
+  CHECK(gradients() == 10);
+  // Those of another iteration count there.
+  trace.collectives = {{0, 0, 1, CollectiveKind::reduce_gradients, 1, 31, 31, 33},
+                       {0, 0, 0, CollectiveKind::reduce_gradients, 1, 19, 19, 20}};
+  trace.steps.push_back({0, 1, 30, 33, 33, 33, 33, 0});
+  CHECK(gradients() == 1 + 2);
+}
+
 TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;

@@ -19,15 +19,11 @@ using namespace pipewright;
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),
-      accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),
-      accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference),
-      accuracy::vocabulary_iterations(reference),
-      accuracy::recompute_layers(),
-      accuracy::zero_bubble_passes(),
-      accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
+      accuracy::llama_iterations(),           accuracy::recompute_layers(),
+      accuracy::zero_bubble_passes(),         accuracy::grid_search(),
   };
   const std::vector<std::string> words(argv + 1, argv + argc);
   std::erase_if(tables, [&](const accuracy::Table& table) {

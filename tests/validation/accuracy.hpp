@@ -53,6 +53,7 @@ Table megatron_iterations();
 Table recompute_iterations();
 Table recompute_layers();
 Table grid_search();
+Table llama_iterations();
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
 

@@ -34,7 +34,8 @@ Table vtrain_iterations(const std::filesystem::path& reference) {
         "p2p: blocking\n"
         "training: {{microbatch_size: {}, recompute: full, flash_attention: false,\n"
         "           fused_loss: false, fused_accumulation: false}}\n"
-        "communication: {{overlap_grad_reduce: false}}\n",
+        "communication: {{overlap_grad_reduce: false,\n"
+        "                async_tensor_model_parallel_allreduce: false}}\n",
         number("# layers"), number("hidden size"), number("attention heads"),
         number("sequence length"), cluster_of("a100-4nic", tp * pp * dp / 8),
         number("global batch"), tp, pp, dp, microbatch);

@@ -3,6 +3,7 @@
 // and folded.html of one with many devices; and in expected.json what a browser should show of
 // them.
 
+#include <array>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -41,13 +42,13 @@ json transfers_json(const trace::Trace& run) {
 }
 
 json idle_json(const trace::Trace& run) {
-  constexpr const char* causes[] = {"input",    "transfer",  "rendezvous", "blocked_send",
-                                    "weights",  "gradients", "embeddings", "norm",
-                                    "finished", "other"};
+  constexpr std::array<const char*, analysis::idle_causes> causes{
+      "input",      "transfer", "rendezvous", "blocked_send", "weights", "gradients",
+      "embeddings", "norm",     "peers",      "finished",     "other"};
   json rows = json::array();
   for (const analysis::Idle& row : analysis::idle_times(run))
     rows.push_back({{"device", row.device},
-                    {"cause", causes[static_cast<std::size_t>(row.cause)]},
+                    {"cause", causes.at(static_cast<std::size_t>(row.cause))},
                     {"start", row.start},
                     {"end", row.end},
                     {"stage", row.stage},

@@ -17,7 +17,8 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
 }
 
 // GPUs around a switch.
-void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics) {
+void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
+                std::string_view link_class) {
   xml.open(
       "<cluster id=\"node-{0}\" prefix=\"node-{0}-gpu-\" radical=\"0-{1}\" suffix=\"\" "
       "speed=\"{2}\" bw=\"{3}\" lat=\"{4}\" sharing_policy=\"SPLITDUPLEX\" "
@@ -25,7 +26,7 @@ void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::str
       node, kind.gpus - 1, kind.speed, bandwidth_text(kind.link_bandwidth),
       latency_text(kind.link_latency));
   write_properties(xml, kind, nics);
-  xml.line("<prop id=\"class\" value=\"{}\"/>", has_ports(kind) ? "nvlink" : "pcie");
+  xml.line("<prop id=\"class\" value=\"{}\"/>", link_class);
   xml.close("cluster");
 }
 
@@ -41,8 +42,8 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;
 
-void write_cube_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node,
-                     std::string_view nics) {
+void write_cube_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
+                     std::string_view nvlink) {
   xml.open("<zone id=\"node-{}\" routing=\"Full\">", node);
   for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu) {
     xml.open("<host id=\"node-{}-gpu-{}\" speed=\"{}\">", node, gpu, kind.speed);
@@ -64,7 +65,7 @@ void write_cube_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node,
     link(fmt::format("node-{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     if (links > 0)
-      link(fmt::format("node-{}-nvlink-{}-{}", node, a, b), "nvlink", links * kind.link_bandwidth,
+      link(fmt::format("node-{}-nvlink-{}-{}", node, a, b), nvlink, links * kind.link_bandwidth,
            kind.link_latency);
   });
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
@@ -87,7 +88,6 @@ std::string switch_of(const Leaf& leaf) { return leaf.name + "-switch"; }
 // SimGrid's <cluster> counts one number only, so the ports of a leaf with all rails are numbered
 // through the whole cluster.
 std::string ports_of(const Leaf& leaf, std::uint32_t node) {
-  if (leaf.ports == Ports::one) return fmt::format("node-{}-port", node);
   const std::uint32_t nics = leaf.kind->nics;
   const bool many = leaf.ports == Ports::by_rail;
   const std::string prefix = many ? fmt::format("node-{}-nic-", node) : "port-";
@@ -99,6 +99,13 @@ std::string ports_of(const Leaf& leaf, std::uint32_t node) {
 double bandwidth_down(const Leaf& leaf) {
   const double nics = leaf.ports == Ports::by_rail ? 1 : leaf.kind->nics;
   return leaf.nodes * nics * leaf.kind->nic_bandwidth;
+}
+
+std::string nvlink_class(const NodeKind& kind, const std::vector<NodeGroup>& groups) {
+  const bool alone = std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
+    return group.kind->nvlink == 0 || group.kind->nvlink == kind.nvlink;
+  });
+  return alone ? "nvlink" : fmt::format("nvlink{}", kind.nvlink);
 }
 
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
@@ -119,7 +126,8 @@ std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint
                                .nodes = nodes,
                                .first_port = port,
                                .ports = ports == Ports::by_rail && !many ? Ports::together : ports,
-                               .rail = rail});
+                               .rail = rail,
+                               .nvlink = nvlink_class(*group.kind, groups)});
       units.push_back(std::move(unit));
       first += nodes;
       port += nodes * group.kind->nics;
@@ -140,9 +148,9 @@ void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
       const std::uint32_t node = leaf.first_node + i;
       const std::string nics = ports_of(leaf, node);
       if (leaf.kind->wiring == Wiring::cube_mesh) {
-        write_cube_mesh(xml, *leaf.kind, node, nics);
+        write_cube_mesh(xml, *leaf.kind, node, nics, leaf.nvlink);
       } else {
-        write_star(xml, *leaf.kind, node, nics);
+        write_star(xml, *leaf.kind, node, nics, leaf.nvlink);
       }
     }
   }
@@ -168,7 +176,7 @@ void write_leaf(XmlText& xml, const Leaf& leaf) {
   xml.open("<zone id=\"{}\" routing=\"Floyd\">", leaf.name);
   std::vector<Uplink> nics;
   for (std::uint32_t node = leaf.first_node; node < leaf.first_node + leaf.nodes; ++node) {
-    write_star(xml, kind, node, "");
+    write_star(xml, kind, node, "", "pcie");
     nics.push_back({.name = fmt::format("node-{}-nic", node),
                     .link_class = "nic",
                     .bandwidth = kind.nics * kind.nic_bandwidth,

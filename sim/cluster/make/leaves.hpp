@@ -11,9 +11,8 @@ namespace pipewright::cluster {
 
 inline constexpr double switch_latency = 0.2e-6;  // seconds, with its cable; an assumption
 
-// How the ports of a node's NICs are spread: over leaves, one each; all on one; or there is but one
-// port, which stands for them all.
-enum class Ports : std::uint8_t { by_rail, together, one };
+// How the ports of a node's NICs are spread: over leaves, one each, or all on one.
+enum class Ports : std::uint8_t { by_rail, together };
 
 // A switch and the nodes on it, or one rail of them: a zone called `name` that is entered at the
 // router switch_of(leaf).
@@ -25,6 +24,7 @@ struct Leaf {
   std::uint32_t first_port = 0;  // through the whole cluster, of those of all its nodes
   Ports ports = Ports::together;
   std::uint32_t rail = 0;  // by_rail: the NIC of each node that it has
+  std::string nvlink;      // the class of its nodes' NVLinks
 };
 
 // Nodes that stand together: one leaf, or one for each NIC of a node.
@@ -36,11 +36,15 @@ std::string switch_of(const Leaf& leaf);
 // What all its nodes can send at once, bytes/s.
 double bandwidth_down(const Leaf& leaf);
 
+// The class of a kind's NVLinks: "nvlink", or "nvlink3" in a cluster that has another generation
+// too, so that each keeps what it alone can do.
+std::string nvlink_class(const NodeKind& kind, const std::vector<NodeGroup>& groups);
+
 // Cuts the nodes into units of at most `leaf_nodes` of one kind.
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
                                  Ports ports);
 
-// "node-3-nic-[0-7]" by rail, "port-[24-31]" together, "node-3-port" if there is one.
+// "node-3-nic-[0-7]" by rail, "port-[24-31]" together.
 std::string ports_of(const Leaf& leaf, std::uint32_t node);
 
 // The zone of all nodes that reach the fabric through the ports of NICs; those that reach it over

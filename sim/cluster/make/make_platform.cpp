@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct FabricWriter {
 };
 constexpr std::array writers{
     FabricWriter{{.name = "rail",
-                  .help = "a leaf for each NIC of 32 nodes, and spines above: DGX SuperPOD's",
+                  .help = "a leaf for each NIC of 32 nodes, and spines above: DGX H100 SuperPOD's",
                   .leaf_nodes = 32},
                  Ports::by_rail,
                  write_leaf_spine},
@@ -44,7 +44,7 @@ constexpr std::array writers{
     FabricWriter{{.name = "torus",
                   .help = "a node is joined to its neighbours in three dimensions",
                   .leaf_nodes = 1},
-                 Ports::one,
+                 Ports::together,
                  write_torus},
 };
 
@@ -64,13 +64,26 @@ void check(const PlatformRequest& request) {
   for (const auto& [name, ratio] :
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
-    if (!(ratio > 0) || std::isinf(ratio))
+    if (!(ratio >= 0.01 && ratio <= 100))
       throw Error(
-          fmt::format("{} {:g} must be finite and > 0; 1 blocks nothing, 2 halves what "
-                      "goes up",
+          fmt::format("{} {:g} must be from 0.01 to 100; 1 blocks nothing, 2 halves what goes up",
                       name, ratio));
+  if (request.fabric == "torus" && request.leaf_nodes > 1)
+    throw Error(fmt::format("a torus has one node at each corner, not {}", request.leaf_nodes));
   if (request.pod_leaves == 0 || request.group_leaves == 0)
     throw Error("a pod, or a group, of 0 leaves; 1 at least");
+}
+
+// What a cluster of several kinds takes of numbers that stand in a file once.
+void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
+  std::set<double> launches;
+  std::vector<std::string> taken;
+  for (const NodeGroup& group : request.nodes) {
+    launches.insert(group.kind->launch);
+    taken.push_back(fmt::format("{} on {}", latency_text(group.kind->launch), group.kind->name));
+  }
+  if (launches.size() < 2) return;
+  xml.line("Of several kinds, an operation takes the longest launch: {}.", fmt::join(taken, ", "));
 }
 
 void write_comment(XmlText& xml, const PlatformRequest& request) {
@@ -85,51 +98,55 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
   }
   tell(latency_source());
   tell(protocol_source());
+  write_what_is_common(xml, request);
   xml.line(
       "A bandwidth is what payload reaches in one direction. Links of several cables, as those");
   xml.line("between switches, have the sum, as adaptive routing spreads over them.");
   xml.line("-->");
 }
 
+// The longest of all kinds', as an operation begins when the last of its ranks does.
+double launch_of(const PlatformRequest& request) {
+  double launch = 0;
+  for (const NodeGroup& group : request.nodes) launch = std::max(launch, group.kind->launch);
+  return launch;
+}
+
 // What messages cost beside links: see sim/cluster/message_model.hpp and protocol_source().
 void write_message_model(XmlText& xml, const PlatformRequest& request) {
-  double launch = 0;
-  double sharp = 0;
-  bool has_nvlink = false;
+  std::map<std::string, double> nvlinks;  // classes, and what sums in their switches reach
   bool has_pcie = false;
   for (const NodeGroup& group : request.nodes) {
-    launch = std::max(launch, group.kind->launch);
-    has_nvlink = has_nvlink || group.kind->wiring != NodeKind::Wiring::pcie;
-    has_pcie = has_pcie || group.kind->wiring != NodeKind::Wiring::nvswitch;
-    sharp =
-        &group == &request.nodes.front() ? group.kind->sharp : std::min(sharp, group.kind->sharp);
+    const NodeKind& kind = *group.kind;
+    has_pcie = has_pcie || kind.wiring != NodeKind::Wiring::nvswitch;
+    if (kind.nvlink == 0) continue;
+    const auto [place, is_new] = nvlinks.try_emplace(nvlink_class(kind, request.nodes), kind.sharp);
+    place->second = std::min(place->second, kind.sharp);
   }
   const auto write = [&](std::string_view name, const auto& value) {
     xml.line("<prop id=\"{}\" value=\"{}\"/>", name, value);
   };
-  write("collective.launch", latency_text(launch));
+  write("collective.launch", latency_text(launch_of(request)));
   write("collective.ll128-launch", "7us");
   write("collective.message", "2.5us");
   write("collective.ring-ends", "0.33");
-  if (has_nvlink) {
-    write("nvlink.ll-latency", "0.18");
-    write("nvlink.ll-efficiency", "0.38");
-    write("nvlink.ll128-latency", "0.56");
-    write("nvlink.ll128-efficiency", "0.92");
-  }
-  if (sharp > 0) {
-    write("nvlink.sharp-latency", "25us");
-    write("nvlink.sharp-efficiency", sharp);
+  for (const auto& [name, sharp] : nvlinks) {
+    write(name + ".ll-latency", "0.18");
+    write(name + ".ll-efficiency", "0.38");
+    write(name + ".ll128-latency", "0.56");
+    write(name + ".ll128-efficiency", "0.92");
+    if (sharp == 0) continue;
+    write(name + ".sharp-latency", "25us");
+    write(name + ".sharp-efficiency", sharp);
   }
   if (has_pcie) {
     write("pcie.ll-latency", "0.18");
     write("pcie.ll-efficiency", "0.38");
   }
-  if (request.fabric == "torus") return;  // its links are no NICs'
   write("nic.ll-latency", "0.19");
   write("nic.ll-efficiency", "0.12");
   // NCCL takes LL128 over a network where NVLink leads to the NICs.
-  if (!has_nvlink) return;
+  if (nvlinks.empty()) return;
   write("nic.ll128-latency", "0.29");
   write("nic.ll128-efficiency", "0.92");
 }

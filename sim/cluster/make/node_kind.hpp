@@ -24,6 +24,7 @@ struct NodeKind {
   std::string_view speed;   // as SimGrid writes them: peak, dense bf16 (V100: fp16)
   std::string_view memory;  // of a GPU
   Wiring wiring = Wiring::nvswitch;
+  int nvlink = 0;             // generation; 0: it has none
   double link_bandwidth = 0;  // of a GPU's link; cube_mesh: of each link of a pair
   double link_latency = 0;    // seconds
   std::uint32_t nics = 8;

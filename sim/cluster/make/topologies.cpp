@@ -71,6 +71,15 @@ std::vector<std::uint32_t> near_cube(std::uint32_t nodes) {
   return best;
 }
 
+// SimGrid gives links of one name to two sides of 1.
+std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimensions) {
+  std::vector<std::uint32_t> sides;
+  std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(sides),
+               [](std::uint32_t side) { return side > 1; });
+  if (sides.empty()) sides.push_back(1);
+  return sides;
+}
+
 }  // namespace
 
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units,
@@ -135,11 +144,7 @@ void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const Platfor
 
 void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
   const std::vector<Leaf> leaves = all_leaves(units);
-  std::uint32_t nodes = 0;
-  double bandwidth = 0;
-  double latency = 0;
   for (const Leaf& leaf : leaves) {
-    nodes += leaf.nodes;
     if (leaf.kind->wiring == NodeKind::Wiring::pcie)
       throw Error(
           fmt::format("{} has no NICs of its GPUs' own, which a torus needs; it goes with "
@@ -147,31 +152,41 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
                       leaf.kind->name));
     if (leaf.kind != leaves.front().kind)
       throw Error("a torus takes nodes of one kind; leaf-spine takes several");
-    bandwidth = leaf.kind->nics * leaf.kind->nic_bandwidth;
-    latency = leaf.kind->nic_latency;
   }
-  const std::vector<std::uint32_t> dimensions =
-      request.dimensions.empty() ? near_cube(nodes) : request.dimensions;
+  const auto nodes = static_cast<std::uint32_t>(leaves.size());
+  const std::vector<std::uint32_t> sides =
+      sides_above_1(request.dimensions.empty() ? near_cube(nodes) : request.dimensions);
   const std::uint64_t corners =
-      std::accumulate(dimensions.begin(), dimensions.end(), std::uint64_t{1}, std::multiplies<>());
+      std::accumulate(sides.begin(), sides.end(), std::uint64_t{1}, std::multiplies<>());
   if (corners != nodes)
     throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes; {} would fit",
-                            fmt::join(dimensions, " x "), corners, nodes,
-                            fmt::join(near_cube(nodes), " x ")));
-  std::vector<std::uint32_t> sides;  // SimGrid gives two links of one name to two sides of 1
-  std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(sides),
-               [](std::uint32_t side) { return side > 1; });
-  if (sides.empty()) sides.push_back(1);
+                            fmt::join(request.dimensions, " x "), corners, nodes,
+                            fmt::join(sides_above_1(near_cube(nodes)), " x ")));
+  // SimGrid has two cables between the corners of a side of 2, and uses one of them.
+  double cables = 0;
+  for (const std::uint32_t side : sides) cables += side > 2 ? 2 : 1;
+  xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
+  for (const Leaf& leaf : leaves) write_leaf(xml, leaf);
   xml.open(
-      "<cluster id=\"fabric\" topology=\"TORUS\" topo_parameters=\"{}\" prefix=\"node-\" "
-      "radical=\"0-{}\" suffix=\"-port\" speed=\"1f\" bw=\"{}\" lat=\"{}\" "
+      "<cluster id=\"torus\" topology=\"TORUS\" topo_parameters=\"{}\" prefix=\"corner-\" "
+      "radical=\"0-{}\" suffix=\"\" speed=\"1f\" bw=\"{}\" lat=\"{}\" "
       "sharing_policy=\"SPLITDUPLEX\">",
-      fmt::join(sides, ","), nodes - 1,
-      bandwidth_text(bandwidth / static_cast<double>(2 * sides.size())),
+      fmt::join(sides, ","), nodes - 1, bandwidth_text(bandwidth_down(leaves.front()) / cables),
       latency_text(switch_latency));
   xml.line("<prop id=\"class\" value=\"torus\"/>");
-  xml.line("<prop id=\"latency\" value=\"{}\"/>", latency_text(latency));
   xml.close("cluster");
+  std::vector<Uplink> uplinks;  // which limit nothing, but a route has to have a link
+  for (const Leaf& leaf : leaves)
+    uplinks.push_back({.name = leaf.name + "-up",
+                       .link_class = "corner",
+                       .bandwidth = bandwidth_down(leaf),
+                       .latency = 0,
+                       .below = leaf.name,
+                       .below_switch = switch_of(leaf),
+                       .above = "torus",
+                       .above_switch = fmt::format("corner-{}", uplinks.size())});
+  write_uplinks(xml, uplinks);
+  xml.close("zone");
 }
 
 }  // namespace pipewright::cluster

@@ -19,8 +19,9 @@ void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const Platform
 // nodes' links, a group a leaves, and a leaf h links to other groups).
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
-// Every node a corner; its NICs' bandwidth is spread over its links to both sides. Paths go
-// through one dimension after the other.
+// Every node, a leaf of its own, is a corner; the bandwidth of its NICs is spread over its cables,
+// two in each dimension, or one where a side has but two corners. Paths go through one dimension
+// after the other.
 void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
 }  // namespace pipewright::cluster

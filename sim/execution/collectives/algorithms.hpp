@@ -17,24 +17,25 @@ std::size_t members_of_each(const Nodes& nodes);
 std::size_t fewest_members(const Nodes& nodes);
 
 // Rings that run at once, and the part of the bytes that each takes.
-struct Channel {
+struct RingChannel {
   std::vector<std::uint32_t> ranks;
   double share = 1;
 };
 // As many rings over members of one node as the links between them carry, each the fastest that the
 // ones before have left room for, as NCCL searches for them (src/graph/search.cc). One, in the
 // order given, behind a switch.
-std::vector<Channel> channels_in_node(const std::vector<std::uint32_t>& ranks,
-                                      const Places& places);
+std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
+                                          const Places& places);
 // Over nodes with k members each, or more, there are k, which leave a node by different GPUs.
-std::vector<Channel> channels_over(const Nodes& nodes, const Places& places);
+std::vector<RingChannel> channels_over(const Nodes& nodes, const Places& places);
 
 // Each rank passes on `volume` bytes in `steps` steps, each of which takes the mean latency of the
 // rings' hops.
-Draft ring(const std::vector<Channel>& channels, double volume, double steps, const Places& places);
+Draft ring(const std::vector<RingChannel>& channels, double volume, double steps,
+           const Places& places);
 
 // From a rank along the channels to all others: every one but the last passes on all bytes.
-Draft chain(std::vector<Channel> channels, std::uint32_t root, const Places& places);
+Draft chain(std::vector<RingChannel> channels, std::uint32_t root, const Places& places);
 
 // all_reduce. Between nodes a hop takes twice the latency of a ring's, by LL and LL128: nothing
 // else goes on meanwhile (NCCL's hwLatencies of trees and rings over a network).

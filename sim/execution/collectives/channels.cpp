@@ -107,24 +107,24 @@ bool is_uniform(const std::vector<std::uint32_t>& ranks, const Places& places) {
 
 }  // namespace
 
-std::vector<Channel> channels_in_node(const std::vector<std::uint32_t>& ranks,
-                                      const Places& places) {
+std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
+                                          const Places& places) {
   if (ranks.size() < 3 || ranks.size() > most_searched || is_uniform(ranks, places))
     return {{ranks, 1}};
   Search search(ranks, places);
-  std::vector<Channel> channels;
+  std::vector<RingChannel> channels;
   std::vector<std::size_t> order;
   double total = 0;
   // Far slower rings would only be in the way of the others.
   for (double rate = search.find(order), first = rate; rate >= first / 2 && rate > 0;
        rate = search.find(order)) {
-    Channel& channel = channels.emplace_back();
+    RingChannel& channel = channels.emplace_back();
     for (const std::size_t member : order) channel.ranks.push_back(ranks[member]);
     channel.share = rate;
     total += rate;
     search.take(order, rate);
   }
-  for (Channel& channel : channels) channel.share /= total;
+  for (RingChannel& channel : channels) channel.share /= total;
   return channels;
 }
 

@@ -55,6 +55,11 @@ Phase phase_of(const Draft& draft, const ByProtocol& transfer, Protocol protocol
   return phase;
 }
 
+bool says_costs(const cluster::MessageModel& model) {
+  return !model.classes.empty() || model.launch > 0 || model.ll128_launch > 0 || model.step > 0 ||
+         model.message > 0 || model.ring_ends > 0;
+}
+
 // src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in
 // powers of two; between them what lies between.
 double tree_efficiency(Protocol protocol, double bytes) {

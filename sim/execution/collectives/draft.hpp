@@ -37,7 +37,11 @@ double overhead(const Draft& draft, const ByProtocol& transfer, Protocol protoco
 Phase phase_of(const Draft& draft, const ByProtocol& transfer, Protocol protocol, double bytes,
                const Places& places);
 
-// The part of the bandwidth that trees of so many bytes reach.
+// Whether the platform file says anything of what messages cost. Where it does not, links and
+// latencies are all there is, and NCCL's losses have no place.
+bool says_costs(const cluster::MessageModel& model);
+
+// The part of the bandwidth that trees of so many bytes reach in NCCL.
 double tree_efficiency(Protocol protocol, double bytes);
 
 }  // namespace pipewright::execution

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "sim/execution/collectives/algorithms.hpp"
@@ -14,9 +15,17 @@ std::optional<InSwitch> switch_between(std::uint32_t a, std::uint32_t b, const P
   return places.in_switch(places.route(a, b));
 }
 
+// What the switches of all nodes can do, as well as the worst of them.
 std::optional<InSwitch> switch_in(const Nodes& nodes, const Places& places) {
   if (members_of_each(nodes) < 2) return std::nullopt;
-  return switch_between(nodes.front()[0], nodes.front()[1], places);
+  InSwitch worst{.latency = 0, .efficiency = std::numeric_limits<double>::infinity()};
+  for (const std::vector<std::uint32_t>& node : nodes) {
+    const auto found = switch_between(node[0], node[1], places);
+    if (!found) return std::nullopt;
+    worst.latency = std::max(worst.latency, found->latency);
+    worst.efficiency = std::min(worst.efficiency, found->efficiency);
+  }
+  return worst;
 }
 
 std::optional<InSwitch> switch_over(const Nodes& nodes, const Places& places) {

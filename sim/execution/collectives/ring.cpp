@@ -32,16 +32,16 @@ std::size_t fewest_members(const Nodes& nodes) {
   return std::ranges::min_element(nodes, {}, &std::vector<std::uint32_t>::size)->size();
 }
 
-std::vector<Channel> channels_over(const Nodes& nodes, const Places& places) {
+std::vector<RingChannel> channels_over(const Nodes& nodes, const Places& places) {
   if (nodes.size() == 1) return channels_in_node(nodes.front(), places);
   const std::size_t count = fewest_members(nodes);
-  std::vector<Channel> channels;
+  std::vector<RingChannel> channels;
   for (std::size_t i = 0; i < count; ++i)
     channels.push_back({ring_of(nodes, i), 1.0 / static_cast<double>(count)});
   return channels;
 }
 
-Draft ring(const std::vector<Channel>& channels, double volume, double steps,
+Draft ring(const std::vector<RingChannel>& channels, double volume, double steps,
            const Places& places) {
   FlowSum flows;
   for (const auto& [ranks, share] : channels)
@@ -61,10 +61,10 @@ Draft ring(const std::vector<Channel>& channels, double volume, double steps,
   return draft;
 }
 
-Draft chain(std::vector<Channel> channels, std::uint32_t root, const Places& places) {
+Draft chain(std::vector<RingChannel> channels, std::uint32_t root, const Places& places) {
   FlowSum flows;
   Draft draft;
-  for (Channel& channel : channels) {
+  for (RingChannel& channel : channels) {
     std::ranges::rotate(channel.ranks, std::ranges::find(channel.ranks, root));
     ByProtocol way{};
     for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {

@@ -90,7 +90,9 @@ Draft tree(const Nodes& nodes, const Places& places) {
     const std::vector<Flow> flows = double_tree(first, share);
     trees.insert(trees.end(), flows.begin(), flows.end());
   }
-  Draft draft{.flows = chains.take(), .latency = up_and_down(nodes, places), .is_tree = true};
+  Draft draft{.flows = chains.take(),
+              .latency = up_and_down(nodes, places),
+              .is_tree = says_costs(places.model())};
   draft.flows.insert(draft.flows.end(), trees.begin(), trees.end());
   return draft;
 }

@@ -99,7 +99,10 @@ ActivationBytes layer_bytes(const Setting& setting, LayerKind kind) {
 ActivationBytes embedding_bytes(const Setting& setting) { return {.held = mask_bytes(setting, 1)}; }
 
 ActivationBytes head_bytes(const Setting& setting) {
-  return {.held = hidden_bytes(setting, 4), .for_w = hidden_bytes(setting, 2)};
+  // The loss turns bf16 logits into their gradient in place; fp32 ones have it beside them.
+  return {.held = hidden_bytes(setting, 4),
+          .for_w = hidden_bytes(setting, 2),
+          .working = setting.training.fused_loss ? 0 : logits_grad_bytes(setting)};
 }
 
 double logits_bytes(const Setting& setting) {
@@ -111,6 +114,14 @@ double logits_grad_bytes(const Setting& setting) { return 2 * logits_on_gpu(sett
 double score_buffer_bytes(const Setting& setting) {
   if (setting.training.flash_attention) return 0;
   return 2 * layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention.scores();
+}
+
+double ring_buffer_bytes(const Setting& setting) {
+  if (setting.sizes.cp == 1) return 0;
+  const Attention attention =
+      layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention;
+  constexpr double blocks = 2 * 2;
+  return 2 * blocks * (attention.key_size() + attention.value_size());
 }
 
 }  // namespace pipewright::workload

@@ -24,4 +24,8 @@ double logits_grad_bytes(const Setting& setting);  // which W needs
 // Attention scores' own buffer, which Megatron-LM keeps for the whole run.
 double score_buffer_bytes(const Setting& setting);
 
+// Ring attention's blocks of keys and values from other ranks, two of them, and in the backward
+// pass of the gradients that go round with them.
+double ring_buffer_bytes(const Setting& setting);
+
 }  // namespace pipewright::workload

@@ -8,30 +8,33 @@ namespace {
 
 using schedules::PassKind;
 
-// The calls of one pass, alike ones together.
+// The calls of one pass, alike ones together. `hides_under` is of each of them.
 class Calls {
  public:
   void add(Group group, Collective collective, double bytes, std::uint32_t times = 1,
            double hides_under = 0) {
     if (bytes <= 0 || times == 0) return;
-    const auto whole = static_cast<std::uint64_t>(std::llround(bytes));
-    const auto same = std::ranges::find_if(list_, [&](const Call& call) {
-      return call.group == group && call.collective == collective && call.bytes == whole &&
-             (call.hides_under > 0) == (hides_under > 0);
-    });
-    if (same == list_.end()) {
-      list_.push_back({group, collective, whole, times, hides_under});
-      return;
-    }
-    same->times += times;
-    same->hides_under += hides_under;
+    add({group, collective, static_cast<std::uint64_t>(std::llround(bytes)), times, hides_under});
   }
   void add(const Calls& others) {
-    for (const Call& call : others.list_)
-      add(call.group, call.collective, static_cast<double>(call.bytes), call.times,
-          call.hides_under);
+    for (const Call& call : others.list_) add(call);
   }
-  std::vector<Call> list() const { return list_; }
+  void add(const Call& call) {
+    const auto same = std::ranges::find_if(list_, [&](const Call& other) {
+      return call.group == other.group && call.collective == other.collective &&
+             call.bytes == other.bytes && call.hides_under == other.hides_under;
+    });
+    if (same == list_.end())
+      list_.push_back(call);
+    else
+      same->times += call.times;
+  }
+  const std::vector<Call>& each() const { return list_; }
+  std::vector<Call> list() const {
+    std::vector<Call> calls = list_;
+    for (Call& call : calls) call.hides_under *= call.times;
+    return calls;
+  }
 
  private:
   std::vector<Call> list_;
@@ -41,35 +44,64 @@ struct PassCalls {
   Calls forward;
   Calls input_grad;
   Calls weight_grad;
+  Calls backward;  // I and W as one pass, where what I sends can go beside products of W
+
+  void add_to_input_grad(Group group, Collective collective, double bytes, std::uint32_t times = 1,
+                         double hides_under = 0) {
+    input_grad.add(group, collective, bytes, times, hides_under);
+    backward.add(group, collective, bytes, times, hides_under);
+  }
+  void add_to_weight_grad(Group group, Collective collective, double bytes) {
+    weight_grad.add(group, collective, bytes);
+    backward.add(group, collective, bytes);
+  }
 };
 
 double bytes_of(double tokens, std::uint64_t width) {
   return 2 * tokens * static_cast<double>(width);
 }
 
+// Seconds of a matrix's products beside which its collectives run. Transformer Engine exchanges
+// parts while products of other parts go on; Megatron-LM starts one whole collective beside the
+// product of the other gradient.
+PassSeconds beside(const Linear& linear, const Setting& setting, const config::Gpu& gpu,
+                   const config::Communication& communication) {
+  const PassSeconds product = product_seconds(linear, setting.training, gpu);
+  const double parts = communication.tp_comm_overlap ? 1 - 1.0 / setting.sizes.tp : 0;
+  PassSeconds seconds{.forward = parts * product.forward};
+  if (linear.scatters_output) seconds.input_grad = parts * product.input_grad;
+  if (!linear.gathers_input) return seconds;
+  if (communication.tp_comm_overlap || communication.async_tensor_model_parallel_allreduce) {
+    seconds.input_grad = product.input_grad;
+    seconds.weight_grad = product.weight_grad;
+  }
+  return seconds;
+}
+
 // Of the matrices of a layer that every token goes through.
-void add_linears(const Sizes& sizes, const std::vector<Linear>& linears, const config::Gpu& gpu,
-                 PassCalls& calls) {
+void add_linears(const Setting& setting, const std::vector<Linear>& linears, const config::Gpu& gpu,
+                 const config::Communication& communication, PassCalls& calls) {
+  const Sizes& sizes = setting.sizes;
   if (sizes.tp == 1) return;
-  const double hides_under = gathered_grad_seconds(linears, gpu);
-  std::uint32_t gathered = 0;
-  for (const Linear& linear : linears) gathered += linear.gathers_input ? 1 : 0;
   for (const Linear& linear : linears) {
     const double in = bytes_of(linear.tokens, linear.inputs);
     const double out = bytes_of(linear.tokens, linear.outputs);
-    if (!sizes.sequence_parallel) {
-      if (linear.gathers_input) calls.input_grad.add(Group::tp, Collective::all_reduce, in);
-      if (linear.scatters_output) calls.forward.add(Group::tp, Collective::all_reduce, out);
-      continue;
-    }
+    const PassSeconds room = beside(linear, setting, gpu, communication);
+    const bool cut = sizes.sequence_parallel;
     if (linear.gathers_input) {
-      calls.forward.add(Group::tp, Collective::all_gather, in);
-      calls.input_grad.add(Group::tp, Collective::reduce_scatter, in);
-      calls.input_grad.add(Group::tp, Collective::all_gather, in, 1, hides_under / gathered);
+      const Collective sum = cut ? Collective::reduce_scatter : Collective::all_reduce;
+      if (cut) {
+        calls.forward.add(Group::tp, Collective::all_gather, in, 1, room.forward);
+        calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, room.input_grad);
+      }
+      calls.input_grad.add(Group::tp, sum, in);
+      calls.backward.add(Group::tp, sum, in, 1, room.weight_grad);
     }
-    if (linear.scatters_output) {
-      calls.forward.add(Group::tp, Collective::reduce_scatter, out);
-      calls.input_grad.add(Group::tp, Collective::all_gather, out);
+    if (linear.scatters_output && cut) {
+      calls.forward.add(Group::tp, Collective::reduce_scatter, out, 1, room.forward);
+      calls.add_to_input_grad(Group::tp, Collective::all_gather, out, 1, room.input_grad);
+    } else if (linear.scatters_output) {
+      calls.forward.add(Group::tp, Collective::all_reduce, out);
     }
   }
 }
@@ -79,7 +111,7 @@ void add_routing(const Setting& setting, const Layer& layer, PassCalls& calls) {
   if (layer.router.empty()) return;
   const double sent = bytes_of(layer.routing.sent, setting.model.hidden);
   const double received = bytes_of(layer.routing.received, setting.model.hidden);
-  for (Calls* const pass : {&calls.forward, &calls.input_grad}) {
+  for (Calls* const pass : {&calls.forward, &calls.input_grad, &calls.backward}) {
     if (sizes.ep > 1) pass->add(Group::ep, Collective::all_to_all, sent, 2);
     if (sizes.tp == 1) continue;
     if (sizes.sequence_parallel) {
@@ -99,15 +131,16 @@ void add_ring(const Setting& setting, const Attention& attention, const config::
   const double bytes = 2 * cp * (attention.key_size() + attention.value_size());
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
   calls.forward.add(Group::cp, Collective::ring_exchange, bytes, 1, seconds.forward);
-  calls.input_grad.add(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad);
+  calls.add_to_input_grad(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
 }
 
-PassCalls layer_calls(const Setting& setting, LayerKind kind, const config::Gpu& gpu) {
+PassCalls layer_calls(const Setting& setting, LayerKind kind, const config::Gpu& gpu,
+                      const config::Communication& communication) {
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
-  add_linears(setting.sizes, layer.attention_linears, gpu, calls);
+  add_linears(setting, layer.attention_linears, gpu, communication, calls);
   add_ring(setting, layer.attention, gpu, calls);
-  add_linears(setting.sizes, layer.mlp_linears, gpu, calls);
+  add_linears(setting, layer.mlp_linears, gpu, communication, calls);
   add_routing(setting, layer, calls);
   return calls;
 }
@@ -121,7 +154,7 @@ void add_embedding(const Setting& setting, PassCalls& calls) {
   const double bytes = hidden_bytes(setting);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::reduce_scatter, bytes);
-    calls.weight_grad.add(Group::tp, Collective::all_gather, bytes);
+    calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
   } else {
     calls.forward.add(Group::tp, Collective::all_reduce, bytes);
   }
@@ -133,10 +166,10 @@ void add_head(const Setting& setting, PassCalls& calls) {
   calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens, 3);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::all_gather, bytes);
-    calls.input_grad.add(Group::tp, Collective::reduce_scatter, bytes);
-    calls.weight_grad.add(Group::tp, Collective::all_gather, bytes);
+    calls.add_to_input_grad(Group::tp, Collective::reduce_scatter, bytes);
+    calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
   } else {
-    calls.input_grad.add(Group::tp, Collective::all_reduce, bytes);
+    calls.add_to_input_grad(Group::tp, Collective::all_reduce, bytes);
   }
 }
 
@@ -156,18 +189,20 @@ bool repeats(const Setting& setting, const Call& call) {
 }  // namespace
 
 StageTraffic stage_calls(const Setting& setting, const StageParts& stage, const config::Gpu& gpu,
-                         bool scatter_gather) {
+                         const config::Communication& communication) {
   PassCalls calls;
   for (std::uint32_t index = 0; index < stage.layers.count; ++index) {
-    const PassCalls layer =
-        layer_calls(setting, kind_of_layer(setting.model, stage.layers.first + index), gpu);
+    const PassCalls layer = layer_calls(
+        setting, kind_of_layer(setting.model, stage.layers.first + index), gpu, communication);
     calls.forward.add(layer.forward);
     calls.input_grad.add(layer.input_grad);
     calls.weight_grad.add(layer.weight_grad);
-    for (const Call& call : layer.forward.list())
-      if (repeats(setting, call))
-        calls.input_grad.add(call.group, call.collective, static_cast<double>(call.bytes),
-                             call.times, call.hides_under);
+    calls.backward.add(layer.backward);
+    for (const Call& call : layer.forward.each()) {
+      if (!repeats(setting, call)) continue;
+      calls.input_grad.add(call);
+      calls.backward.add(call);
+    }
   }
   StageTraffic traffic;
   const auto of = [&](PassKind kind) -> std::vector<Call>& {
@@ -176,18 +211,17 @@ StageTraffic stage_calls(const Setting& setting, const StageParts& stage, const 
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding(setting, calls);
     if (stage.head) add_head(setting, calls);
-    if (scatter_gather && !setting.sizes.sequence_parallel) {
+    if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
       const double bytes = hidden_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);
-      if (stage.sends) calls.input_grad.add(Group::tp, Collective::all_gather, bytes);
+      if (stage.sends) calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
     }
   }
   of(PassKind::forward) = calls.forward.list();
   of(PassKind::recompute) = calls.forward.list();
   of(PassKind::input_grad) = calls.input_grad.list();
   of(PassKind::weight_grad) = calls.weight_grad.list();
-  calls.input_grad.add(calls.weight_grad);
-  of(PassKind::backward) = calls.input_grad.list();
+  of(PassKind::backward) = calls.backward.list();
   return traffic;
 }
 

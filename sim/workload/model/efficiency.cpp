@@ -46,7 +46,7 @@ double attention_product_seconds(const config::Gpu& gpu, double rows, double col
 }
 
 double flash_seconds(const config::Gpu& gpu, double flops) {
-  return gpu.kernel_overhead + flops / (gpu.flops * gpu.attention_efficiency);
+  return gpu.kernel_overhead + flops / (gpu.flops * gpu.flash_efficiency);
 }
 
 }  // namespace pipewright::workload

@@ -1,85 +1,131 @@
 #include "sim/workload/model/layout_checks.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/workload/model/nearest.hpp"
 
 namespace pipewright::workload {
 namespace {
 
+using config::Axis;
+using config::Parallel;
 using Located = config::Located<std::uint32_t>;
 
-// The divisors of `whole` on both sides of `wanted`.
-std::string nearest(std::uint64_t whole, std::uint64_t wanted) {
-  std::uint64_t below = std::min(whole, wanted);
-  while (below > 1 && whole % below != 0) --below;
-  std::uint64_t above = wanted;
-  while (above <= whole && whole % above != 0) ++above;
-  return above > whole || above == below ? fmt::format("{}", below)
-                                         : fmt::format("{} or {}", below, above);
-}
+// One number of a layout has to divide something. All layouts of a model have the same rules, in
+// the same order.
+struct Rule {
+  Axis axis;
+  std::uint64_t whole;
+  std::string_view of;  // what that is
 
-// `number` has to divide `whole`; `all` is what has to be divided by it besides.
-void divides(const Located& number, std::string_view name, std::uint64_t whole, std::string_view of,
-             std::uint64_t all) {
-  if (whole % number.value == 0) return;
-  throw config::Error(config::locate(
-      number.origin,
-      fmt::format("{} is {}, which does not divide {} ({}); allowed: a divisor, such "
-                  "as {}",
-                  name, number.value, of, whole, nearest(all, number.value))));
-}
-
-void check_tp(const config::Model& model, const Located& tp) {
-  std::uint64_t all = std::gcd<std::uint64_t, std::uint64_t>(model.heads, model.ffn);
-  if (!model.latent) all = std::gcd(all, std::uint64_t{model.kv_heads});
-  if (model.experts) {
-    all = std::gcd(std::uint64_t{model.heads}, std::uint64_t{model.experts->ffn});
-    if (!model.latent) all = std::gcd(all, std::uint64_t{model.kv_heads});
+  bool holds(const Parallel& parallel) const { return whole % size(parallel).value == 0; }
+  const Located& size(const Parallel& parallel) const {
+    return axis == Axis::tp ? parallel.tp : axis == Axis::cp ? parallel.cp : parallel.ep;
   }
-  divides(tp, "parallel.tp", model.heads, "the model's heads", all);
-  if (!model.latent) divides(tp, "parallel.tp", model.kv_heads, "the model's kv_heads", all);
+};
+
+std::string_view name_of(Axis axis) {
+  return axis == Axis::tp ? "parallel.tp" : axis == Axis::cp ? "parallel.cp" : "parallel.ep";
+}
+
+void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
+  const auto add = [&](std::uint64_t whole, std::string_view of) {
+    rules.push_back({Axis::tp, whole, of});
+  };
+  add(model.heads, "the model's heads");
+  if (!model.latent) add(model.kv_heads, "the model's kv_heads");
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
-  if (dense) divides(tp, "parallel.tp", model.ffn, "the model's ffn", all);
+  if (dense) add(model.ffn, "the model's ffn");
   if (!model.experts) return;
-  divides(tp, "parallel.tp", model.experts->ffn, "the ffn of the model's experts", all);
+  add(model.experts->ffn, "the ffn of the model's experts");
   if (model.experts->shared > 0)
-    divides(tp, "parallel.tp", std::uint64_t{model.experts->shared} * model.experts->shared_ffn,
-            "the ffn of the model's shared experts", all);
+    add(std::uint64_t{model.experts->shared} * model.experts->shared_ffn,
+        "the ffn of the model's shared experts");
 }
 
-void check_sequence(const config::Training& training, const config::Model& model,
-                    const config::Parallel& parallel) {
+std::vector<Rule> rules_of(const config::Model& model, const config::Training& training,
+                           const Parallel& parallel) {
+  std::vector<Rule> rules;
+  add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
-  divides(parallel.cp, "parallel.cp", sequence, "the sequence", sequence);
+  rules.push_back({Axis::cp, sequence, "the sequence"});
   if (parallel.sequence)
-    divides(parallel.tp, "parallel.tp", sequence / parallel.cp.value,
-            "a rank's part of the sequence, which parallel.sequence cuts", sequence);
+    rules.push_back({Axis::tp, sequence / parallel.cp.value,
+                     "a rank's part of the sequence, which parallel.sp cuts"});
+  rules.push_back({Axis::ep, model.experts ? model.experts->count : 1, "the model's experts"});
+  rules.push_back({Axis::ep, std::uint64_t{parallel.dp.value} * parallel.cp.value,
+                   "parallel.dp x parallel.cp, the ranks that share them"});
+  return rules;
 }
 
-void check_experts(const config::Model& model, const config::Parallel& parallel) {
-  const Located& ep = parallel.ep;
-  if (ep.value == 1) return;
-  if (!model.experts)
-    throw config::Error(config::locate(
-        ep.origin,
-        fmt::format("parallel.ep is {}, and the model has no experts; allowed: 1", ep.value)));
-  const std::uint64_t ranks = std::uint64_t{parallel.dp.value} * parallel.cp.value;
-  const std::uint64_t all = std::gcd<std::uint64_t, std::uint64_t>(model.experts->count, ranks);
-  divides(ep, "parallel.ep", model.experts->count, "the model's experts", all);
-  divides(ep, "parallel.ep", ranks, "parallel.dp x parallel.cp, the ranks that share them", all);
+// Whether another size of an axis breaks no rule that holds now, nor any of its own.
+bool mends(const config::Model& model, const config::Training& training, const Parallel& now,
+           const std::vector<Rule>& rules, Axis axis, const Parallel& changed) {
+  const std::vector<Rule> then = rules_of(model, training, changed);
+  for (std::size_t i = 0; i < then.size(); ++i)
+    if (!then[i].holds(changed) && (then[i].axis == axis || rules[i].holds(now))) return false;
+  return true;
 }
 
 }  // namespace
 
+bool layout_fits(const config::Model& model, const config::Training& training,
+                 const Parallel& parallel) {
+  for (const Rule& rule : rules_of(model, training, parallel))
+    if (!rule.holds(parallel)) return false;
+  return true;
+}
+
+Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
+  Located& place = axis == Axis::tp   ? parallel.tp
+                   : axis == Axis::cp ? parallel.cp
+                   : axis == Axis::ep ? parallel.ep
+                   : axis == Axis::dp ? parallel.dp
+                                      : parallel.pp;
+  place.value = size;
+  return parallel;
+}
+
 void check_layout(const config::Model& model, const config::Training& training,
-                  const config::Parallel& parallel) {
-  check_tp(model, parallel.tp);
-  check_sequence(training, model, parallel);
-  check_experts(model, parallel);
+                  const Parallel& parallel, const LayoutFits& also) {
+  const std::vector<Rule> rules = rules_of(model, training, parallel);
+  for (const Rule& rule : rules) {
+    if (rule.holds(parallel)) continue;
+    const Located& size = rule.size(parallel);
+    if (rule.axis == Axis::ep && !model.experts)
+      throw config::Error(config::locate(
+          size.origin,
+          fmt::format("parallel.ep is {}, and the model has no experts; allowed: 1", size.value)));
+    const auto offers = [&](const LayoutFits& fits) {
+      return nearest(size.value, rule.whole, [&](std::uint32_t other) {
+        return rule.whole % other == 0 && fits(with_size(parallel, rule.axis, other));
+      });
+    };
+    // Where no number suits all, what is amiss besides is said when this one is mended.
+    const auto holds_its_own = [&](const Parallel& other) {
+      return std::ranges::all_of(rules_of(model, training, other), [&](const Rule& each) {
+        return each.axis != rule.axis || each.holds(other);
+      });
+    };
+    const auto breaks_nothing = [&](const Parallel& other) {
+      return mends(model, training, parallel, rules, rule.axis, other);
+    };
+    std::vector<std::uint32_t> offered = offers(
+        [&](const Parallel& other) { return breaks_nothing(other) && (!also || also(other)); });
+    if (offered.empty()) offered = offers(breaks_nothing);
+    if (offered.empty()) offered = offers(holds_its_own);
+    throw config::Error(config::locate(
+        size.origin,
+        fmt::format("{} is {}, which does not divide {} ({}); allowed: a divisor, such as {}",
+                    name_of(rule.axis), size.value, rule.of, rule.whole,
+                    fmt::join(offered, " or "))));
+  }
 }
 
 }  // namespace pipewright::workload

@@ -9,7 +9,10 @@
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/layout_checks.hpp"
+#include "sim/workload/model/measured.hpp"
+#include "sim/workload/model/stage_flops.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/model/zero_buffers.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -21,24 +24,6 @@ std::uint64_t whole(double bytes) {
   return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
 }
 
-// What was measured stands above the model; a whole backward goes to I and W as the model shares
-// it.
-PassSeconds measured(PassSeconds layer, const config::LayerTimes& times) {
-  if (times.forward) layer.forward = *times.forward;
-  if (times.backward) {
-    const double input = layer.input_grad / (layer.input_grad + layer.weight_grad);
-    layer.input_grad = *times.backward * input;
-    layer.weight_grad = *times.backward * (1 - input);
-    layer.recomputed = 0;
-  }
-  if (times.input_grad) {
-    layer.input_grad = *times.input_grad;
-    layer.recomputed = 0;
-  }
-  if (times.weight_grad) layer.weight_grad = *times.weight_grad;
-  return layer;
-}
-
 // Seconds of the parts of a stage on one type of GPU.
 class PartSeconds {
  public:
@@ -48,12 +33,16 @@ class PartSeconds {
     std::array<PassSeconds, 2> kinds;
     kinds[0] = layer_seconds(setting, LayerKind::dense, gpu);
     if (setting.model.experts) kinds[1] = layer_seconds(setting, LayerKind::experts, gpu);
-    if (times)
-      for (PassSeconds& kind : kinds) kind = measured(kind, *times);
+    if (times) {
+      embedding_ = measured(embedding_, times->embedding);
+      head_ = measured(head_, times->head);
+    }
     sums_.resize(setting.model.layers + 1);
     for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
+      const LayerKind kind = kind_of_layer(setting.model, layer);
+      const PassSeconds& model = kinds[static_cast<std::size_t>(kind)];
       sums_[layer + 1] = sums_[layer];
-      sums_[layer + 1] += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+      sums_[layer + 1] += times ? measured(model, times_of_layers(*times, kind), layer) : model;
     }
   }
 
@@ -80,6 +69,12 @@ std::vector<PartSeconds> part_seconds(const Setting& setting, const ModelJob& jo
   return parts;
 }
 
+// Whether a device has the head without the embedding that it is tied to. Where two routes run in
+// opposite directions, both ends have both.
+bool copies_embedding(const config::Model& model, const Routes& routes) {
+  return model.tied_embeddings && devices_of(routes, 0) != devices_of(routes, routes.stages() - 1);
+}
+
 StageParts parts_of(const config::Model& model, const Routes& routes, std::uint32_t stage,
                     LayerRange layers) {
   const std::uint32_t last = routes.stages() - 1;
@@ -89,7 +84,7 @@ StageParts parts_of(const config::Model& model, const Routes& routes, std::uint3
   return {.layers = layers,
           .embedding = stage == 0,
           .head = stage == last,
-          .embedding_copy = stage == last && model.tied_embeddings && apart(0, last),
+          .embedding_copy = stage == last && copies_embedding(model, routes),
           .receives = stage > 0 && apart(stage - 1, stage),
           .sends = stage < last && apart(stage, stage + 1)};
 }
@@ -169,52 +164,28 @@ void divide(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
-// Parameters of the largest of a model's layers, its embedding among them.
-std::uint64_t largest_layer(const Setting& setting) {
-  std::uint64_t most = embedding_parameters(setting.model, setting.sizes);
-  for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer)
-    most = std::max(
-        most,
-        layer_parameters(setting.model, kind_of_layer(setting.model, layer), setting.sizes).all());
-  return most;
-}
-
-// What the parameters take: on each device, of each stage.
+// What the parameters take on each device.
 void set_state(const ModelJob& job, const Setting& setting, const Routes& routes,
-               const std::vector<Parameters>& parameters, StageCosts& costs) {
+               std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
   const ZeroGroups zero = zero_groups(job.parallel);
   std::vector<Parameters> of_device(devices);
-  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    for (const std::uint32_t device : devices_of(routes, stage))
+  std::vector<std::uint64_t> unsharded(devices);
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+    for (const std::uint32_t device : devices_of(routes, stage)) {
       of_device[device] += parameters[stage];
-    // Layer by layer: while one is at work, the next one arrives.
-    const std::uint64_t whole_at_once =
-        std::min(parameters[stage].all(), 2 * largest_layer(setting));
-    costs.gathered.push_back(
-        zero.level < 3 ? 0
-                       : whole(static_cast<double>(whole_at_once) * job.training.bytes.weights));
-  }
+      unsharded[device] = std::max(
+          unsharded[device], unsharded_gradient_bytes(parameters[stage], job.communication, zero));
+    }
   for (std::uint32_t device = 0; device < devices; ++device) {
     DeviceState state = state_of(of_device[device], job.training.bytes, zero);
-    state.buffers = buffer_bytes(setting, devices);
+    state.buffers = buffer_bytes(setting, devices, slices) + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
     costs.optimizer_seconds.push_back(optimizer_seconds(
         job.training, updated_parameters(of_device[device], zero), job.gpus[device]));
     costs.peak_flops += job.gpus[device].flops / devices;
   }
-}
-
-void set_flops(const ModelJob& job, const Sizes& sizes, StageCosts& costs) {
-  const double forward = forward_flops(job.model, sizes.samples, sizes.sequence);
-  costs.model_flops_per_microbatch = 3 * forward;
-  costs.hardware_flops_per_microbatch = 3 * forward;
-  if (job.training.recompute == config::Recompute::full)
-    costs.hardware_flops_per_microbatch +=
-        forward - head_flops(job.model, sizes.samples, sizes.sequence);
-  if (job.training.recompute == config::Recompute::selective && !job.training.flash_attention)
-    costs.hardware_flops_per_microbatch += score_flops(job.model, sizes.samples, sizes.sequence);
 }
 
 }  // namespace
@@ -233,6 +204,8 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const std::vector<PartSeconds> seconds = part_seconds(setting, job);
   const std::vector<LayerRange> layers = partition(job, routes, seconds);
 
+  const ZeroGroups zero = zero_groups(job.parallel);
+  const bool copies = copies_embedding(job.model, routes);
   StageCosts costs;
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
@@ -241,19 +214,20 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     costs.activations.push_back(activations_of(setting, parts, slices));
     parameters.push_back(stage_parameters(setting, parts));
     StageTraffic traffic =
-        stage_calls(setting, parts, job.gpus[routes.device(stage, 0)], job.scatter_gather);
+        stage_calls(setting, parts, job.gpus[routes.device(stage, 0)], job.communication);
     divide(traffic, slices);
     traffic.parameters = parameters.back().dense;
     traffic.expert_parameters = parameters.back().experts;
-    const bool shared =
-        job.model.tied_embeddings && routes.device(0, 0) != routes.device(routes.stages() - 1, 0);
-    if (shared && (parts.embedding || parts.head))
+    costs.gathered.push_back(gathered_bytes(setting, parts, zero));
+    if (copies && (parts.embedding || parts.head))
       traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);
     costs.traffic.push_back(std::move(traffic));
   }
-  set_state(job, setting, routes, parameters, costs);
-  set_flops(job, setting.sizes, costs);
-  const bool cut = job.scatter_gather || setting.sizes.sequence_parallel;
+  set_state(job, setting, routes, slices, parameters, costs);
+  set_flops(setting, layers, costs);
+  costs.gathered_element = job.training.bytes.gathered;
+  costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
+  const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;
   costs.boundary_bytes =
       whole(2 * setting.sizes.tokens * job.model.hidden / (cut ? setting.sizes.tp : 1) / slices);
   return costs;
@@ -281,8 +255,9 @@ StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule)
 StageCosts model_costs(const config::Model& model, const config::Training& training,
                        const config::Parallel& parallel, const config::Partition& partition,
                        const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       bool scatter_gather, const std::optional<config::LayerTimes>& measured) {
-  return model_costs({model, training, parallel, partition, gpus, scatter_gather, measured},
+                       const config::Communication& communication,
+                       const std::optional<config::LayerTimes>& measured) {
+  return model_costs({model, training, parallel, partition, gpus, communication, measured},
                      schedule);
 }
 

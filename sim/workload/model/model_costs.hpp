@@ -6,7 +6,9 @@
 
 #include "schedules/routes.hpp"
 #include "schedules/schedule.hpp"
+#include "sim/config/communication.hpp"
 #include "sim/config/gpu.hpp"
+#include "sim/config/layer_times.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/training.hpp"
@@ -22,7 +24,7 @@ struct ModelJob {
   const config::Parallel& parallel;
   const config::Partition& partition;
   const std::vector<config::Gpu>& gpus;  // one per pipeline device
-  bool scatter_gather = true;            // of boundary tensors over tp, config::Communication
+  config::Communication communication = {};
   std::optional<config::LayerTimes> measured = {};
 };
 
@@ -35,7 +37,7 @@ StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule)
 StageCosts model_costs(const config::Model& model, const config::Training& training,
                        const config::Parallel& parallel, const config::Partition& partition,
                        const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       bool scatter_gather = true,
+                       const config::Communication& communication = {},
                        const std::optional<config::LayerTimes>& measured = {});
 
 // That allowance, `part` of a schedule's activations.

@@ -1,22 +1,33 @@
 #include "sim/workload/model/partition.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/workload/model/nearest.hpp"
 
 namespace pipewright::workload {
 namespace {
 
 using Counts = std::vector<std::uint32_t>;
 
-// "12 stages (4 devices with 3 chunks)"
+using Rule = config::Partition::Rule;
+
+constexpr std::array<std::pair<Rule, std::string_view>, 3> rules{
+    {{Rule::even, "even"}, {Rule::ends_less, "ends_less"}, {Rule::by_cost, "by_cost"}}};
+
+// "12 stages (4 devices with 3 chunks each)"
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
-  if (devices == 0 || stages == devices || stages % devices != 0)
-    return fmt::format("{} stages", stages);
-  return fmt::format("{} stages ({} devices with {} chunks each)", stages, devices,
-                     stages / devices);
+  const std::string count = stages == 1 ? "1 stage" : fmt::format("{} stages", stages);
+  if (devices == 0 || stages == devices || stages % devices != 0) return count;
+  return fmt::format("{} ({} {} with {} chunks each)", count, devices,
+                     devices == 1 ? "device" : "devices", stages / devices);
 }
 
 config::Error refuse(const config::Model& model, const config::Partition& partition,
@@ -25,42 +36,68 @@ config::Error refuse(const config::Model& model, const config::Partition& partit
   return config::Error(config::locate(placed ? partition.origin : model.origin, text));
 }
 
+// "; allowed: a list of 4, or partition even"
+std::string or_rule(const config::Partition& partition, const config::Model& model,
+                    std::uint32_t stages) {
+  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
+  return fmt::format("; allowed: a list of {} that come to {} layers{}{}", stages, model.layers,
+                     others.empty() ? "" : ", or partition ", fmt::join(others, " or "));
+}
+
+// The layers of a list go where it says.
+void check_listed(const config::Model& model, const config::Partition& partition,
+                  std::uint32_t devices, std::uint32_t stages) {
+  const Counts& counts = partition.layers;
+  if (counts.size() != stages)
+    throw refuse(model, partition,
+                 fmt::format("partition lists {} {}; this schedule has {}{}", counts.size(),
+                             counts.size() == 1 ? "stage" : "stages", stages_text(devices, stages),
+                             or_rule(partition, model, stages)));
+  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (sum != model.layers)
+    throw refuse(
+        model, partition,
+        fmt::format("partition lists {} layers in all; the model has {}", sum, model.layers));
+  for (std::uint32_t stage = 1; stage + 1 < stages; ++stage)
+    if (counts[stage] == 0)
+      throw refuse(model, partition,
+                   fmt::format("partition gives stage {} no layer; only the first and the last "
+                               "stage may have none",
+                               stage));
+}
+
+// "2 or 13 stages"
+std::string stages_allowed(const config::Partition& partition, std::uint32_t layers,
+                           std::uint32_t stages) {
+  const std::vector<std::uint32_t> counts = nearest(stages, layers + 2, [&](std::uint32_t count) {
+    return can_deal_out(partition, layers, count);
+  });
+  return fmt::format("{} stages", fmt::join(counts, " or "));
+}
+
+void check(const config::Model& model, const config::Partition& partition, std::uint32_t devices,
+           std::uint32_t stages) {
+  if (partition.rule == Rule::listed) return check_listed(model, partition, devices, stages);
+  if (can_deal_out(partition, model.layers, stages)) return;
+  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
+  std::string allowed = stages_allowed(partition, model.layers, stages);
+  if (!others.empty()) allowed += fmt::format(", or partition {}", fmt::join(others, " or "));
+  throw refuse(model, partition,
+               fmt::format("{} {} do not go into {}: {}; allowed: {}", model.layers,
+                           model.layers == 1 ? "layer" : "layers", stages_text(devices, stages),
+                           what_it_needs(partition), allowed));
+}
+
 Counts even(std::uint32_t layers, std::uint32_t stages) {
   Counts counts(stages, layers / stages);
   std::fill_n(counts.begin(), layers % stages, layers / stages + 1);
   return counts;
 }
 
-Counts ends_less(const config::Model& model, const config::Partition& partition,
-                 std::uint32_t devices, std::uint32_t stages) {
-  const std::uint32_t layers = model.layers;
-  if (stages < 2 || (layers + 2) % stages != 0) {
-    const std::uint32_t each = std::max(1U, (layers + 2) / stages);
-    const std::uint32_t below = stages * each < 3 ? stages * (each + 1) - 2 : stages * each - 2;
-    throw refuse(model, partition,
-                 fmt::format("partition is ends_less, which gives each of {} the same number of "
-                             "layers and the first and the last one fewer; {} layers do not go "
-                             "into that; the nearest that do: {} or {} layers, or partition: even",
-                             stages_text(devices, stages), layers, below, stages * (each + 1) - 2));
-  }
+Counts ends_less(std::uint32_t layers, std::uint32_t stages) {
   Counts counts(stages, (layers + 2) / stages);
   --counts.front();
   --counts.back();
-  return counts;
-}
-
-Counts listed(const config::Model& model, const config::Partition& partition, std::uint32_t devices,
-              std::uint32_t stages) {
-  const Counts& counts = partition.layers;
-  if (counts.size() != stages)
-    throw refuse(model, partition,
-                 fmt::format("partition lists {} stages; this schedule has {}", counts.size(),
-                             stages_text(devices, stages)));
-  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  if (sum != model.layers)
-    throw refuse(
-        model, partition,
-        fmt::format("partition lists {} layers in all; the model has {}", sum, model.layers));
   return counts;
 }
 
@@ -68,14 +105,7 @@ Counts listed(const config::Model& model, const config::Partition& partition, st
 class ByCost {
  public:
   ByCost(std::uint32_t layers, std::uint32_t stages, const StageSeconds& seconds)
-      : layers_(layers),
-        stages_(stages),
-        table_(std::size_t{stages} * (layers + 1) * (layers + 1)) {
-    for (std::uint32_t stage = 0; stage < stages_; ++stage)
-      for (std::uint32_t begin = 0; begin <= layers_; ++begin)
-        for (std::uint32_t end = begin; end <= layers_; ++end)
-          time(stage, begin, end) = seconds(stage, {begin, end - begin});
-  }
+      : layers_(layers), stages_(stages), seconds_(seconds) {}
 
   Counts solve() {
     const double limit = best([](double sum, double next) { return std::max(sum, next); },
@@ -95,9 +125,6 @@ class ByCost {
   std::size_t place(std::uint32_t stage, std::uint32_t end) const {
     return std::size_t{stage} * (layers_ + 1) + end;
   }
-  double& time(std::uint32_t stage, std::uint32_t begin, std::uint32_t end) {
-    return table_[place(stage, begin) * (layers_ + 1) + end];
-  }
 
   // Dynamic programming over the stages and the layers that they have taken so far; no stage may
   // take more than `limit`.
@@ -112,7 +139,7 @@ class ByCost {
       const std::uint32_t least = stage == 0 || stage + 1 == stages_ ? 0 : 1;
       for (std::uint32_t end = least; end <= layers_; ++end)
         for (std::uint32_t begin = 0; begin + least <= end; ++begin) {
-          const double own = time(stage, begin, end);
+          const double own = seconds_(stage, {begin, end - begin});
           if (own > limit || before[begin] == never) continue;
           const double joined = join(before[begin], own);
           if (joined >= after[end]) continue;
@@ -126,46 +153,73 @@ class ByCost {
 
   std::uint32_t layers_;
   std::uint32_t stages_;
-  std::vector<double> table_;  // by stage, first layer and the one after the last
-  Counts from_;                // by stage and the layers dealt out after it: before it
+  const StageSeconds& seconds_;
+  Counts from_;  // by stage and the layers dealt out after it: before it
 };
 
-void check_filled(const config::Model& model, const config::Partition& partition,
-                  std::uint32_t devices, const Counts& counts) {
-  const auto stages = static_cast<std::uint32_t>(counts.size());
-  for (std::uint32_t stage = 1; stage + 1 < stages; ++stage)
-    if (counts[stage] == 0)
-      throw refuse(model, partition,
-                   fmt::format("stage {} would have no layer: {} layers on {}; only the first and "
-                               "the last stage may have none; at most {} stages, or at least {} "
-                               "layers",
-                               stage, model.layers, stages_text(devices, stages), model.layers + 2,
-                               stages - 2));
+}  // namespace
+
+bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages) {
+  const std::uint64_t most = layers;
+  switch (partition.rule) {
+    case Rule::even:  // the last stage alone may go without
+      return stages <= 2 || stages <= most + 1;
+    case Rule::ends_less:
+      return stages >= 2 && (most + 2) % stages == 0;
+    case Rule::by_cost:
+      return stages <= most + 2;
+    case Rule::listed:
+      break;
+  }
+  const Counts& counts = partition.layers;
+  return counts.size() == stages &&
+         std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == layers &&
+         (stages <= 2 || std::find(counts.begin() + 1, counts.end() - 1, 0U) == counts.end() - 1);
 }
 
-}  // namespace
+std::vector<std::string_view> other_partitions(const config::Partition& partition,
+                                               std::uint32_t layers, std::uint32_t stages) {
+  std::vector<std::string_view> names;
+  for (const auto& [rule, name] : rules)
+    if (rule != partition.rule && can_deal_out({rule, {}, {}}, layers, stages))
+      names.push_back(name);
+  return names;
+}
+
+std::string what_it_needs(const config::Partition& partition) {
+  switch (partition.rule) {
+    case Rule::even:
+      return "partition even gives every stage but the last at least one";
+    case Rule::ends_less:
+      return "partition ends_less gives all stages the same number, the first and the last one "
+             "fewer";
+    case Rule::by_cost:
+      return "partition by_cost gives every stage but the first and the last at least one";
+    case Rule::listed:
+      break;
+  }
+  return "partition lists other numbers";
+}
 
 std::vector<LayerRange> partition_layers(const config::Model& model,
                                          const config::Partition& partition, std::uint32_t devices,
                                          std::uint32_t stages, const StageSeconds& seconds) {
+  check(model, partition, devices, stages);
   Counts counts;
   switch (partition.rule) {
-    case config::Partition::Rule::even:
+    case Rule::even:
       counts = even(model.layers, stages);
       break;
-    case config::Partition::Rule::ends_less:
-      counts = ends_less(model, partition, devices, stages);
+    case Rule::ends_less:
+      counts = ends_less(model.layers, stages);
       break;
-    case config::Partition::Rule::by_cost:
-      if (model.layers + 2 < stages)
-        check_filled(model, partition, devices, even(model.layers, stages));
+    case Rule::by_cost:
       counts = ByCost(model.layers, stages, seconds).solve();
       break;
-    case config::Partition::Rule::listed:
-      counts = listed(model, partition, devices, stages);
+    case Rule::listed:
+      counts = partition.layers;
       break;
   }
-  check_filled(model, partition, devices, counts);
   std::vector<LayerRange> ranges;
   std::uint32_t first = 0;
   for (const std::uint32_t count : counts) {

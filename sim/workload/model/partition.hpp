@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/model.hpp"
@@ -20,8 +22,15 @@ struct LayerRange {
 // Seconds of a stage with those layers, embedding and loss included where it has them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 
-// Deals the layers out to the stages, in order. Only the first and the last stage may have none:
-// they have the embedding and the output layer. `seconds` is asked by Rule::by_cost alone. Throws
+// Whether a rule (or a list) deals so many layers out to so many stages, and leaves only the first
+// and the last without any: they have the embedding and the output layer.
+bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages);
+// The other rules that do, by name; and what a rule asks for, as part of a sentence.
+std::vector<std::string_view> other_partitions(const config::Partition& partition,
+                                               std::uint32_t layers, std::uint32_t stages);
+std::string what_it_needs(const config::Partition& partition);
+
+// Deals the layers out to the stages, in order. `seconds` is asked by Rule::by_cost alone. Throws
 // config::Error at the partition's place, with both numbers and the nearest that would do.
 std::vector<LayerRange> partition_layers(const config::Model& model,
                                          const config::Partition& partition, std::uint32_t devices,

@@ -9,30 +9,6 @@ namespace {
 
 using config::Gpu;
 
-double input_grad_seconds(const Linear& linear, const Gpu& gpu) {
-  return product_seconds(gpu, linear.tokens, static_cast<double>(linear.inputs),
-                         static_cast<double>(linear.outputs), linear.count);
-}
-
-double weight_grad_seconds(const Linear& linear, const config::Training& training, const Gpu& gpu) {
-  const auto inputs = static_cast<double>(linear.inputs);
-  const auto outputs = static_cast<double>(linear.outputs);
-  const double sums = 2 * training.bytes.gradients;  // read and written
-  if (training.fused_accumulation)
-    return product_seconds(gpu, outputs, inputs, linear.tokens, linear.count, sums);
-  return product_seconds(gpu, outputs, inputs, linear.tokens, linear.count) +
-         memory_seconds(gpu, linear.count * inputs * outputs * (2 + sums));
-}
-
-PassSeconds linear_seconds(const Linear& linear, const config::Training& training, const Gpu& gpu) {
-  PassSeconds seconds;
-  seconds.forward = product_seconds(gpu, linear.tokens, static_cast<double>(linear.outputs),
-                                    static_cast<double>(linear.inputs), linear.count);
-  seconds.input_grad = input_grad_seconds(linear, gpu);
-  seconds.weight_grad = weight_grad_seconds(linear, training, gpu);
-  return seconds;
-}
-
 // Both norms, both residuals with their dropout.
 PassSeconds residual_seconds(const Setting& setting, const Gpu& gpu) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
@@ -70,6 +46,22 @@ PassSeconds flash_attention_seconds(const Setting& setting, const Attention& a, 
 
 }  // namespace
 
+PassSeconds product_seconds(const Linear& linear, const config::Training& training,
+                            const Gpu& gpu) {
+  const auto inputs = static_cast<double>(linear.inputs);
+  const auto outputs = static_cast<double>(linear.outputs);
+  const double sums = 2 * training.bytes.gradients;  // read and written
+  PassSeconds seconds;
+  seconds.forward = product_seconds(gpu, linear.tokens, outputs, inputs, linear.count);
+  seconds.input_grad = product_seconds(gpu, linear.tokens, inputs, outputs, linear.count);
+  if (training.fused_accumulation)
+    seconds.weight_grad = product_seconds(gpu, outputs, inputs, linear.tokens, linear.count, sums);
+  else
+    seconds.weight_grad = product_seconds(gpu, outputs, inputs, linear.tokens, linear.count) +
+                          memory_seconds(gpu, linear.count * inputs * outputs * (2 + sums));
+  return seconds;
+}
+
 PassSeconds attention_seconds(const Setting& setting, const Attention& a, const Gpu& gpu) {
   if (setting.training.flash_attention) return flash_attention_seconds(setting, a, gpu);
   const double count = a.samples * a.heads;
@@ -92,19 +84,12 @@ PassSeconds attention_seconds(const Setting& setting, const Attention& a, const 
   return seconds;
 }
 
-double gathered_grad_seconds(const std::vector<Linear>& linears, const Gpu& gpu) {
-  double seconds = 0;
-  for (const Linear& linear : linears)
-    if (linear.gathers_input) seconds += input_grad_seconds(linear, gpu);
-  return seconds;
-}
-
 PassSeconds layer_seconds(const Setting& setting, LayerKind kind, const Gpu& gpu) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   PassSeconds seconds = attention_seconds(setting, layer.attention, gpu);
   const double attention = seconds.forward;
   for (const Linear& linear : linears_of(layer))
-    seconds += linear_seconds(linear, setting.training, gpu);
+    seconds += product_seconds(linear, setting.training, gpu);
   seconds += residual_seconds(setting, gpu);
   seconds += between_seconds(setting, layer, gpu);
   switch (setting.training.recompute) {
@@ -137,7 +122,7 @@ PassSeconds head_seconds(const Setting& setting, const Gpu& gpu) {
   const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;
   const Linear output{
       .tokens = sizes.tokens, .inputs = setting.model.hidden, .outputs = vocabulary};
-  PassSeconds seconds = linear_seconds(output, setting.training, gpu);
+  PassSeconds seconds = product_seconds(output, setting.training, gpu);
   const double norm = sizes.spread_tokens * setting.model.hidden;
   seconds.forward += memory_seconds(gpu, 4 * norm);
   seconds.input_grad += memory_seconds(gpu, 8 * norm);

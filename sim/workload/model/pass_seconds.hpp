@@ -33,8 +33,9 @@ PassSeconds layer_seconds(const Setting& setting, LayerKind kind, const config::
 // Of its attention alone, softmax(Q K') V: what ring attention hides its exchange under.
 PassSeconds attention_seconds(const Setting& setting, const Attention& attention,
                               const config::Gpu& gpu);
-// Of the products that make the gradients of the inputs which sequence parallelism gathers.
-double gathered_grad_seconds(const std::vector<Linear>& linears, const config::Gpu& gpu);
+// Of a matrix's three products: with its input, with its output's gradient, with both.
+PassSeconds product_seconds(const Linear& linear, const config::Training& training,
+                            const config::Gpu& gpu);
 
 PassSeconds embedding_seconds(const Setting& setting, const config::Gpu& gpu);
 PassSeconds head_seconds(const Setting& setting, const config::Gpu& gpu);  // output matrix and loss

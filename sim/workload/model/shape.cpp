@@ -203,20 +203,23 @@ double head_flops(const Model& model, double samples, double sequence) {
   return 2 * samples * sequence * model.hidden * model.vocabulary;
 }
 
+double layer_flops(const Model& model, LayerKind kind, double samples, double sequence) {
+  Model plain = model;
+  if (plain.experts) plain.experts->capacity_factor = 1;
+  const Layer layer = layer_on_gpu(plain, kind, whole(plain, samples, sequence));
+  double flops = layer.attention.flops();
+  for (const Linear& linear : linears_of(layer)) flops += linear.flops();
+  return flops;
+}
+
 double score_flops(const Model& model, double samples, double sequence) {
   return model.layers * attention_of(model, whole(model, samples, sequence)).flops();
 }
 
 double forward_flops(const Model& model, double samples, double sequence) {
-  Model plain = model;
-  if (plain.experts) plain.experts->capacity_factor = 1;
-  const Sizes sizes = whole(plain, samples, sequence);
-  double flops = head_flops(plain, samples, sequence);
-  for (std::uint32_t index = 0; index < plain.layers; ++index) {
-    const Layer layer = layer_on_gpu(plain, kind_of_layer(plain, index), sizes);
-    flops += layer.attention.flops();
-    for (const Linear& linear : linears_of(layer)) flops += linear.flops();
-  }
+  double flops = head_flops(model, samples, sequence);
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    flops += layer_flops(model, kind_of_layer(model, layer), samples, sequence);
   return flops;
 }
 

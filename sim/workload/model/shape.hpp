@@ -98,8 +98,9 @@ std::uint64_t parameter_count(const config::Model& model);
 // (arXiv 2104.04473, section 5.1): matrix products alone, attention over the whole square of
 // scores, each token through top_k experts. A third of F, I and W together.
 double forward_flops(const config::Model& model, double samples, double sequence);
-// Of its parts: all layers' attention scores, which selective recomputation makes again, and the
-// output matrix, which full recomputation does not.
+// Of its parts: a layer; all layers' attention scores, which selective recomputation makes again;
+// and the output matrix, which full recomputation does not.
+double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence);
 double score_flops(const config::Model& model, double samples, double sequence);
 double head_flops(const config::Model& model, double samples, double sequence);
 

@@ -6,17 +6,27 @@
 
 namespace pipewright::workload {
 
-Parameters stage_parameters(const Setting& setting, const StageParts& stage) {
-  Parameters parameters;
-  for (std::uint32_t index = 0; index < stage.layers.count; ++index)
-    parameters += layer_parameters(
-        setting.model, kind_of_layer(setting.model, stage.layers.first + index), setting.sizes);
+std::vector<Parameters> part_parameters(const Setting& setting, const StageParts& stage) {
+  const config::Model& model = setting.model;
+  const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
+  std::vector<Parameters> parts;
   if (stage.embedding)
-    parameters.dense += embedding_parameters(setting.model, setting.sizes) +
-                        position_parameters(setting.model, setting.sizes);
-  if (stage.head) parameters.dense += head_parameters(setting.model, setting.sizes);
-  if (stage.embedding_copy) parameters.dense += embedding_parameters(setting.model, setting.sizes);
-  return parameters;
+    parts.push_back({.dense = embedding + position_parameters(model, setting.sizes)});
+  for (std::uint32_t index = 0; index < stage.layers.count; ++index)
+    parts.push_back(
+        layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
+  if (stage.head)
+    parts.push_back(
+        {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0)});
+  return parts;
+}
+
+Parameters stage_parameters(const Setting& setting, const StageParts& stage) {
+  Parameters sum;
+  for (const Parameters& part : part_parameters(setting, stage)) sum += part;
+  if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy)
+    sum.dense -= embedding_parameters(setting.model, setting.sizes);
+  return sum;
 }
 
 ZeroGroups zero_groups(const config::Parallel& parallel) {
@@ -46,11 +56,11 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) 
          static_cast<double>(parameters.experts) / (cut ? zero.experts : 1);
 }
 
-std::uint64_t buffer_bytes(const Setting& setting, std::uint32_t devices) {
-  double bytes = score_buffer_bytes(setting);
+std::uint64_t buffer_bytes(const Setting& setting, std::uint32_t devices, std::uint32_t slices) {
+  double bytes = score_buffer_bytes(setting) + ring_buffer_bytes(setting);
   if (devices > 1) bytes += 2 * 2 * setting.sizes.spread_tokens * setting.model.hidden;
   if (setting.sizes.sequence_parallel) bytes += 2 * setting.sizes.tokens * setting.model.hidden;
-  return static_cast<std::uint64_t>(std::llround(bytes));
+  return static_cast<std::uint64_t>(std::llround(bytes / slices));
 }
 
 }  // namespace pipewright::workload

@@ -105,6 +105,6 @@ TEST_CASE("a layout that the cluster cannot hold is refused", "[layout]") {
   prepare(place, {{4, 4}}, "{pp: 2, tp: 8}");
   const tests::Ran ran = place.run(quick);
   CHECK(ran.status == 2);
-  CHECK_THAT(ran.err, Catch::Contains("has 8 GPUs, but the job takes 16"));
+  CHECK_THAT(ran.err, Catch::Contains("tp 8 x cp 1 x pp 2 x dp 1 = 16 GPUs, and "));
   CHECK(place.run("layout --help").status == 0);
 }

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "support/program.hpp"
 
@@ -16,7 +17,9 @@ TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
                              "rail --leaf-nodes 2 --oversubscription 2\""));
   const tests::Ran checked = place.run("platform check mine.xml");
   CHECK(checked.status == 0);
-  CHECK(checked.out == "mine.xml: nothing wrong with 32 GPUs and 160 links\n");
+  CHECK(checked.out ==
+        "mine.xml: nothing wrong with 32 GPUs and 160 links\n"
+        "looked at 260 of 992 pairs of GPUs; the others are like them\n");
   const tests::Ran shown = place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
   CHECK(shown.status == 0);
   CHECK(shown.out ==
@@ -106,4 +109,47 @@ TEST_CASE("platform teaches by example, and says what a wrong word could be", "[
   CHECK_THAT(complaint("show dgx-a1000"), Catch::Contains("dgx-a100"));
   CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0"), Catch::Contains("takes two GPUs"));
   CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0 x"), Catch::Contains("has no GPU 'x'"));
+}
+
+TEST_CASE("a platform with holes is shown all the same", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("p.xml",
+              "<?xml version='1.0'?>\n"
+              "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\"><zone id='z' routing='Full'>\n"
+              "<host id='a' speed='312Tf'/><host id='b' speed='312Tf'/></zone></platform>\n");
+  const tests::Ran ran = place.run("platform show p.xml");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::StartsWith("p.xml: 1 node, 2 GPUs\n") &&
+                          Catch::EndsWith("bisection none: no route leads from 'a' to 'b'\n"));
+}
+
+TEST_CASE("show and check print JSON", "[cli][platform]") {
+  const tests::Workplace place;
+  const tests::Ran shown =
+      place.run("platform show dgx-a100 --route node-0-gpu-0 node-1-gpu-0 --json");
+  CHECK(shown.status == 0);
+  const auto json = nlohmann::json::parse(shown.out);
+  CHECK(json["gpus"] == 32);
+  CHECK(json["bisection"]["bytes_per_s"] == 384e9);
+  CHECK(json["route"]["links"].size() == 2);
+  CHECK(json["messages"]["collective.launch"] == 20e-6);
+  const tests::Ran checked = place.run("platform check dgx-a100 --json");
+  CHECK(checked.status == 0);
+  const auto found = nlohmann::json::parse(checked.out);
+  CHECK(found["faults"].empty());
+  CHECK(found["pairs"] == 32 * 31);
+}
+
+TEST_CASE("an option of another fabric is refused", "[cli][platform]") {
+  const tests::Workplace place;
+  const auto complaint = [&](const std::string& options) {
+    return place.run("platform make --node dgx-h100 --nodes 8 " + options).err;
+  };
+  CHECK(complaint("--fabric rail --dimensions 2 2 2") ==
+        "pipewright: --dimensions does nothing for --fabric rail; it is for torus\n");
+  CHECK_THAT(complaint("--fabric torus --oversubscription 2"), Catch::Contains("does nothing"));
+  CHECK_THAT(complaint("--group-leaves 2"), Catch::Contains("it is for dragonfly"));
+  CHECK(place.run("platform make --node dgx-h100 --nodes 7 --fabric torus --dimensions 7").status ==
+        0);
 }

@@ -129,6 +129,28 @@ TEST_CASE("measured times go into a scenario that there is", "[cli]") {
   CHECK(place.run("profile " + samples + "kineto-rank{rank}.json' --into base.yaml").status == 2);
 }
 
+TEST_CASE("times measured of a model's run go into its scenario, and it takes as long", "[cli]") {
+  const tests::Workplace place;
+  const std::string alone = "gpu: a100-80gb\np2p_time: 1 ms\n";
+  const std::string cluster = "cluster: dgx-h100\nparallel: {tp: 2}\n";
+  const auto [schedule, where] = GENERATE_COPY(table<std::string, std::string>(
+      {{"{name: interleaved-1f1b, chunks: 2}", alone}, {"zb-v", alone}, {"zb-1p", cluster}}));
+  CAPTURE(schedule, where);
+  place.write("base.yaml",
+              "model: llama-3-8b\ndevices: 4\nmicrobatches: 8\nengine: timing\n"
+              "training: {recompute: full}\nlayer_times: {forward: 9 ms}\n" +
+                  where + "schedule: " + schedule + "\n");
+  REQUIRE(place.run("run base.yaml --trace t.h5").status == 0);
+  test::write_chrome(trace::read_trace(place.folder() / "t.h5"), place.folder());
+  const tests::Ran ran =
+      place.shell("'" PIPEWRIGHT_PROGRAM "' profile 'rank{rank}.json' --into base.yaml > m.yaml");
+  CAPTURE(ran.err, place.read("m.yaml"));
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(place.read("m.yaml"), Catch::Contains("model:") && Catch::Contains("forward_times:"));
+  CHECK(place.read("m.yaml").find("layer_times") == std::string::npos);
+  CHECK(makespan(place, "run m.yaml") == Approx(makespan(place, "run base.yaml")).epsilon(1e-5));
+}
+
 TEST_CASE("profile refuses what has no passes", "[cli]") {
   const tests::Workplace place;
   const auto fails = [&](const std::string& words, const std::string& with) {

@@ -203,7 +203,7 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
   CHECK_THAT(error("-s 4 -b 8"), Catch::Contains("forward"));
   CHECK_THAT(error("-s 40 -b 80 -f 1 --backward-times 2 --cluster " PIPEWRIGHT_ROOT
                    "/platforms/clusters/dgx-a100.xml"),
-             Catch::Contains("has 32 GPUs, but the job takes 40"));
+             Catch::Contains("= 40 GPUs, and dgx-a100 has 32; allowed: pp 31 or 32"));
 }
 
 TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]") {
@@ -287,4 +287,50 @@ TEST_CASE("help is by example and goes to standard output", "[run]") {
   CHECK(place.run("").status == 2);
   CHECK(place.run("dance").status == 2);
   CHECK_THAT(place.run("--version").out, Catch::StartsWith("pipewright "));
+}
+
+TEST_CASE("a model's memory is held against its GPUs', without a cluster as well", "[run]") {
+  const tests::Workplace place;
+  const std::string words =
+      "run --model llama-3-70b --gpu h100-sxm --tp 2 -s 4 -b 8 "
+      "--set parallel.sp=true --engine timing --require-fit";
+  const tests::Ran text = place.run(words);
+  CHECK(text.status == 3);
+  CHECK_THAT(text.out, Catch::Contains("! 1f1b does not fit: device 0 peaks at ") &&
+                           Catch::Contains(" over its 80.0 GiB, from 0 s on, with weights and "
+                                           "state alone: "));
+  const tests::Ran ran = place.run(words + " --json");
+  CHECK(ran.status == 3);
+  const json run = json::parse(ran.out);
+  CHECK(run["fits"] == false);
+  for (const json& device : run["devices"]) {
+    CHECK(device["memory_capacity_bytes"] == std::uint64_t{80} << 30U);
+    CHECK(device["fits"] == false);
+    CHECK(device["over_since_s"] == 0);
+  }
+}
+
+TEST_CASE("hfu counts what a schedule's own passes make again", "[run]") {
+  const tests::Workplace place;
+  const std::string words =
+      "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
+      "--schedule grouped-interleaved --chunks 2 --recompute 1";
+  const json run = summary(place, words);
+  // One chunk of two is made twice: half of the forward, a third of all.
+  CHECK(run["hfu"].get<double>() / run["mfu"].get<double>() == Approx(1 + 1.0 / 6).epsilon(0.02));
+  const json plain = summary(place,
+                             "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 "
+                             "--engine timing --schedule interleaved-1f1b --chunks 2");
+  CHECK(plain["hfu"] == plain["mfu"]);
+}
+
+TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]") {
+  const tests::Workplace place;
+  // The embedding is tied, and sums up without a network in no time.
+  for (const std::string engine : {"simgrid", "timing"}) {
+    const json run =
+        summary(place, "--model gpt3-175b --gpu h100-sxm -s 8 -b 16 --engine " + engine);
+    INFO(engine);
+    CHECK(run["exposed_communication_s"].get<double>() < 1e-6);
+  }
 }

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "support/program.hpp"
 
@@ -22,7 +23,10 @@ TEST_CASE("show prints the table that run printed", "[cli]") {
   const tests::Ran shown = place.run("show t-1f1b.h5 t-gpipe.h5");
   CHECK(shown.status == 0);
   CHECK(shown.out == first_lines_until(ran.out, "trace   "));
-  CHECK(place.run("show t-1f1b.h5 --json").out == place.run(quick + "--schedule 1f1b --json").out);
+  // A trace holds the scenario as it was given, not what was made of it.
+  auto again = nlohmann::json::parse(place.run(quick + "--schedule 1f1b --json").out);
+  again["job"] = nullptr;
+  CHECK(nlohmann::json::parse(place.run("show t-1f1b.h5 --json").out) == again);
 }
 
 TEST_CASE("the scenario in a trace runs the same again", "[cli]") {

@@ -45,13 +45,13 @@ TEST_CASE("every node on every fabric is whole: all pairs have a way, and nothin
   for (const NodeKind& node : cluster::node_kinds())
     for (const cluster::Fabric& fabric : cluster::fabrics()) {
       if (fabric.name == "torus" && node.wiring == NodeKind::Wiring::pcie) continue;
-      for (const std::uint32_t nodes : {1U, 3U}) {
+      for (const std::uint32_t nodes : {1U, 3U, 9U}) {
         CAPTURE(node.name, fabric.name, nodes);
         PlatformRequest wanted{.nodes = {{&node, nodes}}, .fabric = std::string(fabric.name)};
-        wanted.leaf_nodes = 1;
+        if (fabric.name != "torus") wanted.leaf_nodes = nodes == 9 ? 4 : 1;
         CHECK(ask(wanted, [](auto& cluster) {
                 std::string faults;
-                for (const auto& fault : cluster::find_faults(cluster)) faults += fault.what;
+                for (const auto& fault : cluster::find_faults(cluster).faults) faults += fault.what;
                 const auto described = cluster::describe(cluster);
                 return fmt::format("{} {} {}", described.nodes, cluster.gpus().size(), faults);
               }) == fmt::format("{} {} ", nodes, nodes * node.gpus));
@@ -116,7 +116,8 @@ TEST_CASE("a torus joins neighbours by the shortest way round", "[make]") {
           const auto far = cluster.route(gpus[0], gpus[8 * 4]);
           return fmt::format("{} {} {:.1f} {:.1f} {:.6g}", near.links.size(), far.links.size(),
                              near.latency * 1e6, far.latency * 1e6, near.bandwidth);
-        }) == fmt::format("1 4 13.8 14.4 {:.6g}", side));
+        }) == fmt::format("5 8 13.8 14.4 {:.6g}", node.nic_bandwidth));
+  CHECK(node.nic_bandwidth < side);
 }
 
 TEST_CASE("a torus spreads a node's NICs over its six sides", "[make]") {
@@ -125,7 +126,53 @@ TEST_CASE("a torus spreads a node's NICs over its six sides", "[make]") {
           const auto& gpus = cluster.gpus();
           const auto route = cluster.route(gpus[0], gpus[8 * 13]);  // to 1, 1, 1
           return fmt::format("{} {:.6g}", route.links.size(), route.bandwidth);
-        }) == fmt::format("3 {:.6g}", node.nics * node.nic_bandwidth / 6));
+        }) == fmt::format("7 {:.6g}", node.nic_bandwidth));
+  // With fewer NICs, a cable has less than one of them.
+  const NodeKind& few = kind("a100-4nic");
+  CHECK(ask(request("a100-4nic", 27, "torus"), [](auto& cluster) {
+          return fmt::format("{:.6g}",
+                             cluster.route(cluster.gpus()[0], cluster.gpus()[8]).bandwidth);
+        }) == fmt::format("{:.6g}", few.nics * few.nic_bandwidth / 6));
+}
+
+TEST_CASE("no pair on a torus gets more than its NICs, by whatever protocol", "[make]") {
+  for (const char* name : {"dgx-h100", "gb200-nvl72"}) {
+    CAPTURE(name);
+    CHECK(ask(request(name, 2, "torus"), [](auto& cluster) {
+            const auto route = cluster.route(cluster.gpus().front(), cluster.gpus().back());
+            const auto& ll = route.by[static_cast<std::size_t>(cluster::Protocol::ll)];
+            return fmt::format("{:.6g} {:.6g}", route.bandwidth, ll.efficiency);
+          }) == fmt::format("{:.6g} 0.12", kind(name).nic_bandwidth));
+  }
+}
+
+TEST_CASE("a torus whose sides are of two sends all that its NICs have", "[make]") {
+  const NodeKind& node = kind("dgx-h100");
+  // Of three cables, one leads to the other half.
+  CHECK(bisection(request("dgx-h100", 8, "torus")) ==
+        Approx(4 * node.nics * node.nic_bandwidth / 3));
+  CHECK(bisection(request("dgx-h100", 2, "torus")) == Approx(node.nics * node.nic_bandwidth));
+}
+
+TEST_CASE("nodes of several NVLink generations keep what each can do", "[make]") {
+  const PlatformRequest mixed{.nodes = {{&kind("dgx-h100"), 2}, {&kind("dgx-a100"), 2}}};
+  CHECK(ask(mixed, [](auto& cluster) {
+          const auto& gpus = cluster.gpus();
+          const auto sums = [&](std::size_t gpu) {
+            const auto route = cluster.route(gpus[gpu], gpus[gpu + 1]);
+            const auto found = cluster.in_switch(route, cluster::Numbers::actual);
+            return cluster.link_class(route.links.front()) +
+                   (found ? fmt::format(" {:g}, ", found->efficiency) : " none, ");
+          };
+          return sums(0) + sums(16) + fmt::format("{:g}", cluster.model().launch * 1e6);
+        }) == "nvlink4 0.83, nvlink3 none, 20");
+  CHECK_THAT(cluster::make_platform(mixed),
+             Catch::Contains("takes the longest launch: 10us on dgx-h100, 20us on dgx-a100."));
+  // Of one generation there is one class.
+  const std::string same =
+      cluster::make_platform({.nodes = {{&kind("dgx-h100"), 1}, {&kind("h100-hdr"), 1}}});
+  CHECK_THAT(same, Catch::Contains("value=\"nvlink\"") && !Catch::Contains("nvlink4.") &&
+                       !Catch::Contains("longest launch"));
 }
 
 TEST_CASE("two GPUs share a NIC where a node has half as many", "[make]") {
@@ -207,7 +254,12 @@ TEST_CASE("what cannot be made is told with what can", "[make]") {
   CHECK_THAT(complaint(request("l40s-pcie", 8, "torus")), Catch::Contains("leaf-spine"));
   wanted = request("dgx-h100", 2, "rail");
   wanted.oversubscription = 0;
-  CHECK_THAT(complaint(wanted), Catch::StartsWith("oversubscription 0 must be finite and > 0"));
+  CHECK_THAT(complaint(wanted), Catch::StartsWith("oversubscription 0 must be from 0.01 to 100"));
+  wanted.oversubscription = 1e300;
+  CHECK_THAT(complaint(wanted), Catch::Contains("must be from 0.01 to 100"));
+  wanted = request("dgx-h100", 7, "torus");
+  wanted.dimensions = {2, 2, 2};
+  CHECK_THAT(complaint(wanted), Catch::EndsWith("but there are 7 nodes; 7 would fit"));
   CHECK_THAT(complaint(request("dgx-h100", 0, "rail")), Catch::StartsWith("0 nodes of dgx-h100"));
   CHECK_THROWS_WITH(cluster::find_node_kind("dgx"), Catch::Contains("there are dgx-a100, "));
 }

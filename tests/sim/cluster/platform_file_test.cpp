@@ -1,6 +1,7 @@
 #include "sim/cluster/platform_file.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/cluster/cluster.hpp"
 #include "support/program.hpp"
@@ -45,6 +46,48 @@ TEST_CASE("what SimGrid would die of is told with file and line", "[platform]") 
       "p.xml:4: bandwidth '0GBps' of link 'l' must be finite and > 0");
   CHECK(complaint(platform("<zone id='a' routing='Full'><host id='h' speed='0f'/></zone>")) ==
         "p.xml:4: speed '0f' of host 'h' must be finite and > 0");
+}
+
+TEST_CASE("hosts, links and latencies that change in the course of a run are refused",
+          "[platform]") {
+  const auto inside = [](const std::string& text) {
+    return complaint(platform("<zone id='a' routing='Full'>\n" + text + "</zone>"));
+  };
+  CHECK(inside("<host id='h' speed='1Tf' state_file='f'/>") ==
+        "p.xml:5: host 'h' has a state_file, by which it changes in the course of a run; take that "
+        "out: GPUs do not fail here");
+  CHECK_THAT(
+      inside("<link id='l' bandwidth='1GBps' state_file='f'/>"),
+      Catch::StartsWith("p.xml:5: link 'l' has a state_file") && Catch::Contains("slow_links"));
+  CHECK_THAT(inside("<link id='l' bandwidth='1GBps' latency_file='f'/>"),
+             Catch::StartsWith("p.xml:5: link 'l' has a latency_file"));
+  CHECK_THAT(complaint(platform("<zone id='a' routing='Full'/>\n"
+                                "<trace_connect kind='LINK_AVAIL' trace='t' element='l'/>")),
+             Catch::StartsWith("p.xml:5: trace_connect has 'l' change by kind LINK_AVAIL"));
+  CHECK(inside("<link id='l' bandwidth='1GBps' bandwidth_file='f'/>") == "");
+}
+
+TEST_CASE("Wi-Fi is no link of GPUs", "[platform]") {
+  CHECK_THAT(
+      complaint(platform("<zone id='a' routing='Full'>\n<zone id='w' routing='WIFI'/></zone>")),
+      Catch::StartsWith("p.xml:5: zone 'w' is Wi-Fi") && Catch::Contains("SPLITDUPLEX"));
+  CHECK_THAT(complaint(platform("<zone id='a' routing='Full'>\n"
+                                "<link id='l' bandwidth='1GBps' sharing_policy='WIFI'/></zone>")),
+             Catch::StartsWith("p.xml:5: link 'l' is Wi-Fi"));
+}
+
+TEST_CASE("what a platform file cannot have is told with its line", "[platform]") {
+  CHECK(complaint(platform("<zone id='a' routing='Full'/>\n<zone id='b' routing='Full'/>")) ==
+        "p.xml:5: zone 'b' is the second in <platform>, after 'a'; put both into one zone");
+  CHECK_THAT(complaint(platform("<config id='c'>\n<prop id='network/latency-factor' value='10'/>"
+                                "</config><zone id='a' routing='Full'/>")),
+             Catch::StartsWith("p.xml:5: <config> sets network/latency-factor"));
+  CHECK_THAT(complaint(platform("<cluster id='c' topology='TORUS' topo_parameters='a,b'/>")),
+             Catch::StartsWith("p.xml:4: topo_parameters 'a,b' of cluster 'c' must be whole"));
+  std::string nested;
+  for (int i = 0; i < 20'000; ++i) nested += fmt::format("<zone id='{}' routing='Full'>\n", i);
+  for (int i = 0; i < 20'000; ++i) nested += "</zone>";
+  CHECK_THAT(complaint(platform(nested)), Catch::Contains("stands in more than 100 others"));
 }
 
 TEST_CASE("no file, or a folder, is no platform", "[platform]") {

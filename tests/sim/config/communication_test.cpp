@@ -18,6 +18,7 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
   CHECK(c.overlap_grad_reduce);
   CHECK(c.overlap_param_gather);
   CHECK_FALSE(c.tp_comm_overlap);
+  CHECK(c.async_tensor_model_parallel_allreduce);
   CHECK(c.scatter_gather);
   CHECK_FALSE(c.bucket);
   CHECK(bucket_bytes(c, 2) == 160'000'000);
@@ -32,11 +33,13 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
 TEST_CASE("every key of communication is heard") {
   const Communication c = communication(
       "{overlap_grad_reduce: false, overlap_param_gather: false, tp_comm_overlap: true, "
+      "async_tensor_model_parallel_allreduce: false, "
       "scatter_gather: false, bucket: 25 MiB, gradient_bytes: 2, all_reduce: hierarchical, "
       "overlap_slowdown: 1.15, global_norm: false, detail: full}");
   CHECK_FALSE(c.overlap_grad_reduce);
   CHECK_FALSE(c.overlap_param_gather);
   CHECK(c.tp_comm_overlap);
+  CHECK_FALSE(c.async_tensor_model_parallel_allreduce);
   CHECK_FALSE(c.scatter_gather);
   CHECK(c.bucket == 25U << 20U);
   CHECK(c.gradient_bytes == 2);
@@ -45,7 +48,7 @@ TEST_CASE("every key of communication is heard") {
   CHECK_FALSE(c.global_norm);
   CHECK(c.detail == Detail::full);
   CHECK(communication("algorithm: tree").all_reduce == Algorithm::tree);
-  CHECK(communication_keys().size() == 11);
+  CHECK(communication_keys().size() == 12);
 }
 
 TEST_CASE("each fault in communication is named") {
@@ -57,7 +60,7 @@ TEST_CASE("each fault in communication is named") {
        "as 160 MB"},
       {"gradient_bytes: 3", "t:1:17: communication.gradient_bytes is 3; allowed: one of 1, 2, 4"},
       {"overlap_slowdown: 0.9",
-       "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) or more, such as 1.1"},
+       "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) to 1e6, such as 1.1"},
       {"all_reduce: rings",
        "t:1:13: communication.all_reduce is the text 'rings'; did you mean 'ring'? allowed: one of "
        "automatic, ring, tree, hierarchical, direct, nvls, sharp"},

@@ -43,6 +43,9 @@ TEST_CASE("a name that the library has not is answered with the nearest and all"
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
   CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
+  // h200 is but one letter away, and h100-sxm what was begun.
+  CHECK_THAT(error_of([] { library_file("gpus", "h100", ".yaml"); }),
+             Catch::Contains("did you mean 'h100-sxm'?"));
 }
 
 TEST_CASE("what has a slash or the extension is a path from the file that names it", "[model]") {

@@ -84,8 +84,8 @@ TEST_CASE("each fault in the memory of a device is named") {
        "t:1:1: activation is 7; allowed: a map with keys of: per_microbatch, "
        "released_by_input_grad, released_by_weight_grad"},
       {"{per_microbatch: 1, released: 1}",
-       "t:1:21: unknown key 'released' in activation; allowed: per_microbatch, "
-       "released_by_input_grad, released_by_weight_grad"},
+       "t:1:21: unknown key 'released' in activation; did you mean 'released_by_input_grad'? "
+       "allowed: per_microbatch, released_by_input_grad, released_by_weight_grad"},
       {"per_microbatch: [1, 2, 3]",
        "t:1:17: activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"per_microbatch: []",

@@ -1,6 +1,7 @@
 #include "sim/config/model.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/training.hpp"
@@ -99,6 +100,9 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
        "experts.top_k is 5 of 4 experts; allowed: 1 to 4"},
       {", experts: {count: 4, ffn: 8, first_dense: 9}", "experts.first_dense is 9 of 4 layers"},
       {", experts: {count: 4, ffn: 8, capacity_factor: 0.5}", "a factor of at least 1"},
+      {", experts: {count: 4, ffn: 8, capacity_factor: 5}",
+       "experts.capacity_factor is 5, and one expert of 4 can have at most 4 times the mean; "
+       "allowed: 1 to 4"},
       {", experts: {count: 4}", "model.experts.ffn is missing"},
       {", latent: {kv_rank: 4}", "model.latent.nope_head_dim is missing"},
       {", parameters: 8 billion", "such as 8.03B"},
@@ -119,7 +123,7 @@ TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") 
   CHECK(g.memory_bandwidth == Approx(2.039e12));
   CHECK(g.processors == 108);
   CHECK(g.matrix_efficiency == 0.85);
-  CHECK(gpu("{flops: 1.25e14, memory: 1, memory_bandwidth: 9e11, processors: 80, "
+  CHECK(gpu("{flops: 1.25e14, memory: 17e9, memory_bandwidth: 9e11, processors: 80, "
             "matrix_efficiency: 0.5, pass_overhead: 0}")
             .pass_overhead == 0);
 }
@@ -132,6 +136,55 @@ TEST_CASE("a GPU's faults are named", "[model]") {
   CHECK_THAT(error_of([&] { gpu("{flops: 1e12, matrix_efficiency: 1.2, " + rest); }),
              Catch::Contains("a part from 0 to 1"));
   CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
+}
+
+TEST_CASE("a number that was meant in another unit is not taken for bytes or FLOP/s", "[model]") {
+  const auto fault = [](std::string_view flops, std::string_view memory,
+                        std::string_view bandwidth) {
+    const std::string text = "{flops: " + std::string(flops) + ", memory: " + std::string(memory) +
+                             ", memory_bandwidth: " + std::string(bandwidth) + ", processors: 108}";
+    return error_of([&] { gpu(text); });
+  };
+  CHECK(fault("312e12", "80e9", "2039e9").empty());
+  CHECK(fault("989.5", "80 GiB", "2039 GB/s") ==
+        "g.yaml:1:9: gpu.flops is 989.5 (a bare number is in FLOP/s); did you mean 989.5 TFLOP/s? "
+        "a GPU's speed is a rate from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s");
+  CHECK_THAT(fault("312 TFLOP/s", "80", "2039 GB/s"), Catch::Contains("did you mean 80 GiB?"));
+  CHECK_THAT(fault("312 TFLOP/s", "80 GiB", "2000"), Catch::Contains("did you mean 2000 GB/s?"));
+  CHECK_THAT(fault("312 TFLOP/s", "0", "2039 GB/s"),
+             Catch::Contains("gpu.memory is 0; a GPU's memory is a size from 1 GiB"));
+  CHECK_THAT(fault("100 TFLOPS", "80 GiB", "2039 GB/s"),
+             Catch::Contains("'TFLOPS' is no unit of a rate; did you mean 'TFLOP/s'? allowed "
+                             "units: FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"));
+  CHECK_THAT(fault("-100 TFLOP/s", "80 GiB", "2039 GB/s"),
+             Catch::Contains("gpu.flops is -100 TFLOP/s"));
+  CHECK_THAT(fault("1e-300", "80 GiB", "2039 GB/s"), Catch::Contains("gpu.flops is 1e-300"));
+  CHECK_THAT(fault("1e30", "80 GiB", "2039 GB/s"), Catch::Contains("from 1 TFLOP/s"));
+  CHECK_THAT(fault("1 TFLOP/s", "2e6 GiB", "2039 GB/s"), Catch::Contains("to 1e6 GiB"));
+  CHECK(gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 16000 Gbit/s, processors: 1}")
+            .memory_bandwidth == Approx(2e12));
+  CHECK_THAT(error_of([] {
+               gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 2 TB/s, processors: 1, "
+                   "tile_fill: 1e300}");
+             }),
+             Catch::Contains("gpu.tile_fill is 1e300; allowed: a number of at most 1e6"));
+}
+
+TEST_CASE("sizes far above any model's are refused", "[model]") {
+  const std::string huge =
+      GENERATE(as<std::string>(), "hidden", "heads", "ffn", "layers", "vocabulary", "sequence");
+  std::string text = "layers: 4, hidden: 64, heads: 8, vocabulary: 10, sequence: 8, ffn: 8,";
+  const std::size_t at = text.find(huge + ": ") + huge.size() + 2;
+  text.replace(at, text.find(',', at) - at, "2147483648");
+  CHECK_THAT(
+      error_of([&] { model("{" + text + "}"); }),
+      Catch::Contains("model." + huge + " is 2147483648; allowed: a whole number of at most"));
+  for (const std::string inner : {"experts: {count: 2147483648, ffn: 8}", "head_dim: 2147483648",
+                                  "latent: {kv_rank: 2147483648, nope_head_dim: 1, "
+                                  "rope_head_dim: 1, value_head_dim: 1}"})
+    CHECK_THAT(error_of([&] { with(", " + inner); }), Catch::Contains("far above any model's"));
+  // Four times the greatest hidden size is a number still.
+  CHECK(model("{layers: 1, hidden: 1048576, heads: 1, vocabulary: 1, sequence: 1}").ffn == 4194304);
 }
 
 TEST_CASE("every GPU of the library has what a run needs", "[model]") {
@@ -156,7 +209,7 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
       "{micro_batch_size: 4, sequence: 512, recompute: selective, causal: false, "
       "flash_attention: false, fused_loss: false, fused_accumulation: false, "
       "deallocate_outputs: false, vocabulary_multiple: 1, fragmentation: 5 %, reserved: 1 GiB, "
-      "bytes: {weights: 1, gradients: 2, optimizer: 0}}");
+      "bytes: {weights: 1, gradients: 2, optimizer: 0, gathered: 4}}");
   CHECK(t.microbatch_size == 4);
   CHECK(t.sequence == 512U);
   CHECK(t.recompute == Recompute::selective);
@@ -171,8 +224,26 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
   CHECK(t.bytes.weights == 1);
   CHECK(t.bytes.gradients == 2);
   CHECK(t.bytes.optimizer == 0);
+  CHECK(t.bytes.gathered == 4);
+  CHECK(plain.bytes.gathered == 2);
   CHECK_THAT(error_of([] { training("{recompute: all}"); }),
              Catch::Contains("allowed: one of none, selective, full"));
+}
+
+TEST_CASE("shares are at most all, and widths are those of numbers", "[model]") {
+  CHECK(training("{fragmentation: 0.05}").fragmentation == 0.05);
+  CHECK(training("{fragmentation: 100 %}").fragmentation == 1);
+  CHECK(training("{fragmentation: 0}").fragmentation == 0);
+  for (const char* const wrong : {"5", "1.01", "200 %", "-0.1", "nan", "much"}) {
+    INFO(wrong);
+    CHECK_THAT(error_of([&] { training(fmt::format("{{fragmentation: {}}}", wrong)); }),
+               Catch::Contains("training.fragmentation is ") && Catch::Contains(", such as "));
+  }
+  for (const char* const wrong : {"0", "-2", "9", "wide"}) {
+    INFO(wrong);
+    CHECK_THAT(error_of([&] { training(fmt::format("{{bytes: {{gathered: {}}}}}", wrong)); }),
+               Catch::Contains("training.bytes.gathered is ") && Catch::Contains(", such as "));
+  }
 }
 
 TEST_CASE("a partition is a rule or a list of layers, none allowed", "[model]") {

@@ -55,7 +55,8 @@ TEST_CASE("each fault in a layout is named") {
        "t:1:9: tensor is another name of tp, which is given at t:1:2; leave out one of them"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
-       "context), ep (or expert), dp (or data), sp (or sequence), zero, order"},
+       "context), ep (or expert), dp (or data), pp (or pipeline), sp (or sequence), zero, "
+       "order"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",

@@ -62,10 +62,11 @@ TEST_CASE("keys that are missing name the flag that gives them") {
     return error_of([&] { read_scenario(read_yaml_text(text, "t.yaml")); });
   };
   CHECK(error_of([] { read_scenario(empty_scenario()); }) ==
-        "devices is missing: how many pipeline devices (-s/--num-stages, or the key devices)");
+        "devices is missing: how many pipeline devices, also parallel.pp; 1 with a model "
+        "(-s/--num-stages, or the key devices)");
   CHECK(missing("{}") ==
-        "t.yaml: devices is missing: how many pipeline devices (-s/--num-stages, or the key "
-        "devices)");
+        "t.yaml: devices is missing: how many pipeline devices, also parallel.pp; 1 with a model "
+        "(-s/--num-stages, or the key devices)");
   CHECK(missing("devices: 1") ==
         "t.yaml: microbatches is missing: how many microbatches an iteration has (of each "
         "replica) (-b/--num-batches, or the key microbatches)");

@@ -57,6 +57,40 @@ TEST_CASE("a symmetric run knows no replica that differs") {
           std::string::npos);
 }
 
+TEST_CASE("with a model, the pipeline is one device long as every other axis is") {
+  const Scenario s =
+      read("{model: llama-3-8b, gpu: a100-80gb, parallel: {dp: 8, zero: 3}, global_batch: 64}");
+  CHECK(s.devices.value == 1);
+  CHECK(s.parallel.pp.value == 1);
+  CHECK(s.microbatches.value == 8);
+  CHECK(read_scenario(read_yaml_text(s.text, "again")).text == s.text);
+  CHECK_THAT(error_of([] { read("{microbatches: 4, forward_times: 1, backward_times: 2}"); }),
+             Catch::Contains("devices is missing") && Catch::Contains("parallel.pp"));
+}
+
+TEST_CASE("keys that cannot be together are named with where the other one stands") {
+  const auto [text, message] = GENERATE(table<std::string, std::string>({
+      {"parallel: {tp: 2}, communication: {tp_comm_overlap: true}",
+       "communication.tp_comm_overlap is true, and parallel.sp is false (tp is 2); set "
+       "parallel.sp=true (--sp)"},
+      {"p2p: blocking, communication: {overlap_p2p: true}",
+       "communication.overlap_p2p is true, but p2p is blocking"},
+      {"schedule: {name: 1f1b, memory_limit: 4 GiB}",
+       "schedule.memory_limit is for the schedule searched"},
+      {"schedule: {name: seq1f1b, slices: 1000000}",
+       "schedule.slices is 1000000, and a sample has 8192 tokens"},
+  }));
+  const std::string given = text;
+  const std::string base = "{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, ";
+  CHECK_THAT(error_of([&] { read(base + given + "}"); }), Catch::Contains(message));
+}
+
+TEST_CASE("what is overlapped needs no cut sequence where nothing is cut") {
+  CHECK(read("{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, "
+             "communication: {tp_comm_overlap: true}}")
+            .communication.tp_comm_overlap);
+}
+
 TEST_CASE("what was asked is kept as text that reads the same again") {
   const Scenario s = read(
       "{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, schedule: 1f1b, "
@@ -67,6 +101,61 @@ TEST_CASE("what was asked is kept as text that reads the same again") {
   CHECK(again.parallel.ep.value == 8);
   CHECK(again.communication.detail == Detail::full);
   CHECK(again.variation.jitter == Approx(0.02));
+}
+
+TEST_CASE("what a model's microbatch has is not said twice") {
+  constexpr auto base = "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, ";
+  CHECK(error_of([&] { read(std::string(base) + "samples_per_microbatch: 7}"); }) ==
+        "t:1:89: samples_per_microbatch is for passes without a model, and the model's "
+        "training.microbatch_size is 1; set that and leave out samples_per_microbatch");
+  CHECK(error_of([&] {
+          read(std::string(base) + "training: {sequence: 4096}, tokens_per_microbatch: 8192}");
+        }).find("the model's training.sequence is 4096") != std::string::npos);
+}
+
+TEST_CASE("times of fused passes hold what full detail would simulate") {
+  constexpr auto base =
+      "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, schedule: dualpipe-v, "
+      "fused_times: 1";
+  CHECK(read(std::string(base) + "}").fused_times);
+  CHECK(error_of([&] {
+          read(std::string(base) + ", communication: {detail: full}}");
+        }).find("fused_times hold the collectives within their passes") != std::string::npos);
+}
+
+TEST_CASE("a key of a named model or GPU can be set, as if its file stood there") {
+  const Origin flag{.source = "--set"};
+  Value root = read_yaml_text(
+      "{model: mixtral-8x7b, gpu: h100-sxm, devices: 4, microbatches: 8, schedule: 1f1b}", "t");
+  override_key(root, "model.experts.capacity_factor", "2", flag);
+  override_key(root, "gpu.memory", "141 GiB", flag);
+  const Scenario s = read_scenario(root);
+  CHECK(s.model->value.name == "mixtral-8x7b");
+  CHECK(s.model->value.layers == 32);
+  CHECK(s.model->value.experts->count == 8);
+  CHECK(s.model->value.experts->capacity_factor == 2);
+  CHECK(s.gpu->name == "h100-sxm");
+  CHECK(s.gpu->memory == std::uint64_t{141} << 30U);
+  CHECK(s.gpu->flops > 0);
+  CHECK(read_scenario(read_yaml_text(s.text, "again")).text == s.text);
+}
+
+TEST_CASE("a key that is set in a named model is checked as in its file") {
+  const auto error = [](std::string_view model, std::string_view key, std::string_view text) {
+    return error_of([&] {
+      Value root = read_yaml_text("{gpu: h100-sxm, devices: 4, microbatches: 8}", "t");
+      override_key(root, "model", model, {.source = "--model"});
+      override_key(root, key, text, {.source = "--set"});
+      read_scenario(root);
+    });
+  };
+  CHECK(error("llama-3-8b", "model.layer", "2")
+            .rfind("--set: unknown key 'layer' in model; did you mean 'layers'?", 0) == 0);
+  CHECK(error("llama-3-8b", "model.heads", "0").rfind("--set: model.heads is 0", 0) == 0);
+  CHECK(error("llama-3-8c", "model.layers", "2")
+            .rfind("--model: model: 'llama-3-8c' is not among the models", 0) == 0);
+  CHECK(error("llama-3-8b", "model.experts.top_k", "2").find("model.experts.count is missing") !=
+        std::string::npos);
 }
 
 }  // namespace

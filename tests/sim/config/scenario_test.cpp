@@ -81,7 +81,7 @@ TEST_CASE("what a scenario leaves out has its default") {
   REQUIRE(s.schedules.size() == 1);
   CHECK(s.schedules[0].name == "1f1b");
   CHECK(s.p2p_time == 0);
-  CHECK(s.boundary_tensor == 0);
+  CHECK_FALSE(s.boundary_tensor);
   CHECK(s.activation.per_microbatch.at(1) == 0);
   CHECK(s.state.weights.at(1) == 0);
   CHECK_FALSE(s.samples_per_microbatch);
@@ -221,8 +221,10 @@ TEST_CASE("the help lists every key once") {
     CHECK(std::find(names.begin(), names.end(), key.name) == names.end());
     names.push_back(key.name);
   }
-  for (const std::string name : {"devices", "schedule.chunks", "activation.per_microbatch",
-                                 "state.weights", "p2p_time", "trace"})
+  for (const std::string name :
+       {"devices", "schedule.chunks", "activation.per_microbatch", "state.weights", "p2p_time",
+        "trace", "model.kv_heads", "model.experts.top_k", "model.latent.kv_rank", "gpu.flops",
+        "gpu.memory_bandwidth", "parallel.pp", "training.bytes.optimizer"})
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
 }
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/config/scenario.hpp"
 #include "sim/config/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
@@ -27,7 +28,10 @@ TEST_CASE("jitter is a part or a percentage") {
     CHECK(variation(text).jitter == Approx(0.05));
     CHECK(variation(text).is_random());
   }
-  CHECK_FALSE(variation("{jitter: 0}").is_random());
+  for (const char* const text : {"{jitter: 0}", "{jitter: 0.0}", "{jitter: 0 %}"})
+    CHECK_FALSE(variation(text).is_random());
+  CHECK(variation("{seed: 0}").seed == 0);
+  CHECK(variation("{slow_links: {link: a, factor: 0.0}}").links.front().factor == 0);
   CHECK(variation("{jitter: 1 %, distribution: lognormal, seed: 42}").seed == 42);
 }
 
@@ -45,6 +49,17 @@ TEST_CASE("slow devices and links are one or a list") {
   CHECK(v.links[0].link == "spine-0");
   CHECK(v.links[0].factor == 0);
   CHECK(to_string(v.links[0].origin) == "t:1:90");
+}
+
+TEST_CASE("slow links are those of a cluster") {
+  CHECK(error_of([] {
+          read_scenario(read_yaml_text(
+              "{devices: 2, microbatches: 4, forward_times: 1 s, backward_times: 2 s, schedule: "
+              "1f1b, variation: {slow_links: {link: a, factor: 0.5}}}",
+              "t"));
+        }) ==
+        "t:1:112: variation.slow_links names links of a cluster, but no cluster is given; give one "
+        "or leave out slow_links");
 }
 
 TEST_CASE("each fault in a variation is named") {

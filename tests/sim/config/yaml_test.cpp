@@ -64,14 +64,14 @@ TEST_CASE("each fault of a text is named with its place") {
       {"a: 1\nb: 2\na: 3", "t:3:1: key 'a' stands twice in one map; first at t:1:1"},
       {R"({"a": {"b": 1, "b": 2}})", "t:1:16: key 'b' stands twice in one map; first at t:1:8"},
       {"",
-       "t: nothing in it; a scenario is a map with at least devices, microbatches and "
-       "forward_times"},
+       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
+       "devices and forward_times"},
       {"# only\n",
-       "t: nothing in it; a scenario is a map with at least devices, microbatches and "
-       "forward_times"},
+       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
+       "devices and forward_times"},
       {"---\n",
-       "t: nothing in it; a scenario is a map with at least devices, microbatches and "
-       "forward_times"},
+       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
+       "devices and forward_times"},
       {"a: 1\n---\nb: 2\n",
        "t:2:1: something follows the end of the document; a scenario is one document"},
       {"[a],", "t:1:4: something follows the end of the document; a scenario is one document"},

@@ -26,6 +26,9 @@ void give_parameters(tests::HybridJob& job, tests::Random& random) {
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
   job.communication().bucket = random.whole(2, 8) * divisible / 2;
+  // ZeRO-3's layers, by what it holds of them at a time.
+  if (random.flip())
+    job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * divisible);
 }
 
 // Traffic that contends: big tensors, experts, collectives in passes, all algorithms.
@@ -37,6 +40,10 @@ void give_traffic(tests::HybridJob& job, tests::Random& random) {
     stage.parameters += random.whole(0, 50'000'000);
     if (random.flip()) stage.expert_parameters = random.whole(0, 10'000'000);
   }
+  // A few dozen buckets and layers at the most.
+  job.communication().bucket = random.whole(20, 80) * divisible / 2;
+  for (std::size_t stage = 0; stage < job.costs.gathered.size(); ++stage)
+    job.costs.gathered[stage] = 4 * (job.costs.traffic[stage].parameters + 1) / random.whole(1, 12);
   if (random.flip())
     for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()})
       stage->embedding_parameters = 1'000'003;

@@ -34,7 +34,7 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
     for (double& seconds : of_stage) seconds = random.real(1e-3, 10e-3);
   job.costs.boundary_bytes = random.whole(0, 2) * 4'000'000;
   job.costs.activations.assign(job.schedule.stages(), {.held = 100});
-  job.costs.gathered.assign(job.schedule.stages(), 1000);
+  job.costs.gathered.assign(job.schedule.stages(), 1'500'000);
   for (workload::StageTraffic& stage : job.costs.traffic) {
     stage.parameters = random.whole(0, 3) * 1'000'000;
     stage.expert_parameters = random.whole(0, 1) * 2'000'000;

@@ -77,6 +77,18 @@ TEST_CASE("noise has mean 1 and the deviation that was asked for", "[noise]") {
       }
 }
 
+TEST_CASE("noise has mean 1 even where it could be less than none", "[noise]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  Job hybrid;
+  constexpr std::uint32_t count = 200'000;
+  for (const auto distribution :
+       {Distribution::normal, Distribution::lognormal, Distribution::uniform}) {
+    hybrid.conditions.variation = {.jitter = 1, .distribution = distribution};
+    CAPTURE(static_cast<int>(distribution));
+    CHECK(std::abs(moments(hybrid.job(cluster), count).mean - 1) < 4 / std::sqrt(count));
+  }
+}
+
 TEST_CASE("every pass of every unit has a noise of its own", "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job hybrid;
@@ -145,8 +157,8 @@ TEST_CASE("a failed link that a job needs is named", "[noise]") {
     error = caught.what();
   }
   CHECK(error ==
-        "link 'nic-1-1_DOWN' has failed; no other route leads from 'node-0-gpu-1' to "
-        "'node-1-gpu-1'");
+        "link 'nic-1-1_DOWN' has failed, and the route from 'node-0-gpu-1' to 'node-1-gpu-1' leads "
+        "over it; routes are as the platform file has them, and none goes round a failed link");
 }
 
 TEST_CASE("the timing engine refuses what varies", "[noise]") {

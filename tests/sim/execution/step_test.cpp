@@ -82,19 +82,23 @@ TEST_CASE("buckets that take longer than the compute between them queue up", "[s
   }
 }
 
-TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forward", "[step]") {
+TEST_CASE("ZeRO-1 reduces to shards, and gathers weights beside their first forward", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job(1);
   {
     const auto trace = job.run(cluster);
-    const double gather = half_ring(20e6);  // bf16
+    const double gather = half_ring(5e6);  // of each bucket, in bf16
     for (const std::uint32_t device : {0U, 1U}) {
       const trace::StepRow& step = step_of(trace, device);
       CHECK(step.reduced - step.start == Approx(half_ring(10e6)).epsilon(exact));
       const auto rows = collectives(trace, device, CollectiveKind::gather_weights);
-      REQUIRE(rows.size() == 1);
-      CHECK(rows[0].start == 0);
-      CHECK(rows[0].end == Approx(gather).epsilon(exact));
+      REQUIRE(rows.size() == 4);
+      for (std::size_t i = 0; i < 4; ++i) {
+        const auto number = static_cast<double>(i);
+        CHECK(rows[i].bytes == 5'000'000);
+        CHECK(rows[i].start == Approx(number * gather).margin(1e-15));
+        CHECK(rows[i].end == Approx((number + 1) * gather).epsilon(exact));
+      }
       // The second device's weights come while it waits for its input.
       CHECK(step.gathering == Approx(device == 0 ? gather : 0).margin(1e-15));
     }
@@ -102,7 +106,7 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forw
       if (row.device == 0 && row.microbatch == 0 && row.kind == trace::PassKind::forward)
         CHECK(row.start == Approx(gather).epsilon(exact));
   }
-  job.communication().overlap_param_gather = false;  // but after the optimizer's step
+  job.communication().overlap_param_gather = false;  // but all of it after the optimizer's step
   {
     const auto trace = job.run(cluster);
     for (const std::uint32_t device : {0U, 1U}) {
@@ -111,6 +115,28 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights before their first forw
       CHECK(step.end - step.updated == Approx(half_ring(20e6)).epsilon(exact));
     }
   }
+}
+
+TEST_CASE("a pass goes on part by part as its weights arrive", "[step]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  TwoReplicas job(1);
+  // Four buckets, each of which takes 0.6 s: the first pass has no more than a quarter of a second
+  // to do until the next one.
+  job.set_parameters(24'000'000'000);
+  job.communication().bucket = 24'000'000'000;
+  const double gather = half_ring(12e9);
+  const auto trace = job.run(cluster);
+  const trace::PassRow& first = trace.passes.front();
+  REQUIRE(first.device == 0);
+  CHECK(first.end == Approx(4 * gather + 0.25).epsilon(exact));
+  // What it waited on the way counts as before it.
+  CHECK(first.end - first.start == Approx(1).epsilon(exact));
+  CHECK(step_of(trace, 0).gathering == Approx(first.start).epsilon(exact));
+  for (const trace::PassRow& row : trace.passes)
+    if (row.kind == trace::PassKind::forward)
+      CHECK(row.end - row.start == Approx(1).epsilon(exact));
+  // The second device has all of its own before its input comes.
+  CHECK(step_of(trace, 1).gathering == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("a norm of all gradients makes all devices update together", "[step]") {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include <catch2/catch.hpp>
 
@@ -90,24 +89,64 @@ TEST_CASE("gathered weights come and go", "[zero]") {
     CHECK(most_gathered(Job(zero).run(cluster), 0) == 0);
 }
 
-TEST_CASE("a pass waits for its weights, and the next ones come beside it", "[zero]") {
+TEST_CASE("ZeRO-3 waits for one layer, and the others come beside it", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   Job job(3, "gpipe");
   job.communication().global_norm = false;
+  constexpr std::uint32_t layers = 8;  // of a stage, of which it holds two
+  job.costs.gathered.assign(2, static_cast<std::uint64_t>(2 * 2 * parameters / layers));
   const auto trace = job.run(cluster);
-  const double gather = part(2 * parameters) / tests::nic + 3 * tests::outside;
-  // The first gather of all is exposed on the first device; there and elsewhere, the others, far
-  // shorter than the passes beside which they run, are not.
+  const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
+  // The first of all is exposed on the first device; there and elsewhere, the others, far shorter
+  // than the layers beside which they run, are not.
   CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
   CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
-  std::map<std::uint32_t, double> end;
-  for (const trace::PassRow& row : trace.passes) {
-    if (row.device != 0 || row.kind != trace::PassKind::forward) continue;
-    CHECK(row.start == Approx(gather + row.microbatch).epsilon(1e-9));
+  for (const trace::PassRow& row : trace.passes)
+    if (row.device == 0 && row.kind == trace::PassKind::forward)
+      CHECK(row.start == Approx(gather + row.microbatch).epsilon(1e-9));
+  for (const std::uint32_t device : {0U, 1U}) {
+    const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
+    REQUIRE(rows.size() == layers * 2 * microbatches);
+    // No more than one is ahead of the layer that is at work.
+    for (std::size_t i = 2; i < rows.size(); ++i)
+      CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
   }
-  for (const std::uint32_t device : {0U, 1U})
-    CHECK(tests::collectives(trace, device, CollectiveKind::gather_weights).size() ==
-          2 * microbatches);
+}
+
+TEST_CASE("weights that come more slowly than layers are computed set the pace", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  Job job(3, "gpipe");
+  constexpr std::uint32_t layers = 4;
+  job.set_parameters(40'000'000'000);
+  job.costs.gathered.assign(2, 2 * 2 * 40'000'000'000 / layers);
+  const auto trace = job.run(cluster);
+  const double gather = part(2 * 40e9 / layers) / tests::nic + 3 * tests::outside;
+  REQUIRE(gather > 1.0 / layers);
+  // A layer is asked for when the one before begins, so that each takes one gather.
+  const trace::PassRow& first = trace.passes.front();
+  CHECK(first.end == Approx(layers * gather + 1.0 / layers).epsilon(1e-9));
+  CHECK(first.end - first.start == Approx(1).epsilon(1e-9));
+}
+
+TEST_CASE("the weights of an iteration come after the update of the last", "[zero]") {
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  for (const std::uint32_t zero : {1U, 3U}) {
+    CAPTURE(zero);
+    tests::HybridJob job(
+        schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 4, .iterations = 2}),
+        {.dp = replicas, .zero = zero});
+    job.set_parameters(static_cast<std::uint64_t>(parameters));
+    const auto trace = job.run(cluster);
+    for (const std::uint32_t device : {0U, 1U}) {
+      int rows = 0;
+      for (const auto& row : tests::collectives(trace, device, CollectiveKind::gather_weights))
+        if (row.iteration == 1) {
+          ++rows;
+          CHECK(row.posted >= tests::step_of(trace, device, 0).updated * (1 - 1e-12));
+        }
+      CHECK(rows > 0);
+    }
+  }
 }
 
 TEST_CASE("ZeRO-2 reduces after every microbatch and exposes the last alone", "[zero]") {

@@ -99,3 +99,15 @@ TEST_CASE("longer pass times that were foreseen are planned with", "[sought]") {
   const auto pipeline = request.pipeline(schedules::Routes::looped(4, 1));
   CHECK(pipeline->times.of_stage[0] == std::vector<double>{2, 2, 2, 2});
 }
+
+TEST_CASE("a hop is foreseen on the placement that is planned for", "[sought]") {
+  const config::Scenario given = scenario(unit_passes + "schedule: searched, boundary_tensor: 3 B");
+  workload::Foresight foresight;
+  foresight.hop = [](const schedules::Routes& routes, std::uint64_t bytes) {
+    return routes.stages() + 0.125 * static_cast<double>(bytes);
+  };
+  const schedules::SearchRequest request =
+      workload::sought_order(given, given.schedules.front(), {}, foresight);
+  CHECK(request.pipeline(schedules::Routes::looped(4, 1))->hop == 4.375);
+  CHECK(request.pipeline(schedules::Routes::v_shape(4))->hop == 8.375);
+}

@@ -72,6 +72,34 @@ TEST_CASE("links carry what devices send, by class", "[links]") {
   }
 }
 
+TEST_CASE("links carry what passes say, folded or not, and of all replicas", "[links]") {
+  auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}});
+  const auto check = [&](Job& job) {
+    job.communication().detail = config::Detail::full;
+    job.set_parameters(50'000'000);
+    job.add_call(schedules::PassKind::forward,
+                 {.group = workload::Group::tp, .bytes = 8'000'000, .times = 3});
+    const auto sums = by_class(job.run(cluster));
+    // Each of 16 GPUs sends 2 (n-1)/n of the bytes to the next, over its own link and that one's.
+    CHECK(sums.at({"nvlink", TrafficClass::in_passes}).bytes ==
+          Approx(16 * 2 * 3 * 4 * (2 * 3.0 / 4 * 8e6)).epsilon(1e-9));
+    CHECK(sums.count({"nic", TrafficClass::in_passes}) == 0);
+    CHECK(sums.at({"nic", TrafficClass::reduce_gradients}).bytes ==
+          Approx(16 * 2 * 50e6 * 4).epsilon(1e-9));
+    CHECK(sums.at({"nic", TrafficClass::activation}).bytes ==
+          Approx(4 * 4 * 2 * 2 * boundary).epsilon(1e-9));
+  };
+  for (const bool symmetric : {false, true}) {
+    CAPTURE(symmetric);
+    Job job(2, {.tp = 4, .dp = 2});
+    job.symmetric = symmetric;
+    check(job);
+  }
+  tests::tell_apart(cluster, 4, 4);
+  Job job(2, {.tp = 4, .dp = 2});
+  check(job);
+}
+
 TEST_CASE("who waits for whom is told at the link that is used up", "[links]") {
   // Four lanes at once over an uplink for one: each takes four times as long as alone.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 10});

@@ -71,6 +71,21 @@ TEST_CASE("the first and the last stage hold what section 4.3 of arXiv 2205.0519
   }
 }
 
+TEST_CASE("the gradient of fp32 logits is beside them, and stays for W", "[model]") {
+  for (const char* const fused : {"true", "false"}) {
+    INFO("fused loss " << fused);
+    const bool in_place = fused == std::string("true");
+    const OwnSetting own(library_model("llama-3-8b"),
+                         "{sequence: 1024, fused_loss: " + std::string(fused) + "}", {});
+    const double logits = 1024.0 * 128'256;
+    CHECK(logits_bytes(own.setting) == (in_place ? 2 : 4) * logits);
+    CHECK(logits_grad_bytes(own.setting) == 2 * logits);
+    // While B or I runs there is no less than what I leaves for W.
+    const double during = logits_bytes(own.setting) + head_bytes(own.setting).working;
+    CHECK(during == (in_place ? 2 : 6) * logits);
+  }
+}
+
 TEST_CASE("flash attention keeps no scores, but a sum of each row", "[model]") {
   const OwnSetting own(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
   CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));

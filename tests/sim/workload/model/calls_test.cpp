@@ -17,12 +17,15 @@ using workload::StageParts;
 namespace {
 
 const StageParts three_layers{.layers = {3, 3}};
+const config::Communication apart{.async_tensor_model_parallel_allreduce = false,
+                                  .scatter_gather = false};
+const config::Communication parts_of_tp{.async_tensor_model_parallel_allreduce = false};
 
 workload::StageTraffic traffic(const std::string& model, const std::string& training,
                                const Layout& layout, const StageParts& parts,
-                               bool scatter_gather = false) {
+                               const config::Communication& communication = apart) {
   const OwnSetting own(library_model(model), training, layout);
-  return stage_calls(own.setting, parts, config::find_gpu("a100-80gb"), scatter_gather);
+  return stage_calls(own.setting, parts, config::find_gpu("a100-80gb"), communication);
 }
 
 // How often, without those that hide.
@@ -64,10 +67,46 @@ TEST_CASE("sequence parallelism turns them into gathering and scattering", "[mod
   const auto t = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
-  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 6);
+  // The input of the products is gathered once more.
+  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 12);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
-  // The input of the products is gathered once more, beside the gradient's product.
-  CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
+}
+
+TEST_CASE("a backward pass runs tp's collectives beside the other gradient's products", "[model]") {
+  const config::Communication async{};
+  const auto all = traffic("megatron-22b", "{}", {.tp = 8}, three_layers, async);
+  CHECK(times(all, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes, true) == 6);
+  CHECK(times(all, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 0);
+  // Nothing of W is there in I alone, and nothing else forward.
+  CHECK(times(all, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+  CHECK(times(all, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+
+  const auto cut = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers, async);
+  CHECK(times(cut, PassKind::backward, Group::tp, Collective::reduce_scatter, gpt_bytes, true) ==
+        6);
+  CHECK(times(cut, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
+  CHECK(times(cut, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
+  CHECK(times(cut, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
+}
+
+TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products", "[model]") {
+  const Layout layout{.tp = 8, .sequence = true};
+  const auto t = traffic("megatron-22b", "{}", layout, three_layers, {.tp_comm_overlap = true});
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    CHECK(times(t, PassKind::forward, Group::tp, collective, gpt_bytes, true) == 6);
+    CHECK(times(t, PassKind::forward, Group::tp, collective, gpt_bytes) == 0);
+    CHECK(times(t, PassKind::backward, Group::tp, collective, gpt_bytes) == 0);
+  }
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 12);
+  // Each beside seven eighths of its own product: all four matrices' together.
+  const OwnSetting own(library_model("megatron-22b"), "{}", layout);
+  const auto layer = layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes);
+  double products = 0;
+  for (const workload::Linear& linear : linears_of(layer))
+    products += product_seconds(linear, own.training, config::find_gpu("a100-80gb")).forward;
+  double hides_under = 0;
+  for (const Call& call : t.inside[0]) hides_under += call.hides_under;
+  CHECK(hides_under == Approx(3 * 7.0 / 8 * products));
 }
 
 TEST_CASE("full recomputation repeats the forward's calls before I", "[model]") {
@@ -124,10 +163,10 @@ TEST_CASE("dense layers of a mixture call no experts", "[model]") {
 
 TEST_CASE("a boundary tensor that came in parts is gathered", "[model]") {
   const StageParts middle{.layers = {3, 1}, .receives = true, .sends = true};
-  const auto t = traffic("megatron-22b", "{}", {.tp = 8}, middle, true);
+  const auto t = traffic("megatron-22b", "{}", {.tp = 8}, middle, parts_of_tp);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 1);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 1);
   // With sequence parallelism it is in parts anyway.
-  const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, true);
+  const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, parts_of_tp);
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 2);
 }

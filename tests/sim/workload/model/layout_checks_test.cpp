@@ -41,7 +41,7 @@ TEST_CASE("each number that does not divide is named with the nearest that do", 
                                "(8192)") &&
                  Catch::Contains("such as 2 or 4"));
   CHECK_THAT(fault("llama-3-8b", {.tp = 8, .sequence = true}, "{sequence: 100}"),
-             Catch::Contains("which parallel.sequence cuts (100)"));
+             Catch::Contains("which parallel.sp cuts (100)"));
   CHECK_THAT(fault("mixtral-8x7b", {.ep = 3, .dp = 3}),
              Catch::StartsWith("s.yaml:4:5: parallel.ep is 3, which does not divide the model's "
                                "experts (8)"));
@@ -50,4 +50,35 @@ TEST_CASE("each number that does not divide is named with the nearest that do", 
                  Catch::Contains("such as 4"));
   CHECK_THAT(fault("gpt3-175b", {.ep = 2, .dp = 2}),
              Catch::Contains("parallel.ep is 2, and the model has no experts; allowed: 1"));
+}
+
+TEST_CASE("a number is offered only if it suits all that is cut", "[model]") {
+  // 3 divides the 4095 tokens, but not the 32 heads.
+  CHECK_THAT(fault("llama-3-8b", {.tp = 2, .sequence = true}, "{sequence: 4095}"),
+             Catch::EndsWith("allowed: a divisor, such as 1"));
+  // 3 divides the 9 ranks, but not the 8 experts.
+  CHECK_THAT(fault("mixtral-8x7b", {.ep = 2, .dp = 9}),
+             Catch::EndsWith("allowed: a divisor, such as 1"));
+}
+
+TEST_CASE("and if it suits what else there is", "[model]") {
+  const auto offers = [](std::uint32_t most) {
+    config::Parallel parallel = parallel_of({.cp = 3});
+    return error_of([&] {
+      workload::check_layout(library_model("llama-3-8b"), training_of("{}"), parallel,
+                             [&](const config::Parallel& other) { return other.cp.value <= most; });
+    });
+  };
+  CHECK_THAT(offers(8), Catch::EndsWith("such as 2 or 4"));
+  CHECK_THAT(offers(2), Catch::EndsWith("such as 2"));
+  CHECK_THAT(offers(1), Catch::EndsWith("such as 1"));
+  // Where nothing does, the fault named is mended at least.
+  CHECK_THAT(offers(0), Catch::EndsWith("such as 2 or 4"));
+}
+
+TEST_CASE("there is always something to offer", "[model]") {
+  // Any other cp leaves ep with ranks that it does not divide; ep is wrong anyway.
+  CHECK_THAT(
+      fault("mixtral-8x7b", {.cp = 3, .ep = 3}),
+      Catch::StartsWith("s.yaml:3:5: parallel.cp is 3") && Catch::EndsWith("such as 2 or 4"));
 }

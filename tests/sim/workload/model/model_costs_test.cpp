@@ -8,6 +8,7 @@
 
 #include "schedules/catalog.hpp"
 #include "sim/config/library.hpp"
+#include "sim/workload/model/zero_buffers.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
@@ -137,6 +138,39 @@ TEST_CASE("a tied head beside its embedding has no copy", "[model]") {
         line.traffic.back().embedding_parameters);
 }
 
+TEST_CASE("where routes run in opposite directions, both ends have embedding and head", "[model]") {
+  const Routes both({{0, 1, 2, 3}, {3, 2, 1, 0}});
+  const Job job{.rule = config::Partition::Rule::even, .devices = 4};
+  const StageCosts two = costs(job, both);
+  const StageCosts line = costs(job, Routes::looped(4, 1));
+  const std::uint64_t matrix = line.traffic.back().embedding_parameters;
+  REQUIRE(matrix > 0);
+  CHECK(two.traffic.front().embedding_parameters == 0);
+  CHECK(two.traffic.back().embedding_parameters == 0);
+  for (const std::uint32_t end : {0U, 3U})
+    CHECK(state(two.state[end]) == state(line.state[0]) + state(line.state[3]) - 18 * matrix);
+}
+
+TEST_CASE("what a recomputing stage keeps is cut by sequence parallelism alone", "[model]") {
+  const std::uint64_t whole = 2ULL * 3 * 1024 * 4096;
+  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1)).input_bytes == whole);
+  CHECK(costs({.layout = {.tp = 4, .sequence = true}}, Routes::looped(8, 1)).input_bytes ==
+        whole / 4);
+  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1), 2).input_bytes == whole / 2);
+}
+
+TEST_CASE("gradients before they are sharded stand among a device's buffers", "[model]") {
+  const auto buffers = [](std::uint32_t zero) {
+    return costs({.layout = {.dp = 2, .zero = zero}}, Routes::looped(8, 2)).state[1].buffers;
+  };
+  const StageCosts c = costs({.layout = {.dp = 2, .zero = 2}}, Routes::looped(8, 2));
+  CHECK(buffers(0) == buffers(1));
+  const auto parts = workload::gradient_parts(c.traffic[1].parameters, {}, 2);
+  CHECK(parts > 2);
+  CHECK(buffers(2) - buffers(1) == 2 * (4 * c.traffic[1].parameters / parts));
+  CHECK(buffers(3) == buffers(2));
+}
+
 TEST_CASE("slices of a microbatch share what it takes", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
@@ -144,6 +178,7 @@ TEST_CASE("slices of a microbatch share what it takes", "[model]") {
   CHECK(4 * (times(cut, PassKind::forward)[2] - overhead) ==
         Approx(times(whole, PassKind::forward)[2] - overhead));
   CHECK(cut.boundary_bytes * 4 == whole.boundary_bytes);
+  CHECK(cut.state[2].buffers * 4 == whole.state[2].buffers);
   CHECK(cut.activations[2].held * 4 == whole.activations[2].held);
   CHECK(cut.traffic[2].inside[0][0].bytes * 4 == whole.traffic[2].inside[0][0].bytes);
   CHECK(cut.model_flops_per_microbatch == whole.model_flops_per_microbatch);
@@ -177,6 +212,18 @@ TEST_CASE("hardware FLOPs count what is made again", "[model]") {
   CHECK(flops("selective", "false").hardware_flops_per_microbatch ==
         Approx(3 * forward + workload::score_flops(model, 1, 1024)));
   CHECK(flops("selective", "true").hardware_flops_per_microbatch == Approx(3 * forward));
+}
+
+TEST_CASE("the FLOPs of the stages' forwards are the model's", "[model]") {
+  for (const char* const name : {"zero-bubble-6.2b", "llama-3-8b", "deepseek-v3"}) {
+    INFO(name);
+    const StageCosts c =
+        costs({.model = name, .training = "{}", .rule = config::Partition::Rule::by_cost},
+              Routes::looped(8, 2));
+    REQUIRE(c.forward_flops.size() == 16);
+    CHECK(3 * sum(c.forward_flops) == Approx(c.model_flops_per_microbatch));
+    CHECK(*std::min_element(c.forward_flops.begin(), c.forward_flops.end()) > 0);
+  }
 }
 
 TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
@@ -259,5 +306,5 @@ TEST_CASE("a layout that does not fit is refused", "[model]") {
   CHECK_THAT(config::test::error_of([] { costs({.layout = {.tp = 3}}, Routes::looped(8, 1)); }),
              Catch::Contains("parallel.tp is 3"));
   CHECK_THAT(config::test::error_of([] { costs({.model = "llama-3-8b"}, Routes::looped(8, 1)); }),
-             Catch::Contains("partition is ends_less"));
+             Catch::Contains("partition ends_less gives"));
 }

@@ -69,10 +69,11 @@ TEST_CASE("the ends may have one layer fewer, none too", "[model]") {
   CHECK(counts(22, ends_less, 8, 8) == Counts{2, 3, 3, 3, 3, 3, 3, 2});
   CHECK(counts(22, ends_less, 8, 24).front() == 0);
   CHECK(counts(126, ends_less, 16, 16)[1] == 8);
-  CHECK_THAT(error_of([] { counts(24, ends_less, 8, 8); }),
-             Catch::StartsWith("s.yaml:4:12: partition is ends_less") &&
-                 Catch::Contains("24 layers do not go into that") &&
-                 Catch::Contains("22 or 30 layers"));
+  CHECK_THAT(
+      error_of([] { counts(24, ends_less, 8, 8); }),
+      Catch::StartsWith("s.yaml:4:12: 24 layers do not go into 8 stages: partition ends_less "
+                        "gives all stages the same number") &&
+          Catch::EndsWith("allowed: 2 or 13 stages, or partition even or by_cost"));
   CHECK_THAT(error_of([] { counts(24, ends_less, 4, 8); }),
              Catch::Contains("8 stages (4 devices with 2 chunks each)"));
 }
@@ -84,18 +85,41 @@ TEST_CASE("a list is taken as it stands", "[model]") {
       counts(8, {Partition::Rule::listed, list, {"s.yaml", 4, 12}}, devices, stages);
     });
   };
-  CHECK_THAT(wrong({4, 4}, 4, 4), Catch::Contains("s.yaml:4:12: partition lists 2 stages; this "
-                                                  "schedule has 4 stages"));
+  CHECK_THAT(wrong({4, 4}, 4, 4),
+             Catch::Contains("s.yaml:4:12: partition lists 2 stages; this schedule has 4 stages; "
+                             "allowed: a list of 4 that come to 8 layers, or partition even"));
+  CHECK_THAT(wrong({8}, 1, 2),
+             Catch::Contains("partition lists 1 stage; this schedule has 2 stages "
+                             "(1 device with 2 chunks each)"));
   CHECK_THAT(wrong({4, 5}, 2, 2), Catch::Contains("lists 9 layers in all; the model has 8"));
-  CHECK_THAT(wrong({4, 0, 4}, 3, 3), Catch::Contains("stage 1 would have no layer"));
+  CHECK_THAT(wrong({4, 0, 4}, 3, 3), Catch::Contains("partition gives stage 1 no layer"));
 }
 
 TEST_CASE("too many stages are refused with the nearest numbers", "[model]") {
-  CHECK_THAT(error_of([] { counts(8, even, 16, 16); }), Catch::Contains("8 layers on 16 stages") &&
-                                                            Catch::Contains("at most 10 stages") &&
-                                                            Catch::Contains("at least 14 layers"));
+  CHECK_THAT(
+      error_of([] { counts(8, even, 16, 16); }),
+      Catch::Contains("8 layers do not go into 16 stages") && Catch::EndsWith("allowed: 9 stages"));
+  CHECK_THAT(error_of([] { counts(8, even, 10, 10); }),
+             Catch::EndsWith("allowed: 9 stages, or partition ends_less or by_cost"));
   CHECK_THAT(error_of([] { counts(8, by_cost, 4, 12); }),
-             Catch::Contains("4 devices with 3 chunks"));
+             Catch::Contains("4 devices with 3 chunks") && Catch::EndsWith("allowed: 10 stages"));
+}
+
+TEST_CASE("a rule is refused exactly where it would leave a stage in the middle empty", "[model]") {
+  const workload::StageSeconds seconds = [](std::uint32_t, workload::LayerRange range) {
+    return range.count;
+  };
+  for (const Partition& partition : {even, ends_less, by_cost})
+    for (std::uint32_t layer_count = 1; layer_count <= 12; ++layer_count)
+      for (std::uint32_t stages = 1; stages <= 16; ++stages) {
+        CAPTURE(static_cast<int>(partition.rule), layer_count, stages);
+        const std::string error =
+            error_of([&] { counts(layer_count, partition, stages, stages, seconds); });
+        REQUIRE(error.empty() == workload::can_deal_out(partition, layer_count, stages));
+        if (!error.empty()) continue;
+        const Counts dealt = counts(layer_count, partition, stages, stages, seconds);
+        for (std::uint32_t stage = 1; stage + 1 < stages; ++stage) CHECK(dealt[stage] > 0);
+      }
 }
 
 TEST_CASE("by cost, a heavy last stage gets fewer layers", "[model]") {

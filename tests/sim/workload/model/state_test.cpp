@@ -78,4 +78,13 @@ TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[mode
         2 * hidden / 4 + hidden);
   CHECK(buffer_bytes(OwnSetting(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
         2ULL * 8192 * 8192 * 8);
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2, 4) == 2 * hidden / 4);
+}
+
+TEST_CASE("ring attention has two blocks of K and V, and of their gradients", "[model]") {
+  const config::Model model = library_model("llama-3-8b");
+  // Of 4,096 tokens, in 8 heads of 128 elements.
+  const std::uint64_t block = 2ULL * 2 * 4096 * 8 * 128;
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
+  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
 }

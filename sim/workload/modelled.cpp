@@ -1,0 +1,140 @@
+#include "sim/workload/modelled.hpp"
+
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/model_costs.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using schedules::PassKind;
+using schedules::Schedule;
+
+constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
+
+std::vector<double>& times_of(StageCosts& costs, PassKind kind) {
+  return costs.times.of_stage[index(kind)];
+}
+
+// What was measured holds the collectives within passes of those kinds.
+void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
+  for (StageTraffic& stage : costs.traffic)
+    for (const PassKind kind : kinds) stage.inside[index(kind)].clear();
+}
+
+// The part of F that backward passes make again takes as many times longer as F does, and holds its
+// collectives as F does.
+void recompute_as_measured(const ModelJob& job, const Schedule& schedule,
+                           const std::vector<double>& measured, StageCosts& costs) {
+  if (job.training.recompute == config::Recompute::none) return;
+  config::Partition same{.rule = config::Partition::Rule::listed, .layers = {}, .origin = {}};
+  for (const LayerRange& layers : model_partition(job, schedule.routes))
+    same.layers.push_back(layers.count);
+  config::Training keeps_all = job.training;
+  keeps_all.recompute = config::Recompute::none;
+  StageCosts without = model_costs({.model = job.model,
+                                    .training = keeps_all,
+                                    .parallel = job.parallel,
+                                    .partition = same,
+                                    .gpus = job.gpus,
+                                    .communication = job.communication,
+                                    .measured = job.measured},
+                                   schedule.routes, schedule.slices);
+  for (const PassKind kind : {PassKind::input_grad, PassKind::backward})
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+      double& seconds = times_of(costs, kind)[stage];
+      const double plain = times_of(without, kind)[stage];
+      const double longer = measured[stage] / times_of(costs, PassKind::forward)[stage];
+      seconds = plain + (seconds - plain) * longer;
+      costs.traffic[stage].inside[index(kind)] =
+          std::move(without.traffic[stage].inside[index(kind)]);
+    }
+}
+
+void take_forward(const config::Scenario& scenario, const ModelJob& job, const Schedule& schedule,
+                  StageCosts& costs) {
+  if (scenario.forward_times.value.empty()) return;
+  const std::vector<double> measured =
+      stage_times(scenario.forward_times, "forward_times", schedule);
+  if (!scenario.backward_times && !scenario.input_grad_times)
+    recompute_as_measured(job, schedule, measured, costs);
+  times_of(costs, PassKind::forward) = times_of(costs, PassKind::recompute) = measured;
+  drop_calls(costs, {PassKind::forward, PassKind::recompute});
+}
+
+// A whole backward goes to I and W as the model shares it.
+void take_backward(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
+  auto& input = times_of(costs, PassKind::input_grad);
+  auto& weight = times_of(costs, PassKind::weight_grad);
+  auto& whole = times_of(costs, PassKind::backward);
+  if (scenario.backward_times) {
+    const auto measured = stage_times(*scenario.backward_times, "backward_times", schedule);
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+      input[stage] *= measured[stage] / whole[stage];
+      weight[stage] *= measured[stage] / whole[stage];
+    }
+    whole = measured;
+  } else if (scenario.input_grad_times) {
+    input = stage_times(*scenario.input_grad_times, "input_grad_times", schedule);
+    weight = stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
+    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+      whole[stage] = input[stage] + weight[stage];
+  } else {
+    return;
+  }
+  drop_calls(costs, {PassKind::input_grad, PassKind::weight_grad, PassKind::backward});
+}
+
+// What a microbatch is said to leave on a device is all that it leaves there, logits included.
+void take_memory(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
+  const config::State& state = scenario.state;
+  const auto given = device_states(state, schedule.routes, schedule.devices);
+  for (std::uint32_t device = 0; device < schedule.devices; ++device) {
+    DeviceState& held = costs.state[device];
+    if (state.weights.given()) held.weights = given[device].weights;
+    if (state.gradients.given()) held.gradients = given[device].gradients;
+    if (state.optimizer.given()) held.optimizer = given[device].optimizer;
+  }
+  if (!scenario.activation.per_microbatch.given()) return;
+  const auto stages =
+      stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+    costs.activations[stage] = {.held = stages[stage].held,
+                                .released_by_input_grad = stages[stage].released_by_input_grad,
+                                .working = costs.activations[stage].working};
+}
+
+// A stage that recomputes keeps its input, of which what one GPU is sent may be a part.
+void take_boundary(std::uint64_t bytes, StageCosts& costs) {
+  if (costs.input_bytes && costs.boundary_bytes > 0)
+    costs.input_bytes = *costs.input_bytes / costs.boundary_bytes * bytes;
+  costs.boundary_bytes = bytes;
+}
+
+}  // namespace
+
+StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& schedule,
+                          const Gpus& gpus) {
+  const ModelJob job{
+      .model = scenario.model.value().value,
+      .training = scenario.training,
+      .parallel = scenario.parallel,
+      .partition = scenario.partition,
+      .gpus = gpus,
+      .communication = scenario.communication,
+      .measured = scenario.layer_times ? std::optional(scenario.layer_times->value) : std::nullopt};
+  StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
+  take_forward(scenario, job, schedule, costs);
+  take_backward(scenario, schedule, costs);
+  costs.times.overlap = scenario.overlap;
+  if (scenario.fused_times)
+    costs.times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
+  take_memory(scenario, schedule, costs);
+  if (scenario.boundary_tensor) take_boundary(*scenario.boundary_tensor / schedule.slices, costs);
+  return costs;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,90 @@
+#include "analysis/job_info.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/console_report.hpp"
+#include "analysis/csv_report.hpp"
+#include "analysis/json_report.hpp"
+#include "tests/analysis/runs.hpp"
+
+using namespace pipewright;
+using analysis::JobInfo;
+using Json = nlohmann::json;
+
+namespace {
+
+JobInfo plain() {
+  return {.model = "llama-3-8b",
+          .gpu = "h100-sxm",
+          .tp = 2,
+          .pp = 4,
+          .global_batch = 64,
+          .microbatch_size = 1,
+          .sequence = 8192,
+          .recompute = "none",
+          .partition = "even"};
+}
+
+analysis::Summary run_of(const JobInfo& job) {
+  analysis::Summary summary = analysis::summarize(test::two_device_run());
+  summary.job = job;
+  return summary;
+}
+
+std::string table_of(const analysis::Summary& summary) {
+  return analysis::console_table({&summary, 1});
+}
+
+}  // namespace
+
+TEST_CASE("a job is told without what is as usual", "[report]") {
+  JobInfo job = plain();
+  CHECK(describe(job) == "llama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens");
+  job.sequence_parallel = true;
+  job.zero = 3;
+  job.microbatch_size = 2;
+  job.recompute = "full";
+  job.partition = "ends_less";
+  CHECK(describe(job) ==
+        "llama-3-8b on h100-sxm, tp 2, sp, pp 4, zero 3, batch 64 of 8192 tokens, microbatch 2, "
+        "partition ends_less, recompute full");
+  job.tp = 1;  // then no sequence is cut
+  CHECK(describe(job).find("sp") == std::string::npos);
+  CHECK(describe(JobInfo{.gpu = "h100-sxm"}).empty());
+}
+
+TEST_CASE("a table tells the job below what the run was", "[report]") {
+  CHECK_THAT(table_of(run_of(plain())),
+             Catch::Contains("p2p eager\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 "
+                             "tokens\n\n"));
+  CHECK_THAT(table_of(run_of({})), Catch::Contains("p2p eager\n\n"));
+  analysis::Summary copies = run_of({.symmetric = true});
+  copies.run.replicas = 8;
+  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8: they were "
+                                               "checked to be alike\n\n"));
+}
+
+TEST_CASE("names of models and GPUs do no harm in a terminal", "[report]") {
+  JobInfo job = plain();
+  job.model = "a\x1b[2J";
+  job.gpu = "b\nc";
+  const std::string text = describe(job);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\n') == std::string::npos);
+}
+
+TEST_CASE("JSON and CSV have the job, or nothing in its place", "[report]") {
+  const analysis::Summary known = run_of(plain());
+  const Json json = Json::parse(analysis::json_summary({&known, 1}));
+  CHECK(json["job"]["model"] == "llama-3-8b");
+  CHECK(json["job"]["tp"] == 2);
+  CHECK(json["job"]["global_batch_samples"] == 64);
+  CHECK_THAT(analysis::csv_summary({&known, 1}),
+             Catch::EndsWith(",10,llama-3-8b,h100-sxm,2,1,1,1,4,0,64,1,8192,none\n"));
+  const analysis::Summary timed = run_of({.pp = 4});
+  CHECK_THAT(analysis::csv_summary({&timed, 1}), Catch::EndsWith(",10,,,1,1,1,1,4,0,,,,\n"));
+  const analysis::Summary unknown = analysis::summarize(test::two_device_run());
+  CHECK(Json::parse(analysis::json_summary({&unknown, 1})).at("job").is_null());
+  CHECK_THAT(analysis::csv_summary({&unknown, 1}), Catch::EndsWith(",10,,,,,,,,,,,,\n"));
+}

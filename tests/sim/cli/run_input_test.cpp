@@ -1,0 +1,217 @@
+#include <csignal>
+#include <regex>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/cli/interrupt.hpp"
+#include "support/program.hpp"
+
+// What `run` says to numbers that do not go together, and of what was run.
+
+using namespace pipewright;
+using nlohmann::json;
+
+namespace {
+
+// What an error offers, as options: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
+std::vector<std::string> offers(const std::string& error) {
+  std::vector<std::string> options;
+  std::string words = error.substr(error.find("allowed: ") + 9);
+  std::string key;
+  const std::regex word("[^ ,\n]+");
+  for (std::sregex_iterator next(words.begin(), words.end(), word), end; next != end; ++next) {
+    const std::string text = next->str();
+    if (text == "or") continue;
+    if (text == "pp") key = "-s";
+    if (text == "dp" || text == "tp" || text == "cp" || text == "chunks" || text == "partition")
+      key = "--" + text;
+    else if (text != "pp")
+      options.push_back(key + " " + text);
+  }
+  return options;
+}
+
+// The last of each option counts, as a user would change it.
+std::string changed(std::string words, const std::string& option) {
+  const std::string name = option.substr(0, option.find(' ') + 1);
+  const std::size_t at = words.find(name);
+  if (at == std::string::npos) return words + " " + option;
+  return words.replace(at, words.find(' ', at + name.size()) - at, option);
+}
+
+constexpr auto on_64 = " --cluster small.xml --quiet ";
+
+void make_small(const tests::Workplace& place) {
+  REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o small.xml").status == 0);
+}
+
+}  // namespace
+
+TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit", "[run]") {
+  const tests::Workplace place;
+  make_small(place);
+  const tests::Ran ran =
+      place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 3 -b 8") + on_64);
+  CHECK(ran.status == 2);
+  CHECK(ran.err ==
+        "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, and small.xml has 64; allowed: dp "
+        "1 or 2\n");
+  // One replica is too large as well; 80 layers go into 2 stages.
+  CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
+             Catch::EndsWith("allowed: pp 7 or 8\n"));
+  // Not offered: 2, for which there are not GPUs enough.
+  CHECK_THAT(
+      place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 2 --cp 3 -b 8") + on_64).err,
+      Catch::EndsWith("allowed: a divisor, such as 1\n"));
+}
+
+TEST_CASE("layers that do not go into the stages: all that is offered runs", "[run]") {
+  const tests::Workplace place;
+  const std::string words = GENERATE(
+      as<std::string>(), "--model llama-3-405b -s 16 --chunks 8 -b 16 --schedule interleaved-1f1b",
+      "--model deepseek-v3 -s 64 -b 4 --schedule 1f1b",
+      "--model llama-3-70b -s 4 --chunks 21 -b 8 --schedule interleaved-1f1b",
+      "--model llama-3-8b -s 6 --partition ends_less -b 8 --schedule 1f1b",
+      "--model llama-3-8b -s 6 --chunks 2 --partition ends_less -b 12 --schedule interleaved-1f1b",
+      "--model llama-3-8b -s 20 -b 8 --schedule zb-v");
+  CAPTURE(words);
+  const auto run = [&](const std::string& all) {
+    return place.run("run " + all + " --gpu h100-sxm --engine timing --quiet");
+  };
+  const tests::Ran ran = run(words);
+  INFO(ran.err);
+  REQUIRE(ran.status == 2);
+  const std::vector<std::string> offered = offers(ran.err);
+  CHECK(!offered.empty());
+  for (const std::string& option : offered) {
+    const tests::Ran other = run(changed(words, option));
+    INFO(option << ": " << other.err);
+    CHECK(other.status == 0);
+  }
+}
+
+TEST_CASE("ends_less is judged on the stages that there are", "[run]") {
+  const tests::Workplace place;
+  // 70 layers and 2 go into 12 stages and not into 4 x 4.
+  place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
+  const std::string words =
+      "run --model ./m.yaml --gpu h100-sxm -s 5 -b 10 --schedule interleaved-1f1b --partition "
+      "ends_less --quiet --chunks ";
+  CHECK_THAT(place.run(words + "3").err, Catch::Contains("15 stages (5 devices x 3 chunks)") &&
+                                             Catch::Contains("allowed: pp 4"));
+}
+
+TEST_CASE("a scenario comes through a pipe", "[run]") {
+  const tests::Workplace place;
+  place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
+  const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
+  for (const std::string words : {"- --json", "-c /dev/stdin --json", "-c - --json -o a.csv"}) {
+    const tests::Ran ran = place.shell("cat s.yaml | " + program + words);
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    CHECK(json::parse(ran.out)["makespan_s"] == 33);
+  }
+}
+
+TEST_CASE("outputs say what was run", "[run]") {
+  const tests::Workplace place;
+  const std::string words =
+      "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
+      "--microbatch-size 2 --recompute-activations full --partition by_cost --quiet ";
+  const tests::Ran ran = place.run(words + "-o a.csv a.json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.out,
+             Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
+                             "8192 tokens, microbatch 2, partition by_cost, recompute full\n\n"));
+  const json job = json::parse(place.read("a.json"))["job"];
+  CHECK(job == json{{"model", "llama-3-8b"},
+                    {"gpu", "h100-sxm"},
+                    {"tp", 4},
+                    {"cp", 1},
+                    {"ep", 1},
+                    {"dp", 2},
+                    {"pp", 2},
+                    {"sp", true},
+                    {"zero", 1},
+                    {"global_batch_samples", 16},
+                    {"microbatch_samples", 2},
+                    {"sequence_tokens", 8192},
+                    {"recompute", "full"},
+                    {"partition", "by_cost"},
+                    {"symmetric", false}});
+  CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
+                                      Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
+                                                      "full\n"));
+  CHECK_THAT(place.run(words + "--symmetric").out,
+             Catch::Contains("replica 0 was simulated for all 2: they were checked to be alike\n"));
+}
+
+TEST_CASE("times that no GPU can do with this model are noted", "[run]") {
+  const tests::Workplace place;
+  const std::string words =
+      "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
+  CHECK_THAT(place.run(words + "0.001").err, Catch::Contains("is more than the GPUs can do"));
+  CHECK(place.run(words + "9").err.empty());
+}
+
+TEST_CASE("a key that is set twice is refused", "[run]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run(
+      "run -s 4 -f 1 --backward-times 2 --set microbatches=1 "
+      "microbatches=2");
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Catch::Contains("--set microbatches: is given twice"));
+}
+
+TEST_CASE("names that a platform file has not, or has wrong, come with where and what is near",
+          "[run]") {
+  const tests::Workplace place;
+  make_small(place);
+  const std::string words = "run --model llama-3-8b -s 2 -b 4 --quiet ";
+  CHECK_THAT(place
+                 .run(words + "--cluster small.xml --set 'variation.slow_links={link: "
+                              "leaf-0-0_lnk_0, factor: 0.5}'")
+                 .err,
+             Catch::StartsWith("pipewright: --set variation.slow_links: small.xml: has no link") &&
+                 Catch::Contains("did you mean 'leaf-0-0_link_0'? there are such as ") &&
+                 Catch::Contains(" (nic)"));
+  REQUIRE(place.shell("sed 's/h100-sxm/h100/' small.xml > typo.xml").status == 0);
+  CHECK_THAT(place.run(words + "--cluster typo.xml").err,
+             Catch::Contains("typo.xml: host 'node-0-gpu-0' has the property gpu: 'h100' is not "
+                             "among the gpus") &&
+                 Catch::Contains("did you mean 'h100-sxm'?"));
+}
+
+TEST_CASE("work that nobody interrupts for a while is ended by a signal", "[run]") {
+  const pid_t child = fork();
+  if (child == 0) {
+    cli::watch_for_interrupts(1);
+    std::raise(SIGTERM);
+    for (;;) pause();  // planning that does not look at the flag
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
+TEST_CASE("who looks at the flag may clean up", "[run]") {
+  const pid_t child = fork();
+  if (child == 0) {
+    cli::watch_for_interrupts(1);
+    std::raise(SIGTERM);
+    try {
+      cli::throw_if_interrupted();
+    } catch (const cli::Interrupted&) {
+      _exit(alarm(0) == 0 ? 42 : 43);  // nothing is to end it any more
+    }
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 42);
+}

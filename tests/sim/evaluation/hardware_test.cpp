@@ -1,0 +1,133 @@
+#include "sim/evaluation/hardware.hpp"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "analysis/summary.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/evaluation/fullest.hpp"
+#include "sim/evaluation/lab.hpp"
+#include "sim/execution/run.hpp"
+#include "tests/sim/config/support.hpp"
+
+using namespace pipewright;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::uint64_t gib = 1ULL << 30;
+
+// Four hosts behind one switch, with these properties each.
+std::string platform(const std::array<std::string, 4>& properties) {
+  std::string zones;
+  for (std::size_t host = 0; host < properties.size(); ++host)
+    zones += fmt::format(
+        "<cluster id='c{0}' prefix='gpu-' radical='{0}-{0}' suffix='' speed='1f' bw='100GBps' "
+        "lat='1us' router_id='r{0}'>{1}</cluster>\n",
+        host, properties[host]);
+  std::string routes;
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t b = a + 1; b < 4; ++b)
+      routes += fmt::format(
+          "<zoneRoute src='c{0}' dst='c{1}' gw_src='r{0}' gw_dst='r{1}'><link_ctn id='l'/>"
+          "</zoneRoute>\n",
+          a, b);
+  return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+         "\"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'><zone id='all' "
+         "routing='Full'>\n" +
+         zones + "<link id='l' bandwidth='100GBps' latency='1us'/>\n" + routes +
+         "</zone></platform>\n";
+}
+
+std::string has(const std::string& name, const std::string& value) {
+  return fmt::format("<prop id='{}' value='{}'/>", name, value);
+}
+
+struct Opened {
+  config::test::Folder folder;
+  config::Scenario scenario;
+  evaluation::Hardware hardware;
+
+  Opened(const std::string& xml, const std::string& more)
+      : scenario(config::read_scenario(config::read_yaml_text(
+            fmt::format("{{cluster: {}, {}}}", folder.write("four.xml", xml), more), "t.yaml"))),
+        hardware(evaluation::open_hardware(scenario)) {}
+};
+
+const std::string model =
+    "model: llama-3-8b, schedule: 1f1b, microbatches: 4, training: "
+    "{sequence: 512}";
+const std::string two_by_two = model + ", parallel: {pp: 2, dp: 2}";
+
+}  // namespace
+
+TEST_CASE("a device has what its smallest GPU has, whichever replica it is in", "[hardware]") {
+  const std::string big = has("gpu", "h100-sxm") + has("memory", "80GiB");
+  const std::string small = has("gpu", "h100-sxm") + has("memory", "20GiB");
+  // Ranks 0 and 1 are the replicas of device 0, ranks 2 and 3 those of device 1.
+  const Opened opened(platform({big, big, big, small}), two_by_two);
+  const auto& capacity = opened.hardware.capacity;
+  REQUIRE(capacity.size() == 2);
+  CHECK(capacity[0].bytes == 80 * gib);
+  CHECK(capacity[0].host == opened.hardware.hosts[0]);
+  CHECK(capacity[1].bytes == 20 * gib);
+  CHECK(capacity[1].host == opened.hardware.hosts[3]);
+}
+
+TEST_CASE("a device has what its smallest GPU has, whichever lane it is on", "[hardware]") {
+  const std::string big = has("gpu", "h100-sxm") + has("memory", "80GiB");
+  const std::string small = has("gpu", "h100-sxm") + has("memory", "20GiB");
+  const Opened opened(platform({big, small, big, big}), model + ", parallel: {pp: 2, tp: 2}");
+  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{20 * gib, 80 * gib});
+}
+
+TEST_CASE("a host without a size of memory has that of its type of GPU", "[hardware]") {
+  const std::string type = has("gpu", "v100-32gb");
+  const std::string own = has("gpu", "v100-32gb") + has("memory", "16GiB");
+  const Opened opened(platform({type, own, type, type}), two_by_two);
+  const std::uint64_t of_type = config::find_gpu("v100-32gb").memory;
+  CHECK(of_type > 16 * gib);
+  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{16 * gib, of_type});
+}
+
+TEST_CASE("a GPU that the scenario gives stands for the cluster's, memory and all", "[hardware]") {
+  const std::string big = has("gpu", "h100-sxm") + has("memory", "80GiB");
+  const Opened opened(platform({big, big, big, big}), two_by_two + ", gpu: a100-40gb");
+  const std::uint64_t of_type = config::find_gpu("a100-40gb").memory;
+  CHECK(of_type < 80 * gib);
+  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>(2, of_type));
+}
+
+TEST_CASE("without a model, hosts of any type have what they say", "[hardware]") {
+  const std::string plain =
+      "schedule: 1f1b, microbatches: 4, parallel: {pp: 2, dp: 2}, forward_times: 1, "
+      "backward_times: 2";
+  const std::string type = has("gpu", "toaster");
+  const Opened opened(platform({type, type + has("memory", "2GiB"), type, type}), plain);
+  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{2 * gib, 0});
+}
+
+TEST_CASE("run and search judge by the same memory, and name the GPU that is too small",
+          "[hardware]") {
+  const std::string big = has("gpu", "h100-sxm") + has("memory", "800GiB");
+  const std::string small = has("gpu", "h100-sxm") + has("memory", "2GiB");
+  Opened opened(platform({big, big, big, small}), two_by_two);
+  workload::Plan plan =
+      workload::make_plan(opened.scenario, opened.scenario.schedules.front(), opened.hardware.gpus);
+  const execution::Job job = evaluation::make_job(opened.scenario, opened.hardware, plan);
+  analysis::SummarySink sink;
+  execution::run(job, execution::EngineKind::timing, {}, sink);
+  CHECK_FALSE(analysis::fits(sink.summary()));
+  CHECK(sink.summary().devices[0].memory_capacity_bytes == 800 * gib);
+  CHECK(sink.summary().devices[1].memory_capacity_bytes == 2 * gib);
+  CHECK(evaluation::smallest_host(job, 0).empty());
+  CHECK(evaluation::smallest_host(job, 1) == "gpu-3");
+
+  const evaluation::Fullest most = evaluation::fullest(job, evaluation::memory_of(opened.hardware));
+  CHECK(most.device == 1);
+  CHECK_FALSE(most.fits());
+  CHECK(most.peak.bytes == sink.summary().devices[1].peak_memory_bytes);
+  CHECK_THAT(evaluation::describe(most), Contains("of 2.0 GiB of gpu-3:"));
+  // What a search is told to leave free has no host.
+  CHECK_THAT(evaluation::describe(evaluation::fullest(job, {gib, gib})), !Contains("gpu-3"));
+}

@@ -1,0 +1,73 @@
+#include "sim/execution/milestones.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace pipewright;
+using execution::Milestone;
+using execution::Milestones;
+
+namespace {
+
+// "g0" for gradients, "w0" for weights, "p0" for those of a partner.
+std::string order(Milestones milestones) {
+  std::string text;
+  for (Milestone due = milestones.next(); due.kind != Milestone::Kind::none;
+       due = milestones.next()) {
+    milestones.pop(due);
+    const char* const kind = due.kind == Milestone::Kind::gradients ? "g"
+                             : due.of_partner                       ? "p"
+                                                                    : "w";
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", kind, due.part);
+  }
+  return text;
+}
+
+// Seconds waited of a pass of 4 s from time 10 on, whose parts of weights arrive then.
+double waited(const std::vector<double>& arrivals) {
+  return execution::walk(
+      Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
+      [](std::uint32_t, double) {},
+      [&](const Milestone& due, bool, double) { return arrivals[due.part]; });
+}
+
+}  // namespace
+
+TEST_CASE("weights are needed where parts begin, gradients whole where they end", "[milestones]") {
+  CHECK(order({0, 0}).empty());
+  CHECK(order({2, 0}) == "g0 g1");
+  CHECK(order({0, 3}) == "w0 w1 w2");
+  CHECK(order({2, 2}) == "w0 g0 w1 g1");
+  CHECK(order({3, 2}) == "w0 g0 w1 g1 g2");
+  CHECK(order({1, 2, 4}) == "w0 p0 p1 w1 p2 p3 g0");
+}
+
+TEST_CASE("a pass ends as late as the last part that holds it up", "[milestones]") {
+  CHECK(waited({}) == 0);
+  CHECK(waited({9, 10, 10, 10}) == 0);
+  CHECK(waited({12, 12, 12, 12}) == 2);
+  CHECK(waited({9, 11, 12, 13}) == 0);
+  CHECK(waited({9, 13, 13, 13}) == 2);
+  CHECK(waited({12, 13, 14, 15}) == 2);
+  // The end is the most of start + 4, and of each arrival and what then is left to do.
+  const std::vector<double> arrivals{11, 14, 14.5, 20};
+  double end = 14;
+  for (std::size_t i = 0; i < arrivals.size(); ++i)
+    end = std::max(end, arrivals[i] + 4 - static_cast<double>(i));
+  CHECK(waited(arrivals) == Approx(end - 14));
+}
+
+TEST_CASE("gradients are whole later where weights came late", "[milestones]") {
+  std::vector<double> whole;
+  execution::walk(
+      Milestones(4, 2), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
+      [](const Milestone& due, bool is_last, double) {
+        CHECK(is_last == (due.part == 1));
+        return due.part == 0 ? 0.0 : 5.0;
+      });
+  CHECK(whole == std::vector<double>{1, 2, 6, 7});
+}

@@ -1,0 +1,71 @@
+#include "sim/workload/limits.hpp"
+
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+using namespace pipewright;
+using config::test::error_of;
+
+namespace {
+
+config::Scenario scenario(const std::string& communication) {
+  return config::read_scenario(config::read_yaml_text(
+      "{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2, parallel: {dp: 4}, "
+      "communication: " +
+          communication + "}",
+      "s.yaml"));
+}
+
+// Of two stages, the second one with so many parameters.
+workload::StageCosts with_parameters(std::uint64_t parameters) {
+  workload::StageCosts costs;
+  costs.traffic.resize(2);
+  costs.traffic[1].parameters = parameters;
+  return costs;
+}
+
+std::string fault(const std::string& communication, const workload::StageCosts& costs) {
+  const config::Scenario given = scenario(communication);
+  return error_of([&] { workload::check_limits(given, costs); });
+}
+
+}  // namespace
+
+TEST_CASE("buckets are at most 100000 a stage", "[limits]") {
+  CHECK(fault("{bucket: 4 kB}", with_parameters(100'000'000)).empty());
+  CHECK(
+      fault("{bucket: 3999}", with_parameters(100'000'000)) ==
+      "s.yaml:1:111: communication.bucket is 3.999 kB, and a stage has 400 MB of gradients, which "
+      "makes 100026 buckets, more than the 100000 that are simulated; allowed: 4.02 kB or more");
+  CHECK_THAT(fault("{bucket: 25}", with_parameters(100'000'000)),
+             Catch::Contains("16000000 buckets") && Catch::Contains("did you mean 25 MB?"));
+  // Elements of half the size need half as many.
+  CHECK(fault("{bucket: 2 kB, gradient_bytes: 2}", with_parameters(100'000'000)).empty());
+}
+
+TEST_CASE("without copies there are no buckets", "[limits]") {
+  const config::Scenario alone = config::read_scenario(
+      config::read_yaml_text("{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2, "
+                             "communication: {bucket: 1}}",
+                             "s.yaml"));
+  CHECK(error_of([&] { workload::check_limits(alone, with_parameters(100'000'000)); }).empty());
+}
+
+TEST_CASE("what a model's passes take is as limited as what a scenario gives", "[limits]") {
+  const double seconds = GENERATE(1.1e9, std::numeric_limits<double>::infinity(), std::nan(""));
+  workload::StageCosts costs;
+  costs.times.of_stage[0] = {1e9, 2};
+  CHECK(fault("{}", costs).empty());
+  SECTION("a pass") {
+    costs.times.of_stage[1] = {seconds, 2};
+    CHECK_THAT(fault("{}", costs), Catch::Contains("1e9 s is the most that is simulated"));
+  }
+  SECTION("an optimizer") {
+    costs.optimizer_seconds = {1, seconds, 1};
+    CHECK_THAT(fault("{}", costs), Catch::Contains("1e9 s is the most that is simulated"));
+  }
+}

@@ -1,0 +1,201 @@
+#include "sim/workload/modelled.hpp"
+
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/catalog.hpp"
+#include "sim/config/yaml.hpp"
+
+using namespace pipewright;
+using schedules::PassKind;
+
+// What a scenario says beside its model.
+namespace {
+
+constexpr auto base = "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, ";
+constexpr std::uint64_t gib = 1ULL << 30U;
+
+workload::Plan plan(const std::string& keys) {
+  const config::Scenario scenario =
+      config::read_scenario(config::read_yaml_text(base + keys + "}", "mine.yaml"));
+  const workload::Gpus gpus(scenario.devices.value, *scenario.gpu);
+  return workload::make_plan(scenario, scenario.schedules.front(), gpus);
+}
+
+const std::vector<double>& times(const workload::Plan& plan, PassKind kind) {
+  return plan.costs.times.of_stage[static_cast<std::size_t>(kind)];
+}
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+double overhead() { return config::find_gpu("h100-sxm").pass_overhead; }
+
+std::string list(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "[" : ", ") + std::to_string(value);
+  return text + "]";
+}
+
+const std::string eight = "forward_times: [1, 2, 3, 4, 5, 6, 7, 8]";
+const std::string interleaved = "schedule: {name: interleaved-1f1b, chunks: 2}, ";
+
+}  // namespace
+
+TEST_CASE("a time of each stage is taken on every placement with so many", "[modelled]") {
+  const std::vector<double> given{1, 2, 3, 4, 5, 6, 7, 8};
+  for (const std::string& schedule :
+       {interleaved, std::string("schedule: zb-v, "), std::string("schedule: searched, ")}) {
+    CAPTURE(schedule);
+    const workload::Plan made = plan(schedule + eight);
+    CHECK(times(made, PassKind::forward) == given);
+    CHECK(times(made, PassKind::input_grad).size() == 8);
+  }
+  const workload::Plan backward =
+      plan("schedule: zb-v, input_grad_times: [1, 2, 3, 4, 5, 6, 7, 8], weight_grad_times: 4");
+  CHECK(times(backward, PassKind::input_grad) == given);
+  CHECK(times(backward, PassKind::weight_grad) == std::vector<double>(8, 2));
+}
+
+TEST_CASE("so is a partition into the stages of several chunks a device", "[modelled]") {
+  const workload::Plan made = plan(interleaved + "partition: [1, 1, 1, 1, 7, 7, 7, 7]");
+  CHECK(times(made, PassKind::forward)[5] > 5 * times(made, PassKind::forward)[1]);
+}
+
+TEST_CASE("a number of times that a schedule has no stages for is refused by its name",
+          "[modelled]") {
+  CHECK_THROWS_WITH(plan("schedule: 1f1b, " + eight),
+                    Catch::EndsWith("forward_times has 8 values; 1f1b takes 1 or 4 (one per "
+                                    "device)"));
+  CHECK_THROWS_WITH(plan("schedule: zb-1p, " + eight),
+                    Catch::EndsWith("forward_times has 8 values; zb-1p takes 1 or 4 (one per "
+                                    "device)"));
+  CHECK_THROWS_WITH(plan("schedule: searched, forward_times: [1, 2, 3]"),
+                    Catch::EndsWith("forward_times has 3 values; searched takes 1, 4 (one per "
+                                    "device) or 8 (one per stage of 2 chunks a device)"));
+  CHECK_THROWS_WITH(plan(interleaved + "forward_times: [1, 2, 3]"),
+                    Catch::Contains("forward_times has 3 values; interleaved-1f1b takes 1, 4"));
+}
+
+TEST_CASE("the model's own times, given back, change nothing", "[modelled]") {
+  for (const std::string training :
+       {"training: {recompute: none}, ", "training: {recompute: full}, ",
+        "training: {recompute: selective, flash_attention: false}, "}) {
+    const workload::Plan model = plan(training + interleaved);
+    const auto same = [&](const std::string& keys) {
+      CAPTURE(training, keys);
+      const workload::Plan given = plan(training + interleaved + keys);
+      for (const PassKind kind : {PassKind::forward, PassKind::recompute, PassKind::input_grad,
+                                  PassKind::weight_grad, PassKind::backward})
+        for (std::size_t stage = 0; stage < 8; ++stage)
+          CHECK(times(given, kind)[stage] == Approx(times(model, kind)[stage]).epsilon(1e-4));
+    };
+    same("forward_times: " + list(times(model, PassKind::forward)));
+    same("backward_times: " + list(times(model, PassKind::backward)));
+  }
+}
+
+TEST_CASE("a whole backward goes to I and W as the model shares it", "[modelled]") {
+  const workload::Plan model = plan("schedule: zb-h1");
+  const workload::Plan given = plan("schedule: zb-h1, backward_times: 3");
+  for (std::size_t stage = 0; stage < 4; ++stage) {
+    CHECK(times(given, PassKind::backward)[stage] == 3);
+    CHECK(times(given, PassKind::input_grad)[stage] / times(given, PassKind::weight_grad)[stage] ==
+          Approx(times(model, PassKind::input_grad)[stage] /
+                 times(model, PassKind::weight_grad)[stage]));
+    CHECK(times(given, PassKind::input_grad)[stage] + times(given, PassKind::weight_grad)[stage] ==
+          Approx(3).epsilon(0.05));  // and an overhead more
+  }
+}
+
+TEST_CASE("recomputation follows measured forward times", "[modelled]") {
+  const std::string full = "training: {recompute: full}, schedule: 1f1b, ";
+  const std::string none = "training: {recompute: none}, schedule: 1f1b, ";
+  const auto backward = [](const std::string& keys) {
+    return sum(times(plan(keys), PassKind::backward));
+  };
+  // 32 layers, each of which takes 10 ms once more.
+  const std::string layers = "layer_times: {forward: 10 ms}";
+  CHECK(backward(full + layers) - backward(none + layers) == Approx(0.32));
+  // A stage between the ends makes all of its F again, but for the overhead of a pass.
+  const auto middle = [](const std::string& keys) {
+    return times(plan(keys), PassKind::backward)[1];
+  };
+  const double f = times(plan(none), PassKind::forward)[1];
+  CHECK(middle(full + "forward_times: 0.1") - middle(none + "forward_times: 0.1") ==
+        Approx(0.1 * (f - overhead()) / f));
+  // What was measured with what is recomputed stays.
+  for (const std::string measured : {"backward_times: 0.3",
+                                     "input_grad_times: 0.2, "
+                                     "weight_grad_times: 0.1"})
+    CHECK(backward(full + "forward_times: 0.1, " + measured) == Approx(4 * 0.3));
+  CHECK(backward(full + "layer_times: {forward: 10 ms, backward: 30 ms}") ==
+        Approx(backward(none + "layer_times: {forward: 10 ms, backward: 30 ms}")));
+}
+
+TEST_CASE("layers, experts, embedding and head take what was measured of them", "[modelled]") {
+  // 4 stages of DeepSeek-V3's 61 layers: 16, 15, 15, 15, the first 3 of them dense.
+  const auto forward = [](const std::string& layer_times) {
+    const std::string keys =
+        "{model: deepseek-v3, gpu: h100-sxm, devices: 4, microbatches: 8, parallel: {ep: 8, dp: 8},"
+        " layer_times: " +
+        layer_times + "}";
+    const config::Scenario scenario =
+        config::read_scenario(config::read_yaml_text(keys, "mine.yaml"));
+    const workload::Gpus gpus(4, *scenario.gpu);
+    return times(workload::make_plan(scenario, scenario.schedules.front(), gpus),
+                 PassKind::forward);
+  };
+  const auto one = forward("{forward: 1, embedding: {forward: 5}, head: {forward: 7}}");
+  CHECK(one[0] == Approx(overhead() + 16 + 5));
+  CHECK(one[1] == Approx(overhead() + 15));
+  CHECK(one[3] == Approx(overhead() + 15 + 7));
+  const auto experts = forward("{forward: 1, experts: {forward: 2}, embedding: {forward: 5}}");
+  CHECK(experts[0] == Approx(overhead() + 3 * 1 + 13 * 2 + 5));
+  CHECK(experts[2] == Approx(overhead() + 15 * 2));
+  std::string each = "[1";
+  for (int layer = 2; layer <= 61; ++layer) each += ", " + std::to_string(layer);
+  const auto listed = forward("{forward: " + each + "], head: {forward: 7}}");
+  CHECK(listed[1] == Approx(overhead() + 17 * 15 + 15 * 14 / 2));
+  CHECK(listed[3] == Approx(overhead() + 47 * 15 + 15 * 14 / 2 + 7));
+}
+
+TEST_CASE("a boundary tensor given replaces the model's", "[modelled]") {
+  CHECK(plan("schedule: 1f1b").costs.boundary_bytes == 2ULL * 8192 * 4096);
+  CHECK(plan("schedule: 1f1b, boundary_tensor: 4 GiB").costs.boundary_bytes == 4 * gib);
+  CHECK(plan("schedule: 1f1b, boundary_tensor: 0 B").costs.boundary_bytes == 0);
+  // Each GPU of a tensor-parallel group sends its part of what all of them have.
+  const auto cut = plan("schedule: 1f1b, parallel: {tp: 4}, boundary_tensor: 1 GiB").costs;
+  CHECK(cut.boundary_bytes == gib);
+  CHECK(cut.input_bytes == 4 * gib);
+}
+
+TEST_CASE("memory given replaces the model's, part by part", "[modelled]") {
+  const workload::StageCosts model = plan(interleaved).costs;
+  const workload::StageCosts given =
+      plan(interleaved +
+           "state: {weights: 7 GiB, optimizer: [1 GiB, 2 GiB, 3 GiB, 4 GiB]}, "
+           "activation: {per_microbatch: 6 GiB, released_by_input_grad: 50 %}")
+          .costs;
+  for (std::uint32_t device = 0; device < 4; ++device) {
+    CHECK(given.state[device].weights == 7 * gib);
+    CHECK(given.state[device].optimizer == (device + 1) * gib);
+    CHECK(given.state[device].gradients == model.state[device].gradients);
+    CHECK(given.state[device].buffers == model.state[device].buffers);
+  }
+  for (const workload::Activations& stage : given.activations) {
+    CHECK(stage.held == 3 * gib);
+    CHECK(stage.released_by_input_grad == 3 * gib / 2);
+    CHECK(stage.logits == 0);
+    CHECK(stage.made_by_input_grad == 0);
+  }
+  CHECK(model.activations.back().logits > 0);
+}
+
+TEST_CASE("fused passes take the time that was measured of them", "[modelled]") {
+  const workload::Plan made = plan("schedule: dualpipe-v, fused_times: 3");
+  CHECK(made.costs.times.fused == std::vector<double>(8, 1.5));
+  CHECK(plan("schedule: dualpipe-v").costs.times.fused.empty());
+}
