@@ -71,7 +71,8 @@ constexpr std::array table{
     Key<Communication>{
         {.name = "all_reduce",
          .alias = "algorithm",
-         .help = "automatic (as NCCL), ring, tree, hierarchical, direct, nvls or sharp"},
+         .help = "of all collectives that know it: automatic (as NCCL), ring, tree, hierarchical, "
+                 "direct, nvls or sharp"},
         [](const Field& f, Communication& c) {
           c.all_reduce = static_cast<Algorithm>(read_choice(f, algorithms));
         }},

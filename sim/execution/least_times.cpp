@@ -52,16 +52,15 @@ double LeastTimes::hop(std::uint32_t replica, std::uint32_t source, std::uint32_
   return known->second.latency + static_cast<double>(bytes) * known->second.seconds_per_byte;
 }
 
-double LeastTimes::seconds(const std::vector<Copies::Leg>& legs, Algorithm all_reduce) {
+double LeastTimes::seconds(const std::vector<Copies::Leg>& legs, Algorithm algorithm) {
   double sum = 0;
   for (const Copies::Leg& leg : legs) {
     if (leg.bytes == 0) continue;
-    const LegKey key{leg.groups, leg.collective, all_reduce};
+    const LegKey key{leg.groups, leg.collective, algorithm};
     auto known = legs_.find(key);
     if (known == legs_.end())
       known =
-          legs_
-              .emplace(key, LeastTime(leg.collective, *leg.groups, all_reduce, places_, together()))
+          legs_.emplace(key, LeastTime(leg.collective, *leg.groups, algorithm, places_, together()))
               .first;
     sum += known->second.seconds(leg.bytes);
   }
@@ -73,10 +72,8 @@ bool LeastTimes::touches(const std::vector<std::uint32_t>& group, std::uint32_t 
       group, [&](std::uint32_t rank) { return groups_->ranks().of(rank).pp == device; });
 }
 
-double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Algorithm all_reduce) {
+double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm) {
   if (call.bytes == 0 || groups_->ranks().group_size(call.group) < 2) return 0;
-  const Algorithm algorithm =
-      call.collective == workload::Collective::all_reduce ? all_reduce : Algorithm::automatic;
   const CallKey key{call.group, device, call.collective, algorithm};
   auto known = calls_.find(key);
   if (known == calls_.end()) {

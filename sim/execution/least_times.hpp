@@ -22,9 +22,9 @@ class LeastTimes {
   double hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination,
              std::uint64_t bytes);
   // Of legs that follow one another.
-  double seconds(const std::vector<Copies::Leg>& legs, Algorithm all_reduce);
+  double seconds(const std::vector<Copies::Leg>& legs, Algorithm algorithm);
   // Of one of a call's `times`, as CollectiveTimes has it.
-  double seconds(const workload::Call& call, std::uint32_t device, Algorithm all_reduce);
+  double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
   const std::shared_ptr<RankGroups>& groups() const { return groups_; }  // null without ranks
 

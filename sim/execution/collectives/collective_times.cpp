@@ -7,8 +7,8 @@
 namespace pipewright::execution {
 
 CollectiveTimes::CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
-                                 const Places& places, Algorithm all_reduce)
-    : cluster_(cluster), ranks_(ranks), places_(places), all_reduce_(all_reduce) {}
+                                 const Places& places, Algorithm algorithm)
+    : cluster_(cluster), ranks_(ranks), places_(places), algorithm_(algorithm) {}
 
 double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device) {
   const Key key{call.group, call.collective, call.bytes};
@@ -20,14 +20,12 @@ double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device
 std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const {
   std::vector<double> slowest(ranks_.devices());
   if (call.bytes == 0 || ranks_.group_size(call.group) < 2) return slowest;
-  const Algorithm algorithm =
-      call.collective == workload::Collective::all_reduce ? all_reduce_ : Algorithm::automatic;
   const std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
   std::vector<std::vector<Phase>> plans;
   plans.reserve(groups.size());
   for (const std::vector<std::uint32_t>& group : groups)
     plans.push_back(
-        plan(call.collective, static_cast<double>(call.bytes), group, algorithm, places_));
+        plan(call.collective, static_cast<double>(call.bytes), group, algorithm_, places_));
 
   const std::vector<double> seconds = simulate_alone(cluster_, places_, plans);
   for (std::size_t i = 0; i < groups.size(); ++i)

@@ -14,10 +14,9 @@ namespace pipewright::execution {
 // groups of its kind in the whole job at once, and nothing else on the network.
 class CollectiveTimes {
  public:
-  // `all_reduce` is the algorithm of that collective; the others go as NCCL would have them. All
-  // that is passed by reference outlives this.
+  // `algorithm` is that of all collectives that know it. What is passed by reference outlives this.
   CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks, const Places& places,
-                  Algorithm all_reduce);
+                  Algorithm algorithm);
 
   // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
   // this device, in any replica. May run SimGrid's engine: see simulate_alone().
@@ -30,7 +29,7 @@ class CollectiveTimes {
   cluster::Cluster& cluster_;
   const workload::Ranks& ranks_;
   const Places& places_;
-  Algorithm all_reduce_;
+  Algorithm algorithm_;
   std::map<Key, std::vector<double>> known_;
 };
 
