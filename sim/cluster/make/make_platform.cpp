@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -64,7 +65,7 @@ void check(const PlatformRequest& request) {
   for (const auto& [name, ratio] :
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
-    if (!(ratio >= 0.01 && ratio <= 100))
+    if (std::isnan(ratio) || ratio < 0.01 || ratio > 100)
       throw Error(
           fmt::format("{} {:g} must be from 0.01 to 100; 1 blocks nothing, 2 halves what goes up",
                       name, ratio));

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<Rule, std::string_view>, 3> rules{
 
 // "12 stages (4 devices with 3 chunks each)"
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
-  const std::string count = stages == 1 ? "1 stage" : fmt::format("{} stages", stages);
+  std::string count = stages == 1 ? "1 stage" : fmt::format("{} stages", stages);
   if (devices == 0 || stages == devices || stages % devices != 0) return count;
   return fmt::format("{} ({} {} with {} chunks each)", count, devices,
                      devices == 1 ? "device" : "devices", stages / devices);
