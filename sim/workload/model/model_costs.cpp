@@ -213,8 +213,10 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     set_times(job, routes, slices, stage, parts, seconds, costs.times);
     costs.activations.push_back(activations_of(setting, parts, slices));
     parameters.push_back(stage_parameters(setting, parts));
+    const config::Gpu& gpu = job.gpus[routes.device(stage, 0)];
     StageTraffic traffic =
-        stage_calls(setting, parts, job.gpus[routes.device(stage, 0)], job.communication);
+        job.measured ? unmeasured_calls(setting, parts, gpu, job.communication, *job.measured)
+                     : stage_calls(setting, parts, gpu, job.communication);
     divide(traffic, slices);
     traffic.parameters = parameters.back().dense;
     traffic.expert_parameters = parameters.back().experts;

@@ -162,6 +162,21 @@ TEST_CASE("layers, experts, embedding and head take what was measured of them", 
   CHECK(listed[3] == Approx(overhead() + 47 * 15 + 15 * 14 / 2 + 7));
 }
 
+TEST_CASE("times of layers hold the collectives of the passes that were measured", "[modelled]") {
+  const auto calls = [](const std::string& keys, PassKind kind) {
+    std::size_t count = 0;
+    for (const workload::StageTraffic& stage : plan("parallel: {tp: 2}" + keys).costs.traffic)
+      for (const workload::Call& call : stage.inside[static_cast<std::size_t>(kind)])
+        count += call.times;
+    return count;
+  };
+  const std::string forward = ", layer_times: {forward: 10 ms}";
+  CHECK(calls(forward, PassKind::backward) == calls("", PassKind::backward));
+  // The embedding's one, and three of the loss, were not measured.
+  CHECK(calls("", PassKind::forward) > 64);
+  CHECK(calls(forward, PassKind::forward) == calls("", PassKind::forward) - 64);
+}
+
 TEST_CASE("a boundary tensor given replaces the model's", "[modelled]") {
   CHECK(plan("schedule: 1f1b").costs.boundary_bytes == 2ULL * 8192 * 4096);
   CHECK(plan("schedule: 1f1b, boundary_tensor: 4 GiB").costs.boundary_bytes == 4 * gib);
