@@ -1,3 +1,4 @@
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 #include <cstdlib>

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "validation/accuracy.hpp"
 
 namespace pipewright::accuracy {

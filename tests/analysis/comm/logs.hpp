@@ -9,6 +9,7 @@
 
 #include "analysis/comm/read_log.hpp"
 #include "analysis/trace/error.hpp"
+#include "support/paths.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::test {

@@ -1,3 +1,4 @@
+#include "support/paths.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include "analysis/search/search_runs.hpp"
 #include "analysis/trace/error.hpp"
+#include "support/paths.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/analysis/export/chrome_rules.hpp"
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/trace/reader.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
 

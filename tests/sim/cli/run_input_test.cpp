@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/cli/interrupt.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 // What `run` says to numbers that do not go together, and of what was run.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schedules/catalog.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;

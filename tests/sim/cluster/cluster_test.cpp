@@ -4,6 +4,7 @@
 #include <simgrid/s4u.hpp>
 
 #include "sim/cluster/engine.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "support/runs.hpp"
 

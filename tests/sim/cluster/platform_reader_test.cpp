@@ -5,6 +5,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/cluster/network.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/comm/prediction.hpp"
+#include "support/paths.hpp"
 
 using namespace pipewright;
 using analysis::FitReport;

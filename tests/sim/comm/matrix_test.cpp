@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/paths.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 using namespace pipewright;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/search/space/range.hpp"
+#include "support/paths.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/search/spaces.hpp"
 #include "tests/support/random.hpp"
