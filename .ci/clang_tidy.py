@@ -1,0 +1,138 @@
+"""Runs clang-tidy over the product's sources, side by side, and remembers what was clean.
+
+usage: clang_tidy.py BUILD [--since REVISION | --all]
+
+BUILD holds a compile_commands.json. A file is looked at where it, or a header that no other
+looked-at file includes, has changed since REVISION (else since the merge base with the branch's
+upstream; where nothing tells what has changed, every file). A file that was clean is passed by until
+its text, a header of the project that it includes, or the configuration changes: BUILD/clean keeps a
+stamp for each. --all looks at every file, whatever the stamps say.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TIDY = "clang-tidy-16"
+FOLDERS = ("schedules/", "analysis/", "sim/")
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def git(*words):
+    ran = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+    return ran.stdout.split() if ran.returncode == 0 else []
+
+
+class Sources:
+    """The project's files and, for each, all of the project's headers that it sees."""
+
+    def __init__(self, root, paths):
+        self.root = root
+        self.texts = {}
+        self.paths = sorted(paths)
+
+    def text(self, path):
+        if path not in self.texts:
+            file = self.root / path
+            self.texts[path] = file.read_bytes() if file.is_file() else b""
+        return self.texts[path]
+
+    def seen_by(self, path):
+        seen, to_read = {path}, [path]
+        while to_read:
+            for name in INCLUDE.findall(self.text(to_read.pop())):
+                name = name.decode()
+                if name not in seen and (self.root / name).is_file():
+                    seen.add(name)
+                    to_read.append(name)
+        return seen
+
+
+def changed_since(revision):
+    """Names of files, or None where nothing tells what has changed."""
+    if not revision:
+        base = git("merge-base", "HEAD", "@{upstream}")
+        if not base or base == git("rev-parse", "HEAD") and not git("status", "--porcelain"):
+            return None
+        revision = base[0]
+    names = git("diff", "--name-only", revision) + git("ls-files", "--others", "--exclude-standard")
+    return set(names)
+
+
+def affected(sources, changed):
+    """The changed .cpp files and, for every changed header that none of them sees, one that does."""
+    chosen = [path for path in sources.paths if path in changed]
+    covered = set().union(*(sources.seen_by(path) for path in chosen))
+    for path in sources.paths:
+        fresh = (sources.seen_by(path) & changed) - covered
+        if fresh:
+            chosen.append(path)
+            covered |= sources.seen_by(path)
+    return sorted(chosen)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--since", metavar="REVISION")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+
+    root = pathlib.Path.cwd()
+    commands = json.loads((options.build / "compile_commands.json").read_text())
+    flags = {os.path.relpath(c["file"], root): c["command"] for c in commands}
+    sources = Sources(root, (path for path in flags if path.startswith(FOLDERS)))
+    common = (root / ".clang-tidy").read_bytes() + subprocess.check_output([TIDY, "--version"])
+
+    def key(path):
+        digest = hashlib.sha256(common + flags[path].replace(str(root), "").encode())
+        for name in sorted(sources.seen_by(path)):
+            digest.update(name.encode() + b"\0" + sources.text(name) + b"\0")
+        return digest.hexdigest()
+
+    clean = options.build / "clean"
+    clean.mkdir(exist_ok=True)
+    chosen = sources.paths
+    if not options.all:
+        changed = changed_since(options.since)
+        if changed is not None and ".clang-tidy" not in changed:
+            chosen = affected(sources, changed)
+        chosen = [path for path in chosen if not (clean / key(path)).exists()]
+
+    def look_at(path):
+        stamp = clean / key(path)
+        ran = subprocess.run([TIDY, "-quiet", "-p", str(options.build), path],
+                             capture_output=True, text=True, check=False)
+        if ran.returncode == 0:
+            stamp.touch()
+        return path, ran
+
+    log, findings, unclean = [], set(), 0
+    on_terminal = sys.stderr.isatty()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, (path, ran) in enumerate(pool.map(look_at, chosen), 1):
+            if on_terminal:
+                print(f"\rclang-tidy {done}/{len(chosen)}", end="", file=sys.stderr)
+            if ran.returncode != 0:
+                unclean += 1
+                log.append(f"{path}\n{ran.stdout}{ran.stderr}")
+                found = re.findall(r"^.*(?:warning|error):.*$", ran.stdout, re.M)
+                findings.update(found or [f"{path}: clang-tidy exited with {ran.returncode}"])
+    if on_terminal:
+        print(file=sys.stderr)
+    (options.build / "clang-tidy.log").write_text("\n".join(log))
+    print("\n".join(sorted(findings)).replace(f"{root}/", "") or
+          f"clang-tidy: {len(chosen)} of {len(sources.paths)} files looked at, all clean")
+    if unclean:
+        print(f"clang-tidy: {unclean} of {len(chosen)} files; the whole log is in "
+              f"{options.build}/clang-tidy.log")
+    return 1 if unclean else 0
+
+
+sys.exit(main())
