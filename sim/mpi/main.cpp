@@ -8,7 +8,7 @@
 #include <mpi.h>
 
 #include "sim/cli/guard.hpp"
-#include "sim/cli/sweep/sweep_command.hpp"
+#include "sim/cli/search/sweep_command.hpp"
 #include "sim/mpi/finish.hpp"
 #include "sim/mpi/mpi_workers.hpp"
 #include "sim/mpi/options.hpp"

@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include "analysis/text_table.hpp"
+#include "sim/cli/platform/platform_json.hpp"
+#include "sim/cli/platform/platform_verbs.hpp"
+#include "sim/cluster/faults.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright platform check FILE.xml|NAME [--json]\n"
+      "\n"
+      "Looks for what a file says but hardly means: GPUs that no route joins, routes without\n"
+      "latency, links that are half duplex, or more than twice as fast or slow as others of their\n"
+      "class, GPUs without a known type, memory or a credible speed. Tells the line of each and\n"
+      "exits 1 if there is any; a file that does not load exits 2. Of GPUs whose routes are alike\n"
+      "it looks at one, and says at how many pairs it looked.\n"
+      "\n"
+      "  pipewright platform check mine.xml\n"
+      "  pipewright platform check mine.xml --json     what was found as JSON and nothing else\n");
+  return exit_ok;
+}
+
+}  // namespace
+
+int check_platform(const Arguments& arguments) {
+  po::options_description all("options of 'check'");
+  all.add_options()("help,h", "")("json", "")("file", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "file");
+  if (given.count("help") != 0) return print_help();
+  const cluster::Cluster cluster = cluster::Cluster::load(platform_path(given, "check"));
+  const cluster::FaultReport report = cluster::find_faults(cluster);
+  const std::vector<cluster::Fault>& faults = report.faults;
+  if (given.count("json") != 0) {
+    fmt::print("{}", check_json(cluster, report));
+    return faults.empty() ? exit_ok : exit_findings;
+  }
+  const std::string name = analysis::printable(cluster.name());
+  for (const cluster::Fault& fault : faults)
+    fmt::print("{}{}: {}\n", name, fault.line > 0 ? fmt::format(":{}", fault.line) : "",
+               analysis::printable(fault.what));
+  if (faults.empty())
+    fmt::print("{}: nothing wrong with {} GPUs and {} links\n", name, cluster.gpus().size(),
+               cluster.links().size());
+  if (report.pairs > 0)
+    fmt::print("looked at {} of {} pairs of GPUs{}\n", report.looked_at, report.pairs,
+               report.looked_at == report.pairs ? ""
+               : report.is_sampled              ? ", drawn at random"
+                                                : "; the others are like them");
+  return faults.empty() ? exit_ok : exit_findings;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/console_report.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/trace/collector.hpp"
+#include "analysis/trace/tee.hpp"
+#include "analysis/trace/writer.hpp"
+#include "schedules/deadlock.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/dropped_transfers.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/run/repeats.hpp"
+#include "sim/cli/run/run_facts.hpp"
+#include "sim/cli/run/run_options.hpp"
+#include "sim/cli/version.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/evaluation/foresight.hpp"
+#include "sim/evaluation/fullest.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/work.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/plan.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using std::filesystem::path;
+
+// "1f1b", "interleaved-1f1b-x4"; the same twice is told apart by its place.
+std::string label(const schedules::Schedule& schedule) {
+  return schedule.chunks > 1 ? fmt::format("{}-x{}", schedule.name, schedule.chunks)
+                             : schedule.name;
+}
+
+// One trace a schedule: the given name if there is one, else with the schedule's label in it.
+std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
+  if (plans.size() == 1) return {file};
+  std::vector<path> files;
+  std::set<path> taken;
+  for (const workload::Plan& plan : plans) {
+    const std::string stem = fmt::format("{}-{}", file.stem().string(), label(plan.schedule));
+    path name = path(file).replace_filename(stem + file.extension().string());
+    for (int copy = 2; !taken.insert(name).second; ++copy)
+      name.replace_filename(fmt::format("{}-{}{}", stem, copy, file.extension().string()));
+    files.push_back(std::move(name));
+  }
+  return files;
+}
+
+// The scenario of one of its schedules alone, which runs the same again.
+std::string scenario_of(const config::Scenario& scenario, std::size_t index) {
+  if (scenario.schedules.size() == 1) return scenario.text;
+  config::Value tree = scenario.tree;
+  const config::Value one = config::find(tree, "schedule")->items.at(index);
+  config::set_key(tree, "schedule", one);
+  return config::to_yaml(tree);
+}
+
+// All files that the run reads.
+std::vector<path> files_read(const RunRequest& request) {
+  std::vector<path> read;
+  if (request.file) read.push_back(*request.file);
+  if (request.scenario.cluster) read.push_back(request.scenario.cluster->value);
+  for (const config::ScheduleSpec& spec : request.scenario.schedules)
+    if (config::is_file(config::schedule_source(spec.name))) read.emplace_back(spec.name);
+  return read;
+}
+
+// Seeds matter where something is random, and the simulated engine alone knows that.
+void check_repeat(const RunRequest& request) {
+  if (request.repeat == 1 || request.scenario.variation.is_random()) return;
+  throw UsageError(
+      "--repeat runs with several seeds, but nothing here is random; give variation.jitter as well "
+      "(--set variation.jitter='2 %')");
+}
+
+struct Results {
+  std::vector<analysis::Summary> summaries;
+  std::vector<trace::Trace> traces;  // only where an output is drawn from them
+  std::vector<path> files;           // the traces', if they are wanted
+  std::vector<Repeats> repeats;      // if there are some
+};
+
+// Runs the job again with the seeds that follow its own.
+Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t runs,
+               const analysis::Summary& first, bool visible) {
+  Repeats repeats{job.schedule.name, {first.makespan_s}};
+  ProgressBar bar(fmt::format("{} again", job.schedule.name), visible);
+  for (std::uint32_t run = 1; run < runs; ++run) {
+    ++job.conditions.variation.seed;
+    analysis::SummarySink summary;
+    PassProgress interrupts("", job.schedule.size(), false);
+    trace::Tee tee({&interrupts, &summary});
+    execution::run(job, execution::EngineKind::simgrid, info, tee);
+    repeats.makespans.push_back(summary.summary().makespan_s);
+    if (bar.is_due())
+      bar.draw(static_cast<double>(run) / runs, fmt::format("{} of {} runs", run, runs));
+  }
+  return repeats;
+}
+
+Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
+                std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
+  const config::Scenario& scenario = request.scenario;
+  Results results{.files = files};
+
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    workload::Plan& plan = plans[i];
+    analysis::SummarySink summary;
+    trace::TraceCollector collector;
+    PassProgress progress(label(plan.schedule), plan.schedule.size(),
+                          !request.quiet && !request.json);
+    std::unique_ptr<trace::TraceWriter> writer;
+    std::vector<trace::Sink*> sinks{&progress, &summary};
+    if (collect) sinks.push_back(&collector);
+    if (scenario.trace)
+      sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
+    trace::Tee tee(sinks);
+
+    const trace::RunInfo info{
+        .scenario = scenario_of(scenario, i),
+        .versions = versions(),
+        .samples_per_microbatch = evaluation::samples_per_microbatch(scenario),
+        .tokens_per_microbatch = evaluation::tokens_per_microbatch(scenario)};
+    const execution::Job job = evaluation::make_job(scenario, hardware, plan);
+    try {
+      execution::run(job,
+                     scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                                : execution::EngineKind::timing,
+                     info, tee);
+    } catch (const schedules::Deadlock& deadlock) {
+      // Plans are called as their files, but without the extension.
+      const std::string& name = scenario.schedules[i].name;
+      if (!config::is_file(config::schedule_source(name))) throw;
+      schedules::Schedule of_file = plan.schedule;
+      of_file.name = name;
+      throw schedules::Deadlock(of_file, deadlock.blocked());
+    }
+    results.summaries.push_back(summary.summary());
+    results.summaries.back().job = job_info(scenario, hardware);
+    for (analysis::DeviceSummary& device : results.summaries.back().devices)
+      device.memory_host = evaluation::smallest_host(job, device.device);
+    if (request.repeat > 1)
+      results.repeats.push_back(
+          repeat(job, info, request.repeat, summary.summary(), !request.quiet && !request.json));
+    if (collect) results.traces.push_back(std::move(collector.trace));
+  }
+  return results;
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  const std::optional<RunRequest> request = read_run_request(arguments);
+  if (!request) return exit_ok;
+  const config::Scenario& scenario = request->scenario;
+  check_repeat(*request);
+  std::vector<path> named;
+  for (const auto& output : scenario.outputs) named.push_back(output.value);
+  const std::vector<Output> outputs = parse_outputs(named);
+  std::vector<path> traces;
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  // After SimGrid's engine has set a handler of its own. Planning does not poll.
+  watch_for_interrupts(interrupt_grace);
+  std::vector<workload::Plan> plans;
+  for (const config::ScheduleSpec& spec : scenario.schedules)
+    plans.push_back(evaluation::plan_on(scenario, spec, hardware));
+  if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
+  std::vector<path> written = named;
+  written.insert(written.end(), traces.begin(), traces.end());
+  check_files(files_read(*request), written);
+
+  if (!request->quiet && !request->json) {
+    std::vector<std::string> names;
+    for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
+    note_dropped_transfers(names);
+  }
+  const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
+  for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
+  note_impossible_speed(results.summaries);
+
+  const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
+  const int status = over ? exit_does_not_fit : exit_ok;
+  if (request->json) {
+    std::vector<analysis::JsonFields> more;
+    for (const Repeats& repeats : results.repeats) more.push_back(json_fields(repeats));
+    fmt::print("{}", analysis::json_summary(results.summaries, more));
+    return status;
+  }
+  fmt::print("{}", analysis::console_table(results.summaries));
+  for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
+  for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
+  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
+  return status;
+}
+
+}  // namespace pipewright::cli

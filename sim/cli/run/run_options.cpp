@@ -1,0 +1,142 @@
+#include "sim/cli/run/run_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "schedules/catalog.hpp"
+#include "sim/cli/scenario_options.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// Options that put a number under a key of the schedules that take it.
+struct SizeOption {
+  const char* name;
+  const char* key;
+  const char* help;
+  bool schedules::Entry::*takes;
+};
+constexpr std::array size_options{
+    SizeOption{"chunks", "chunks", "stages per device, for schedules that take chunks",
+               &schedules::Entry::takes_chunks},
+    SizeOption{"group-size", "group_size",
+               "microbatches that pass a chunk before the next chunk's turn",
+               &schedules::Entry::takes_group_size},
+    SizeOption{"slices", "slices", "of a microbatch along the sequence",
+               &schedules::Entry::takes_slices},
+    SizeOption{"recompute", "recompute",
+               "chunks of a device whose forward is run again before its backward",
+               &schedules::Entry::takes_recompute},
+};
+
+po::options_description visible_options() {
+  po::options_description options("options", 100);
+  const auto words = [](const char* name) {
+    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
+  };
+  auto add = options.add_options();
+  add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
+  for (const SizeOption& option : size_options) add(option.name, words("N"), option.help);
+  add_scenario_options(options, {OptionKind::pipeline, OptionKind::whole, OptionKind::run});
+  add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
+  add("symmetric", "simulate one replica, which stands for all");
+  add("repeat", words("N"), "run with so many seeds and print the median and a 90 % band");
+  add("require-fit", "exit with status 3 where a device holds more memory than it has");
+  add("json", "print the summary as JSON and nothing else");
+  add("quiet", "no progress bar");
+  add("help,h", "this text");
+  return options;
+}
+
+void print_help() {
+  fmt::print(
+      "usage: pipewright run [SCENARIO] [OPTIONS]\n\n"
+      "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
+      "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file, or\n"
+      "- for standard input; options stand over what it says.\n\n"
+      "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
+      "      --global-batch 64 --recompute-activations full --sp\n"
+      "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
+      "  pipewright run -s 4 -b 8 -f 1 --backward-times 2 --schedule 1f1b gpipe -o first.png\n"
+      "  pipewright run -s 4 -b 8 -f '18 ms' --input-grad-times '18 ms' --weight-grad-times '9 "
+      "ms'\n"
+      "      --schedule interleaved-1f1b --chunks 2 --p2p-time '0.6 ms' --json\n"
+      "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n\n"
+      "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
+      "{}\nkeys of a scenario (* has to be there in a model or GPU that is a map):\n",
+      describe(visible_options()));
+  for (const config::KeyHelp& key : config::scenario_keys())
+    fmt::print("  {:<36} {}{}\n", key.name, key.info.help,
+               key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
+}
+
+std::uint32_t repeat(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "repeat");
+  if (words.empty()) return 1;
+  const config::Value value = config::make_text(single(words, "--repeat"), {.source = "--repeat"});
+  return config::read_count({value, "the number of runs"}, "20");
+}
+
+bool takes(const std::string& name, bool schedules::Entry::*flag) {
+  return std::ranges::any_of(schedules::catalog(), [&](const schedules::Entry& entry) {
+    return entry.name == name && entry.*flag;
+  });
+}
+
+// --schedule replaces the scenario's; --chunks and the like go to those of several schedules that
+// take them, and to a single one whatever it is, which then may refuse.
+void set_schedules(config::Value& root, const po::variables_map& given) {
+  const std::vector<std::string> names = values(given, "schedule");
+  const config::Origin origin{.source = "--schedule"};
+  if (!names.empty()) {
+    config::Value list{.kind = config::Value::Kind::list, .origin = origin};
+    for (const std::string& name : names) {
+      config::Value map{.kind = config::Value::Kind::map, .origin = origin};
+      map.entries.push_back({"name", origin, config::make_text(name, origin)});
+      list.items.push_back(std::move(map));
+    }
+    config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
+  }
+  for (const SizeOption& option : size_options) {
+    const std::vector<std::string> words = values(given, option.name);
+    if (words.empty()) continue;
+    const std::string flag = std::string("--") + option.name;
+    const config::Value value = config::make_text(single(words, flag), {.source = flag});
+    if (names.size() < 2) {
+      config::set_key(root, fmt::format("schedule.{}", option.key), value);
+      continue;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (takes(names[i], option.takes))
+        config::set_key(root, fmt::format("schedule.{}.{}", i, option.key), value);
+  }
+}
+
+}  // namespace
+
+std::optional<RunRequest> read_run_request(const Arguments& arguments) {
+  po::options_description all = visible_options();
+  all.add_options()("scenario", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "scenario");
+  if (given.count("help") != 0) {
+    print_help();
+    return std::nullopt;
+  }
+  const config::Value root = scenario_tree(given, [&](config::Value& tree) {
+    if (const std::vector<std::string> files = values(given, "output"); !files.empty())
+      config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
+    if (given.count("symmetric") != 0)
+      config::set_key(tree, "symmetric", config::make_text("true", {.source = "--symmetric"}));
+    set_schedules(tree, given);
+  });
+  return RunRequest{.scenario = config::read_scenario(root),
+                    .file = scenario_file(given),
+                    .json = given.count("json") != 0,
+                    .quiet = given.count("quiet") != 0,
+                    .require_fit = given.count("require-fit") != 0,
+                    .repeat = repeat(given)};
+}
+
+}  // namespace pipewright::cli

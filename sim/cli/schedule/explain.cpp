@@ -1,0 +1,139 @@
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "schedules/blocks/build.hpp"
+#include "schedules/blocks/reorder.hpp"
+#include "schedules/blocks/repeat.hpp"
+#include "schedules/blocks/squeeze.hpp"
+#include "schedules/catalog.hpp"
+#include "schedules/text/counted.hpp"
+#include "schedules/text/grid_picture.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/schedule/schedule_verbs.hpp"
+#include "sim/config/fields.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/workload/building_block.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+constexpr const char* default_columns = "120";
+
+po::options_description explain_options() {
+  po::options_description options("options of 'explain'", 100);
+  auto add = options.add_options();
+  const auto count = [] { return po::value<std::string>()->value_name("N"); };
+  add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
+  add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
+  add("chunks", count(), "stages per device");
+  add("group-size", count(), "microbatches that pass a chunk before the next chunk's turn");
+  add("recompute", count(), "chunks of a device whose forward is run again before its backward");
+  add("columns", count()->default_value(default_columns), "wider pictures go on below");
+  return options;
+}
+
+void explain(const schedules::BuildingBlock& block, std::uint32_t microbatches, bool with_reorder,
+             std::size_t columns) {
+  fmt::print("{}: {} x {}", block.name, schedules::counted(block.devices, "device", "devices"),
+             schedules::counted_microbatches(microbatches));
+  if (const std::uint32_t chunks = block.routes.stages() / block.devices; chunks > 1)
+    fmt::print(", {} chunks a device", chunks);
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+    if (block.lengths[kind] != schedules::unit_lengths[kind])
+      fmt::print(", {} of {} cells", letter(static_cast<schedules::PassKind>(kind)),
+                 block.lengths[kind]);
+  fmt::print("\n\n");
+  fmt::print("1. the block: where the passes of {} stand; the next block starts {} cells later\n{}",
+             block.microbatches == 1 ? std::string("one microbatch")
+                                     : fmt::format("{} microbatches", block.microbatches),
+             block.interval, draw_text(block, columns));
+  const schedules::Grid repeated = schedules::repeat(block, microbatches);
+  fmt::print("\n2. repeated: block after block, and no two passes meet in a cell\n{}",
+             draw_text(repeated, block.interval, columns));
+  const schedules::Grid squeezed = schedules::squeeze(repeated);
+  constexpr std::int64_t ruler = 10;
+  fmt::print("\n3. squeezed: idle cells are taken out, each device's order stays\n{}",
+             draw_text(squeezed, ruler, columns));
+  if (!with_reorder) return;
+  const schedules::Grid reordered =
+      schedules::reorder(squeezed, schedules::allowed_peaks(block, repeated));
+  fmt::print("\n4. reordered: later passes fill warm-up and cool-down, as far as memory allows\n{}",
+             draw_text(reordered, ruler, columns));
+}
+
+schedules::BuildingBlock block_of(std::string_view name, const schedules::Parameters& parameters) {
+  std::vector<std::string_view> built;
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    if (entry.block == nullptr) continue;
+    if (entry.name == name) return entry.block(parameters);
+    built.push_back(entry.name);
+  }
+  throw UsageError(
+      fmt::format("schedule explain: {} follows a rule, and no building block; there are {}, and "
+                  "building blocks in files (.yaml)",
+                  name, fmt::join(built, ", ")));
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright schedule explain NAME|FILE.yaml [OPTIONS]\n"
+      "\n"
+      "Draws the steps from a building block to a schedule: the block, repeated, squeezed, "
+      "reordered.\n"
+      "\n"
+      "  pipewright schedule explain v-half -s 4 -b 8\n"
+      "  pipewright schedule explain platforms/blocks/v-half.yaml -s 4 -b 8\n"
+      "\n{}",
+      describe(explain_options()));
+  return exit_ok;
+}
+
+}  // namespace
+
+int explain_schedule(const Arguments& arguments) {
+  po::options_description all = explain_options();
+  all.add_options()("help,h", "")("name", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "name");
+  if (given.count("help") != 0) return print_help();
+  const std::vector<std::string> names = values(given, "name");
+  if (names.size() != 1)
+    throw UsageError("schedule explain: one schedule's name, or a building block's file (.yaml)");
+  const auto optional = [&](const char* option) -> std::optional<std::uint32_t> {
+    if (given.count(option) == 0) return std::nullopt;
+    const config::Value value = config::make_text(given[option].as<std::string>(), {});
+    return config::read_count({value, std::string("--") + option}, "8");
+  };
+  const std::string& name = names.front();
+  const std::uint32_t devices = *optional("num-stages");
+  const std::uint32_t microbatches = *optional("num-batches");
+  const std::size_t columns = *optional("columns");
+  switch (config::schedule_source(name)) {
+    case config::ScheduleSource::torch_file:
+      throw UsageError(
+          fmt::format("schedule explain: '{}' is an order of passes, and no building "
+                      "block; 'schedule show' draws it",
+                      name));
+    case config::ScheduleSource::building_block: {
+      const config::BuildingBlock file = config::read_building_block_file(name);
+      explain(workload::to_block(file, devices), microbatches, file.reorder, columns);
+      return exit_ok;
+    }
+    case config::ScheduleSource::search:
+    case config::ScheduleSource::catalog:
+      break;
+  }
+  const schedules::Parameters parameters{.devices = devices,
+                                         .microbatches = microbatches,
+                                         .chunks = optional("chunks"),
+                                         .group_size = optional("group-size"),
+                                         .recompute = optional("recompute")};
+  schedules::make_schedule(name, parameters);  // or says what is wrong with them
+  explain(block_of(name, parameters), microbatches, true, columns);
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,141 @@
+#include "sim/cli/schedule/frontier_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/column_scale.hpp"
+#include "analysis/curve/frontier.hpp"
+#include "analysis/text_table.hpp"
+#include "sim/cli/schedule/catalog_table.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::Summary;
+using schedules::Objective;
+
+// The part of a time in which the average device is idle.
+double bubble_ratio(const Summary& run, double seconds) {
+  double busy = 0;
+  for (const analysis::DeviceSummary& device : run.devices) busy += device.busy_s;
+  return std::max(0.0, 1 - busy / (static_cast<double>(run.devices.size()) * seconds));
+}
+
+// One dot may have several names.
+void add_name(std::vector<analysis::NamedPoint>& points, std::string_view name, double memory,
+              double bubble) {
+  constexpr double rounding = 1e-9;
+  for (analysis::NamedPoint& point : points)
+    if (std::abs(point.memory - memory) <= rounding * memory &&
+        std::abs(point.bubble_ratio - bubble) <= rounding) {
+      point.name += fmt::format(", {}", name);
+      return;
+    }
+  points.push_back({std::string(name), memory, bubble});
+}
+
+}  // namespace
+
+std::string table(const Frontier& frontier) {
+  const auto& [objective, points, catalog] = frontier;
+  double longest = 0;
+  double longest_bubble = 0;
+  for (const FrontierStep& point : points) {
+    longest = std::max(longest, point.summary.makespan_s);
+    longest_bubble = std::max(longest_bubble, point.summary.span_bubble_s);
+  }
+  const analysis::ColumnScale time = analysis::time_scale(longest, 5);
+  const analysis::ColumnScale bubble = analysis::time_scale(longest_bubble, 3);
+  std::vector<std::string> limits, times, spans, ratios, bubbles, bounds, gaps, origins;
+  for (const FrontierStep& point : points) {
+    limits.push_back(fmt::format("{:.6g}", point.limit.value()));
+    times.push_back(time(point.summary.makespan_s));
+    spans.push_back(time(point.result.span));
+    ratios.push_back(fmt::format("{:.2f}", 100 * std::max(0.0, point.summary.bubble_ratio)));
+    bubbles.push_back(bubble(point.summary.span_bubble_s));
+    bounds.push_back(time(point.lower_bound));
+    gaps.push_back(fmt::format("{:.2f}", 100 * point.gap_for(objective)));
+    origins.push_back(point.result.origin);
+  }
+  analysis::TextTable table;
+  table.add_numbers({"memory", "limit", points.front().limit.unit}, std::move(limits));
+  table.add_numbers({"time", time.unit}, std::move(times));
+  if (objective == Objective::span) table.add_numbers({"span", time.unit}, std::move(spans));
+  table.add_numbers({"bubble", "ratio", "%"}, std::move(ratios));
+  table.add_numbers({"span", "bubble", bubble.unit}, std::move(bubbles));
+  table.add_numbers({"lower", "bound", time.unit}, std::move(bounds));
+  table.add_numbers({"gap", "%"}, std::move(gaps));
+  table.add_names("found", std::move(origins));
+  return table.text();
+}
+
+std::string csv(const Frontier& frontier) {
+  const auto& [objective, points, catalog] = frontier;
+  const WrittenLimit& unit = points.front().limit;
+  std::string text = fmt::format(
+      "schedule,memory_{},makespan_s,bubble_ratio,span_bubble_s,lower_bound_s,gap,origin\r\n",
+      unit.in_bytes() ? "bytes" : "microbatches");
+  const auto figures = [](const Summary& run) {
+    return fmt::format("{},{},{}", run.makespan_s, run.bubble_ratio, run.span_bubble_s);
+  };
+  for (const FrontierStep& point : points)
+    text +=
+        fmt::format("found,{},{},{},{},\"{}\"\r\n", point.limit.limit.value, figures(point.summary),
+                    point.lower_bound, point.gap_for(objective), point.result.origin);
+  for (const CatalogRun& run : catalog)
+    text += fmt::format("{},{},{},,,\r\n", run.entry->name, held_by(run.summary, unit).limit.value,
+                        figures(run.summary));
+  return text;
+}
+
+void draw(const Frontier& frontier, const config::Scenario& scenario, const Output& output) {
+  const auto& [objective, points, catalog] = frontier;
+  const bool of_span = objective == Objective::span;
+  const auto seconds = [&](const Summary& run) { return of_span ? span_of(run) : run.makespan_s; };
+  const WrittenLimit& unit = points.front().limit;
+  std::vector<analysis::FrontierPoint> line;
+  for (const FrontierStep& point : points)
+    line.push_back({.memory = point.limit.value(),
+                    .bubble_ratio = bubble_ratio(point.summary, seconds(point.summary)),
+                    .lower_bound = bubble_ratio(point.summary, point.lower_bound),
+                    .label = ""});
+  std::vector<analysis::NamedPoint> named;
+  std::vector<std::string_view> beyond;  // these would squeeze all the others together
+  for (const CatalogRun& run : catalog) {
+    const double held = held_by(run.summary, unit).value();
+    const double bubble = bubble_ratio(run.summary, seconds(run.summary));
+    if (held > points.back().limit.value() * (1 + 1e-9))
+      beyond.push_back(run.entry->name);
+    else
+      add_name(named, run.entry->name, held, bubble);
+  }
+  std::string details = sizes(scenario);
+  if (of_span) details += ", bubbles within the longest span of a device";
+  if (!beyond.empty()) details += fmt::format("; farther right: {}", fmt::join(beyond, ", "));
+  const analysis::FrontierWords words{
+      .title = "Bubbles against memory",
+      .details = details,
+      .memory = unit.in_bytes() ? fmt::format("peak memory of a device ({})", unit.unit)
+                                : "peak memory (microbatches of a device)"};
+  const auto kind = output.kind == OutputKind::svg   ? analysis::PictureKind::svg
+                    : output.kind == OutputKind::png ? analysis::PictureKind::png
+                                                     : analysis::PictureKind::pdf;
+  analysis::draw_frontier(line, named, words, output.file, kind);
+}
+
+std::string json(const Frontier& frontier) {
+  std::vector<Summary> summaries;
+  std::vector<analysis::JsonFields> fields;
+  for (const FrontierStep& step : frontier.steps) {
+    summaries.push_back(step.summary);
+    fields.push_back(json_fields(step.result, step.limit, frontier.objective, step.lower_bound));
+  }
+  return analysis::json_list(summaries, fields);
+}
+
+}  // namespace pipewright::cli

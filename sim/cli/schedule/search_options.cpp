@@ -1,0 +1,136 @@
+#include "sim/cli/schedule/search_options.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/cli/interrupt.hpp"
+#include "sim/config/units.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using schedules::Objective;
+
+// The search runs the two halves of backwards apart.
+void check_times(const config::Value& tree) {
+  const bool both = config::find(tree, "input_grad_times") != nullptr &&
+                    config::find(tree, "weight_grad_times") != nullptr;
+  const bool any = both || config::find(tree, "backward_times") != nullptr ||
+                   config::find(tree, "model") != nullptr;
+  if (!any)
+    throw UsageError(
+        "the backward pass has no time; give both --input-grad-times and --weight-grad-times (or "
+        "input_grad_times and weight_grad_times in a scenario)");
+}
+
+// One per stage is for the two chunks a device of most placements.
+void check_counts(const config::Scenario& scenario) {
+  const std::uint32_t devices = scenario.devices.value;
+  const auto check = [&](const config::PassTimes& times, const char* name) {
+    const std::size_t count = times.value.size();
+    if (count != 1 && count != devices && count != std::size_t{2} * devices)
+      throw config::Error(config::locate(
+          times.origin, fmt::format("{} has {} values; a search takes 1, {} (one per device) or {} "
+                                    "(one per stage of 2 chunks a device)",
+                                    name, count, devices, 2ULL * devices)));
+  };
+  check(scenario.forward_times, "forward_times");
+  if (scenario.input_grad_times) check(*scenario.input_grad_times, "input_grad_times");
+  if (scenario.weight_grad_times) check(*scenario.weight_grad_times, "weight_grad_times");
+}
+
+void check_sizes(const config::Scenario& scenario) {
+  constexpr std::uint32_t most_devices = 16384;
+  constexpr double most = 4e6;  // some GB of orders
+  const std::uint32_t devices = scenario.devices.value;
+  const std::uint32_t microbatches = scenario.microbatches.value;
+  if (devices > most_devices || static_cast<double>(devices) * microbatches > most)
+    throw UsageError(
+        fmt::format("a search for {} devices x {} microbatches: at most {} devices, and a product "
+                    "of {:.0f}, are supported; a good schedule of fewer microbatches shows what "
+                    "more of them would do",
+                    devices, microbatches, most_devices, most));
+}
+
+}  // namespace
+
+void add_search_options(po::options_description& options) {
+  add_scenario_options(options, {OptionKind::pipeline});
+  auto add = options.add_options();
+  add("objective", po::value<std::string>()->default_value("makespan")->value_name("makespan|span"),
+      "least time of an iteration, or least of the longest span of a device");
+  add("effort", po::value<std::string>()->default_value("1")->value_name("E"),
+      "how long to search, in units of the default");
+  add("output,o",
+      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
+      "write files, each by its extension");
+  add("json", "print the result as JSON and nothing else");
+  add("quiet", "no progress bar");
+}
+
+SearchSettings read_search_settings(const po::variables_map& given) {
+  const config::Value tree = scenario_tree(given);
+  check_times(tree);
+  SearchSettings settings{.scenario = config::read_scenario(tree), .read = {}, .outputs = {}};
+  check_sizes(settings.scenario);
+  check_counts(settings.scenario);
+  if (const auto file = scenario_file(given)) settings.read.push_back(*file);
+  if (settings.scenario.cluster) settings.read.push_back(settings.scenario.cluster->value);
+  for (const std::string& file : values(given, "output")) settings.outputs.emplace_back(file);
+  const std::string objective = given["objective"].as<std::string>();
+  if (objective != "makespan" && objective != "span")
+    throw UsageError(fmt::format("--objective is '{}'; there are makespan and span", objective));
+  settings.objective = objective == "span" ? Objective::span : Objective::makespan;
+  settings.effort =
+      config::parse_positive_number(given["effort"].as<std::string>(), "--effort", "an effort");
+  settings.json = given.count("json") != 0;
+  settings.quiet = given.count("quiet") != 0;
+  return settings;
+}
+
+const char* describe(Objective objective) {
+  return objective == Objective::span ? "longest span of a device" : "time of an iteration";
+}
+
+const char* name_of(Objective objective) {
+  return objective == Objective::span ? "span" : "makespan";
+}
+
+schedules::SearchResult search(const SearchSettings& settings, const config::Scenario& scenario,
+                               const WrittenLimit& limit, const GoOn& go_on) {
+  check_limit(scenario, limit);
+  const auto pipeline = [&](const schedules::Routes& routes) {
+    return workload::make_pipeline(scenario, routes, limit.limit, scenario.p2p_time);
+  };
+  try {
+    return schedules::search({.devices = scenario.devices.value,
+                              .microbatches = scenario.microbatches.value,
+                              .pipeline = pipeline,
+                              .objective = settings.objective,
+                              .effort = settings.effort},
+                             go_on);
+  } catch (const schedules::Error&) {
+    throw_if_interrupted();  // before there was anything to show
+    throw;
+  }
+}
+
+double value_of(const schedules::SearchResult& result, Objective objective) {
+  return objective == Objective::span ? result.span : result.makespan;
+}
+
+double gap(double value, double lower_bound) {
+  return lower_bound > 0 && value > lower_bound ? value / lower_bound - 1 : 0;
+}
+
+analysis::JsonFields json_fields(const schedules::SearchResult& result, const WrittenLimit& limit,
+                                 Objective objective, double lower_bound) {
+  return {{"objective", std::string(name_of(objective))},
+          {"lower_bound_s", lower_bound},
+          {"gap", gap(value_of(result, objective), lower_bound)},
+          {"memory_limit", limit.limit.value},
+          {"memory_limit_unit", std::string(limit.in_bytes() ? "bytes" : "microbatches")},
+          {"origin", result.origin},
+          {"interrupted", result.interrupted}};
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,117 @@
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "schedules/deadlock.hpp"
+#include "schedules/text/picture.hpp"
+#include "schedules/text/torch_csv.hpp"
+#include "schedules/text/torch_lowering.hpp"
+#include "sim/cli/dropped_transfers.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/schedule/schedule_verbs.hpp"
+#include "sim/config/fields.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/workload/schedule_source.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+po::options_description show_options() {
+  po::options_description options("options of 'show'", 100);
+  auto add = options.add_options();
+  const auto count = [] { return po::value<std::string>()->value_name("N"); };
+  add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
+  add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
+  add("iterations", count()->default_value("1"), "iterations, one after the other");
+  add("chunks", count(), "stages per device");
+  add("group-size", count(), "microbatches that pass a chunk before the next chunk's turn");
+  add("slices", count(), "of a microbatch along the sequence");
+  add("recompute", count(), "chunks of a device whose forward is run again before its backward");
+  add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
+      "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
+  add("late-receives", "in comms: each receive just before its pass, not where the sender sends");
+  add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
+  add("help,h", "this text");
+  return options;
+}
+
+schedules::Schedule load(const std::string& name, const po::variables_map& given) {
+  const auto optional = [&](const char* option) -> std::optional<std::uint32_t> {
+    if (given.count(option) == 0) return std::nullopt;
+    const config::Value value = config::make_text(given[option].as<std::string>(), {});
+    return config::read_count({value, std::string("--") + option}, "8");
+  };
+  const bool torch_file = config::schedule_source(name) == config::ScheduleSource::torch_file;
+  // A file of PyTorch says its sizes itself.
+  const auto size = [&](const char* option) {
+    return torch_file && given[option].defaulted() ? 0 : *optional(option);
+  };
+  if (given.count("legacy") != 0) {
+    if (!torch_file) throw UsageError(fmt::format("--legacy is for a .csv file, not '{}'", name));
+    return workload::read_torch_file(name, true).schedule;
+  }
+  return workload::load_schedule(name, {.devices = size("num-stages"),
+                                        .microbatches = size("num-batches"),
+                                        .iterations = *optional("iterations"),
+                                        .chunks = optional("chunks"),
+                                        .group_size = optional("group-size"),
+                                        .slices = optional("slices"),
+                                        .recompute = optional("recompute")});
+}
+
+// Deadlocks are told of `name`, and not of a file without its extension.
+std::string written(schedules::Schedule& schedule, std::string_view format, bool late,
+                    const std::string& name) {
+  if (format == "csv") return schedules::to_torch_csv(schedule);
+  if (format == "text") {
+    try {
+      return schedules::draw_text(schedule);
+    } catch (const schedules::Deadlock& deadlock) {
+      schedule.name = name;
+      throw schedules::Deadlock(schedule, deadlock.blocked());
+    }
+  }
+  schedule.name = name;
+  return schedules::to_torch_csv(schedules::lower(
+      schedule, late ? schedules::Receives::before_pass : schedules::Receives::at_send));
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright schedule show NAME|FILE [OPTIONS]\n"
+      "\n"
+      "Draws a schedule of the catalog, of a building block (.yaml) or of PyTorch (.csv), or "
+      "writes it\n"
+      "for PyTorch.\n"
+      "\n"
+      "  pipewright schedule show interleaved-1f1b -s 4 -b 8 --chunks 2\n"
+      "  pipewright schedule show 1f1b -s 8 -b 32 --format csv > 1f1b.csv\n"
+      "  pipewright schedule show 1f1b.csv --format comms --late-receives\n"
+      "\n{}",
+      describe(show_options()));
+  return exit_ok;
+}
+
+}  // namespace
+
+int show_schedule(const Arguments& arguments) {
+  po::options_description all = show_options();
+  all.add_options()("name", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "name");
+  if (given.count("help") != 0) return print_help();
+  const std::vector<std::string> names = values(given, "name");
+  if (names.size() != 1)
+    throw UsageError("schedule show: one schedule's name or file; see 'pipewright schedule list'");
+  const std::string format = given["format"].as<std::string>();
+  if (format != "text" && format != "csv" && format != "comms")
+    throw UsageError(fmt::format("--format is '{}'; there are text, csv and comms", format));
+  const bool late = given.count("late-receives") != 0;
+  if (late && format != "comms") throw UsageError("--late-receives goes with --format comms");
+
+  schedules::Schedule schedule = load(names.front(), given);
+  note_dropped_transfers({names.front()});
+  fmt::print("{}", written(schedule, format, late, names.front()));
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,159 @@
+#include "sim/cli/schedule/uncontended.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/trace/collector.hpp"
+#include "schedules/search/search.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/version.hpp"
+#include "sim/config/error.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/execution/run.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
+// included. Times of stages, where those are more than devices, stay as they were given.
+void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware) {
+  const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
+    return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
+  };
+  const bool keeps_forward = of_stages(scenario.forward_times);
+  const bool keeps_backward = of_stages(scenario.backward_times) ||
+                              of_stages(scenario.input_grad_times) ||
+                              of_stages(scenario.weight_grad_times);
+  config::Scenario plain = scenario;
+  plain.fused_times.reset();
+  if (keeps_forward) plain.forward_times = {};
+  if (keeps_backward)
+    for (auto* times : {&plain.backward_times, &plain.input_grad_times, &plain.weight_grad_times})
+      times->reset();
+  workload::Plan plan = workload::make_plan(
+      plain,
+      schedules::make_schedule(
+          "1f1b", {.devices = scenario.devices.value, .microbatches = scenario.microbatches.value}),
+      hardware.gpus);
+  evaluation::make_job(plain, hardware, plan);
+  const auto times = [&](schedules::PassKind kind) {
+    return config::PassTimes{plan.costs.times.of_stage[static_cast<std::size_t>(kind)],
+                             scenario.model->origin};
+  };
+  if (!keeps_forward) scenario.forward_times = times(schedules::PassKind::forward);
+  if (!keeps_backward) {
+    scenario.input_grad_times = times(schedules::PassKind::input_grad);
+    scenario.weight_grad_times = times(schedules::PassKind::weight_grad);
+    scenario.backward_times.reset();
+  }
+  scenario.boundary_tensor = plan.costs.boundary_bytes;
+  const std::size_t devices = scenario.devices.value;
+  config::Activation activation;
+  for (auto* bytes : {&activation.per_microbatch, &activation.released_by_input_grad,
+                      &activation.released_by_weight_grad})
+    bytes->values.resize(devices);
+  config::State state;
+  for (auto* bytes : {&state.weights, &state.gradients, &state.optimizer})
+    bytes->values.resize(devices);
+  for (std::size_t device = 0; device < devices; ++device) {
+    const workload::Activations& held = plan.costs.activations[device];
+    const std::uint64_t early = std::min(held.held, held.released_by_input_grad);
+    activation.per_microbatch.values[device] = held.held;
+    activation.released_by_input_grad.values[device] = early;
+    activation.released_by_weight_grad.values[device] = held.held - early;
+    const workload::DeviceState& kept = plan.costs.state[device];
+    state.weights.values[device] = kept.weights;
+    state.gradients.values[device] = kept.gradients;
+    state.optimizer.values[device] =
+        kept.optimizer + kept.buffers + kept.allowance + held.logits + held.working;
+  }
+  scenario.activation = activation;
+  scenario.state = state;
+  scenario.model.reset();
+}
+
+config::Scenario without_cluster(config::Scenario scenario) {
+  if (scenario.cluster || scenario.model) {
+    evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+    if (scenario.model) spell_out_model(scenario, hardware);
+    scenario.parallel = {.pp = scenario.devices};
+    const auto host = [&](std::uint32_t device) {
+      return hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
+    };
+    for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
+      scenario.p2p_time =
+          std::max(scenario.p2p_time, hardware.cluster.route(host(device), host(device + 1))
+                                          .seconds(scenario.boundary_tensor.value_or(0)));
+  }
+  scenario.cluster.reset();
+  scenario.placement.clear();
+  scenario.iterations.value = 1;
+  return scenario;
+}
+
+}  // namespace
+
+Uncontended::Uncontended(config::Scenario scenario)
+    : scenario_(without_cluster(std::move(scenario))),
+      network_(cluster::Cluster::ideal(scenario_.p2p_time)),
+      hosts_(network_.place({}, scenario_.devices.value)) {
+  watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
+}
+
+void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
+  const execution::Job job{
+      .schedule = plan.schedule, .costs = plan.costs, .cluster = network_, .hosts = hosts_};
+  execution::run(job, execution::EngineKind::timing,
+                 {.scenario = scenario_.text,
+                  .versions = versions(),
+                  .samples_per_microbatch = scenario_.samples_per_microbatch.value_or(0),
+                  .tokens_per_microbatch = scenario_.tokens_per_microbatch.value_or(0)},
+                 sink);
+}
+
+analysis::Summary Uncontended::summary(const workload::Plan& plan) const {
+  analysis::SummarySink sink;
+  run(plan, sink);
+  return sink.summary();
+}
+
+trace::Trace Uncontended::trace(const workload::Plan& plan) const {
+  trace::TraceCollector collector;
+  run(plan, collector);
+  return std::move(collector.trace);
+}
+
+std::string sizes(const config::Scenario& scenario) {
+  const std::uint32_t devices = scenario.devices.value;
+  const std::uint32_t microbatches = scenario.microbatches.value;
+  return fmt::format("{} device{} x {} microbatch{}", devices, devices == 1 ? "" : "s",
+                     microbatches, microbatches == 1 ? "" : "es");
+}
+
+std::vector<CatalogRun> run_catalog(const Uncontended& uncontended) {
+  std::vector<CatalogRun> runs;
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    CatalogRun run{.entry = &entry, .why_not = {}, .summary = {}};
+    try {
+      const workload::Plan plan =
+          workload::make_plan(uncontended.scenario(), {.name = std::string(entry.name)});
+      run.is_searched = schedules::is_searched(plan.schedule);
+      run.summary = uncontended.summary(plan);
+    } catch (const config::Error& error) {
+      run.why_not = error.what();
+    }
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<CatalogRun> searched(std::vector<CatalogRun> runs) {
+  std::erase_if(runs,
+                [](const CatalogRun& run) { return !run.why_not.empty() || !run.is_searched; });
+  return runs;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,169 @@
+#include "sim/cli/search/sweep_command.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/search/findings.hpp"
+#include "analysis/search/results.hpp"
+#include "analysis/search/search_export.hpp"
+#include "analysis/search/search_report.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/cli/search/sweep_outputs.hpp"
+#include "sim/cli/search/sweep_progress.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/search/search.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// More than this is not begun unasked: counted, not enumerated.
+constexpr double most_combinations = 1e9;
+
+void check_size(const search::Space& space, const SweepRequest& request) {
+  if (space.combinations() <= most_combinations || request.yes || request.budget_s) return;
+  std::string axes;
+  for (const analysis::SearchAxis& axis : space.axes())
+    axes += fmt::format("{}{} {}", axes.empty() ? "" : " x ", axis.values.size(), axis.name);
+  throw UsageError(fmt::format(
+      "{}: {:.3g} combinations ({}) are more than {:.0e}; narrow a value, add constraints that cut "
+      "the space early and say --yes, or give a --budget",
+      request.file.string(), space.combinations(), axes, most_combinations));
+}
+
+void check_not_empty(const search::Space& space) {
+  bool any = false;
+  space.for_each_layout([&](std::uint64_t, std::span<const std::uint32_t>) {
+    any = true;
+    return false;
+  });
+  if (!any) throw config::Error(space.why_empty());
+}
+
+std::size_t axis_of(const std::vector<analysis::SearchAxis>& axes, const std::string& name) {
+  try {
+    return analysis::axis_named(axes, name);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--by: {}", error.what()));
+  }
+}
+
+// Results are never written over unasked: they may have cost hours.
+void check_results(const SweepRequest& request) {
+  if (!request.results || request.resume) return;
+  for (const char* suffix : {"", ".journal"}) {
+    const std::string file = request.results->string() + suffix;
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored))
+      throw UsageError(fmt::format(
+          "{} holds what an earlier search found; go on with it (--resume), remove it, or give "
+          "--results another name",
+          file));
+  }
+}
+
+analysis::SearchRun read_earlier(const std::filesystem::path& file) {
+  const std::filesystem::path journal = file.string() + ".journal";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored) && std::filesystem::exists(journal, ignored))
+    throw UsageError(
+        fmt::format("{}: there are no results yet; {} holds what a search found before it was "
+                    "ended: search SWEEP --results {} --resume goes on with it",
+                    file.string(), journal.string(), file.string()));
+  return analysis::read_results(file);
+}
+
+// What is searched, or was.
+struct Prepared {
+  search::Sweep sweep;
+  std::vector<search::ClusterFacts> facts;
+  search::Space space;
+};
+
+Prepared prepare(const config::Value& tree, search::Workers& workers) {
+  search::Sweep sweep = search::read_sweep(tree);
+  std::vector<search::ClusterFacts> facts = search::ask_facts(workers, sweep.text);
+  search::Space space(sweep, facts);
+  return {std::move(sweep), std::move(facts), std::move(space)};
+}
+
+analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
+                                search::Workers& workers) {
+  check_size(prepared.space, request);
+  check_not_empty(prepared.space);
+  SweepProgress progress(request.quiet || request.json);
+  return search::run_search(
+      prepared.space, workers,
+      {.facts = prepared.facts,
+       .results = request.results,
+       .resume = request.resume,
+       .aim = {.exhaustive = request.exhaustive, .front = request.front},
+       .budget_s = request.budget_s},
+      {.progress = [&](const search::State& state,
+                       const analysis::SearchRun& run) { progress.show(state, run); },
+       .interrupted = interrupted});
+}
+
+void report(const SweepRequest& request, const analysis::SearchRun& run,
+            const analysis::ScenarioOf& scenario_of) {
+  for (const std::filesystem::path& file : request.outputs)
+    write_sweep_output(file, run, scenario_of);
+  if (request.json) {
+    analysis::write_search_json(std::cout, run);
+    std::cout.flush();
+    return;
+  }
+  analysis::SearchReportOptions options{.top = request.top, .by = {}};
+  for (const std::string& axis : request.by) options.by.push_back(axis_of(run.axes, axis));
+  fmt::print("{}", analysis::search_report(run, options));
+  if (request.results) fmt::print("results {}\n", request.results->string());
+  for (const std::filesystem::path& file : request.outputs)
+    fmt::print("wrote   {}\n", file.string());
+}
+
+}  // namespace
+
+int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
+  po::options_description all = sweep_options();
+  all.add_options()("scenario", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "scenario");
+  if (given.count("help") != 0) {
+    print_sweep_help();
+    return exit_ok;
+  }
+  SweepRequest request = read_sweep_request(given);
+  check_sweep_outputs(request.outputs);
+  std::vector<std::filesystem::path> written = request.outputs;
+  if (request.results) written.push_back(*request.results);
+  check_files(std::vector{request.file}, written);
+  check_results(request);
+
+  // Results tell their sweep, of which one worker knows the clusters.
+  std::optional<analysis::SearchRun> earlier;
+  if (!request.tree) {
+    earlier = read_earlier(request.file);
+    request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
+    request.workers.jobs = 1;
+  }
+  watch_for_interrupts();
+  const std::unique_ptr<search::Workers> workers = make_workers(request.workers);
+  const Prepared prepared = prepare(*request.tree, *workers);
+  for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
+  const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
+    return config::to_yaml(prepared.space.candidate(candidate));
+  };
+  const analysis::SearchRun run =
+      earlier ? std::move(*earlier) : search_anew(request, prepared, *workers);
+  report(request, run, scenario_of);
+  if (interrupted()) return exit_interrupted;
+  return analysis::find(run).best ? exit_ok : exit_findings;
+}
+
+}  // namespace pipewright::cli

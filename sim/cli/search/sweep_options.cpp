@@ -1,0 +1,151 @@
+#include "sim/cli/search/sweep_options.hpp"
+
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "sim/cli/scenario_options.hpp"
+#include "sim/config/units.hpp"
+#include "sim/search/sweep.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+std::optional<std::string> word(const po::variables_map& given, const std::string& name) {
+  const std::vector<std::string> words = values(given, name);
+  if (words.empty()) return std::nullopt;
+  return single(words, "--" + name);
+}
+
+std::size_t count(const po::variables_map& given, const std::string& name, std::size_t otherwise) {
+  const std::optional<std::string> text = word(given, name);
+  if (!text) return otherwise;
+  return config::read_count({config::make_text(*text, {}), "--" + name}, "8");
+}
+
+template <class Number>
+Number limit(Number value, const char* flag) {
+  if (value <= 0) throw UsageError(fmt::format("{} is 0; leave it out for no limit", flag));
+  return value;
+}
+
+}  // namespace
+
+po::options_description sweep_options() {
+  po::options_description options("options", 100);
+  const auto words = [](const char* name) {
+    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
+  };
+  auto add = options.add_options();
+  add("jobs,j", words("N"), "worker processes (as many as there are cores)");
+  add("budget", words("TIME"), "stop after so long (\"60 s\"), and say how good the best must be");
+  add("exhaustive", "simulate all that fits: the same best, as a check");
+  add("no-front", "prove the best alone, and not the front of throughput against memory");
+  add("results", words("FILE.h5"), "keep every candidate with its figures here as they come");
+  add("resume", "go on with the results that are there");
+  add("time-limit", words("TIME"), "of one simulation (none)");
+  add("worker-memory", words("SIZE"), "of one simulation (none)");
+  add("yes", "search a space of any size");
+  add("output,o", words("FILE..")->composing(),
+      "write .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
+  add("by", words("AXIS..")->composing(), "print the best for each value of an axis, as schedule");
+  add("top", words("N"), "print so many of the best (10)");
+  add("json", "print the result as JSON and nothing else");
+  add("quiet,q", "no progress");
+  add_scenario_options(options, {});
+  add("help,h", "this text");
+  return options;
+}
+
+SweepRequest read_sweep_request(const po::variables_map& given) {
+  const std::optional<std::filesystem::path> file = scenario_file(given);
+  if (!file)
+    throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
+  SweepRequest request{.file = *file, .workers = read_worker_settings(given)};
+  const bool shown_again = file->extension() == ".h5";
+  if (!shown_again) request.tree = scenario_tree(given);
+  if (const auto text = word(given, "budget"))
+    request.budget_s = config::parse_time(*text, "--budget", "a budget");
+  request.exhaustive = given.count("exhaustive") != 0;
+  request.front = given.count("no-front") == 0;
+  if (const auto text = word(given, "results")) request.results = *text;
+  request.resume = given.count("resume") != 0;
+  if (request.resume && !request.results)
+    throw UsageError("--resume goes on with the results of --results FILE.h5; give that as well");
+  if (request.results && request.results->extension() != ".h5")
+    throw UsageError(fmt::format("--results is '{}'; the name of an HDF5 file ends in .h5",
+                                 request.results->string()));
+  if (shown_again && (request.results || request.budget_s || request.exhaustive))
+    throw UsageError(fmt::format(
+        "search: {} holds results, which are shown again; give the sweep to go on searching",
+        file->string()));
+  request.yes = given.count("yes") != 0;
+  for (const std::string& output : values(given, "output")) request.outputs.emplace_back(output);
+  request.by = values(given, "by");
+  request.top = count(given, "top", request.top);
+  request.json = given.count("json") != 0;
+  request.quiet = given.count("quiet") != 0;
+  return request;
+}
+
+std::vector<std::string> worker_words(const WorkerSettings& settings) {
+  std::vector<std::string> words{"search", "--serve"};
+  if (settings.time_limit_s > 0) {
+    words.emplace_back("--time-limit");
+    words.push_back(fmt::format("{} s", settings.time_limit_s));
+  }
+  if (settings.memory_bytes > 0) {
+    words.emplace_back("--worker-memory");
+    words.push_back(fmt::format("{} B", settings.memory_bytes));
+  }
+  return words;
+}
+
+WorkerSettings read_worker_settings(const po::variables_map& given) {
+  WorkerSettings settings;
+  settings.jobs = count(given, "jobs", std::max(1U, std::thread::hardware_concurrency()));
+  if (const auto text = word(given, "time-limit"))
+    settings.time_limit_s =
+        limit(config::parse_time(*text, "--time-limit", "a limit"), "--time-limit");
+  if (const auto text = word(given, "worker-memory"))
+    settings.memory_bytes =
+        limit(config::parse_size(*text, "--worker-memory", "a limit"), "--worker-memory");
+  return settings;
+}
+
+void print_sweep_help() {
+  fmt::print(
+      "usage: pipewright search SWEEP [OPTIONS]\n\n"
+      "Finds the best of many scenarios: which layout, schedule, microbatch, recomputation. SWEEP\n"
+      "is a scenario in which values may be several, and which says what is sought:\n\n"
+      "  cluster: dgx-a100-96\n"
+      "  model: gpt3-175b\n"
+      "  parallel: {{tp: auto, pp: auto, sp: true, zero: [0, 1]}}    # dp follows from the GPUs\n"
+      "  schedule: [1f1b, zb-v, {{name: interleaved-1f1b, chunks: [2, 3]}}, searched]\n"
+      "  training: {{microbatch_size: 1..4, recompute: auto}}\n"
+      "  global_batch: 768\n"
+      "  search:\n"
+      "    gpus: 384\n"
+      "    constraints: [tp <= gpus_per_node, microbatches >= 2 * pp]\n"
+      "    objective: throughput\n\n"
+      "Every candidate that fits into memory (known without simulating) has a bound that no\n"
+      "simulation can beat; those with the best bounds are simulated until nothing left can be\n"
+      "better. So the best is the one that simulating everything would find.\n\n"
+      "  pipewright search sweep.yaml\n"
+      "  pipewright search sweep.yaml -o sweep.html best.yaml --by schedule\n"
+      "  pipewright search sweep.yaml --results sweep.h5 --budget '10 min'\n"
+      "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
+      "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
+      "  mpirun -n 64 pipewright-mpi search sweep.yaml           # on many machines\n\n"
+      "Exit status 1: nothing was found; 130: interrupted, and what was found is written.\n\n"
+      "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all that\n"
+      "divide. Where a list is the value itself (as of pass times), alternatives are written\n"
+      "{{any_of: [.., ..]}}.\n\n"
+      "{}\nkeys of the section 'search':\n",
+      describe(sweep_options()));
+  for (const config::KeyInfo& key : search::sweep_keys())
+    fmt::print("  {:<12} {}\n", key.name, key.help);
+  fmt::print("\nAll other keys are those of a scenario: 'pipewright run --help'.\n");
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,106 @@
+#include "sim/cli/search/sweep_progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/units_text.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using Phase = search::State::Phase;
+
+std::uint64_t count(const search::State& state, analysis::Fate fate) {
+  return state.fates[static_cast<std::size_t>(fate)];
+}
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::assessing:
+      return "bounds";
+    case Phase::best:
+      return "best";
+    case Phase::front:
+      return "the best is proven; runner-up and front (--no-front leaves that out)";
+    case Phase::done:
+      break;
+  }
+  return "done";
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
+  constexpr std::uint64_t minute = 60;
+  constexpr std::uint64_t hour = 60 * minute;
+  if (whole < minute) return fmt::format("{} s", whole);
+  if (whole < hour) return fmt::format("{}:{:02} min", whole / minute, whole % minute);
+  return fmt::format("{}:{:02} h", whole / hour, whole % hour / minute);
+}
+
+}  // namespace
+
+SweepProgress::SweepProgress(bool quiet)
+    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0), bar_("search", !quiet) {}
+
+std::string SweepProgress::details(const search::State& state, const analysis::SearchRun& run,
+                                   double& share) {
+  const double now = std::chrono::duration<double>(Clock::now() - started_).count();
+  const bool assessing = state.phase == Phase::assessing;
+  const std::uint64_t finished =
+      assessing ? state.assessed
+                : count(state, analysis::Fate::simulated) + count(state, analysis::Fate::failed);
+  if (state.phase != phase_) {
+    phase_ = state.phase;
+    phase_began_ = now;
+    done_before_ = finished;
+  }
+  const std::uint64_t done = finished - (assessing ? 0 : done_before_);
+  const std::uint64_t left =
+      assessing ? state.total - state.assessed : state.still_needed + state.running;
+  const double total = static_cast<double>(done + left);
+  share = total > 0 ? static_cast<double>(done) / total : 1;
+
+  std::string text = fmt::format("{}: {}/{}", name_of(state.phase), done, done + left);
+  const double rate = static_cast<double>(done) / std::max(1e-3, now - phase_began_);
+  // Most of those left will be found needless: their number says little of the time.
+  if (done > 0 && state.phase == Phase::front)
+    text += fmt::format(", {:.3g}/s", rate);
+  else if (done > 0)
+    text += fmt::format(", {:.3g}/s, {} left{}", rate, duration(static_cast<double>(left) / rate),
+                        assessing ? "" : " at the most");
+  if (state.best) {
+    const analysis::CandidateRow& best = run.rows[*state.best];
+    if (state.phase == Phase::front) {
+      text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));
+      return text;
+    }
+    text +=
+        fmt::format(", best {}, gap {}", analysis::shown(run.objective, best.work, state.best_cost),
+                    analysis::format_percent(state.gap));
+  }
+  return text;
+}
+
+bool SweepProgress::line_is_due() {
+  const double now = std::chrono::duration<double>(Clock::now() - started_).count();
+  if (now < next_line_) return false;
+  constexpr double longest_silence = 60;
+  next_line_ = now + std::min(now, longest_silence);
+  return true;
+}
+
+void SweepProgress::show(const search::State& state, const analysis::SearchRun& run) {
+  if (quiet_ || state.phase == Phase::done) return;
+  if (terminal_ ? !bar_.is_due() : !line_is_due()) return;
+  double share = 0;
+  const std::string text = details(state, run, share);
+  if (terminal_)
+    bar_.draw(share, text);
+  else
+    fmt::print(stderr, "search  {}\n", text);
+}
+
+}  // namespace pipewright::cli

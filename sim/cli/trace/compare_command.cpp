@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/compare/log_comparison.hpp"
+#include "analysis/compare/measured_comparison.hpp"
+#include "analysis/compare/order_report.hpp"
+#include "analysis/compare/trace_comparison.hpp"
+#include "analysis/import/file_kind.hpp"
+#include "analysis/import/megatron_log.hpp"
+#include "analysis/text_table.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/trace/measured_options.hpp"
+#include "sim/cli/trace/measured_schedule.hpp"
+#include "sim/workload/schedule_source.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::FileKind;
+using std::filesystem::path;
+
+// What every kind of comparison is asked.
+struct Request {
+  std::vector<path> files;  // the first is what the others are compared with
+  std::vector<std::string> conditions;
+  analysis::ImportOptions import;
+  bool json = false;
+};
+
+po::options_description compare_options() {
+  po::options_description options("options", 100);
+  auto add = options.add_options();
+  add("fail-if",
+      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("CONDITION.."),
+      "exit with status 1 where it holds for a run");
+  add("json", "print the comparison as JSON and nothing else");
+  add("help,h", "this text");
+  po::options_description measured("of measured runs", 100);
+  add_measured_options(measured);
+  options.add(measured);
+  return options;
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright compare FIRST.h5 OTHER.. [OPTIONS]\n"
+      "\n"
+      "How runs differ from the first: time, bubbles, communication, memory, traffic, and which "
+      "passes\n"
+      "moved. The first is a trace of 'pipewright run --trace'; the others are traces too, or one "
+      "of\n"
+      "  - a measured run: JSON of PyTorch's profiler, one file for each pipeline device or one of "
+      "all,\n"
+      "    .json or .json.gz; errors of the prediction by stage and kind of pass\n"
+      "  - a log of Megatron-LM with its timers\n"
+      "  - a schedule of PyTorch's (CSV): the order of passes\n"
+      "What a file holds is seen from its content.\n"
+      "\n"
+      "  pipewright compare 1f1b.h5 zb-h1.h5\n"
+      "  pipewright compare before.h5 after.h5 --fail-if 'makespan>+1%' 'peak_memory>+1GiB'\n"
+      "  pipewright compare predicted.h5 'profile/rank{{rank}}.json.gz' --skip 2\n"
+      "  pipewright compare predicted.h5 measured.json --fail-if 'pass_span>+5%' 'pass_span<-5%'\n"
+      "  pipewright compare predicted.h5 m.json --pattern "
+      "'(?<kind>fwd|bwd)/s(?<stage>\\d+)/mb(?<microbatch>\\d+)'\n"
+      "  pipewright compare predicted.h5 training.log --skip 5\n"
+      "\n"
+      "A condition is a metric, one of > < >= <=, and a change of the first run's value (+1%, "
+      "-2%),\n"
+      "a difference from it (+10ms, -1GiB, +0.5pp of a ratio) or a value (20s, 80GiB, 20%). "
+      "Of measured\n"
+      "runs and logs, changes and differences are those of the column 'error', of the prediction "
+      "from what\n"
+      "was measured: 'pass_span<-2%' holds if it is more than 2 % too short; values are "
+      "measured ones.\n"
+      "Metrics, in the tables' words (time, bubble ratio) or as JSON calls them, with or "
+      "without their\n"
+      "units: makespan_s, iteration_s, bubble_ratio, span_bubble_s, busy_s, "
+      "exposed_communication_s,\n"
+      "peak_memory_bytes, peak_in_flight, samples_per_s, tokens_per_s, mfu and more; of measured "
+      "runs\n"
+      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of logs iteration_s; of schedules "
+      "displaced.\n"
+      "Exit status: 0, 1 if a condition holds, 2 if something is wrong.\n"
+      "\n"
+      "Named groups of --pattern are kind, stage, microbatch and device; without one, passes are "
+      "known\n"
+      "as PyTorch calls them (PP:2F0, Forward 0) and Megatron-LM (forward_step).\n\n{}",
+      describe(compare_options()));
+  return exit_ok;
+}
+
+std::vector<analysis::Condition> read_conditions(const Request& request,
+                                                 const analysis::Metrics& metrics) {
+  std::vector<analysis::Condition> conditions;
+  for (const std::string& text : request.conditions)
+    conditions.push_back(analysis::read_condition(text, metrics));
+  return conditions;
+}
+
+int status(const std::vector<analysis::Judgement>& judgements) {
+  return analysis::any_holds(judgements) ? exit_findings : exit_ok;
+}
+
+// Prints it as was asked.
+template <class Comparison>
+int tell(const Request& request, const Comparison& comparison) {
+  fmt::print("{}", request.json ? json_text(comparison) : console_text(comparison));
+  return status(comparison.judgements);
+}
+
+int compare_traces(const Request& request) {
+  analysis::TraceComparison comparison;
+  comparison.runs.push_back(analysis::read_figures(request.files.front()));
+  const analysis::NamedMetrics base{comparison.runs.front().name,
+                                    metrics_of(comparison.runs.front())};
+  const auto conditions = read_conditions(request, base.metrics);
+  std::vector<analysis::NamedMetrics> others;
+  for (std::size_t i = 1; i < request.files.size(); ++i) {
+    analysis::RunFigures run = analysis::read_figures(request.files[i]);
+    comparison.moves.push_back(analysis::compare_passes(comparison.runs.front(), run));
+    run.passes = {};
+    others.push_back({run.name, metrics_of(run)});
+    comparison.runs.push_back(std::move(run));
+  }
+  comparison.judgements = analysis::judge(conditions, base, others);
+  return tell(request, comparison);
+}
+
+int compare_measured_run(const Request& request) {
+  const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
+  const auto predicted_figures = analysis::iteration_figures(predicted);
+  const auto conditions = read_conditions(request, metrics_of(predicted_figures));
+  const std::vector<path> files(request.files.begin() + 1, request.files.end());
+  const analysis::MeasuredRun measured = read_measured(files, request.import);
+  const std::string name = measured_name(files);
+  analysis::MeasuredComparison comparison{
+      .predicted_name = predicted.name,
+      .measured_name = name,
+      .predicted_run = predicted.summary.run,
+      .measured_run = measured.trace.run,
+      .result = analysis::compare_measured(predicted, analysis::figures_of(measured.trace, name)),
+      .notes = measured.notes,
+      .judgements = {}};
+  const trace::RunInfo& ours = comparison.predicted_run;
+  const trace::RunInfo& theirs = comparison.measured_run;
+  if (ours.devices != theirs.devices || ours.microbatches != theirs.microbatches)
+    comparison.notes.push_back(
+        fmt::format("the runs are of different sizes: predicted are {} devices x {} microbatches, "
+                    "measured {} x {}",
+                    ours.devices, ours.microbatches, theirs.devices, theirs.microbatches));
+  comparison.judgements =
+      analysis::judge_error(conditions, {predicted.name, metrics_of(predicted_figures)},
+                            {name, metrics_of(comparison.result.measured)});
+  return tell(request, comparison);
+}
+
+int compare_with_log(const Request& request) {
+  const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
+  analysis::LogComparison comparison = analysis::compare_log(
+      predicted, analysis::read_megatron_log(request.files.back()), request.import.skip);
+  comparison.predicted_name = predicted.name;
+  comparison.measured_name = request.files.back().string();
+  const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
+  comparison.judgements =
+      analysis::judge_error(read_conditions(request, ours.metrics), ours,
+                            {comparison.measured_name, measured_metrics(comparison)});
+  return tell(request, comparison);
+}
+
+int compare_with_schedule(const Request& request) {
+  analysis::RunFigures run = analysis::read_figures(request.files.front());
+  // A schedule's file is of one iteration.
+  std::erase_if(run.passes, [](const analysis::TimedPass& pass) { return pass.key.iteration > 0; });
+  const std::string file = request.files.back().string();
+  const analysis::OrderComparison comparison =
+      analysis::compare_orders(analysis::order_of(run.passes, run.summary.devices.size()),
+                               order_of(workload::read_torch_file(file).schedule));
+  const analysis::NamedMetrics base{run.name, metrics_of(analysis::OrderComparison())};
+  const std::vector<analysis::NamedMetrics> other{{file, metrics_of(comparison)}};
+  const auto judgements = analysis::judge(read_conditions(request, base.metrics), base, other);
+  fmt::print("{}", request.json ? json_text(comparison, run.name, file)
+                                : console_text(comparison, run.name, file));
+  if (!request.json && !judgements.empty()) fmt::print("\n{}", analysis::describe(judgements));
+  return status(judgements);
+}
+
+Request read_request(const po::variables_map& given) {
+  Request request{.files = expand_ranks(values(given, "file")),
+                  .conditions = values(given, "fail-if"),
+                  .import = measured_options(given),
+                  .json = given.count("json") != 0};
+  if (request.files.size() < 2)
+    throw UsageError("compare: which runs? 'pipewright compare FIRST.h5 SECOND.h5'");
+  return request;
+}
+
+}  // namespace
+
+int compare_command(const Arguments& arguments) {
+  po::options_description all = compare_options();
+  all.add_options()("file", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "file");
+  if (given.count("help") != 0) return print_help();
+  const Request request = read_request(given);
+
+  std::vector<FileKind> kinds;
+  for (const path& file : request.files) kinds.push_back(analysis::file_kind(file));
+  const auto name = [&](std::size_t i) { return analysis::printable(request.files[i].string()); };
+  if (kinds.front() != FileKind::trace)
+    throw UsageError(fmt::format(
+        "compare: {} is no trace; the first file is the run that others are compared with, as in "
+        "'pipewright compare predicted.h5 measured.json'",
+        name(0)));
+  const FileKind kind = kinds[1];
+  for (std::size_t i = 2; i < kinds.size(); ++i)
+    if (kinds[i] != kind)
+      throw UsageError(
+          fmt::format("compare: {} and {} are of different kinds; compare with one kind at a time",
+                      name(1), name(i)));
+  if (kind == FileKind::trace) return compare_traces(request);
+  if (kind == FileKind::chrome) return compare_measured_run(request);
+  if (kinds.size() > 2)
+    throw UsageError(
+        fmt::format("compare: {} and {}: one log or schedule at a time", name(1), name(2)));
+  return kind == FileKind::megatron_log ? compare_with_log(request)
+                                        : compare_with_schedule(request);
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <list>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/export/chrome.hpp"
+#include "analysis/export/csv_tables.hpp"
+#include "analysis/export/paje.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/trace/error.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/trace/row_progress.hpp"
+
+namespace fs = std::filesystem;
+
+namespace pipewright::cli {
+namespace {
+
+enum class Format : std::uint8_t { chrome, csv, json, paje };
+constexpr std::array<const char*, 4> format_names{"chrome", "csv", "json", "paje"};
+
+constexpr const char* table_mark = "{table}";
+
+struct Request {
+  fs::path trace;
+  std::string output;  // "-": standard output
+  Format format = Format::chrome;
+  std::string table;  // of CSV; empty: all
+
+  bool to_standard_output() const { return output == "-"; }
+};
+
+po::options_description export_options() {
+  po::options_description options("options", 100);
+  auto add = options.add_options();
+  add("output,o", po::value<std::string>()->value_name("FILE"),
+      "the file to write; - is standard output");
+  add("as", po::value<std::string>()->value_name("FORMAT"),
+      "chrome, csv, json or paje; else the file's name says");
+  add("table", po::value<std::string>()->value_name("NAME"), "of csv: this table alone");
+  add("help,h", "this text");
+  return options;
+}
+
+void print_help() {
+  fmt::print(
+      "usage: pipewright export TRACE.h5 -o FILE [--as FORMAT] [--table NAME]\n\n"
+      "Writes a trace in the format of other programs, however many rows it has.\n\n"
+      "  pipewright export gpt.h5 -o gpt.json             # chrome: open it in ui.perfetto.dev\n"
+      "  pipewright export gpt.h5 -o gpt.paje             # paje: for ViTE and PajeNG\n"
+      "  pipewright export gpt.h5 -o tables/              # csv: a file for each table\n"
+      "  pipewright export gpt.h5 -o 'gpt-{{table}}.csv'    # likewise, named after the tables\n"
+      "  pipewright export gpt.h5 -o - --as csv --table passes | head\n"
+      "  pipewright export gpt.h5 -o summary.json --as json   # the summary, as show writes it\n\n"
+      "Tables: {}.\n\n{}",
+      fmt::join(analysis::csv_table_names(), ", "), describe(export_options()));
+}
+
+bool is_folder(const std::string& output) {
+  return output.ends_with('/') || fs::is_directory(output);
+}
+
+Format format_of(const po::variables_map& given, const std::string& output) {
+  if (given.count("as") != 0) {
+    const auto& word = given["as"].as<std::string>();
+    const auto* const found = std::ranges::find(format_names, word);
+    if (found == format_names.end())
+      throw UsageError(fmt::format("--as: '{}' is none of chrome, csv, json and paje", word));
+    return static_cast<Format>(found - format_names.begin());
+  }
+  const std::string extension = fs::path(output).extension().string();
+  if (extension == ".json") return Format::chrome;
+  if (extension == ".paje") return Format::paje;
+  if (extension == ".csv" || given.count("table") != 0 || is_folder(output)) return Format::csv;
+  throw UsageError(fmt::format(
+      "{}: say what to write by --as chrome, csv, json or paje, or by a name that ends in .json "
+      "(chrome), .paje, .csv or / (a folder of csv)",
+      output == "-" ? "standard output" : output));
+}
+
+void check_table(const Request& request) {
+  const std::vector<std::string> tables = analysis::csv_table_names();
+  if (request.format != Format::csv) {
+    if (!request.table.empty())
+      throw UsageError("--table goes with csv: other formats hold all tables");
+    return;
+  }
+  if (!request.table.empty()) {
+    if (std::ranges::find(tables, request.table) == tables.end())
+      throw UsageError(
+          fmt::format("--table: '{}' is none of {}", request.table, fmt::join(tables, ", ")));
+  } else if (!is_folder(request.output) && request.output.find(table_mark) == std::string::npos) {
+    throw UsageError(
+        fmt::format("{}: which table? name one by --table, or a folder, which ends in /, or a file "
+                    "name with {} for all of them",
+                    request.to_standard_output() ? "standard output" : request.output, table_mark));
+  }
+}
+
+Request parse_request(const po::variables_map& given) {
+  const std::vector<std::string> traces = values(given, "trace");
+  if (traces.size() != 1)
+    throw UsageError(traces.empty()
+                         ? "export: which trace? 'pipewright export FILE.h5 -o FILE.json'"
+                         : fmt::format("export: one trace at a time, not {}", traces.size()));
+  if (given.count("output") == 0) throw UsageError("export: where to? -o FILE, or -o -");
+  Request request{traces.front(), given["output"].as<std::string>(), {}, {}};
+  request.format = format_of(given, request.output);
+  if (given.count("table") != 0) request.table = given["table"].as<std::string>();
+  check_table(request);
+  return request;
+}
+
+void export_to(std::ostream& stream, const Request& request) {
+  const auto run = [&](trace::Sink& sink) { replay_with_progress("export", request.trace, sink); };
+  switch (request.format) {
+    case Format::chrome:
+      return run(*analysis::chrome_export(stream));
+    case Format::paje:
+      return run(*analysis::paje_export(stream));
+    case Format::csv:
+      return run(*analysis::csv_export(
+          [&](const std::string& table) { return table == request.table ? &stream : nullptr; }));
+    case Format::json: {
+      analysis::SummarySink sink;
+      run(sink);
+      stream << analysis::json_summary({&sink.summary(), 1});
+    }
+  }
+}
+
+fs::path file_of(const Request& request, const std::string& table) {
+  if (is_folder(request.output)) return fs::path(request.output) / (table + ".csv");
+  std::string name = request.output;
+  if (const std::size_t mark = name.find(table_mark); mark != std::string::npos)
+    name.replace(mark, std::string_view(table_mark).size(), table);
+  return name;
+}
+
+// All tables at once, a file each; all of them appear, or none.
+std::vector<fs::path> export_tables(const Request& request) {
+  struct File {
+    explicit File(const fs::path& path) : partial(path) {
+      stream.open(partial.temporary(), std::ios::binary);
+    }
+    trace::PartialFile partial;
+    std::ofstream stream;
+  };
+  std::vector<fs::path> named;
+  for (const std::string& table : analysis::csv_table_names())
+    named.push_back(file_of(request, table));
+  check_files(std::array{request.trace}, named);
+  const bool made = is_folder(request.output) && fs::create_directory(request.output);
+  std::list<File> files;
+  try {
+    const auto sink = analysis::csv_export([&](const std::string& table) {
+      return &files.emplace_back(file_of(request, table)).stream;
+    });
+    replay_with_progress("export", request.trace, *sink);
+    for (File& file : files) {
+      file.stream.close();
+      if (!file.stream)
+        throw trace::TraceError(fmt::format("{}: cannot write: {}", file.partial.path().string(),
+                                            std::generic_category().message(errno)));
+    }
+    std::vector<fs::path> written;
+    for (File& file : files) {
+      file.partial.commit();
+      written.push_back(file.partial.path());
+    }
+    return written;
+  } catch (...) {
+    files.clear();
+    std::error_code ignored;
+    if (made) fs::remove(request.output, ignored);
+    throw;
+  }
+}
+
+}  // namespace
+
+int export_command(const Arguments& arguments) {
+  po::options_description all = export_options();
+  all.add_options()("trace", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "trace");
+  if (given.count("help") != 0) {
+    print_help();
+    return exit_ok;
+  }
+  const Request request = parse_request(given);
+  watch_for_interrupts();
+  if (request.to_standard_output()) {
+    std::ios::sync_with_stdio(false);
+    export_to(std::cout, request);
+    if (!std::cout.flush()) throw trace::TraceError("standard output: cannot write");
+    return exit_ok;
+  }
+  std::vector<fs::path> written;
+  if (request.format == Format::csv && request.table.empty()) {
+    written = export_tables(request);
+  } else {
+    const fs::path file = file_of(request, request.table);
+    check_files(std::array{request.trace}, std::array{file});
+    trace::write_file(file, [&](std::ostream& stream) { export_to(stream, request); });
+    written.push_back(file);
+  }
+  for (const fs::path& file : written) fmt::print("wrote   {}\n", file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

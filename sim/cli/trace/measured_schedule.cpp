@@ -1,0 +1,93 @@
+#include "sim/cli/trace/measured_schedule.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace pipewright::cli {
+namespace {
+
+using schedules::Schedule;
+
+// A stage's device; every stage has one.
+schedules::Routes routes_of(const trace::Trace& trace) {
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> device_of;
+  for (const trace::StageRow& row : trace.stages) {
+    if (row.stage > std::numeric_limits<std::uint16_t>::max())
+      throw schedules::Error(fmt::format("stage {} is more than a schedule can number", row.stage));
+    if (device_of.size() <= row.stage) device_of.resize(row.stage + 1, none);
+    if (device_of[row.stage] != none)
+      throw schedules::Error(fmt::format("stage {} is on device {} and on device {}", row.stage,
+                                         device_of[row.stage], row.device));
+    device_of[row.stage] = row.device;
+  }
+  if (std::ranges::find(device_of, none) != device_of.end())
+    throw schedules::Error("not every stage was measured");
+  return schedules::Routes({device_of});
+}
+
+}  // namespace
+
+analysis::PassOrder order_of(const Schedule& schedule) {
+  analysis::PassOrder order;
+  for (const schedules::Program& program : schedule.programs) {
+    order.emplace_back();
+    for (const schedules::Pass& pass : schedules::passes_of(program))
+      order.back().push_back({.iteration = 0,
+                              .microbatch = pass.microbatch,
+                              .stage = pass.stage,
+                              .kind = static_cast<trace::PassKind>(pass.kind)});
+  }
+  return order;
+}
+
+Schedule measured_schedule(const trace::Trace& trace) {
+  Schedule schedule{.name = "measured",
+                    .devices = trace.run.devices,
+                    .chunks = trace.run.chunks,
+                    .microbatches = trace.run.microbatches,
+                    .recomputed = {},
+                    .routes = routes_of(trace),
+                    .programs = {}};
+  std::vector<std::vector<schedules::Pass>> passes(trace.run.devices);
+  const trace::PassRow* before = nullptr;
+  for (const trace::PassRow& row : trace.passes) {  // by device and start
+    if (row.iteration > 0) continue;
+    auto& own = passes[row.device];
+    const bool fused = before != nullptr && before->device == row.device &&
+                       before->start == row.start && before->end == row.end &&
+                       before->end > before->start;
+    if (fused) own.back().fused = true;
+    own.push_back({static_cast<schedules::PassKind>(row.kind),
+                   static_cast<std::uint16_t>(row.stage), row.microbatch, false});
+    before = &row;
+  }
+  for (const auto& own : passes) schedule.programs.push_back(schedules::fold(own));
+  return schedule;
+}
+
+const schedules::Entry* catalog_entry(const trace::Trace& trace) {
+  std::vector<analysis::TimedPass> passes;
+  for (const trace::PassRow& row : trace.passes)
+    if (row.iteration == 0) passes.push_back(analysis::timed(row));
+  const analysis::PassOrder order = analysis::order_of(std::move(passes), trace.run.devices);
+  for (const schedules::Entry& entry : schedules::catalog()) {
+    if (entry.takes_slices) continue;  // a profile tells no slices
+    schedules::Parameters parameters{.devices = trace.run.devices,
+                                     .microbatches = trace.run.microbatches};
+    if (entry.takes_chunks) parameters.chunks = trace.run.chunks;
+    try {
+      const Schedule known = schedules::make_schedule(entry.name, parameters);
+      if (known.chunks == trace.run.chunks && order_of(known) == order) return &entry;
+    } catch (const schedules::Error&) {
+      continue;  // it cannot do these sizes
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace pipewright::cli

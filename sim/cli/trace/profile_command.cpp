@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/compare/run_figures.hpp"
+#include "analysis/import/file_kind.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/trace/collector.hpp"
+#include "analysis/trace/error.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/writer.hpp"
+#include "schedules/text/torch_csv.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/trace/measured_options.hpp"
+#include "sim/cli/trace/measured_schedule.hpp"
+#include "sim/cli/trace/profile_text.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/yaml.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using std::filesystem::path;
+
+po::options_description profile_options() {
+  po::options_description options("options", 100);
+  auto add = options.add_options();
+  const auto file = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  add("into", file("SCENARIO.yaml"), "print this scenario with the measured times in it");
+  add("order", file("FILE.csv"), "write the order of passes, as PyTorch's schedule files");
+  add("trace", file("FILE.h5"), "write the measured run as a trace, for 'show' and its page");
+  add_measured_options(options);
+  add("help,h", "this text");
+  return options;
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright profile MEASURED.json.. [OPTIONS] > times.yaml\n"
+      "\n"
+      "Reads what PyTorch's profiler measured, one file for each pipeline device or one of all, "
+      "and\n"
+      "prints a scenario: devices, microbatches, schedule, and the median times of the passes of "
+      "each\n"
+      "stage.\n"
+      "\n"
+      "  pipewright profile 'profile/rank{{rank}}.json.gz' --skip 2 > times.yaml\n"
+      "  pipewright run times.yaml --p2p-time '0.2 ms' --schedule 1f1b zb-h1\n"
+      "  pipewright profile measured.json --into gpt.yaml > calibrated.yaml\n"
+      "  pipewright profile measured.json --order order.csv --trace measured.h5 > times.yaml\n"
+      "\n"
+      "Passes are known as PyTorch (PP:2F0, Forward 0) and Megatron-LM (forward_step) call them, "
+      "or by\n"
+      "--pattern, a regular expression with the named groups kind, stage, microbatch and "
+      "device.\n\n{}",
+      describe(profile_options()));
+  return exit_ok;
+}
+
+std::string counted(std::uint32_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// What schedule the scenario is to have, with a comment on why.
+std::string schedule_text(const trace::Trace& trace, const std::string& order_file) {
+  if (!order_file.empty()) return "schedule: " + config::to_yaml(config::make_text(order_file, {}));
+  const std::uint32_t chunks = trace.run.chunks;
+  const schedules::Entry* const known = catalog_entry(trace);
+  const std::string_view name = known != nullptr ? known->name
+                                : chunks > 1     ? "interleaved-1f1b"
+                                                 : "1f1b";
+  const char* const comment =
+      known != nullptr ? "the measured order"
+                       : "the measured order is none of the catalogue's; --order keeps it";
+  // Some schedules have just so many chunks.
+  const bool says_chunks = chunks > 1 && (known == nullptr || known->takes_chunks);
+  return says_chunks
+             ? fmt::format("schedule: {{name: {}, chunks: {}}}  # {}\n", name, chunks, comment)
+             : fmt::format("schedule: {}  # {}\n", name, comment);
+}
+
+std::string fragment(const analysis::MeasuredRun& measured, const std::string& name,
+                     const std::vector<TimeList>& lists, const std::string& order_file) {
+  const trace::RunInfo& run = measured.trace.run;
+  std::string text =
+      fmt::format("# Measured pass times of {}: medians over {} of {}.\n",
+                  analysis::printable(name), counted(run.iterations, "iteration", "iterations"),
+                  counted(run.microbatches, "microbatch", "microbatches"));
+  for (const std::string& note : measured.notes) text += fmt::format("# note: {}\n", note);
+  text += fmt::format("devices: {}\nmicrobatches: {}\n", run.devices, run.microbatches);
+  text += schedule_text(measured.trace, order_file);
+  for (const TimeList& list : lists) text += yaml_text(list);
+  if (measured.handover_s && *measured.handover_s > 0)
+    text += fmt::format(
+        "# p2p_time: {}  # the least from a pass to the one that needs its output elsewhere\n",
+        time_text(*measured.handover_s));
+  return text;
+}
+
+// A scenario of the user's with the times in place of its own.
+std::string merged(const std::string& file, const trace::RunInfo& run,
+                   const std::vector<TimeList>& lists) {
+  config::Value root = config::read_yaml_file(file);
+  std::erase_if(root.entries, [](const config::Entry& entry) {
+    return entry.key == "backward_times" || entry.key == "input_grad_times" ||
+           entry.key == "weight_grad_times" || entry.key == "layer_times";
+  });
+  for (const TimeList& list : lists) {
+    std::vector<std::string> texts;
+    for (const double time : list.seconds) texts.push_back(time_text(time));
+    config::set_key(root, list.key, config::make_list(texts, {.source = "the measured run"}));
+  }
+  const config::Scenario scenario = config::read_scenario(root);
+  if (scenario.devices.value != run.devices)
+    throw UsageError(fmt::format("{}: has {} devices, but {} were measured", file,
+                                 scenario.devices.value, run.devices));
+  return scenario.text;
+}
+
+std::string text_option(const po::variables_map& given, const char* option) {
+  return given.count(option) != 0 ? given[option].as<std::string>() : std::string();
+}
+
+}  // namespace
+
+int profile_command(const Arguments& arguments) {
+  po::options_description all = profile_options();
+  all.add_options()("file", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "file");
+  if (given.count("help") != 0) return print_help();
+  const std::vector<path> files = expand_ranks(values(given, "file"));
+  if (files.empty())
+    throw UsageError("profile: which measured run? 'pipewright profile MEASURED.json'");
+  for (const path& file : files)
+    if (analysis::file_kind(file) != analysis::FileKind::chrome)
+      throw UsageError(fmt::format("profile: {} is no JSON of a profiler, which alone has passes",
+                                   analysis::printable(file.string())));
+  const std::string order = text_option(given, "order");
+  const std::string trace_file = text_option(given, "trace");
+  std::vector<path> written;
+  for (const std::string& one : {order, trace_file})
+    if (!one.empty()) written.emplace_back(one);
+  check_files(files, written);
+
+  const analysis::MeasuredRun measured = read_measured(files, measured_options(given));
+  const std::string name = measured_name(files);
+  const auto lists = time_lists(
+      measured.trace, analysis::pass_times(analysis::figures_of(measured.trace, name).passes));
+  const std::string into = text_option(given, "into");
+  const std::string text = into.empty() ? fragment(measured, name, lists, order)
+                                        : merged(into, measured.trace.run, lists);
+  if (!order.empty())
+    trace::write_file(order, schedules::to_torch_csv(measured_schedule(measured.trace)));
+  if (!trace_file.empty()) {
+    trace::TraceWriter writer(trace_file);
+    trace::replay(measured.trace, writer);
+  }
+  fmt::print("{}", text);
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

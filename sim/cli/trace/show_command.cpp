@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/console_report.hpp"
+#include "analysis/json_report.hpp"
+#include "analysis/trace/collector.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/trace/row_progress.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+po::options_description show_options() {
+  po::options_description options("options", 100);
+  auto add = options.add_options();
+  add("output,o",
+      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
+      "write .html .svg .png .pdf .json or .csv");
+  add("picture", po::value<std::string>()->value_name("WHAT"),
+      "of .svg .png .pdf: timeline (default), memory, tradeoff or bubbles");
+  add("json", "print the summary as JSON and nothing else");
+  add("help,h", "this text");
+  return options;
+}
+
+}  // namespace
+
+int show_command(const Arguments& arguments) {
+  po::options_description all = show_options();
+  all.add_options()("trace", po::value<std::vector<std::string>>());
+  const po::variables_map given = parse(arguments, all, "trace");
+  if (given.count("help") != 0) {
+    fmt::print(
+        "usage: pipewright show TRACE.h5.. [OPTIONS]\n\n"
+        "Prints the table of the runs whose traces these are, and draws them.\n\n"
+        "  pipewright show gpt-1f1b.h5 gpt-eager-1f1b.h5 -o both.html\n"
+        "  pipewright show gpt-1f1b.h5 -o memory.pdf --picture memory     # over time, stacked\n"
+        "  pipewright show gpt-1f1b.h5 -o bubbles.svg --picture bubbles   # where the time goes\n"
+        "  pipewright show gpt-*.h5 -o buy.png --picture tradeoff   # throughput against memory\n\n"
+        "{}",
+        describe(show_options()));
+    return exit_ok;
+  }
+  const std::vector<std::string> files = values(given, "trace");
+  if (files.empty()) throw UsageError("show: which trace? 'pipewright show FILE.h5'");
+  const std::vector<std::string> words = values(given, "output");
+  const std::vector<std::filesystem::path> named(words.begin(), words.end());
+  std::vector<Output> outputs = parse_outputs(named);
+  if (given.count("picture") != 0) {
+    if (std::ranges::none_of(outputs, is_picture))
+      throw UsageError(
+          "--picture says what a picture shows: name one by -o FILE.svg, .png or .pdf");
+    const Picture picture = parse_picture(given["picture"].as<std::string>());
+    for (Output& output : outputs) output.picture = picture;
+  }
+  check_files(std::vector<std::filesystem::path>(files.begin(), files.end()), named);
+
+  watch_for_interrupts();
+  std::vector<analysis::Summary> summaries;
+  std::vector<trace::Trace> traces;
+  for (const std::string& file : files) {
+    analysis::SummarySink summary;
+    if (needs_traces(outputs)) {
+      trace::TraceCollector collector;
+      replay_with_progress("read", file, collector);
+      traces.push_back(std::move(collector.trace));
+      trace::replay(traces.back(), summary);
+    } else {
+      replay_with_progress("read", file, summary);
+    }
+    summaries.push_back(summary.summary());
+  }
+  for (const Output& output : outputs) write_output(output, summaries, traces);
+
+  if (given.count("json") != 0) {
+    fmt::print("{}", analysis::json_summary(summaries));
+    return exit_ok;
+  }
+  fmt::print("{}", analysis::console_table(summaries));
+  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

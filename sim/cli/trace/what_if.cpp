@@ -1,0 +1,245 @@
+#include "sim/cli/trace/what_if.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/summary.hpp"
+#include "analysis/trace/error.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/units_text.hpp"
+#include "sim/cli/child_pool.hpp"
+#include "sim/cli/interrupt.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/trace/what_if_changes.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/evaluation/foresight.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/plan.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// A folder that goes with all that is in it.
+class ShortLivedFolder {
+ public:
+  ShortLivedFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "pipewright-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error(fmt::format("{}: cannot make a folder for the cluster", name));
+    path_ = name;
+  }
+  ~ShortLivedFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ShortLivedFolder(const ShortLivedFolder&) = delete;
+  ShortLivedFolder& operator=(const ShortLivedFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// What a simulation comes to; it goes from a process to another as text.
+struct Outcome {
+  double makespan_s = 0;
+  std::optional<analysis::Overflow> overflow;
+};
+
+std::string written(const Outcome& outcome) {
+  const analysis::Overflow over = outcome.overflow.value_or(analysis::Overflow{});
+  return fmt::format("{:a} {} {} {}", outcome.makespan_s, over.device, over.peak_bytes,
+                     over.capacity_bytes);
+}
+
+Outcome read_outcome(const std::string& text) {
+  Outcome outcome;
+  char* at = nullptr;
+  outcome.makespan_s = std::strtod(text.c_str(), &at);
+  analysis::Overflow over;
+  over.device = static_cast<std::uint32_t>(std::strtoul(at, &at, 10));
+  over.peak_bytes = std::strtoull(at, &at, 10);
+  over.capacity_bytes = std::strtoull(at, &at, 10);
+  if (over.capacity_bytes > 0) outcome.overflow = over;
+  return outcome;
+}
+
+std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
+  std::optional<analysis::Overflow> worst;
+  std::uint64_t most = 0;
+  for (const analysis::DeviceSummary& one : run.devices) {
+    const std::uint64_t capacity = one.memory_capacity_bytes;
+    if (capacity == 0 || one.peak_memory_bytes <= capacity + most) continue;
+    most = one.peak_memory_bytes - capacity;
+    worst = {one.device, one.peak_memory_bytes, capacity};
+  }
+  return worst;
+}
+
+// Loads the cluster, and is therefore called in a process of its own.
+Outcome simulate(config::Value tree, const Change& change) {
+  if (change.edit) change.edit(tree);
+  const config::Scenario scenario = config::read_scenario(tree);
+  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  if (change.rewire) change.rewire(hardware.cluster);
+  workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
+  const execution::Job job = evaluation::make_job(scenario, hardware, plan);
+  if (change.speed) change.speed(plan.costs);
+  analysis::SummarySink summary;
+  execution::run(job,
+                 scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                            : execution::EngineKind::timing,
+                 {}, summary);
+  return {summary.summary().makespan_s, overflow_of(summary.summary())};
+}
+
+[[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
+  throw trace::TraceError(fmt::format("{}: its scenario cannot run again: {}", file, reason));
+}
+
+// The scenario of a trace, on the cluster that the trace holds, which `platform` is to hold.
+config::Value stored_scenario(const trace::Trace& trace, const std::string& file,
+                              const std::filesystem::path& platform) {
+  if (trace.run.scenario.empty())
+    throw trace::TraceError(file +
+                            ": holds no scenario to run again: it was made by hand, or measured");
+  config::Value tree = config::read_yaml_text(trace.run.scenario, file + " (its scenario)");
+  if (config::find(tree, "cluster") == nullptr) return tree;
+  if (trace.run.cluster.empty()) cannot_run(file, "it is on a cluster, which the trace lacks");
+  trace::write_file(platform, trace.run.cluster);
+  config::set_key(tree, "cluster", config::make_text(platform.string(), {file}));
+  return tree;
+}
+
+// Classes of the links on the ways from the job's first GPU to its others, separated by zero bytes.
+std::string link_classes_of(const config::Value& tree) {
+  const config::Scenario scenario = config::read_scenario(tree);
+  const evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  std::set<std::string> names;
+  for (const cluster::Host* host : hardware.hosts) {
+    try {
+      for (const cluster::Link* link : hardware.cluster.route(hardware.hosts.front(), host).links)
+        names.insert(hardware.cluster.link_class(link));
+    } catch (const cluster::Error&) {
+      // no way, or a failed link on it: the run may do without
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += name + '\0';
+  return text;
+}
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size(); at += parts.back().size() + 1)
+    parts.push_back(text.substr(at, text.find('\0', at) - at));
+  return parts;
+}
+
+// The first line of a message, in which the platform goes by the name of the trace that holds it.
+std::string message(std::string text, const std::filesystem::path& platform,
+                    const std::string& file) {
+  const std::string path = platform.string();
+  for (std::size_t at = 0; (at = text.find(path)) != std::string::npos;)
+    text.replace(at, path.size(), fmt::format("the cluster of {}", file));
+  return text.substr(0, text.find('\n'));
+}
+
+// A row, and whether it is one of many stages'.
+struct Tried {
+  analysis::WhatIfRow row;
+  bool of_stage = false;
+};
+
+void sort_by_gain(std::vector<Tried>& all) {
+  std::ranges::stable_sort(all, {}, [](const Tried& one) {
+    return one.row.makespan_s.value_or(std::numeric_limits<double>::infinity());
+  });
+}
+
+// Of stages that gain nothing to speak of only the first few are shown.
+void keep_rows(const std::vector<Tried>& sorted, analysis::WhatIf& result) {
+  constexpr std::size_t most_without_gain = 8;
+  constexpr double to_speak_of = 5e-4;  // of the time; less is printed as 0.0 %
+  std::size_t stages = 0;
+  std::size_t left_out = 0;
+  for (const Tried& one : sorted) {
+    const bool gains = analysis::gain_s(result, one.row) >= to_speak_of * result.rerun_s;
+    if (one.of_stage && one.row.makespan_s && ++stages > most_without_gain && !gains)
+      ++left_out;
+    else
+      result.rows.push_back(one.row);
+  }
+  if (left_out > 0)
+    result.notes.push_back(fmt::format(
+        "{} more stages, left out, gain less than 0.05 % each when 10 % faster", left_out));
+}
+
+}  // namespace
+
+analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
+                         const WhatIfOptions& options) {
+  const ShortLivedFolder folder;
+  const std::filesystem::path platform = folder.path() / "cluster.xml";
+  const auto say = [&](const std::string& text) { return message(text, platform, options.file); };
+  config::Value tree;
+  config::Scenario scenario;
+  try {
+    tree = stored_scenario(trace, options.file, platform);
+    scenario = config::read_scenario(tree);
+  } catch (const config::Error& error) {
+    cannot_run(options.file, say(error.what()));
+  }
+  watch_for_interrupts();
+  const Said links = run_in_children({[&] { return link_classes_of(tree); }}, 1, {}).front();
+  if (links.failed) cannot_run(options.file, say(links.text));
+  analysis::WhatIf result;
+  const std::vector<Change> changes =
+      what_if_changes(scenario, report, split_at_zeros(links.text), result.notes);
+
+  std::vector<Body> bodies{[&] { return written(simulate(tree, {})); }};
+  for (const Change& change : changes)
+    bodies.emplace_back([&] { return written(simulate(tree, change)); });
+  ProgressBar bar("what if", options.visible);
+  const std::vector<Said> said = run_in_children(bodies, options.jobs, [&](std::size_t done) {
+    if (bar.is_due())
+      bar.draw(static_cast<double>(done) / static_cast<double>(bodies.size()),
+               fmt::format("{} of {} simulations", done, bodies.size()));
+  });
+  if (said.front().failed) cannot_run(options.file, say(said.front().text));
+  result.rerun_s = read_outcome(said.front().text).makespan_s;
+  if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
+    result.notes.push_back(fmt::format(
+        "run again without a change, the scenario takes {} rather than {}: this program, or a file "
+        "that the scenario names, is another than when the trace was made ({}); gains are against "
+        "the new time",
+        analysis::format_seconds(result.rerun_s), analysis::format_seconds(report.makespan_s),
+        trace.run.versions));
+  std::vector<Tried> tried;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Said& one = said[i + 1];
+    analysis::WhatIfRow row{.change = changes[i].words};
+    if (one.failed) {
+      row.why_not = say(one.text);
+    } else {
+      const Outcome outcome = read_outcome(one.text);
+      row.makespan_s = outcome.makespan_s;
+      row.overflow = outcome.overflow;
+    }
+    tried.push_back({std::move(row), changes[i].of_stage});
+  }
+  sort_by_gain(tried);
+  keep_rows(tried, result);
+  return result;
+}
+
+}  // namespace pipewright::cli

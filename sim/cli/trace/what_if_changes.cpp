@@ -1,0 +1,162 @@
+#include "sim/cli/trace/what_if_changes.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "schedules/catalog.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using config::Scenario;
+using config::Value;
+using Changes = std::vector<Change>;
+
+void set(Value& root, std::string_view path, std::string text) {
+  config::set_key(root, path, config::make_text(std::move(text), {"what if"}));
+}
+
+void remove(Value& root, std::string_view map, std::string_view key) {
+  if (Value* const value = config::find(root, map))
+    std::erase_if(value->entries, [&](const config::Entry& entry) { return entry.key == key; });
+}
+
+void add_network(const Scenario& scenario, const std::vector<std::string>& link_classes,
+                 Changes& changes) {
+  for (const std::string& one : link_classes)
+    changes.push_back(
+        {.words = fmt::format("{} of twice the bandwidth", one),
+         .rewire = [one](cluster::Cluster& cluster) { cluster.scale_bandwidth(one, 2); }});
+  if (scenario.cluster || scenario.p2p_time > 0)
+    changes.push_back({.words = "all latencies halved",
+                       .rewire = [](cluster::Cluster& cluster) { cluster.scale_latency(0.5); }});
+}
+
+// The part of a pass that computes is faster, its waits for collectives are as before.
+void speed_up(workload::StageCosts& costs, std::uint32_t stage, bool waits_inside) {
+  constexpr double factor = 0.9;
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
+    auto& of_stage = costs.times.of_stage[kind];
+    if (stage >= of_stage.size()) continue;
+    const auto& waits = costs.waits[kind];
+    const double fixed = waits_inside && !waits.empty() ? waits[stage] : 0;
+    of_stage[stage] = (of_stage[stage] - fixed) * factor + fixed;
+  }
+  if (stage < costs.times.fused.size()) costs.times.fused[stage] *= factor;
+}
+
+void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Changes& changes,
+                std::vector<std::string>& notes) {
+  std::vector<std::uint32_t> stages;
+  for (const analysis::StageSlack& one : report.slack.stages) stages.push_back(one.stage);
+  if (stages.size() > most_stages) {
+    notes.push_back(
+        fmt::format("of {} stages, those {} are made faster that have most of the critical path",
+                    stages.size(), most_stages));
+    stages.clear();
+    for (const analysis::StageShare& one : report.path.stages)
+      if (stages.size() < most_stages) stages.push_back(one.stage);
+    std::ranges::sort(stages);
+  }
+  const bool waits_inside = scenario.communication.detail == config::Detail::fast;
+  for (const std::uint32_t stage : stages)
+    changes.push_back(
+        {.words = fmt::format("passes of stage {} 10 % faster", stage),
+         .speed = [stage, waits_inside](
+                      workload::StageCosts& costs) { speed_up(costs, stage, waits_inside); },
+         .of_stage = true});
+}
+
+void add_p2p(const Scenario& scenario, Changes& changes) {
+  for (const config::P2p mode :
+       {config::P2p::eager, config::P2p::rendezvous, config::P2p::blocking}) {
+    if (mode == scenario.p2p) continue;
+    const std::string name(config::to_string(mode));
+    changes.push_back({.words = fmt::format("p2p {}", name), .edit = [name](Value& root) {
+                         remove(root, "communication", "overlap_p2p");
+                         set(root, "p2p", name);
+                       }});
+  }
+}
+
+void add_chunks(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
+  const config::ScheduleSpec& spec = scenario.schedules.front();
+  const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
+  // With a chunk more, 1F1B is the interleaved schedule.
+  if (spec.name == "1f1b") {
+    changes.push_back({.words = "one more chunk: interleaved-1f1b of 2", .edit = [](Value& root) {
+                         set(root, "schedule", "interleaved-1f1b");
+                         set(root, "schedule.chunks", "2");
+                       }});
+    return;
+  }
+  if (entry == schedules::catalog().end() || !entry->takes_chunks) return;
+  const auto with = [&](std::uint32_t count, const char* words) {
+    changes.push_back(
+        {.words = fmt::format("{}: {} chunks", words, count),
+         .edit = [count](Value& root) { set(root, "schedule.chunks", std::to_string(count)); }});
+  };
+  with(chunks + 1, "one more chunk");
+  if (chunks > 1) with(chunks - 1, "one chunk less");
+}
+
+void add_switch(std::string_view name, bool is_on, Changes& changes) {
+  changes.push_back({.words = fmt::format("{} {}", name, is_on ? "off" : "on"),
+                     .edit = [name, is_on](Value& root) {
+                       set(root, fmt::format("communication.{}", name), is_on ? "false" : "true");
+                     }});
+}
+
+void add_overlaps(const Scenario& scenario, Changes& changes) {
+  if (!scenario.model) return;
+  const config::Communication& talk = scenario.communication;
+  const config::Parallel& parallel = scenario.parallel;
+  if (parallel.dp.value > 1) {
+    add_switch("overlap_grad_reduce", talk.overlap_grad_reduce, changes);
+    if (parallel.zero == 1 || parallel.zero == 2)
+      add_switch("overlap_param_gather", talk.overlap_param_gather, changes);
+  }
+  if (parallel.tp.value > 1 && parallel.sequence)
+    add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
+}
+
+void add_recompute(const Scenario& scenario, Changes& changes) {
+  if (!scenario.model) return;
+  const auto add = [&](config::Recompute what, const char* name) {
+    if (what == scenario.training.recompute) return;
+    changes.push_back({.words = fmt::format("recompute {}", name),
+                       .edit = [name](Value& root) { set(root, "training.recompute", name); }});
+  };
+  add(config::Recompute::none, "none");
+  add(config::Recompute::selective, "selective");
+  add(config::Recompute::full, "full");
+}
+
+void add_variation(const Scenario& scenario, Changes& changes) {
+  const auto without = [&](const char* key, const char* words) {
+    changes.push_back(
+        {.words = words, .edit = [key](Value& root) { remove(root, "variation", key); }});
+  };
+  if (!scenario.variation.stragglers.empty()) without("stragglers", "no stragglers");
+  if (!scenario.variation.links.empty()) without("slow_links", "no slow links");
+  if (scenario.variation.is_random()) without("jitter", "no jitter");
+}
+
+}  // namespace
+
+std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::WhyReport& report,
+                                    const std::vector<std::string>& link_classes,
+                                    std::vector<std::string>& notes) {
+  Changes changes;
+  add_network(scenario, link_classes, changes);
+  add_stages(scenario, report, changes, notes);
+  add_p2p(scenario, changes);
+  add_chunks(scenario, report.chunks, changes);
+  add_overlaps(scenario, changes);
+  add_recompute(scenario, changes);
+  add_variation(scenario, changes);
+  return changes;
+}
+
+}  // namespace pipewright::cli
