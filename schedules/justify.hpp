@@ -21,7 +21,7 @@ struct ActivationMemory {
   std::vector<std::int64_t> limit;                   // by device
 };
 
-// A pipeline whose order is sought: one route, any split of backwards.
+// A pipeline whose order is searched: one route, any split of backwards.
 struct Pipeline {
   Routes routes;
   std::uint32_t devices = 0;

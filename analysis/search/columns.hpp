@@ -10,11 +10,11 @@
 // What journals, results files, CSV and JSON agree on.
 namespace pipewright::analysis {
 
-// By Fate; the names stand in files, the words are for people.
-inline constexpr std::array<const char*, 6> fate_names{"open",         "illegal",   "does_not_fit",
-                                                       "bounded_away", "simulated", "failed"};
-inline constexpr std::array<const char*, 6> fate_words{"open",         "illegal",   "does not fit",
-                                                       "bounded away", "simulated", "failed"};
+// By Outcome; the names stand in files, the words are for people.
+inline constexpr std::array<const char*, 6> outcome_names{
+    "open", "illegal", "does_not_fit", "bounded_away", "simulated", "failed"};
+inline constexpr std::array<const char*, 6> outcome_words{
+    "open", "illegal", "does not fit", "bounded away", "simulated", "failed"};
 
 // The figures of a row, under names that carry their units. 0 where they are not known.
 #define PIPEWRIGHT_FIGURE(name, type, member) \

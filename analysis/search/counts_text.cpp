@@ -75,14 +75,14 @@ std::string grouped(double count) {
   return text;
 }
 
-std::string fate_of_none(const FateCounts& fates) {
-  const auto count = [&](Fate fate) { return fates[static_cast<std::size_t>(fate)]; };
-  if (count(Fate::simulated) > 0) return "below the floor";
-  if (count(Fate::failed) > 0) return "failed";
-  if (count(Fate::open) > 0) return "not simulated yet";
-  if (count(Fate::bounded_away) > 0) return "bounded away";
-  if (count(Fate::does_not_fit) > 0) return "none fits";
-  return count(Fate::illegal) > 0 ? "none legal" : "no candidate";
+std::string outcome_of_none(const OutcomeCounts& outcomes) {
+  const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
+  if (count(Outcome::simulated) > 0) return "below the floor";
+  if (count(Outcome::failed) > 0) return "failed";
+  if (count(Outcome::open) > 0) return "not simulated yet";
+  if (count(Outcome::bounded_away) > 0) return "bounded away";
+  if (count(Outcome::does_not_fit) > 0) return "none fits";
+  return count(Outcome::illegal) > 0 ? "none legal" : "no candidate";
 }
 
 std::string counts_text(const SearchRun& run, const Findings& findings) {
@@ -98,22 +98,24 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     if (rules.size() > most_rules)
       add(lines, 0, 4, fmt::format("and {} other rules", rules.size() - most_rules));
   }
-  const auto count = [&](Fate fate) { return findings.fates[static_cast<std::size_t>(fate)]; };
-  const std::uint64_t fit =
-      count(Fate::open) + count(Fate::bounded_away) + count(Fate::simulated) + count(Fate::failed);
-  for (const Fate fate : {Fate::illegal, Fate::does_not_fit, Fate::bounded_away, Fate::open,
-                          Fate::failed, Fate::simulated}) {
-    if (count(fate) == 0 && fate != Fate::simulated) continue;
-    std::string words = fate_words.at(static_cast<std::size_t>(fate));
-    if (fate == Fate::open) words = "not simulated yet";
-    if (fate == Fate::simulated && fit > 0)
-      words +=
-          fmt::format(", {} of those that fit",
-                      format_percent(static_cast<double>(count(fate)) / static_cast<double>(fit)));
-    lines.push_back({count(fate), words});
-    if (fate == Fate::illegal) add_reasons(lines, run, findings.illegal);
-    if (fate == Fate::does_not_fit) add_reasons(lines, run, findings.does_not_fit);
-    if (fate == Fate::failed) add_reasons(lines, run, findings.failed);
+  const auto count = [&](Outcome outcome) {
+    return findings.outcomes[static_cast<std::size_t>(outcome)];
+  };
+  const std::uint64_t fit = count(Outcome::open) + count(Outcome::bounded_away) +
+                            count(Outcome::simulated) + count(Outcome::failed);
+  for (const Outcome outcome : {Outcome::illegal, Outcome::does_not_fit, Outcome::bounded_away,
+                                Outcome::open, Outcome::failed, Outcome::simulated}) {
+    if (count(outcome) == 0 && outcome != Outcome::simulated) continue;
+    std::string words = outcome_words.at(static_cast<std::size_t>(outcome));
+    if (outcome == Outcome::open) words = "not simulated yet";
+    if (outcome == Outcome::simulated && fit > 0)
+      words += fmt::format(
+          ", {} of those that fit",
+          format_percent(static_cast<double>(count(outcome)) / static_cast<double>(fit)));
+    lines.push_back({count(outcome), words});
+    if (outcome == Outcome::illegal) add_reasons(lines, run, findings.illegal);
+    if (outcome == Outcome::does_not_fit) add_reasons(lines, run, findings.does_not_fit);
+    if (outcome == Outcome::failed) add_reasons(lines, run, findings.failed);
   }
   TextTable table;
   std::vector<std::string> numbers;

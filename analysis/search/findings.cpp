@@ -41,10 +41,10 @@ std::string shape_of(const std::string& note) {
   return colon == std::string::npos ? shape : shape.substr(0, shape.find_first_of(",;", colon));
 }
 
-std::vector<Reason> reasons(const SearchRun& run, Fate fate) {
+std::vector<Reason> reasons(const SearchRun& run, Outcome outcome) {
   std::map<std::string, Reason> by_shape;
   for (std::size_t i = 0; i < run.rows.size(); ++i)
-    if (run.rows[i].fate == fate)
+    if (run.rows[i].outcome == outcome)
       ++by_shape.try_emplace(shape_of(run.rows[i].note), Reason{0, i}).first->second.rows;
   std::vector<Reason> found;
   for (const auto& [shape, reason] : by_shape) found.push_back(reason);
@@ -61,14 +61,14 @@ double overshoot(const CandidateRow& row) {
 }
 
 bool has_bound_only(const CandidateRow& row) {
-  return row.bound_s > 0 &&
-         (row.fate == Fate::open || row.fate == Fate::bounded_away || row.fate == Fate::failed);
+  return row.bound_s > 0 && (row.outcome == Outcome::open || row.outcome == Outcome::bounded_away ||
+                             row.outcome == Outcome::failed);
 }
 
 }  // namespace
 
 double seconds_of(const CandidateRow& row) {
-  return row.fate == Fate::simulated ? row.time_s : row.bound_s;
+  return row.outcome == Outcome::simulated ? row.time_s : row.bound_s;
 }
 
 double cost_of(const SearchRun& run, const CandidateRow& row) {
@@ -98,15 +98,16 @@ Findings find(const SearchRun& run) {
   const double best_cost = found.best ? cost_of(run, run.rows[*found.best]) : INFINITY;
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const CandidateRow& row = run.rows[i];
-    ++found.fates[static_cast<std::size_t>(row.fate)];
-    if (row.fate == Fate::does_not_fit &&
+    ++found.outcomes[static_cast<std::size_t>(row.outcome)];
+    if (row.outcome == Outcome::does_not_fit &&
         (!found.nearest || overshoot(row) < overshoot(run.rows[*found.nearest])))
       found.nearest = i;
-    if (row.fate == Fate::failed && cost_of(run, row) < best_cost) found.failed_hopes.push_back(i);
+    if (row.outcome == Outcome::failed && cost_of(run, row) < best_cost)
+      found.failed_hopes.push_back(i);
   }
-  found.illegal = reasons(run, Fate::illegal);
-  found.does_not_fit = reasons(run, Fate::does_not_fit);
-  found.failed = reasons(run, Fate::failed);
+  found.illegal = reasons(run, Outcome::illegal);
+  found.does_not_fit = reasons(run, Outcome::does_not_fit);
+  found.failed = reasons(run, Outcome::failed);
   return found;
 }
 
@@ -119,7 +120,7 @@ std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis) {
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const CandidateRow& row = run.rows[i];
     BestOf& of = best[choices(run.axes, row.candidate)[axis]];
-    ++of.fates[static_cast<std::size_t>(row.fate)];
+    ++of.outcomes[static_cast<std::size_t>(row.outcome)];
     if (has_bound_only(row) && better(i, of.bound)) of.bound = i;
   }
   for (const std::size_t i : ranking(run)) {

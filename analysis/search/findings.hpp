@@ -11,7 +11,7 @@
 // What the rows of a search say when taken together: worked out once, for every output.
 namespace pipewright::analysis {
 
-using FateCounts = std::array<std::uint64_t, 6>;  // by Fate
+using OutcomeCounts = std::array<std::uint64_t, 6>;  // by Outcome
 
 // Notes that differ only in their numbers, or in all but the first of a list at the end.
 struct Reason {
@@ -20,9 +20,9 @@ struct Reason {
 };
 
 struct Findings {
-  FateCounts fates{};
+  OutcomeCounts outcomes{};
   std::vector<std::size_t> ranked;               // simulated rows, best first
-  std::optional<std::size_t> best;               // that reaches what is sought
+  std::optional<std::size_t> best;               // that reaches the objective
   std::vector<std::vector<std::size_t>> fronts;  // by group
   std::vector<std::optional<std::size_t>> best_of_group;
   std::vector<Reason> illegal;  // most common first, as all here
@@ -37,7 +37,7 @@ Findings find(const SearchRun& run);
 // there, or one that was bounded away may be better.
 struct BestOf {
   std::uint32_t value = 0;  // of the axis
-  FateCounts fates{};
+  OutcomeCounts outcomes{};
   std::optional<std::size_t> row;    // the best that was simulated
   std::optional<std::size_t> bound;  // the best bound of the others that fit, if better than that
 };

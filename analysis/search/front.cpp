@@ -10,7 +10,7 @@ namespace {
 std::vector<std::size_t> simulated(const SearchRun& run) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < run.rows.size(); ++i)
-    if (run.rows[i].fate == Fate::simulated) rows.push_back(i);
+    if (run.rows[i].outcome == Outcome::simulated) rows.push_back(i);
   return rows;
 }
 

@@ -64,7 +64,7 @@ PageColumns page_columns(const SearchRun& run) {
     }
   }
   columns.bytes += axes;
-  for (const CandidateRow& row : run.rows) put(columns.bytes, row.fate);
+  for (const CandidateRow& row : run.rows) put(columns.bytes, row.outcome);
   return columns;
 }
 

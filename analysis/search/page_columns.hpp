@@ -14,7 +14,7 @@ namespace pipewright::analysis {
 //        capacity_bytes, gpus, and the parts of the time in the order of part_words
 //   u32: note, as a place in `notes`
 //   u16: group, then each axis
-//   u8:  fate
+//   u8:  outcome
 //
 // Seconds are simulated ones, or the bound; cost, throughput and MFU follow from them; 0 where they
 // are not known.

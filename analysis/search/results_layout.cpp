@@ -102,7 +102,7 @@ FixedColumns add_fixed(Layout& layout) {
   };
   columns.candidate = add("candidate", trace::file_type(ColumnType::u64));
   columns.group = add("group", trace::file_type(ColumnType::u32));
-  columns.fate = add("fate", enum_of<std::uint8_t>(H5T_STD_U8LE, fate_names));
+  columns.outcome = add("outcome", enum_of<std::uint8_t>(H5T_STD_U8LE, outcome_names));
   columns.note = add("note", trace::file_type(ColumnType::u32));
   static_assert(std::tuple_size_v<decltype(columns.figures)> == figure_columns.size());
   for (std::size_t i = 0; i < figure_columns.size(); ++i)

@@ -12,7 +12,7 @@
 namespace pipewright::analysis::results {
 
 inline constexpr const char* what = "search";
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::array<const char*, 5> objective_names{"throughput", "mfu", "time_to_train",
                                                             "price", "memory"};
 template <class Value>
@@ -84,7 +84,7 @@ std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
 
 // The columns of table `candidates` that are the same in all files, those of figure_columns last.
 struct FixedColumns {
-  std::size_t candidate, group, fate, note;  // offsets
+  std::size_t candidate, group, outcome, note;  // offsets
   std::array<std::size_t, 18> figures;
 };
 FixedColumns add_fixed(Layout& layout);

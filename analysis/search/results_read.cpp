@@ -122,7 +122,7 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
     if (column.type == trace::ColumnType::f64 && !std::isfinite(figure<double>(row, column)))
       file.fail("candidates[{}].{} is {}: a number was expected", index, column.name,
                 figure<double>(row, column));
-  if (row.fate == Fate::simulated && row.time_s <= 0)
+  if (row.outcome == Outcome::simulated && row.time_s <= 0)
     file.fail("candidates[{}].time_s is {}, but it was simulated", index, row.time_s);
 }
 
@@ -141,7 +141,7 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
     CandidateRow row;
     row.candidate = value_at<std::uint64_t>(bytes, columns.candidate);
     row.group = value_at<std::uint32_t>(bytes, columns.group);
-    const auto fate = value_at<std::uint8_t>(bytes, columns.fate);
+    const auto outcome = value_at<std::uint8_t>(bytes, columns.outcome);
     const auto note = value_at<std::uint32_t>(bytes, columns.note);
     if (row.candidate >= candidates)
       file.fail("candidates[{}].candidate is {}: the axes make {}", i, row.candidate, candidates);
@@ -150,10 +150,11 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
                 run.rows.back().candidate);
     if (row.group >= run.groups.size())
       file.fail("candidates[{}].group is {}: there are {}", i, row.group, run.groups.size());
-    if (fate >= fate_names.size()) file.fail("candidates[{}].fate is {}: no fate", i, fate);
+    if (outcome >= outcome_names.size())
+      file.fail("candidates[{}].outcome is {}: no outcome", i, outcome);
     if (note >= notes.size())
       file.fail("candidates[{}].note is {}: there are {}", i, note, notes.size());
-    row.fate = static_cast<Fate>(fate);
+    row.outcome = static_cast<Outcome>(outcome);
     row.note = notes[note];
     for (std::size_t k = 0; k < figure_columns.size(); ++k)
       set_bits(row, figure_columns[k], value_at<std::uint64_t>(bytes, columns.figures[k]));

@@ -124,7 +124,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
     Cursor cursor(bytes);
     cursor.put(row.candidate);
     cursor.put(row.group);
-    cursor.put(row.fate);
+    cursor.put(row.outcome);
     cursor.put(notes.of_row[i]);
     for (const trace::Column& column : figure_columns) cursor.put(bits(row, column));
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);

@@ -79,16 +79,17 @@ double real_of(const json& value) {
   return value.get<double>();
 }
 
-Fate fate_of(const std::string& name) {
-  const auto* const at = std::ranges::find(fate_names, name);
-  if (at == fate_names.end()) throw std::runtime_error(fmt::format("there is no fate '{}'", name));
-  return static_cast<Fate>(at - fate_names.begin());
+Outcome outcome_of(const std::string& name) {
+  const auto* const at = std::ranges::find(outcome_names, name);
+  if (at == outcome_names.end())
+    throw std::runtime_error(fmt::format("there is no outcome '{}'", name));
+  return static_cast<Outcome>(at - outcome_names.begin());
 }
 
 CandidateRow row_of(const json& value) {
   CandidateRow row;
   row.candidate = count_of(value.at("candidate"));
-  row.fate = fate_of(value.at("fate").get<std::string>());
+  row.outcome = outcome_of(value.at("outcome").get<std::string>());
   for (const auto& [key, field] : value.items()) {
     const auto* const column = std::ranges::find(
         figure_columns, key, [](const trace::Column& c) { return std::string_view(c.name); });
@@ -102,7 +103,7 @@ CandidateRow row_of(const json& value) {
       row.note = field.get<std::string>();
     else if (key == note_of_bytes)
       row.note = as_bytes(field.get<std::string>());
-    else if (key != "candidate" && key != "fate")
+    else if (key != "candidate" && key != "outcome")
       throw std::runtime_error(fmt::format("'{}' is no field of it", key));
   }
   return row;
@@ -111,8 +112,9 @@ CandidateRow row_of(const json& value) {
 }  // namespace
 
 std::string to_json_line(const CandidateRow& row) {
-  std::string line = fmt::format("{{\"candidate\":{},\"group\":{},\"fate\":\"{}\"", row.candidate,
-                                 row.group, fate_names.at(static_cast<std::size_t>(row.fate)));
+  std::string line =
+      fmt::format("{{\"candidate\":{},\"group\":{},\"outcome\":\"{}\"", row.candidate, row.group,
+                  outcome_names.at(static_cast<std::size_t>(row.outcome)));
   if (!row.note.empty()) line += note_field(row.note);
   for (const trace::Column& column : figure_columns) {
     if (column.type == trace::ColumnType::f64) {

@@ -10,7 +10,7 @@
 // What a search over layouts, schedules and the like came to, as plain data.
 namespace pipewright::analysis {
 
-enum class Fate : std::uint8_t {
+enum class Outcome : std::uint8_t {
   open,          // fits, and has a bound; nothing more is known yet
   illegal,       // such a layout, partition or schedule cannot be
   does_not_fit,  // a device would hold more than it has
@@ -34,13 +34,13 @@ struct TimeParts {
 struct CandidateRow {
   std::uint64_t candidate = 0;  // its number in the space: digits of the axes, the last the fastest
   std::uint32_t group = 0;      // of SearchRun::groups
-  Fate fate = Fate::open;
+  Outcome outcome = Outcome::open;
   std::string note;  // why it is illegal, does not fit or failed
 
   // Of every legal one.
   IterationWork work;
   std::uint64_t peak_bytes = 0;      // of the device that is fullest for what it has; all of that
-  std::uint64_t capacity_bytes = 0;  // where an order is sought only when it is to be simulated
+  std::uint64_t capacity_bytes = 0;  // where an order is searched only when it is to be simulated
   double bound_s = 0;                // no iteration is shorter; 0 where it does not fit
 
   // Of simulated ones.

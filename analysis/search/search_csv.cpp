@@ -19,7 +19,7 @@ std::string number(const CandidateRow& row, const trace::Column& column) {
 }
 
 std::string rate(double done, const CandidateRow& row) {
-  return row.fate == Fate::simulated && done > 0 ? fmt::to_string(done / row.time_s) : "";
+  return row.outcome == Outcome::simulated && done > 0 ? fmt::to_string(done / row.time_s) : "";
 }
 
 // What the objective adds to the figures, if it is none of them.
@@ -33,7 +33,7 @@ std::string objective_heading(const Objective& objective) {
 }  // namespace
 
 void write_search_csv(std::ostream& stream, const SearchRun& run) {
-  std::string line = "candidate,group,fate";
+  std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
   for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
   const std::string objective = objective_heading(run.objective);
@@ -41,17 +41,17 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   for (const CandidateRow& row : run.rows) {
     line = fmt::format("{},{},{}", row.candidate,
                        csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
-                       fate_names.at(static_cast<std::size_t>(row.fate)));
+                       outcome_names.at(static_cast<std::size_t>(row.outcome)));
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis)
       line += fmt::format(",{}", csv_field(run.axes[axis].values[digits[axis]]));
     for (const trace::Column& column : figure_columns)
       line += fmt::format(",{}", number(row, column));
-    const double share = row.fate == Fate::simulated ? mfu(row.work, row.time_s) : 0;
+    const double share = row.outcome == Outcome::simulated ? mfu(row.work, row.time_s) : 0;
     line += fmt::format(",{},{},{}", rate(row.work.samples, row), rate(row.work.tokens, row),
                         share > 0 ? fmt::to_string(share) : "");
     if (!objective.empty())
-      line += row.fate == Fate::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
+      line += row.outcome == Outcome::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
     stream << line << ',' << csv_field(row.note) << '\n';
   }
 }

@@ -61,7 +61,7 @@ Json excluded_json(const SearchRun& run) {
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   Json json{{"candidate", row.candidate}};
   if (row.group < run.groups.size()) json["group"] = run.groups[row.group];
-  json["fate"] = fate_names.at(static_cast<std::size_t>(row.fate));
+  json["outcome"] = outcome_names.at(static_cast<std::size_t>(row.outcome));
   if (!row.note.empty()) json["note"] = row.note;
   Json& values = json["values"] = Json::object();
   const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
@@ -74,7 +74,7 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
     else
       json[column.name] = number(figure<double>(row, column));
   }
-  if (row.fate != Fate::simulated) return json;
+  if (row.outcome != Outcome::simulated) return json;
   if (row.work.samples > 0) json["samples_per_s"] = row.work.samples / row.time_s;
   if (row.work.tokens > 0) json["tokens_per_s"] = row.work.tokens / row.time_s;
   if (const double share = mfu(row.work, row.time_s); share > 0) json["mfu"] = share;
@@ -98,8 +98,8 @@ Json runner_up_json(const SearchRun& run, const std::optional<Comparison>& lost)
 
 Json findings_json(const SearchRun& run, const Findings& findings) {
   Json json;
-  for (std::size_t fate = 0; fate < fate_names.size(); ++fate)
-    json["fates"][fate_names[fate]] = findings.fates[fate];
+  for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
+    json["outcomes"][outcome_names[outcome]] = findings.outcomes[outcome];
   json["proof"] = proof_text(run, findings);
   json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
   json["runner_up"] = runner_up_json(run, runner_up(run, findings));

@@ -24,7 +24,7 @@ constexpr std::array shared_scripts{"units.js",  "elements.js", "varints.js", "t
 constexpr std::array scripts{"search_data.js", "search_words.js", "search_paint.js",
                              "copying.js",     "candidate.js",    "plot_frame.js",
                              "scatter.js",     "parallel.js",     "heat_map.js",
-                             "fates.js",       "search_lists.js", "search_page.js"};
+                             "outcomes.js",    "search_lists.js", "search_page.js"};
 
 std::string joined_scripts() {
   std::string joined = "(() => {\n\"use strict\";\n";

@@ -50,10 +50,12 @@ std::string none_text(const SearchRun& run, const Findings& findings) {
   if (!findings.ranked.empty())
     return text + ": what was simulated is below the floor; the nearest has " +
            fmt::format("{}\n", named(run, run.rows[findings.ranked.front()]));
-  const auto count = [&](Fate fate) { return findings.fates[static_cast<std::size_t>(fate)]; };
+  const auto count = [&](Outcome outcome) {
+    return findings.outcomes[static_cast<std::size_t>(outcome)];
+  };
   if (run.rows.empty()) return text + ": there was no candidate\n";
-  if (count(Fate::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
-  if (findings.nearest && count(Fate::illegal) + count(Fate::does_not_fit) == run.rows.size())
+  if (count(Outcome::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
+  if (findings.nearest && count(Outcome::illegal) + count(Outcome::does_not_fit) == run.rows.size())
     return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
                        named(run, run.rows[*findings.nearest]),
                        memory_text(run.rows[*findings.nearest]));
@@ -160,7 +162,7 @@ std::string best_by_text(const SearchRun& run, std::size_t axis) {
       line(of, fmt::format("{} {}", of.row ? "others were not simulated, at best" : "at best",
                            worth(run, run.rows[*of.bound])));
     else if (!of.row)
-      line(of, fate_of_none(of.fates));
+      line(of, outcome_of_none(of.outcomes));
   }
   const std::vector<std::size_t> ranked = find(run).ranked;
   return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front())) + rest;

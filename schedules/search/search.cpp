@@ -187,7 +187,7 @@ void Search::try_catalog() {
     } catch (const Error&) {
       continue;  // sizes that the family cannot do
     }
-    if (!is_searched(*schedule)) continue;
+    if (!is_searchable(*schedule)) continue;
     if (const Shape* const shape = shape_of(schedule->routes))
       add(*shape, order_of(*schedule), fmt::format("{} of the catalog", entry.name));
   }
@@ -327,7 +327,7 @@ SearchResult Search::run() {
 
 }  // namespace
 
-bool is_searched(const Schedule& schedule) {
+bool is_searchable(const Schedule& schedule) {
   return schedule.routes.count() == 1 && schedule.weight_versions == 1 && schedule.slices == 1 &&
          !has_fused_pairs(schedule);
 }

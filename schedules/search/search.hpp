@@ -38,7 +38,7 @@ struct SearchResult {
 
 // Whether it is of the kind that the search looks at: one copy of the weights, whole microbatches,
 // no fused pairs.
-bool is_searched(const Schedule& schedule);
+bool is_searchable(const Schedule& schedule);
 
 // Tries every schedule of the catalog that fits into memory and building blocks in the V and the
 // looped shape; justifies them for the times and memory given (justify.hpp) and improves the best

@@ -9,7 +9,7 @@
 // Numbers that make a model agree with measurements, of which some are wrong.
 namespace pipewright::comm {
 
-// A sought number, in a scale in which steps of 1 are large and equal ones alike.
+// An unknown, in a scale in which steps of 1 are large and equal ones alike.
 struct Unknown {
   double start = 0;
   double least = 0;

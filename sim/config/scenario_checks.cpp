@@ -158,10 +158,11 @@ void check_overlap(const Scenario& scenario, const Value& root) {
 void check_schedules(const Scenario& scenario) {
   for (const ScheduleSpec& spec : scenario.schedules) {
     if (spec.memory_limit && schedule_source(spec.name) != ScheduleSource::search)
-      throw Error(locate(spec.memory_limit->origin,
-                         fmt::format("schedule.memory_limit is for the schedule {}, which seeks an "
-                                     "order within it; {} has an order of its own; leave it out",
-                                     searched, spec.name)));
+      throw Error(
+          locate(spec.memory_limit->origin,
+                 fmt::format("schedule.memory_limit is for the schedule {}, which looks for an "
+                             "order within it; {} has an order of its own; leave it out",
+                             searched, spec.name)));
     if (!spec.slices || !scenario.model) continue;
     const std::uint32_t sequence =
         scenario.training.sequence.value_or(scenario.model->value.sequence);

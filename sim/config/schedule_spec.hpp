@@ -19,7 +19,7 @@ struct ScheduleSpec {
   std::optional<Located<std::uint32_t>> slices;
   std::optional<Located<std::uint32_t>> recompute;
   std::optional<Located<std::uint64_t>>
-      memory_limit;  // bytes of a device, where an order is sought
+      memory_limit;  // bytes of a device, where an order is searched
   Origin origin;
 };
 
@@ -28,7 +28,7 @@ enum class ScheduleSource : std::uint8_t {
   catalog,
   torch_file,      // .csv: a schedule of PyTorch
   building_block,  // .yaml, .yml
-  search,          // `searched`: an order that is sought for the scenario's own costs
+  search,          // `searched`: an order that is searched for the scenario's own costs
 };
 inline constexpr std::string_view searched = "searched";
 ScheduleSource schedule_source(std::string_view name);

@@ -58,7 +58,7 @@ void Layouts::set_links(const config::Scenario& scenario) {
 
 Layout& Layouts::of(const config::Scenario& scenario) {
   if (scenario.cluster.has_value() != cluster_.has_value())
-    throw std::logic_error("a scenario on another cluster than the lab's");
+    throw std::logic_error("a scenario on another cluster than the evaluator's");
   set_links(scenario);
   std::string key = key_of(scenario);
   const auto known =

@@ -89,13 +89,13 @@ std::optional<std::uint32_t> stages_of(const ScheduleSpec& spec, std::uint32_t d
   }
 }
 
-bool is_sought(const ScheduleSpec& spec) {
+bool is_searched(const ScheduleSpec& spec) {
   return config::schedule_source(spec.name) == config::ScheduleSource::search;
 }
 
 bool stages_fit(const config::Scenario& scenario, const ScheduleSpec& spec, std::uint32_t devices,
                 std::uint32_t microbatches) {
-  if (is_sought(spec)) return true;
+  if (is_searched(spec)) return true;
   const auto stages = stages_of(spec, devices, microbatches);
   return stages &&
          (!scenario.model ||
@@ -187,7 +187,7 @@ void check_layout(const config::Scenario& scenario, const cluster::Cluster& clus
 void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
                   const cluster::Cluster& cluster) {
   const config::Partition& partition = scenario.partition;
-  if (!scenario.model || is_sought(spec) || partition.rule == config::Partition::Rule::listed)
+  if (!scenario.model || is_searched(spec) || partition.rule == config::Partition::Rule::listed)
     return;
   const config::Model& model = scenario.model->value;
   const std::uint32_t devices = scenario.devices.value;

@@ -16,10 +16,10 @@ double at_best(const analysis::CandidateRow& row) { return row.bound_s * (1 - ro
 
 BoundOrder::BoundOrder(const analysis::SearchRun& run, Aim aim) : run_(run), aim_(aim) {
   order_.reserve(static_cast<std::size_t>(
-      std::ranges::count(run.rows, analysis::Fate::open, &analysis::CandidateRow::fate)));
+      std::ranges::count(run.rows, analysis::Outcome::open, &analysis::CandidateRow::outcome)));
   for (std::size_t row = 0; row < run.rows.size(); ++row) {
-    if (run.rows[row].fate == analysis::Fate::open) order_.push_back(entry(row));
-    if (run.rows[row].fate == analysis::Fate::simulated) simulated(row);
+    if (run.rows[row].outcome == analysis::Outcome::open) order_.push_back(entry(row));
+    if (run.rows[row].outcome == analysis::Outcome::simulated) simulated(row);
   }
   // Rows stand in the order of candidates.
   std::ranges::sort(order_);

@@ -11,11 +11,13 @@ namespace pipewright::search {
 namespace {
 
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
 constexpr std::uint32_t most_losses = 2;  // of workers, before their task is taken for the cause
 
-bool is_final(Fate fate) { return fate != Fate::open && fate != Fate::bounded_away; }
+bool is_final(Outcome outcome) {
+  return outcome != Outcome::open && outcome != Outcome::bounded_away;
+}
 
 bool in_order(const CandidateRow& one, const CandidateRow& other) {
   return one.candidate < other.candidate;
@@ -24,16 +26,16 @@ bool in_order(const CandidateRow& one, const CandidateRow& other) {
 bool fits(const Task::Kind kind, const CandidateRow& row) {
   const bool bound = std::isfinite(row.bound_s) && row.bound_s >= 0;
   if (kind == Task::Kind::assess)
-    return bound && row.fate != Fate::simulated && row.fate != Fate::bounded_away;
+    return bound && row.outcome != Outcome::simulated && row.outcome != Outcome::bounded_away;
   const bool timed = std::isfinite(row.time_s) && row.time_s > 0;
-  return row.fate == Fate::simulated ? timed : is_final(row.fate);
+  return row.outcome == Outcome::simulated ? timed : is_final(row.outcome);
 }
 
 CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::string& why) {
   CandidateRow row;
   row.candidate = candidate;
   row.group = group;
-  row.fate = Fate::failed;
+  row.outcome = Outcome::failed;
   row.note = why;
   return row;
 }
@@ -47,15 +49,15 @@ Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Aim ai
   constexpr std::uint64_t most_reserved = std::uint64_t{1} << 22U;
   run_.rows.reserve(static_cast<std::size_t>(std::min(candidates_.total, most_reserved)));
   for (CandidateRow& row : run_.rows) {
-    if (row.fate == Fate::bounded_away) row.fate = Fate::open;
-    ++fates_[static_cast<std::size_t>(row.fate)];
+    if (row.outcome == Outcome::bounded_away) row.outcome = Outcome::open;
+    ++outcomes_[static_cast<std::size_t>(row.outcome)];
   }
 }
 
-void Coordinator::set_fate(CandidateRow& row, Fate fate) {
-  --fates_[static_cast<std::size_t>(row.fate)];
-  ++fates_[static_cast<std::size_t>(fate)];
-  row.fate = fate;
+void Coordinator::set_outcome(CandidateRow& row, Outcome outcome) {
+  --outcomes_[static_cast<std::size_t>(row.outcome)];
+  ++outcomes_[static_cast<std::size_t>(outcome)];
+  row.outcome = outcome;
 }
 
 void Coordinator::begin_simulations() {
@@ -110,8 +112,8 @@ bool Coordinator::answered(std::size_t worker, Answer answer, double now) {
 
 void Coordinator::take_assessed(std::vector<CandidateRow> rows) {
   for (CandidateRow& row : rows) {
-    ++fates_[static_cast<std::size_t>(row.fate)];
-    if (is_final(row.fate)) final_.push_back(row);
+    ++outcomes_[static_cast<std::size_t>(row.outcome)];
+    if (is_final(row.outcome)) final_.push_back(row);
     run_.rows.push_back(std::move(row));
   }
 }
@@ -120,9 +122,9 @@ void Coordinator::take_assessed(std::vector<CandidateRow> rows) {
 void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   order_->back(index);
   CandidateRow& row = run_.rows[index];
-  set_fate(row, answer.fate);
+  set_outcome(row, answer.outcome);
   row.note = std::move(answer.note);
-  if (answer.fate == Fate::simulated) {
+  if (answer.outcome == Outcome::simulated) {
     row.peak_bytes = answer.peak_bytes;
     row.time_s = answer.time_s;
     row.bubble_ratio = answer.bubble_ratio;
@@ -169,7 +171,7 @@ State Coordinator::state() const {
   State state;
   state.total = candidates_.total;
   state.assessed = run_.rows.size();
-  state.fates = fates_;
+  state.outcomes = outcomes_;
   state.running = board_.running();
   if (!order_) return state;
   state.still_needed = order_->still_needed();
@@ -194,7 +196,7 @@ void Coordinator::conclude() {
   run_.finished = done && !rest_is_left_;
   if (done)
     for (CandidateRow& row : run_.rows)
-      if (row.fate == Fate::open) set_fate(row, Fate::bounded_away);
+      if (row.outcome == Outcome::open) set_outcome(row, Outcome::bounded_away);
   run_.gap = state().gap;
   if (!order_) std::ranges::sort(run_.rows, in_order);
 }

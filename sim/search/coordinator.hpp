@@ -33,10 +33,10 @@ struct State {
   Phase phase = Phase::assessing;
   std::uint64_t total = 0;
   std::uint64_t assessed = 0;
-  std::array<std::uint64_t, 6> fates{};  // how many have each; also open ones, until it is done
-  std::uint64_t running = 0;             // tasks
-  std::uint64_t still_needed = 0;        // to be simulated in this phase, at the most
-  std::optional<std::size_t> best;       // its row
+  std::array<std::uint64_t, 6> outcomes{};  // how many have each; also open ones, until it is done
+  std::uint64_t running = 0;                // tasks
+  std::uint64_t still_needed = 0;           // to be simulated in this phase, at the most
+  std::optional<std::size_t> best;          // its row
   double best_cost = 0;
   double least_open = 0;  // no candidate without a time costs less
   double gap = 1;         // nothing can be better than the best by more than this part
@@ -63,8 +63,8 @@ class Coordinator {
 
   bool is_done();
   State state() const;
-  // Rows whose fate has become final since the last call. Those that are bounded away are so only
-  // as conclude() says, and none of these.
+  // Rows whose outcome has become final since the last call. Those that are bounded away are so
+  // only as conclude() says, and none of these.
   std::vector<analysis::CandidateRow> take_final();
   // Puts the rows in order and says how far they go, at any time. Who is still open when the search
   // is done was bounded away.
@@ -79,7 +79,7 @@ class Coordinator {
   void take_simulated(std::size_t row, analysis::CandidateRow answer);
   void fail(std::size_t row, const std::string& why);
   void give_up(const Work& work, const std::string& why);
-  void set_fate(analysis::CandidateRow& row, analysis::Fate fate);
+  void set_outcome(analysis::CandidateRow& row, analysis::Outcome outcome);
 
   analysis::SearchRun& run_;
   Candidates candidates_;
@@ -90,7 +90,7 @@ class Coordinator {
   bool rest_is_left_ = false;
   std::optional<BoundOrder> order_;  // once all are assessed
   std::vector<analysis::CandidateRow> final_;
-  std::array<std::uint64_t, 6> fates_{};
+  std::array<std::uint64_t, 6> outcomes_{};
   double bound_excess_ = 0;  // the largest part by which a bound was above its time, by our fault
   bool done_ = false;
 };

@@ -10,7 +10,7 @@
 #include "sim/search/identity.hpp"
 
 // What a search has found so far, whatever happens to it: a file of lines of JSON, each written at
-// once when a candidate's fate is final. Bounds are not in it, which take milliseconds, and so
+// once when a candidate's outcome is final. Bounds are not in it, which take milliseconds, and so
 // nobody that is bounded away.
 //
 //   {"pipewright_search":1,"sweep":"...","axes":[{"key":"parallel.tp","values":["1","2"]},...]}

@@ -13,7 +13,7 @@
 #include "sim/workload/limits.hpp"
 #include "sim/workload/modelled.hpp"
 #include "sim/workload/planner.hpp"
-#include "sim/workload/sought.hpp"
+#include "sim/workload/searched_schedule.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -132,29 +132,29 @@ void check_some_placement(const config::Scenario& scenario, const Gpus& gpus,
 
 }  // namespace
 
-schedules::SearchRequest sought_order(const config::Scenario& scenario,
-                                      const config::ScheduleSpec& spec, const Gpus& gpus,
-                                      const Foresight& foresight) {
+schedules::SearchRequest search_request(const config::Scenario& scenario,
+                                        const config::ScheduleSpec& spec, const Gpus& gpus,
+                                        const NetworkEstimate& estimate) {
   if (!scenario.model && !scenario.input_grad_times)
     throw config::Error(config::locate(
         spec.origin,
-        "searched seeks an order in which the two halves of a backward pass run apart; give "
+        "searched looks for an order in which the two halves of a backward pass run apart; give "
         "input_grad_times and weight_grad_times instead of backward_times"));
   const auto costs_of = [=, &scenario](const schedules::Routes& routes) {
     StageCosts costs = placement_costs(scenario, routes, gpus, spec.name);
-    if (foresight.add_waits) foresight.add_waits(routes, costs);
+    if (estimate.add_waits) estimate.add_waits(routes, costs);
     return costs;
   };
   check_some_placement(scenario, gpus, spec.name);
-  std::vector<std::uint64_t> capacity = foresight.memory;
+  std::vector<std::uint64_t> capacity = estimate.memory;
   if (capacity.empty())
     for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.memory);
-  return sought(scenario, spec, costs_of, capacity, foresight.hop);
+  return search_request(scenario, spec, costs_of, capacity, estimate.hop);
 }
 
 Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,
-               const Foresight& foresight) {
-  Planner planner(scenario, gpus, foresight);
+               const NetworkEstimate& estimate) {
+  Planner planner(scenario, gpus, estimate);
   const auto schedule = planner.schedule(spec);
   return {.schedule = *schedule, .costs = planner.costs(*schedule)};
 }

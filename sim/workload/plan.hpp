@@ -20,7 +20,7 @@ struct Plan {
 using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
 
 // What those who plan an order for given times are told of the network; without it, nothing waits.
-struct Foresight {
+struct NetworkEstimate {
   // Adds the collectives within passes to a placement's times, as add_pass_waits() does.
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
   // Seconds that a boundary tensor of so many bytes takes from stage to stage, at the most.
@@ -31,7 +31,7 @@ struct Foresight {
 // Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown
 // schedule, sizes that it cannot do, a list of times that fits neither devices nor stages.
 Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-               const Gpus& gpus = {}, const Foresight& foresight = {});
+               const Gpus& gpus = {}, const NetworkEstimate& estimate = {});
 // Of a schedule from elsewhere.
 Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
                const Gpus& gpus = {});
@@ -48,9 +48,9 @@ StageCosts placement_costs(const config::Scenario& scenario, const schedules::Ro
                            const Gpus& gpus, const std::string& name);
 
 // The order that `searched` stands for, as a request of a search.
-schedules::SearchRequest sought_order(const config::Scenario& scenario,
-                                      const config::ScheduleSpec& spec, const Gpus& gpus,
-                                      const Foresight& foresight);
+schedules::SearchRequest search_request(const config::Scenario& scenario,
+                                        const config::ScheduleSpec& spec, const Gpus& gpus,
+                                        const NetworkEstimate& estimate);
 
 // The times of a scenario's passes as given there: one time, or one per device, is shared by a
 // device's chunks.

@@ -5,18 +5,18 @@
 
 #include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/schedule_source.hpp"
-#include "sim/workload/sought.hpp"
+#include "sim/workload/searched_schedule.hpp"
 
 namespace pipewright::workload {
 
 using schedules::PassKind;
 using schedules::Schedule;
 
-Planner::Planner(const config::Scenario& scenario, const Gpus& gpus, Foresight foresight,
+Planner::Planner(const config::Scenario& scenario, const Gpus& gpus, NetworkEstimate estimate,
                  ScheduleCache* cache, Settle settle)
     : scenario_(scenario),
       gpus_(gpus),
-      foresight_(std::move(foresight)),
+      estimate_(std::move(estimate)),
       cache_(cache),
       settle_(std::move(settle)) {}
 
@@ -46,10 +46,10 @@ Planner::DeviceCosts Planner::given_costs() const {
 Planner::DeviceCosts Planner::model_costs(const std::string& name) const {
   const schedules::Routes routes = schedules::Routes::looped(scenario_.devices.value, 1);
   StageCosts plain = placement_costs(scenario_, routes, gpus_, name);
-  if (foresight_.add_waits) foresight_.add_waits(routes, plain);
+  if (estimate_.add_waits) estimate_.add_waits(routes, plain);
   DeviceCosts costs{
       .times = plain.times,
-      .hop = foresight_.hop ? foresight_.hop(routes, plain.boundary_bytes) : scenario_.p2p_time,
+      .hop = estimate_.hop ? estimate_.hop(routes, plain.boundary_bytes) : scenario_.p2p_time,
       .input_grad_releases = 1};
   for (const Activations& stage : plain.activations)
     if (stage.held > 0)
@@ -82,7 +82,7 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {
   if (config::schedule_source(spec.name) == config::ScheduleSource::search) {
-    Schedule found = seek(spec, sought(spec));
+    Schedule found = searched_schedule(spec, search_request(spec));
     schedules::set_iterations(found, scenario_.iterations.value);
     return std::make_shared<const Schedule>(std::move(found));
   }

@@ -19,14 +19,14 @@ class Planner {
   using Settle = std::function<void(const schedules::Schedule&, StageCosts&)>;
 
   // `cache`: of schedules, which others share; may be null.
-  Planner(const config::Scenario& scenario, const Gpus& gpus, Foresight foresight = {},
+  Planner(const config::Scenario& scenario, const Gpus& gpus, NetworkEstimate estimate = {},
           ScheduleCache* cache = nullptr, Settle settle = {});
 
   // Throws as make_plan does.
   std::shared_ptr<const schedules::Schedule> schedule(const config::ScheduleSpec& spec);
-  // Which order `searched` stands for, without seeking it.
-  schedules::SearchRequest sought(const config::ScheduleSpec& spec) const {
-    return sought_order(scenario_, spec, gpus_, foresight_);
+  // Which order `searched` stands for, without searching it.
+  schedules::SearchRequest search_request(const config::ScheduleSpec& spec) const {
+    return workload::search_request(scenario_, spec, gpus_, estimate_);
   }
   // Valid until the next call, and for schedules on the same placement.
   const StageCosts& costs(const schedules::Schedule& schedule);
@@ -50,7 +50,7 @@ class Planner {
 
   const config::Scenario& scenario_;
   const Gpus& gpus_;
-  Foresight foresight_;
+  NetworkEstimate estimate_;
   ScheduleCache* cache_;
   Settle settle_;
   std::optional<DeviceCosts> device_costs_;

@@ -109,7 +109,7 @@ Schedule load_schedule(const std::string& name, const Parameters& parameters) {
         return from_block_file(name, parameters);
       case config::ScheduleSource::search:
         throw schedules::Error(
-            "searched is an order sought for a scenario's own costs ('run', 'search'); 'schedule "
+            "searched is an order searched for a scenario's own costs ('run', 'search'); 'schedule "
             "search' finds one for given times");
       case config::ScheduleSource::catalog:
         break;

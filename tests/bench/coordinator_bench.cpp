@@ -22,7 +22,7 @@ namespace {
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
 constexpr std::size_t workers = 4096;
 
@@ -86,8 +86,8 @@ class SlowWorkers final : public search::Workers {
       CandidateRow row = tests::made_up_row(space_, candidate);
       if (task.kind == search::Task::Kind::simulate) {
         ++simulated_;
-      } else if (row.fate == Fate::simulated) {
-        row.fate = Fate::open;
+      } else if (row.outcome == Outcome::simulated) {
+        row.outcome = Outcome::open;
         row.time_s = 0;
       }
       answer.rows.push_back(std::move(row));

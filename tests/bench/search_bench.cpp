@@ -16,8 +16,8 @@
 #include "schedules/timing.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/hardware.hpp"
-#include "sim/evaluation/lab.hpp"
 #include "sim/execution/bound.hpp"
 #include "sim/workload/planner.hpp"
 
@@ -69,8 +69,8 @@ std::vector<config::Value> layouts() {
   return all;
 }
 
-evaluation::Lab& lab() {
-  static evaluation::Lab one(config::read_scenario(layout(8, 8, 1, "none", 0, {"1f1b"})), 0);
+evaluation::Evaluator& evaluator() {
+  static evaluation::Evaluator one(config::read_scenario(layout(8, 8, 1, "none", 0, {"1f1b"})), 0);
   return one;
 }
 
@@ -108,7 +108,7 @@ double seconds_of_timing(const config::Value& tree, const std::vector<analysis::
 
 void assess(benchmark::State& state) {
   const std::vector<config::Value> all = layouts();
-  lab();  // the cluster's file is not what is measured
+  evaluator();  // the cluster's file is not what is measured
   workload::ScheduleCache cache;
   std::size_t candidates = 0;
   std::size_t fitting = 0;
@@ -117,7 +117,7 @@ void assess(benchmark::State& state) {
   for (auto _ : state)
     for (const config::Value& one : all) {
       const double start = cpu_seconds();
-      const std::vector<analysis::CandidateRow> rows = lab().assess(one);
+      const std::vector<analysis::CandidateRow> rows = evaluator().assess(one);
       whole += cpu_seconds() - start;
       candidates += rows.size();
       for (const analysis::CandidateRow& row : rows) fitting += row.bound_s > 0 ? 1 : 0;
@@ -151,13 +151,13 @@ struct Bounded {
 };
 
 void timing_alone(benchmark::State& state, const char* schedule) {
-  lab();  // a platform comes before ideal networks
+  evaluator();  // a platform comes before ideal networks
   const Bounded one(schedule);
   for (auto _ : state)
     benchmark::DoNotOptimize(makespan_by_timing(one.plan.schedule, one.plan.costs.times));
 }
 void bound(benchmark::State& state, const char* schedule) {
-  lab();
+  evaluator();
   Bounded one(schedule);
   for (auto _ : state) benchmark::DoNotOptimize(execution::lower_bound(one.job, one.least));
 }

@@ -8,7 +8,7 @@
 namespace pipewright::tests {
 
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
 CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate) {
   Random random(static_cast<std::uint32_t>(candidate * 2654435761U));
@@ -16,13 +16,15 @@ CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate) {
   row.candidate = candidate;
   row.group = space.group(candidate / space.schedules());
   const std::uint32_t luck = random.whole(0, 9);
-  row.fate = luck == 0 ? Fate::illegal : luck == 1 ? Fate::does_not_fit : Fate::simulated;
-  if (row.fate != Fate::simulated) row.note = "it is made up so";
-  if (row.fate == Fate::illegal) return row;
+  row.outcome = luck == 0   ? Outcome::illegal
+                : luck == 1 ? Outcome::does_not_fit
+                            : Outcome::simulated;
+  if (row.outcome != Outcome::simulated) row.note = "it is made up so";
+  if (row.outcome == Outcome::illegal) return row;
   row.work = {.gpus = 8, .samples = 4, .tokens = 4096, .model_flop = 1e15, .peak_flops = 1e15};
   row.peak_bytes = std::uint64_t{random.whole(1, 100)} << 30U;
   row.capacity_bytes = std::uint64_t{80} << 30U;
-  if (row.fate == Fate::does_not_fit) return row;
+  if (row.outcome == Outcome::does_not_fit) return row;
   row.bound_s = random.real(1, 9);
   row.time_s = row.bound_s * random.real(1, 1.3);
   row.parts.compute = row.time_s;
@@ -40,8 +42,8 @@ std::string FakeWorkers::answer(const std::string& line) {
     CandidateRow row = made_up_row(space_, candidate);
     if (task.kind == search::Task::Kind::simulate) {
       simulated.push_back(candidate);
-    } else if (row.fate == Fate::simulated) {
-      row.fate = Fate::open;
+    } else if (row.outcome == Outcome::simulated) {
+      row.outcome = Outcome::open;
       row.time_s = 0;
       row.parts = {};
     }

@@ -14,7 +14,7 @@
 namespace pipewright::tests {
 
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 using search::Coordinator;
 using search::Task;
 
@@ -131,8 +131,8 @@ Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search
   return Play(world, crowd, random, aim, most_steps).take();
 }
 
-std::size_t count(const analysis::SearchRun& run, Fate fate) {
-  return static_cast<std::size_t>(std::ranges::count(run.rows, fate, &CandidateRow::fate));
+std::size_t count(const analysis::SearchRun& run, Outcome outcome) {
+  return static_cast<std::size_t>(std::ranges::count(run.rows, outcome, &CandidateRow::outcome));
 }
 
 std::vector<std::uint64_t> answers(const analysis::SearchRun& run, bool fronts) {

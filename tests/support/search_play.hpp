@@ -33,7 +33,7 @@ struct Played {
 Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Aim aim = {},
             std::size_t most_steps = ~std::size_t{0});
 
-std::size_t count(const analysis::SearchRun& run, analysis::Fate fate);
+std::size_t count(const analysis::SearchRun& run, analysis::Outcome outcome);
 
 // What a search is for, by number: the best if there is one, and the fronts.
 std::vector<std::uint64_t> answers(const analysis::SearchRun& run, bool fronts = true);

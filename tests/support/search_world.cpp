@@ -3,13 +3,13 @@
 namespace pipewright::tests {
 
 using analysis::CandidateRow;
-using analysis::Fate;
 using analysis::Objective;
+using analysis::Outcome;
 
 CandidateRow SearchWorld::assessed(std::uint64_t candidate) const {
   CandidateRow row = simulated.at(candidate);
-  if (row.fate != Fate::simulated) return row;
-  row.fate = Fate::open;
+  if (row.outcome != Outcome::simulated) return row;
+  row.outcome = Outcome::open;
   row.time_s = 0;
   return row;
 }
@@ -30,9 +30,11 @@ CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t g
   row.candidate = candidate;
   row.group = random.whole(0, groups - 1);
   const std::uint32_t luck = random.whole(0, 9);
-  row.fate = luck == 0 ? Fate::illegal : luck == 1 ? Fate::does_not_fit : Fate::simulated;
-  if (row.fate != Fate::simulated) row.note = "so it is";
-  if (row.fate == Fate::illegal) return row;
+  row.outcome = luck == 0   ? Outcome::illegal
+                : luck == 1 ? Outcome::does_not_fit
+                            : Outcome::simulated;
+  if (row.outcome != Outcome::simulated) row.note = "so it is";
+  if (row.outcome == Outcome::illegal) return row;
   row.work = {.gpus = 8 * random.whole(1, 2),
               .samples = 4,
               .tokens = 100,
@@ -40,7 +42,7 @@ CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t g
               .peak_flops = 1e13};
   row.peak_bytes = random.whole(1, 12);
   row.capacity_bytes = 10;
-  if (row.fate == Fate::does_not_fit) return row;
+  if (row.outcome == Outcome::does_not_fit) return row;
   row.bound_s = 0.25 * random.whole(4, 60);
   row.time_s = row.bound_s * (random.flip() ? 1 : random.real(1, 1.5));
   if (random.flip()) row.time_s *= 1 - 1e-12;  // as sums round

@@ -40,7 +40,7 @@ std::string output_of(const std::string& command) {
 double best_mfu(const nlohmann::json& run, const Published& of) {
   double best = 0;
   for (const auto& row : run.at("candidates"))
-    if (row.at("fate") == "simulated" && row.at("values").at("schedule") == of.schedule &&
+    if (row.at("outcome") == "simulated" && row.at("values").at("schedule") == of.schedule &&
         row.at("values").at("training.recompute") == of.recompute)
       best = std::max(best, 100 * row.at("mfu").get<double>());
   return best;

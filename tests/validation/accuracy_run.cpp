@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "sim/config/yaml.hpp"
-#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
 #include "validation/accuracy.hpp"
 

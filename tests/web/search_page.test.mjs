@@ -34,16 +34,16 @@ const lonely = () => page.evaluate(() => {
   });
 });
 
-test("every candidate is there with its fate", { skip }, async () => {
-  const fates = await page.evaluate(() => {
+test("every candidate is there with its outcome", { skip }, async () => {
+  const outcomes = await page.evaluate(() => {
     const counts = [0, 0, 0, 0, 0, 0];
-    for (const fate of window.pipewright.rows.fate) ++counts[fate];
+    for (const outcome of window.pipewright.rows.outcome) ++counts[outcome];
     return counts;
   });
-  assert.deepEqual(fates, wanted.fates);
-  const words = (await text("#fates")).replaceAll(",", "").replaceAll("\u00a0", " ");
-  for (const [fate, name] of [[4, "simulated"], [3, "bounded away"], [2, "does not fit"], [1, "illegal"]])
-    assert.ok(words.includes(`${name} ${wanted.fates[fate]} `), words);
+  assert.deepEqual(outcomes, wanted.outcomes);
+  const words = (await text("#outcomes")).replaceAll(",", "").replaceAll("\u00a0", " ");
+  for (const [outcome, name] of [[4, "simulated"], [3, "bounded away"], [2, "does not fit"], [1, "illegal"]])
+    assert.ok(words.includes(`${name} ${wanted.outcomes[outcome]} `), words);
 });
 
 test("the best and its rank are those of the report", { skip }, async () => {

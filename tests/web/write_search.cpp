@@ -16,7 +16,7 @@
 #include "tests/analysis/search/made_search.hpp"
 
 using namespace pipewright;
-using analysis::Fate;
+using analysis::Outcome;
 using analysis::SearchRun;
 using tests::made_search;
 
@@ -35,7 +35,7 @@ void write(const std::filesystem::path& folder, const std::string& name, const S
   analysis::write_search_page(folder / (name + ".html"), run, of);
   const analysis::Findings findings = analysis::find(run);
   nlohmann::json json{{"rows", run.rows.size()},
-                      {"fates", findings.fates},
+                      {"outcomes", findings.outcomes},
                       {"ranked", findings.ranked},
                       {"fronts", findings.fronts}};
   if (findings.best) json["best"] = *findings.best;
@@ -63,8 +63,8 @@ SearchRun hostile() {
 
 SearchRun only(SearchRun run, std::size_t simulated) {
   std::erase_if(run.rows, [&](const analysis::CandidateRow& row) {
-    return row.fate == Fate::simulated ? simulated-- == 0 || simulated > 1000000
-                                       : row.fate == Fate::bounded_away;
+    return row.outcome == Outcome::simulated ? simulated-- == 0 || simulated > 1000000
+                                             : row.outcome == Outcome::bounded_away;
   });
   return run;
 }

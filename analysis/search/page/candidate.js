@@ -70,8 +70,8 @@ async function fillCandidate(element, rows, row, best, isCurrent) {
     element.replaceChildren(textElement("p", "Click on a point to see what it is.", "note"));
     return;
   }
-  const simulated = rows.fate[row] === FATE.simulated;
-  const title = row === best ? "the best" : simulated ? "this candidate" : search.fates[rows.fate[row]];
+  const simulated = rows.outcome[row] === OUTCOME.simulated;
+  const title = row === best ? "the best" : simulated ? "this candidate" : search.outcomes[rows.outcome[row]];
   const list = document.createElement("dl");
   for (const [name, value] of figureLines(rows, row, best))
     list.append(textElement("dt", name), textElement("dd", noBreak(value)));

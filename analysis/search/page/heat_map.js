@@ -3,18 +3,18 @@
 const MOST_CELLS_ACROSS = 40;
 
 // Of the rows of a cell: the best that was simulated, else the best bound, and how many there are
-// of each fate.
+// of each outcome.
 function fillCells(rows, shown, across, down) {
   const cells = new Map();
   const better = (a, b) => b === null || rows.cost[a] < rows.cost[b];
   for (const row of shown) {
     const key = rows.axes[across][row] * 65536 + rows.axes[down][row];
     let cell = cells.get(key);
-    if (!cell) cells.set(key, (cell = { best: null, bound: null, fates: [0, 0, 0, 0, 0, 0] }));
-    const fate = rows.fate[row];
-    ++cell.fates[fate];
+    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: [0, 0, 0, 0, 0, 0] }));
+    const outcome = rows.outcome[row];
+    ++cell.outcomes[outcome];
     if (!(rows.cost[row] > 0)) continue;
-    if (fate === FATE.simulated) {
+    if (outcome === OUTCOME.simulated) {
       if (better(row, cell.best)) cell.best = row;
     } else if (better(row, cell.bound)) {
       cell.bound = row;
@@ -24,8 +24,8 @@ function fillCells(rows, shown, across, down) {
 }
 
 const emptyKinds = [
-  ["none-fits", "none fits", (fates) => fates[FATE.doesNotFit] > 0],
-  ["none-legal", "none is legal", (fates) => fates[FATE.illegal] > 0],
+  ["none-fits", "none fits", (outcomes) => outcomes[OUTCOME.doesNotFit] > 0],
+  ["none-legal", "none is legal", (outcomes) => outcomes[OUTCOME.illegal] > 0],
 ];
 
 // Without units, which would not have room in a cell.
@@ -42,7 +42,7 @@ function heatCell(rows, cell, least, most, theme, onChoose, words) {
   }
   const row = cell.best ?? cell.bound;
   if (row === null) {
-    const [kind, text] = emptyKinds.find(([, , has]) => has(cell.fates)) ??
+    const [kind, text] = emptyKinds.find(([, , has]) => has(cell.outcomes)) ??
       ["none-legal", "below the floor"];
     field.className = kind;
     field.title = `${words}: ${text}`;

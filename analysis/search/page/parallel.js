@@ -130,7 +130,7 @@ class Parallel {
     const kept = lines.filter((row) => this.matches(row));
     if (this.brushes.size > 0)
       for (const row of lines) if (!this.matches(row)) stroke(row, theme.line, 0.35, 0.7);
-    const isSimulated = (row) => rows.fate[row] === FATE.simulated;
+    const isSimulated = (row) => rows.outcome[row] === OUTCOME.simulated;
     const faint = Math.min(0.2, Math.max(0.0125, 1.5 / Math.sqrt(lines.length + 1)));
     for (const row of kept) if (!isSimulated(row)) stroke(row, colourOf(row), faint, 0.7);
     const simulated = kept.filter(isSimulated).sort((a, b) => rows.cost[b] - rows.cost[a]);

@@ -236,7 +236,7 @@ class Scatter {
         for (const row of this.cells?.get(i * 4096 + k) ?? []) {
           const at = this.place(row);
           const distance = Math.hypot(at.x - x, at.y - y) +
-                           (rows.fate[row] === FATE.simulated ? 0 : 4);
+                           (rows.outcome[row] === OUTCOME.simulated ? 0 : 4);
           if (distance >= least) continue;
           least = distance;
           found = row;

@@ -2,7 +2,7 @@
 
 const search = JSON.parse(document.getElementById("data").textContent);
 
-const FATE = { open: 0, illegal: 1, doesNotFit: 2, boundedAway: 3, simulated: 4, failed: 5 };
+const OUTCOME = { open: 0, illegal: 1, doesNotFit: 2, boundedAway: 3, simulated: 4, failed: 5 };
 
 async function loadRows() {
   const bytes = await unpackBytes(document.getElementById("rows").textContent);
@@ -22,7 +22,7 @@ async function loadRows() {
   rows.note = column(Uint32Array);
   rows.group = column(Uint16Array);
   rows.axes = search.axes.map(() => column(Uint16Array));
-  rows.fate = column(Uint8Array);
+  rows.outcome = column(Uint8Array);
   return rows;
 }
 

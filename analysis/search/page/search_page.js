@@ -80,7 +80,7 @@ class SearchPage {
     this.best = search.best_of_group[group] ?? null;
     this.front = search.fronts[group] ?? [];
     this.ranked = this.shown
-      .filter((row) => rows.fate[row] === FATE.simulated && rows.cost[row] > 0)
+      .filter((row) => rows.outcome[row] === OUTCOME.simulated && rows.cost[row] > 0)
       .sort((a, b) => rows.cost[a] - rows.cost[b] || rows.peak[a] - rows.peak[b] || a - b);
     this.byMemory = [...this.ranked].sort((a, b) => rows.peak[a] - rows.peak[b]);
     this.capacity = rows.capacity[this.shown.find((row) => rows.capacity[row] > 0)] ?? 0;
@@ -107,15 +107,15 @@ class SearchPage {
 
   takeDrawn() {
     const { rows } = this;
-    const of = (fate) => this.shown.filter((row) => rows.fate[row] === fate && rows.peak[row] > 0);
+    const of = (outcome) => this.shown.filter((row) => rows.outcome[row] === outcome && rows.peak[row] > 0);
     const timed = (list) => list.filter((row) => rows.seconds[row] > 0);
-    const bounded = timed([...of(FATE.boundedAway), ...of(FATE.open)]);
+    const bounded = timed([...of(OUTCOME.boundedAway), ...of(OUTCOME.open)]);
     element("bounded-label").hidden = bounded.length === 0;
     this.drawn = {
-      simulated: of(FATE.simulated),
+      simulated: of(OUTCOME.simulated),
       bounded: element("bounded").checked ? bounded : [],
-      failed: timed(of(FATE.failed)),
-      misfits: of(FATE.doesNotFit),
+      failed: timed(of(OUTCOME.failed)),
+      misfits: of(OUTCOME.doesNotFit),
     };
   }
 
@@ -232,7 +232,7 @@ async function main() {
     `${shortened(title, 160)}: ${shortened(search.objective.name, 80)}`;
   const rows = await loadRows();
   const made = new SearchPage(rows);
-  fillFates(element("fates"), rows);
+  fillOutcomes(element("outcomes"), rows);
   made.resize();
   // What tests and the console see.
   window.pipewright = {

@@ -67,10 +67,10 @@ function memoryWords(rows, row) {
 // Name and value of all that is known of a candidate.
 function figureLines(rows, row, best) {
   const lines = [];
-  const fate = rows.fate[row];
-  const simulated = fate === FATE.simulated;
+  const outcome = rows.outcome[row];
+  const simulated = outcome === OUTCOME.simulated;
   const upTo = simulated ? "" : "at best ";
-  if (!simulated) lines.push(["fate", search.fates[fate]]);
+  if (!simulated) lines.push(["outcome", search.outcomes[outcome]]);
   const note = search.notes[rows.note[row]];
   if (note) lines.push(["reason", shortened(note, 300)]);
   if (rows.throughput[row] > 0)

@@ -181,7 +181,7 @@ int frontier_schedule(const Arguments& arguments) {
   const std::vector<Output> outputs = frontier_outputs(settings);
   check_files(settings.read, settings.outputs);
   const Uncontended uncontended(settings.scenario);
-  std::vector<CatalogRun> catalog = searched(run_catalog(uncontended));
+  std::vector<CatalogRun> catalog = searchable(run_catalog(uncontended));
   const std::vector<WrittenLimit> limits = limits_of(given, uncontended.scenario(), catalog);
 
   const Frontier frontier{settings.objective, trace_frontier(settings, uncontended, limits),

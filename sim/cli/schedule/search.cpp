@@ -77,7 +77,7 @@ void print_text(const SearchSettings& settings, const Uncontended& uncontended,
   const schedules::SearchResult& result = found.result;
   const analysis::Summary& summary = found.summary;
   const std::string seconds = analysis::format_seconds(value_of(result, settings.objective));
-  fmt::print("sought   the least {}, for {}\n", describe(settings.objective),
+  fmt::print("goal     the least {}, for {}\n", describe(settings.objective),
              sizes(uncontended.scenario()));
   fmt::print("within   {} on a device{}\n", to_string(limit),
              limit_given ? "" : ", as 1F1B takes (--memory-limit sets another)");
@@ -112,7 +112,7 @@ void print_comparison(const SearchSettings& settings, const Uncontended& unconte
   CatalogTable table(settings.objective);
   table.add("found", found.summary);
   std::vector<std::string> too_large;
-  for (const CatalogRun& run : searched(run_catalog(uncontended))) {
+  for (const CatalogRun& run : searchable(run_catalog(uncontended))) {
     const WrittenLimit held = held_by(run.summary, limit);
     if (held.limit.value <= limit.limit.value * (1 + 1e-9))
       table.add(std::string(run.entry->name), run.summary);

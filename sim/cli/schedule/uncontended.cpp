@@ -140,7 +140,7 @@ std::vector<CatalogRun> run_catalog(const Uncontended& uncontended) {
     try {
       const workload::Plan plan =
           workload::make_plan(uncontended.scenario(), {.name = std::string(entry.name)});
-      run.is_searched = schedules::is_searched(plan.schedule);
+      run.is_searchable = schedules::is_searchable(plan.schedule);
       run.summary = uncontended.summary(plan);
     } catch (const config::Error& error) {
       run.why_not = error.what();
@@ -150,9 +150,9 @@ std::vector<CatalogRun> run_catalog(const Uncontended& uncontended) {
   return runs;
 }
 
-std::vector<CatalogRun> searched(std::vector<CatalogRun> runs) {
+std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs) {
   std::erase_if(runs,
-                [](const CatalogRun& run) { return !run.why_not.empty() || !run.is_searched; });
+                [](const CatalogRun& run) { return !run.why_not.empty() || !run.is_searchable; });
   return runs;
 }
 

@@ -35,11 +35,11 @@ std::string sizes(const config::Scenario& scenario);  // "8 devices x 32 microba
 // One schedule of the catalog under a scenario, with the parameters that are its defaults.
 struct CatalogRun {
   const schedules::Entry* entry = nullptr;
-  bool is_searched = false;  // of the kind that the search looks at
-  std::string why_not;       // not empty: it cannot do these sizes, or not with these times
+  bool is_searchable = false;  // of the kind that the search looks at
+  std::string why_not;         // not empty: it cannot do these sizes, or not with these times
   analysis::Summary summary;
 };
 std::vector<CatalogRun> run_catalog(const Uncontended& uncontended);
-std::vector<CatalogRun> searched(std::vector<CatalogRun> runs);  // those that the search looks at
+std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // those that the search looks at
 
 }  // namespace pipewright::cli

@@ -117,7 +117,7 @@ void print_sweep_help() {
   fmt::print(
       "usage: pipewright search SWEEP [OPTIONS]\n\n"
       "Finds the best of many scenarios: which layout, schedule, microbatch, recomputation. SWEEP\n"
-      "is a scenario in which values may be several, and which says what is sought:\n\n"
+      "is a scenario in which values may be several, and which says what is best:\n\n"
       "  cluster: dgx-a100-96\n"
       "  model: gpt3-175b\n"
       "  parallel: {{tp: auto, pp: auto, sp: true, zero: [0, 1]}}    # dp follows from the GPUs\n"

@@ -13,8 +13,8 @@ namespace {
 
 using Phase = search::State::Phase;
 
-std::uint64_t count(const search::State& state, analysis::Fate fate) {
-  return state.fates[static_cast<std::size_t>(fate)];
+std::uint64_t count(const search::State& state, analysis::Outcome outcome) {
+  return state.outcomes[static_cast<std::size_t>(outcome)];
 }
 
 const char* name_of(Phase phase) {
@@ -49,9 +49,9 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
                                    double& share) {
   const double now = std::chrono::duration<double>(Clock::now() - started_).count();
   const bool assessing = state.phase == Phase::assessing;
-  const std::uint64_t finished =
-      assessing ? state.assessed
-                : count(state, analysis::Fate::simulated) + count(state, analysis::Fate::failed);
+  const std::uint64_t finished = assessing ? state.assessed
+                                           : count(state, analysis::Outcome::simulated) +
+                                                 count(state, analysis::Outcome::failed);
   if (state.phase != phase_) {
     phase_ = state.phase;
     phase_began_ = now;

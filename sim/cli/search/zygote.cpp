@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/search/evaluator.hpp"
+#include "sim/cli/search/candidate_evaluator.hpp"
 #include "sim/search/child.hpp"
 #include "sim/search/task.hpp"
 
@@ -33,7 +33,7 @@ bool write_line(int into, std::string line) {
 
 // Ends when nobody speaks to it any more.
 void evaluate(const search::Space& space, const WorkerSettings& settings, int from, int into) {
-  Evaluator evaluator(space, settings.time_limit_s, from);
+  CandidateEvaluator evaluator(space, settings.time_limit_s, from);
   search::LineReader lines;
   for (;;) {
     const std::optional<std::string> line = lines.next();

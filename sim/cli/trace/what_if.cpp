@@ -20,8 +20,8 @@
 #include "sim/cli/trace/what_if_changes.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"
-#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan.hpp"
 

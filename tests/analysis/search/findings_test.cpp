@@ -25,15 +25,15 @@ TEST_CASE("findings count every row once and name the best") {
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const SearchRun run = sample_search(seed, 30);
     const Findings found = find(run);
-    CHECK(std::accumulate(found.fates.begin(), found.fates.end(), 0ULL) == run.rows.size());
+    CHECK(std::accumulate(found.outcomes.begin(), found.outcomes.end(), 0ULL) == run.rows.size());
     REQUIRE(found.best);
     for (const CandidateRow& row : run.rows)
-      if (row.fate == Fate::simulated) CHECK(row.time_s >= run.rows[*found.best].time_s);
-    CHECK(found.ranked.size() == found.fates[static_cast<std::size_t>(Fate::simulated)]);
+      if (row.outcome == Outcome::simulated) CHECK(row.time_s >= run.rows[*found.best].time_s);
+    CHECK(found.ranked.size() == found.outcomes[static_cast<std::size_t>(Outcome::simulated)]);
     for (std::size_t group = 0; group < 2; ++group)
       CHECK(found.fronts[group].back() == found.best_of_group[group]);
     for (const std::size_t i : found.failed_hopes) {
-      CHECK(run.rows[i].fate == Fate::failed);
+      CHECK(run.rows[i].outcome == Outcome::failed);
       CHECK(run.rows[i].bound_s < run.rows[*found.best].time_s);
     }
   }
@@ -48,7 +48,7 @@ TEST_CASE("reasons that differ in their numbers are one reason, the most common 
   for (std::uint64_t i = 0; i < 4; ++i) {
     CandidateRow row;
     row.candidate = i;
-    row.fate = i == 3 ? Fate::failed : Fate::illegal;
+    row.outcome = i == 3 ? Outcome::failed : Outcome::illegal;
     row.note = notes[i];
     run.rows.push_back(row);
   }
@@ -70,7 +70,7 @@ TEST_CASE("of what breaks something down at its end only the first counts for a 
   for (std::uint64_t i = 0; i < 3; ++i) {
     CandidateRow row;
     row.candidate = i;
-    row.fate = Fate::does_not_fit;
+    row.outcome = Outcome::does_not_fit;
     row.note = notes[i];
     run.rows.push_back(row);
   }
@@ -86,7 +86,7 @@ TEST_CASE("the nearest to fitting is the one that is least over") {
   run.groups = {"g"};
   run.rows = {simulated_row(0, 1, std::uint64_t{200} << 30),
               simulated_row(1, 1, std::uint64_t{90} << 30)};
-  for (CandidateRow& row : run.rows) row.fate = Fate::does_not_fit;
+  for (CandidateRow& row : run.rows) row.outcome = Outcome::does_not_fit;
   CHECK(find(run).nearest == 1);
 }
 
@@ -102,11 +102,11 @@ TEST_CASE("the best by an axis is the best of the rows with each value") {
       for (const CandidateRow& row : run.rows) {
         if (choices(run.axes, row.candidate)[axis] != of.value) continue;
         ++rows;
-        if (row.fate == Fate::simulated) least = std::min(least, row.time_s);
-        if (row.fate == Fate::bounded_away || row.fate == Fate::failed)
+        if (row.outcome == Outcome::simulated) least = std::min(least, row.time_s);
+        if (row.outcome == Outcome::bounded_away || row.outcome == Outcome::failed)
           bound = std::min(bound, row.bound_s);
       }
-      CHECK(rows == std::accumulate(of.fates.begin(), of.fates.end(), 0ULL));
+      CHECK(rows == std::accumulate(of.outcomes.begin(), of.outcomes.end(), 0ULL));
       CHECK((of.row ? run.rows[*of.row].time_s : INFINITY) == least);
       CHECK(of.bound.has_value() == (bound < least));
       if (of.bound) CHECK(run.rows[*of.bound].bound_s == bound);

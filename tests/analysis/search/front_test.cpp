@@ -59,11 +59,11 @@ TEST_CASE("a Pareto front has exactly the simulated rows of its group that none 
       std::vector<std::size_t> expected;
       for (std::size_t i = 0; i < run.rows.size(); ++i) {
         const CandidateRow& row = run.rows[i];
-        if (row.fate != Fate::simulated || row.group != group) continue;
+        if (row.outcome != Outcome::simulated || row.group != group) continue;
         bool beaten = false;
         for (std::size_t k = 0; k < run.rows.size(); ++k) {
           const CandidateRow& other = run.rows[k];
-          if (other.fate != Fate::simulated || other.group != group || k == i) continue;
+          if (other.outcome != Outcome::simulated || other.group != group || k == i) continue;
           const Point a{other.peak_bytes, other.time_s};
           const Point b{row.peak_bytes, row.time_s};
           beaten |= better(a, b) || (k < i && a.bytes == b.bytes && a.seconds == b.seconds);

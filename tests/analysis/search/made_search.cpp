@@ -43,13 +43,13 @@ CandidateRow row_of(const Layout& at, const MadeSearch& made) {
   row.group = static_cast<std::uint32_t>(at.group);
   const double microbatches = 1536 / (at.dp * at.size);
   if (microbatches < 1 || microbatches != std::floor(microbatches)) {
-    row.fate = Fate::illegal;
+    row.outcome = Outcome::illegal;
     row.note = fmt::format("a replica has {} samples, which microbatches of {} do not make up",
                            1536 / at.dp, at.size);
     return row;
   }
   if (96 / at.pp != std::floor(96 / at.pp)) {
-    row.fate = Fate::illegal;
+    row.outcome = Outcome::illegal;
     row.note = fmt::format("96 layers are no whole number on each of {} stages", at.pp);
     return row;
   }
@@ -65,7 +65,7 @@ CandidateRow row_of(const Layout& at, const MadeSearch& made) {
   row.peak_bytes = static_cast<std::uint64_t>(state + activations + 2 * gib);
   row.capacity_bytes = static_cast<std::uint64_t>(made.memory_gib * gib);
   if (row.peak_bytes > row.capacity_bytes) {
-    row.fate = Fate::does_not_fit;
+    row.outcome = Outcome::does_not_fit;
     row.note = fmt::format("device 0 would hold {:.1f} GiB of {:.1f} GiB",
                            static_cast<double>(row.peak_bytes) / gib, made.memory_gib);
     return row;
@@ -85,7 +85,7 @@ CandidateRow row_of(const Layout& at, const MadeSearch& made) {
   row.bound_s = row.time_s * (0.995 - 0.02 * std::fmod(at.tp * 0.37 + at.pp * 0.11, 1.0));
   row.bubble_ratio = 1 - (parts.compute + parts.in_passes) / row.time_s;
   row.span_bubble_s = parts.idle;
-  row.fate = Fate::simulated;
+  row.outcome = Outcome::simulated;
   return row;
 }
 
@@ -98,14 +98,14 @@ double number(const std::vector<SearchAxis>& axes, std::size_t axis, std::uint32
 void settle(SearchRun& run, double slack) {
   std::vector<double> best(run.groups.size(), std::numeric_limits<double>::infinity());
   for (const CandidateRow& row : run.rows)
-    if (row.fate == Fate::simulated) best[row.group] = std::min(best[row.group], row.time_s);
+    if (row.outcome == Outcome::simulated) best[row.group] = std::min(best[row.group], row.time_s);
   for (CandidateRow& row : run.rows) {
-    if (row.fate != Fate::simulated) continue;
+    if (row.outcome != Outcome::simulated) continue;
     const bool front = row.candidate % 29 == 0;
     if (row.bound_s > slack * best[row.group] && !front) {
-      row.fate = Fate::bounded_away;
+      row.outcome = Outcome::bounded_away;
     } else if (row.candidate % 97 == 5 && row.time_s > best[row.group]) {
-      row.fate = Fate::failed;
+      row.outcome = Outcome::failed;
       row.note = "its process took longer than 60 s";
     } else {
       continue;

@@ -17,7 +17,7 @@ struct MadeSearch {
 };
 
 // A search that looks like one of a large model on 1,024 GPUs: its rows come from a few closed
-// formulas, with rows of every fate.
+// formulas, with rows of every outcome.
 analysis::SearchRun made_search(const MadeSearch& made = {});
 
 }  // namespace pipewright::tests

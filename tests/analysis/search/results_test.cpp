@@ -117,7 +117,7 @@ TEST_CASE("figures and notes of results may be any") {
     CandidateRow row = random_row(i);
     row.candidate = i;
     row.group = 0;
-    if (row.fate == Fate::simulated) row.time_s = 1;
+    if (row.outcome == Outcome::simulated) row.time_s = 1;
     while (!row.note.empty() && row.note.back() == '\0') row.note.pop_back();
     run.rows.push_back(row);
   }
@@ -174,8 +174,8 @@ TEST_CASE("what is wrong with a results file is told") {
               "candidates[7].note is 77777");
   check_error([](hid_t f) { set_value(f, "bound_s", 7, H5T_NATIVE_DOUBLE, double{NAN}); },
               "candidates[7].bound_s is nan");
-  check_error([](hid_t f) { set_attribute(f, "version", H5T_NATIVE_UINT32, 2U); },
-              "its search format has version 2, newer than 1");
+  check_error([](hid_t f) { set_attribute(f, "version", H5T_NATIVE_UINT32, 3U); },
+              "its search format has version 3, newer than 2");
   check_error([](hid_t f) { set_attribute(f, "finished", H5T_NATIVE_UINT32, 2U); },
               "attribute 'finished' is 2");
   check_error([](hid_t f) { set_attribute(f, "gap", H5T_NATIVE_DOUBLE, -0.5); },
@@ -222,7 +222,7 @@ TEST_CASE("the example of the results' format page runs") {
   }
   const ScratchFolder folder;
   SearchRun run = sample_search(4, 5);
-  for (CandidateRow& row : run.rows) row.time_s *= row.fate == Fate::simulated ? 10 : 1;
+  for (CandidateRow& row : run.rows) row.time_s *= row.outcome == Outcome::simulated ? 10 : 1;
   run.rows[7] = simulated_row(7, 1.25, 5);
   write_results(folder / "results.h5", run);
   const std::string page = test::bytes_of(PIPEWRIGHT_ROOT "/analysis/search/format.md");

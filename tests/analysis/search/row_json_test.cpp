@@ -37,9 +37,9 @@ TEST_CASE("a row says what it has and no more") {
   CandidateRow row;
   row.candidate = 7;
   row.group = 1;
-  row.fate = Fate::illegal;
+  row.outcome = Outcome::illegal;
   row.note = "no";
-  CHECK(to_json_line(row) == R"({"candidate":7,"group":1,"fate":"illegal","note":"no"})");
+  CHECK(to_json_line(row) == R"({"candidate":7,"group":1,"outcome":"illegal","note":"no"})");
   row.bound_s = 0.1;
   row.peak_bytes = 5;
   CHECK_THAT(to_json_line(row), Contains(R"("peak_bytes":5,"bound_s":0.1})"));
@@ -58,17 +58,18 @@ TEST_CASE("what is no row is refused with the reason") {
     CHECK_THROWS_MATCHES(row_of_json(line), pipewright::trace::TraceError,
                          Catch::Matchers::Message("no row of a search: " + why));
   };
-  refused(R"({"candidate":-1,"fate":"open"})", "-1 is no count");
-  refused(R"({"candidate":1.5,"fate":"open"})", "1.5 is no count");
-  refused(R"({"candidate":1,"group":4294967296,"fate":"open"})", "4294967296 is no count");
-  refused(R"({"candidate":1,"fate":"well"})", "there is no fate 'well'");
-  refused(R"({"candidate":1,"fate":"open","bound_s":"2"})", "\"2\" is no number");
-  refused(R"({"candidate":1,"fate":"open","bonus":2})", "'bonus' is no field of it");
-  refused(R"({"candidate":1,"fate":"open","note_latin1":"\u0100"})",
+  refused(R"({"candidate":-1,"outcome":"open"})", "-1 is no count");
+  refused(R"({"candidate":1.5,"outcome":"open"})", "1.5 is no count");
+  refused(R"({"candidate":1,"group":4294967296,"outcome":"open"})", "4294967296 is no count");
+  refused(R"({"candidate":1,"outcome":"well"})", "there is no outcome 'well'");
+  refused(R"({"candidate":1,"outcome":"open","bound_s":"2"})", "\"2\" is no number");
+  refused(R"({"candidate":1,"outcome":"open","bonus":2})", "'bonus' is no field of it");
+  refused(R"({"candidate":1,"outcome":"open","note_latin1":"\u0100"})",
           "its note has characters that are no bytes");
-  for (const char* line : {"", "{", "[]", "7", "{}", R"({"candidate":1})", R"({"fate":"open"})",
-                           R"({"candidate":1,"fate":2})", R"({"candidate":1,"fate":"open"} x)",
-                           R"({"candidate":1,"fate":"open","bound_s":1e999})",
-                           R"({"candidate":1,"fate":"open","note":7})"})
+  for (const char* line :
+       {"", "{", "[]", "7", "{}", R"({"candidate":1})", R"({"outcome":"open"})",
+        R"({"candidate":1,"outcome":2})", R"({"candidate":1,"outcome":"open"} x)",
+        R"({"candidate":1,"outcome":"open","bound_s":1e999})",
+        R"({"candidate":1,"outcome":"open","note":7})"})
     CHECK_THROWS_AS(row_of_json(line), pipewright::trace::TraceError);
 }

@@ -82,7 +82,7 @@ TEST_CASE("what is as good loses by nothing") {
   CHECK(parts_text(*lost) == "the same times");
 }
 
-TEST_CASE("there is a runner-up only among two that reach what is sought") {
+TEST_CASE("there is a runner-up only among two that reach the objective") {
   SearchRun run = run_of({one_f_one_b(0, 2, 8)});
   CHECK_FALSE(runner_up(run, find(run)));
   run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(2, 4, 8)});

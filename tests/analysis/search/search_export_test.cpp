@@ -47,7 +47,7 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
   const std::vector<std::string> lines = lines_of(csv(one_row()));
   REQUIRE(lines.size() == 2);
   CHECK(lines[0] ==
-        "candidate,group,fate,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
+        "candidate,group,outcome,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
         "peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,span_bubble_s,"
         "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,samples_per_s,"
         "tokens_per_s,mfu,note");
@@ -59,7 +59,7 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
 TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
   SearchRun run = sample_search(2, 20);
   run.rows[4].note = "=cmd(),\"x\"\ny";
-  run.rows[4].fate = Fate::failed;
+  run.rows[4].outcome = Outcome::failed;
   const std::string text = csv(run);
   CHECK_THAT(text, Contains(",\"'=cmd(),\"\"x\"\"\ny\"\n"));
   const std::size_t columns = static_cast<std::size_t>(std::ranges::count(lines_of(text)[0], ','));
@@ -91,8 +91,8 @@ TEST_CASE("JSON has every candidate with its values and figures") {
     const CandidateRow& row = run.rows[i];
     CHECK(one["candidate"] == row.candidate);
     CHECK(one["values"]["schedule"] == value_of(run, row, 2));
-    CHECK(one.contains("time_s") == (row.fate == Fate::simulated));
-    if (row.fate != Fate::simulated) continue;
+    CHECK(one.contains("time_s") == (row.outcome == Outcome::simulated));
+    if (row.outcome != Outcome::simulated) continue;
     CHECK(one["time_s"] == row.time_s);
     CHECK(one["tokens_per_s"] == row.work.tokens / row.time_s);
     CHECK(one["idle_s"] == row.parts.idle);
@@ -107,7 +107,7 @@ TEST_CASE("JSON has what the report says") {
   const nlohmann::json all = json(run);
   CHECK(all["best"] == run.rows[*found.best].candidate);
   CHECK(all["runner_up"]["candidate"] == run.rows[found.ranked[1]].candidate);
-  CHECK(all["fates"]["simulated"] == found.ranked.size());
+  CHECK(all["outcomes"]["simulated"] == found.ranked.size());
   CHECK(all["fronts"][1]["candidates"].size() == found.fronts[1].size());
   CHECK(all["gap"].is_null());
   CHECK(all["axes"][1]["values"] == std::vector<std::string>{"none", "full"});

@@ -70,7 +70,7 @@ TEST_CASE("the page of a search has its rows in columns") {
       return value_at<double>(columns.bytes, 8 * (column * rows + i));
     };
     CHECK(real(0) == static_cast<double>(row.candidate));
-    CHECK(real(3) == (row.fate == Fate::simulated ? row.time_s : row.bound_s));
+    CHECK(real(3) == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
     CHECK(real(8) == static_cast<double>(row.peak_bytes));
     CHECK(real(17) == row.parts.idle);
     const std::size_t after = 8 * reals * rows;
@@ -80,7 +80,7 @@ TEST_CASE("the page of a search has its rows in columns") {
     for (std::size_t axis = 0; axis < digits.size(); ++axis)
       CHECK(value_at<std::uint16_t>(columns.bytes, after + 6 * rows + 2 * (axis * rows + i)) ==
             digits[axis]);
-    CHECK(static_cast<Fate>(columns.bytes[columns.bytes.size() - rows + i]) == row.fate);
+    CHECK(static_cast<Outcome>(columns.bytes[columns.bytes.size() - rows + i]) == row.outcome);
   }
 }
 

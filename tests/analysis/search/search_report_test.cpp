@@ -27,18 +27,18 @@ SearchRun small_search() {
   run.rows = {simulated_row(0, 1.5, 40 * gib), simulated_row(1, 1, 60 * gib),
               simulated_row(2, 3, 50 * gib), simulated_row(4, 1, 90 * gib),
               simulated_row(5, 1, 99 * gib)};
-  run.rows[2].fate = Fate::bounded_away;
+  run.rows[2].outcome = Outcome::bounded_away;
   run.rows[2].time_s = 0;
-  run.rows[3].fate = Fate::illegal;
+  run.rows[3].outcome = Outcome::illegal;
   run.rows[3].note = "tp 4 does not divide 6 heads";
-  run.rows[4].fate = Fate::does_not_fit;
+  run.rows[4].outcome = Outcome::does_not_fit;
   run.rows[4].note = "device 0 would hold 99.0 GiB of 80.0 GiB";
   return run;
 }
 
 }  // namespace
 
-TEST_CASE("a report says what was sought, what is best and that nothing is better") {
+TEST_CASE("a report says what was searched, what is best and that nothing is better") {
   const std::string text = search_report(small_search());
   CHECK_THAT(text, Contains("a model: throughput\n1,006 combinations of tp (3), schedule (2)\n"));
   CHECK_THAT(text, Contains("best: tp 1, schedule zb-1p\n"
@@ -47,7 +47,7 @@ TEST_CASE("a report says what was sought, what is best and that nothing is bette
                             "  proven: nothing in the sweep is better\n"));
 }
 
-TEST_CASE("a report counts the fates and gives a reason and an example for each") {
+TEST_CASE("a report counts the outcomes and gives a reason and an example for each") {
   const std::string text = search_report(small_search());
   CHECK_THAT(text, Contains("1,000  cut away by rules\n"));
   CHECK_THAT(text, Contains("1,000      tp <= 4\n"));
@@ -94,13 +94,13 @@ TEST_CASE("proof and gap are told in plain words") {
   CHECK(proof() == "stopped: nothing can be more than 1.8 % better");
   run.gap = 1;
   CHECK(proof() == "stopped before all were looked at: what was not may be better");
-  for (CandidateRow& row : run.rows) row.fate = Fate::open;
+  for (CandidateRow& row : run.rows) row.outcome = Outcome::open;
   CHECK(proof() == "stopped before anything was proven");
 }
 
 TEST_CASE("a failed candidate that might be better is named") {
   SearchRun run = small_search();
-  run.rows[2].fate = Fate::failed;
+  run.rows[2].outcome = Outcome::failed;
   run.rows[2].bound_s = 0.9;
   run.rows[2].note = "its process was killed";
   CHECK_THAT(search_report(run),

@@ -14,11 +14,11 @@ using namespace analysis;
 
 namespace {
 
-CandidateRow row_with(std::uint64_t candidate, std::uint32_t group, Fate fate) {
+CandidateRow row_with(std::uint64_t candidate, std::uint32_t group, Outcome outcome) {
   CandidateRow row;
   row.candidate = candidate;
   row.group = group;
-  row.fate = fate;
+  row.outcome = outcome;
   return row;
 }
 
@@ -33,7 +33,7 @@ CandidateRow random_row(std::uint32_t seed) {
   CandidateRow row;
   row.candidate = any();
   row.group = random.whole(0, UINT32_MAX);
-  row.fate = static_cast<Fate>(random.whole(0, fate_names.size() - 1));
+  row.outcome = static_cast<Outcome>(random.whole(0, outcome_names.size() - 1));
   for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
   for (const trace::Column& column : figure_columns) {
@@ -50,7 +50,7 @@ CandidateRow random_row(std::uint32_t seed) {
 
 CandidateRow simulated_row(std::uint64_t candidate, double time_s, std::uint64_t peak_bytes,
                            std::uint32_t group) {
-  CandidateRow row = row_with(candidate, group, Fate::simulated);
+  CandidateRow row = row_with(candidate, group, Outcome::simulated);
   row.work = {.gpus = 8, .samples = 16, .tokens = 16384, .model_flop = 1e15, .peak_flops = 2.5e15};
   row.peak_bytes = peak_bytes;
   row.capacity_bytes = std::uint64_t{80} << 30;
@@ -86,18 +86,18 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
     const double time_s = random.real(1, 3);
     const std::uint64_t peak = std::uint64_t{random.whole(20, 100)} << 30;
     CandidateRow row = simulated_row(candidate, time_s, peak, random.whole(0, 1));
-    row.fate = static_cast<Fate>(random.whole(1, fate_names.size() - 1));
-    if (row.fate == Fate::illegal) {
-      row = row_with(candidate, row.group, Fate::illegal);
+    row.outcome = static_cast<Outcome>(random.whole(1, outcome_names.size() - 1));
+    if (row.outcome == Outcome::illegal) {
+      row = row_with(candidate, row.group, Outcome::illegal);
       row.note = fmt::format("pp {} does not divide 32 layers", random.whole(3, 9));
-    } else if (row.fate == Fate::does_not_fit) {
+    } else if (row.outcome == Outcome::does_not_fit) {
       row.peak_bytes = row.capacity_bytes + peak;
       row.bound_s = 0;
       row.note = fmt::format("device {} would hold too much", random.whole(0, 7));
-    } else if (row.fate == Fate::failed) {
+    } else if (row.outcome == Outcome::failed) {
       row.note = "its process was killed: out of memory";
     }
-    if (row.fate != Fate::simulated) {
+    if (row.outcome != Outcome::simulated) {
       row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
       row.parts = {};
     }
@@ -107,7 +107,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
 }
 
 bool same(const CandidateRow& a, const CandidateRow& b) {
-  bool equal = a.candidate == b.candidate && a.group == b.group && a.fate == b.fate;
+  bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
   equal = equal && a.note == b.note;
   for (const trace::Column& column : figure_columns) {
     if (column.type == trace::ColumnType::u64)

@@ -6,10 +6,10 @@
 
 namespace pipewright::tests {
 
-// Rows of any fate with any figures, and notes of any bytes.
+// Rows of any outcome with any figures, and notes of any bytes.
 analysis::CandidateRow random_row(std::uint32_t seed);
 
-// A search over tp, pp and schedules, on two groups, with rows of every fate; deterministic.
+// A search over tp, pp and schedules, on two groups, with rows of every outcome; deterministic.
 analysis::SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts = 60);
 
 // One simulated row of a throughput search.

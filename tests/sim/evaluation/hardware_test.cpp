@@ -5,8 +5,8 @@
 
 #include "analysis/summary.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/fullest.hpp"
-#include "sim/evaluation/lab.hpp"
 #include "sim/execution/run.hpp"
 #include "tests/sim/config/support.hpp"
 

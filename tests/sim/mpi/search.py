@@ -54,7 +54,7 @@ class Search:
     def simulated(self):
         """Lines of candidates that have a time, and are safe."""
         text = self.journal.read_text() if self.journal.exists() else ""
-        return [line for line in text.split("\n")[:-1] if '"fate":"simulated"' in line]
+        return [line for line in text.split("\n")[:-1] if '"outcome":"simulated"' in line]
 
     def wait_until_simulated(self, count):
         end = time.monotonic() + PATIENCE

@@ -11,7 +11,7 @@
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 using search::Coordinator;
 using search::Task;
 using tests::answers;
@@ -24,17 +24,17 @@ using tests::SearchWorld;
 
 namespace {
 
-void check_each_has_one_fate(const SearchWorld& world, const Played& played) {
+void check_each_has_one_outcome(const SearchWorld& world, const Played& played) {
   REQUIRE(played.run.rows.size() == world.simulated.size());
-  REQUIRE(played.final.size() + count(played.run, Fate::bounded_away) == world.simulated.size());
+  REQUIRE(played.final.size() + count(played.run, Outcome::bounded_away) == world.simulated.size());
   for (std::size_t i = 0; i < played.run.rows.size(); ++i) {
     CHECK(played.run.rows[i].candidate == i);
-    CHECK(played.run.rows[i].fate != Fate::open);
+    CHECK(played.run.rows[i].outcome != Outcome::open);
   }
   std::set<std::uint64_t> told;
   for (const CandidateRow& row : played.final) {
     CHECK(told.insert(row.candidate).second);
-    CHECK(row.fate == played.run.rows[row.candidate].fate);
+    CHECK(row.outcome == played.run.rows[row.candidate].outcome);
   }
 }
 
@@ -49,14 +49,14 @@ TEST_CASE("a search finds what simulating everything finds, whoever works", "[co
     const std::vector<std::uint64_t> expected = answers(tests::everything(world));
     for (const std::size_t workers : {std::size_t{1}, std::size_t{3}, std::size_t{40}}) {
       const Played played = play(world, {.workers = workers}, random);
-      check_each_has_one_fate(world, played);
+      check_each_has_one_outcome(world, played);
       REQUIRE(answers(played.run) == expected);
       CHECK(played.run.finished);
       CHECK(played.run.gap == 0);
       for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times == 1);
-      if (workers == 1) simulated += count(played.run, Fate::simulated);
+      if (workers == 1) simulated += count(played.run, Outcome::simulated);
     }
-    feasible += count(tests::everything(world), Fate::simulated);
+    feasible += count(tests::everything(world), Outcome::simulated);
   }
   // Bounds are loose here, and fronts long: still most are never simulated.
   CHECK(simulated < feasible / 2);
@@ -71,8 +71,8 @@ TEST_CASE("the best alone takes fewer simulations than the fronts as well", "[co
     const Played alone = play(world, {}, random, {.front = false});
     CHECK(answers(alone.run, false) == answers(tests::everything(world), false));
     CHECK(alone.run.finished);
-    best_alone += count(alone.run, Fate::simulated);
-    with_fronts += count(play(world, {}, random).run, Fate::simulated);
+    best_alone += count(alone.run, Outcome::simulated);
+    with_fronts += count(play(world, {}, random).run, Outcome::simulated);
   }
   CHECK(best_alone < with_fronts);
 }
@@ -81,10 +81,11 @@ TEST_CASE("an exhaustive search simulates all that fits", "[coordinator]") {
   Random random(3);
   const SearchWorld world = tests::random_world(random, 200);
   const Played played = play(world, {.workers = 5}, random, {.exhaustive = true});
-  check_each_has_one_fate(world, played);
+  check_each_has_one_outcome(world, played);
   CHECK(played.run.exhaustive);
-  CHECK(count(played.run, Fate::bounded_away) == 0);
-  CHECK(count(played.run, Fate::simulated) == count(tests::everything(world), Fate::simulated));
+  CHECK(count(played.run, Outcome::bounded_away) == 0);
+  CHECK(count(played.run, Outcome::simulated) ==
+        count(tests::everything(world), Outcome::simulated));
 }
 
 TEST_CASE("bounds that are exact leave nothing to simulate but the best two", "[coordinator]") {
@@ -92,11 +93,11 @@ TEST_CASE("bounds that are exact leave nothing to simulate but the best two", "[
   SearchWorld world = tests::random_world(random, 100);
   world.objective = {};
   for (CandidateRow& row : world.simulated) {
-    if (row.fate == Fate::simulated) row.time_s = row.bound_s = 10 + double(row.candidate);
+    if (row.outcome == Outcome::simulated) row.time_s = row.bound_s = 10 + double(row.candidate);
     row.work.gpus = 8;
   }
   const Played played = play(world, {}, random, {.front = false});
-  CHECK(count(played.run, Fate::simulated) == 2);
+  CHECK(count(played.run, Outcome::simulated) == 2);
   CHECK(answers(played.run, false) == answers(tests::everything(world), false));
 }
 
@@ -109,14 +110,14 @@ TEST_CASE("candidates that kill their workers fail, and are the only ones", "[co
       world.deadly_to_assess[i] = random.whole(0, 29) == 0;
     }
     const Played played = play(world, {.workers = 4}, random, {.exhaustive = true});
-    check_each_has_one_fate(world, played);
+    check_each_has_one_outcome(world, played);
     CHECK(answers(played.run) == answers(tests::everything(world)));
     for (const CandidateRow& row : played.run.rows) {
-      const bool dies =
-          world.deadly_to_assess[row.candidate] ||
-          (world.deadly[row.candidate] && world.simulated[row.candidate].fate == Fate::simulated);
-      CHECK((row.fate == Fate::failed) == dies);
-      if (row.fate == Fate::failed) CHECK(row.note == "its worker was lost: it died");
+      const bool dies = world.deadly_to_assess[row.candidate] ||
+                        (world.deadly[row.candidate] &&
+                         world.simulated[row.candidate].outcome == Outcome::simulated);
+      CHECK((row.outcome == Outcome::failed) == dies);
+      if (row.outcome == Outcome::failed) CHECK(row.note == "its worker was lost: it died");
     }
     for (const auto& [candidate, times] : played.given_to_simulate)
       CHECK(times == (world.deadly[candidate] ? 2 : 1));
@@ -129,9 +130,9 @@ TEST_CASE("workers that die for no reason cost time, and at the worst a candidat
   for (int round = 0; round < 100; ++round) {
     SearchWorld world = tests::random_world(random, 120);
     const Played played = play(world, {.workers = 6, .death = 0.2}, random);
-    check_each_has_one_fate(world, played);
+    check_each_has_one_outcome(world, played);
     for (const CandidateRow& row : played.run.rows)
-      if (row.fate == Fate::failed) world.deadly[row.candidate] = true;
+      if (row.outcome == Outcome::failed) world.deadly[row.candidate] = true;
     CHECK(answers(played.run) == answers(tests::everything(world)));
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
   }
@@ -143,12 +144,12 @@ TEST_CASE("what failed keeps what was known of it before", "[coordinator]") {
   world.deadly.assign(50, true);
   const Played played = play(world, {}, random, {.exhaustive = true});
   for (const CandidateRow& row : played.run.rows) {
-    if (row.fate != Fate::failed) continue;
+    if (row.outcome != Outcome::failed) continue;
     CHECK(row.bound_s == world.simulated[row.candidate].bound_s);
     CHECK(row.peak_bytes == world.simulated[row.candidate].peak_bytes);
     CHECK(row.time_s == 0);
   }
-  CHECK(count(played.run, Fate::failed) > 30);
+  CHECK(count(played.run, Outcome::failed) > 30);
 }
 
 TEST_CASE("nobody waits for a slow worker where another is idle", "[coordinator]") {
@@ -156,7 +157,7 @@ TEST_CASE("nobody waits for a slow worker where another is idle", "[coordinator]
   for (int round = 0; round < 50; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
     const Played played = play(world, {.workers = 8, .slowness = 0.02}, random);
-    check_each_has_one_fate(world, played);
+    check_each_has_one_outcome(world, played);
     CHECK(answers(played.run) == answers(tests::everything(world)));
     CHECK(played.seconds < 1e6);
     for (const auto& [candidate, times] : played.given_to_simulate) CHECK(times <= 2);
@@ -172,7 +173,7 @@ TEST_CASE("a search that is stopped says how much better others may be", "[coord
     const analysis::SearchRun& run = played.run;
     CHECK(std::ranges::is_sorted(run.rows, {}, &CandidateRow::candidate));
     if (run.finished) continue;
-    CHECK(count(run, Fate::bounded_away) == 0);
+    CHECK(count(run, Outcome::bounded_away) == 0);
     const std::vector<std::uint64_t> best = answers(run, false);
     if (best.empty() || run.rows.size() < world.simulated.size()) {
       CHECK(run.gap == 1);
@@ -223,7 +224,7 @@ TEST_CASE("an answer to another question is none", "[coordinator]") {
   Random random(11);
   SearchWorld world = tests::random_world(random, 3);
   for (CandidateRow& row : world.simulated) {
-    row.fate = Fate::simulated;
+    row.outcome = Outcome::simulated;
     row.time_s = row.bound_s = 1;
   }
   analysis::SearchRun run;
@@ -238,7 +239,7 @@ TEST_CASE("an answer to another question is none", "[coordinator]") {
   SECTION("too few rows") { wrong.rows.pop_back(); }
   SECTION("another candidate") { wrong.rows[0].candidate = 2; }
   SECTION("another group") { wrong.rows[0].group = 99; }
-  SECTION("a time that was not asked for") { wrong.rows[0].fate = Fate::simulated; }
+  SECTION("a time that was not asked for") { wrong.rows[0].outcome = Outcome::simulated; }
   SECTION("a bound that is no number") { wrong.rows[0].bound_s = std::nan(""); }
   CHECK_FALSE(coordinator.answered(7, wrong, 1));
   CHECK(coordinator.is_busy(7));
@@ -260,7 +261,7 @@ TEST_CASE("a bound that is above a time is told as a gap", "[coordinator]") {
   SearchWorld world = tests::random_world(random, 20);
   world.objective = {};
   for (CandidateRow& row : world.simulated) {
-    row.fate = Fate::simulated;
+    row.outcome = Outcome::simulated;
     row.work = {.gpus = 8, .samples = 4, .tokens = 100};
     row.bound_s = 1 + double(row.candidate);
     row.time_s = row.bound_s / 1.25;

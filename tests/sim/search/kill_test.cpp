@@ -21,7 +21,7 @@
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
 namespace {
 
@@ -109,7 +109,7 @@ TEST_CASE("a search that is killed over and over loses and repeats nothing that 
   REQUIRE(run.rows.size() == whole.rows.size());
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     CHECK(run.rows[i].candidate == whole.rows[i].candidate);
-    CHECK(run.rows[i].fate == whole.rows[i].fate);
+    CHECK(run.rows[i].outcome == whole.rows[i].outcome);
     CHECK(run.rows[i].time_s == whole.rows[i].time_s);
   }
 }

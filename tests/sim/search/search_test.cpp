@@ -16,7 +16,7 @@
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 using Catch::Contains;
 using tests::FakeWorkers;
 
@@ -58,7 +58,7 @@ std::uint64_t best_of(const analysis::SearchRun& run) {
 }
 
 bool is_final(const CandidateRow& row) {
-  return row.fate != Fate::open && row.fate != Fate::bounded_away;
+  return row.outcome != Outcome::open && row.outcome != Outcome::bounded_away;
 }
 
 }  // namespace
@@ -122,14 +122,14 @@ TEST_CASE("results whose bounds kept candidates away can be made exhaustive", "[
   search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers workers(space, 2);
   const analysis::SearchRun first = search::run_search(space, workers, options, {});
-  CHECK(std::ranges::count(first.rows, Fate::bounded_away, &CandidateRow::fate) > 0);
+  CHECK(std::ranges::count(first.rows, Outcome::bounded_away, &CandidateRow::outcome) > 0);
   FakeWorkers none(space, 2);
   CHECK(lines(search::run_search(space, none, options, {}).rows) == lines(first.rows));
   CHECK(none.simulated.empty());
   options.aim.exhaustive = true;
   FakeWorkers others(space, 2);
   const analysis::SearchRun all = search::run_search(space, others, options, {});
-  CHECK(std::ranges::count(all.rows, Fate::bounded_away, &CandidateRow::fate) == 0);
+  CHECK(std::ranges::count(all.rows, Outcome::bounded_away, &CandidateRow::outcome) == 0);
   for (const std::uint64_t candidate : others.simulated)
     CHECK(std::ranges::count(workers.simulated, candidate) == 0);
   CHECK(best_of(all) == best_of(first));
@@ -154,7 +154,7 @@ TEST_CASE("workers that die or talk nonsense are replaced", "[search]") {
   };
   const analysis::SearchRun run = search::run_search(space, workers, {}, {});
   CHECK(numbers(run.rows) == all_candidates(space));
-  CHECK(std::ranges::count(run.rows, Fate::failed, &CandidateRow::fate) == 0);
+  CHECK(std::ranges::count(run.rows, Outcome::failed, &CandidateRow::outcome) == 0);
   CHECK(best_of(run) == best);
 }
 

@@ -18,7 +18,7 @@
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 using Catch::Contains;
 using search::Task;
 using Event = search::Workers::Event;
@@ -150,13 +150,13 @@ TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]")
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(rows[i].candidate == task.candidates[i]);
     CAPTURE(rows[i].note);
-    if (rows[i].fate == Fate::does_not_fit) continue;
-    REQUIRE(rows[i].fate == Fate::open);
+    if (rows[i].outcome == Outcome::does_not_fit) continue;
+    REQUIRE(rows[i].outcome == Outcome::open);
     CHECK(rows[i].bound_s > 0);
     const CandidateRow row =
         served.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {rows[i].candidate}})
             .at(0);
-    CHECK(row.fate == Fate::simulated);
+    CHECK(row.outcome == Outcome::simulated);
     CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
     CHECK(row.peak_bytes == rows[i].peak_bytes);
   }
@@ -180,10 +180,10 @@ TEST_CASE("a layout that cannot be is illegal and not the end of the worker", "[
   REQUIRE(rows.size() == 5);
   for (const CandidateRow& row : rows) {
     CAPTURE(row.note);
-    CHECK((row.fate == Fate::open || row.fate == Fate::illegal));
-    CHECK((row.fate == Fate::illegal) == !row.note.empty());
+    CHECK((row.outcome == Outcome::open || row.outcome == Outcome::illegal));
+    CHECK((row.outcome == Outcome::illegal) == !row.note.empty());
   }
-  CHECK(rows[0].fate == Fate::open);
+  CHECK(rows[0].outcome == Outcome::open);
 }
 
 TEST_CASE("a simulation past its time is a failed candidate", "[serve]") {
@@ -191,9 +191,9 @@ TEST_CASE("a simulation past its time is a failed candidate", "[serve]") {
   served.with(long_sweep);
   const Task task{.id = 1, .kind = Task::Kind::simulate, .candidates = {0}};
   const CandidateRow row = served.rows(task).at(0);
-  CHECK(row.fate == Fate::failed);
+  CHECK(row.outcome == Outcome::failed);
   CHECK(row.note == "took longer than 0.3 s");
-  CHECK(served.rows(task).at(0).fate == Fate::failed);
+  CHECK(served.rows(task).at(0).outcome == Outcome::failed);
 }
 
 TEST_CASE("a simulation that crashes is a failed candidate", "[serve]") {
@@ -202,7 +202,7 @@ TEST_CASE("a simulation that crashes is a failed candidate", "[serve]") {
   served.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}});
   kill(descendant(3), SIGSEGV);
   const CandidateRow row = search::read_answer(served.next().text).rows.at(0);
-  CHECK(row.fate == Fate::failed);
+  CHECK(row.outcome == Outcome::failed);
   CHECK(row.candidate == 1);
   CHECK(row.note == "its process ended with signal 11 (Segmentation fault)");
 }
@@ -213,7 +213,7 @@ TEST_CASE("a simulation that needs too much memory is a failed candidate", "[ser
   served.with(long_sweep);
   const CandidateRow row =
       served.rows({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}}).at(0);
-  CHECK(row.fate == Fate::failed);
+  CHECK(row.outcome == Outcome::failed);
   CHECK_THAT(row.note, Contains("not enough memory"));
 }
 #endif
@@ -252,7 +252,7 @@ TEST_CASE("a search does without a worker that is killed", "[serve]") {
   const search::Space space(read, options.facts);
   int kills = 0;
   const auto progress = [&](const search::State& state, const analysis::SearchRun&) {
-    const auto simulated = state.fates[static_cast<std::size_t>(Fate::simulated)];
+    const auto simulated = state.outcomes[static_cast<std::size_t>(Outcome::simulated)];
     if (simulated < 2 || kills > 0) return;
     ++kills;
     kill(children_of(getpid()).front(), SIGKILL);
@@ -266,7 +266,7 @@ TEST_CASE("a search does without a worker that is killed", "[serve]") {
   const analysis::SearchRun whole = search::run_search(space, others, options, {});
   REQUIRE(run.rows.size() == whole.rows.size());
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
-    CHECK(run.rows[i].fate == whole.rows[i].fate);
+    CHECK(run.rows[i].outcome == whole.rows[i].outcome);
     CHECK(run.rows[i].time_s == whole.rows[i].time_s);
   }
 }

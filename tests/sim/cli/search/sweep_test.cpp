@@ -33,16 +33,16 @@ std::string error_of(const tests::Workplace& place, const std::string& words) {
   return ran.err;
 }
 
-std::uint64_t count(const json& run, const char* fate) {
+std::uint64_t count(const json& run, const char* outcome) {
   std::uint64_t rows = 0;
-  for (const json& row : run["candidates"]) rows += row["fate"] == fate ? 1 : 0;
+  for (const json& row : run["candidates"]) rows += row["outcome"] == outcome ? 1 : 0;
   return rows;
 }
 
 double best_time(const json& run) {
   double least = 1e9;
   for (const json& row : run["candidates"])
-    if (row["fate"] == "simulated") least = std::min(least, row["time_s"].get<double>());
+    if (row["outcome"] == "simulated") least = std::min(least, row["time_s"].get<double>());
   return least;
 }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/search/evaluator.hpp"
+#include "sim/cli/search/candidate_evaluator.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -17,28 +17,29 @@
 namespace pipewright::cli {
 
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
-Evaluator::Evaluator(const search::Space& space, double time_limit, int parent)
+CandidateEvaluator::CandidateEvaluator(const search::Space& space, double time_limit, int parent)
     : space_(space), time_limit_(time_limit), parent_(parent) {}
 
-evaluation::Lab& Evaluator::lab(const config::Value& scenario) {
-  if (!lab_)
-    lab_ = std::make_unique<evaluation::Lab>(config::read_scenario(scenario),
-                                             space_.sweep().memory.value_or(0));
-  return *lab_;
+evaluation::Evaluator& CandidateEvaluator::evaluator(const config::Value& scenario) {
+  if (!evaluator_)
+    evaluator_ = std::make_unique<evaluation::Evaluator>(config::read_scenario(scenario),
+                                                         space_.sweep().memory.value_or(0));
+  return *evaluator_;
 }
 
-CandidateRow Evaluator::row_of(std::uint64_t candidate, Fate fate, const std::string& note) const {
+CandidateRow CandidateEvaluator::row_of(std::uint64_t candidate, Outcome outcome,
+                                        const std::string& note) const {
   CandidateRow row;
   row.candidate = candidate;
   row.group = space_.group(candidate / space_.schedules());
-  row.fate = fate;
+  row.outcome = outcome;
   row.note = note;
   return row;
 }
 
-std::vector<CandidateRow> Evaluator::assess(std::span<const std::uint64_t> candidates) {
+std::vector<CandidateRow> CandidateEvaluator::assess(std::span<const std::uint64_t> candidates) {
   std::vector<CandidateRow> rows;
   while (!candidates.empty()) {
     const std::uint64_t layout = candidates.front() / space_.schedules();
@@ -54,15 +55,16 @@ std::vector<CandidateRow> Evaluator::assess(std::span<const std::uint64_t> candi
 }
 
 // One of a layout's schedules may spoil what is done for all of them: then each is tried alone.
-std::vector<CandidateRow> Evaluator::assess_layout(std::span<const std::uint64_t> candidates) {
+std::vector<CandidateRow> CandidateEvaluator::assess_layout(
+    std::span<const std::uint64_t> candidates) {
   std::string note;
-  Fate fate = Fate::failed;
+  Outcome outcome = Outcome::failed;
   try {
     std::vector<std::uint32_t> schedules;
     for (const std::uint64_t candidate : candidates)
       schedules.push_back(static_cast<std::uint32_t>(candidate % space_.schedules()));
     const config::Value tree = space_.layout(candidates.front() / space_.schedules(), schedules);
-    std::vector<CandidateRow> rows = lab(tree).assess(tree);
+    std::vector<CandidateRow> rows = evaluator(tree).assess(tree);
     if (rows.size() != candidates.size())
       throw std::logic_error(
           fmt::format("{} schedules, and {} rows", candidates.size(), rows.size()));
@@ -72,36 +74,36 @@ std::vector<CandidateRow> Evaluator::assess_layout(std::span<const std::uint64_t
     }
     return rows;
   } catch (const config::Error& error) {
-    fate = Fate::illegal;
+    outcome = Outcome::illegal;
     note = error.what();
   } catch (const std::bad_alloc&) {
     note = "not enough memory to assess it";
   } catch (const std::exception& error) {
     note = error.what();
   }
-  if (candidates.size() == 1) return {row_of(candidates.front(), fate, note)};
+  if (candidates.size() == 1) return {row_of(candidates.front(), outcome, note)};
   std::vector<CandidateRow> rows;
   for (const std::uint64_t& candidate : candidates)
     rows.push_back(assess_layout({&candidate, 1}).front());
   return rows;
 }
 
-std::optional<CandidateRow> Evaluator::simulate(std::uint64_t candidate) {
+std::optional<CandidateRow> CandidateEvaluator::simulate(std::uint64_t candidate) {
   try {
     const config::Value tree = space_.candidate(candidate);
-    lab(tree);  // before the child, for the next one too
-    const auto body = [&] { return analysis::to_json_line(lab_->simulate(tree)); };
+    evaluator(tree);  // before the child, for the next one too
+    const auto body = [&] { return analysis::to_json_line(evaluator_->simulate(tree)); };
     const std::optional<search::Said> said = search::run_within(time_limit_, body, parent_);
     if (!said) return std::nullopt;
-    if (said->failed) return row_of(candidate, Fate::failed, said->text);
+    if (said->failed) return row_of(candidate, Outcome::failed, said->text);
     CandidateRow row = analysis::row_of_json(said->text);
     row.candidate = candidate;
     row.group = space_.group(candidate / space_.schedules());
     return row;
   } catch (const std::bad_alloc&) {
-    return row_of(candidate, Fate::failed, "not enough memory to begin its simulation");
+    return row_of(candidate, Outcome::failed, "not enough memory to begin its simulation");
   } catch (const std::exception& error) {
-    return row_of(candidate, Fate::failed, error.what());
+    return row_of(candidate, Outcome::failed, error.what());
   }
 }
 

@@ -9,12 +9,12 @@
 namespace pipewright::evaluation {
 
 // What a scenario and its schedule are worth, on one cluster: a process loads one at the most.
-class Lab {
+class Evaluator {
  public:
   // The cluster of this scenario, and of all that come after it. `memory` stands for what the
   // cluster's GPUs have, if it is not 0. Throws config::Error, cluster::Error.
-  Lab(const config::Scenario& first, std::uint64_t memory);
-  ~Lab();
+  Evaluator(const config::Scenario& first, std::uint64_t memory);
+  ~Evaluator();
 
   // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
   // bound that no simulation is below. What candidates share is worked out once.

@@ -1,20 +1,20 @@
-// How many candidates have each fate, and the reasons.
+// How many candidates have each outcome, and the reasons.
 
-const FATE_COLOURS = { 4: "#2b8cbe", 3: "#a6bddb", 0: "#d0d1e6", 5: "#b3261e", 2: "#e69f00", 1: "#9aa3af" };
-const FATE_ORDER = [FATE.simulated, FATE.boundedAway, FATE.open, FATE.failed, FATE.doesNotFit,
-                    FATE.illegal];
+const OUTCOME_COLOURS = { 4: "#2b8cbe", 3: "#a6bddb", 0: "#d0d1e6", 5: "#b3261e", 2: "#e69f00", 1: "#9aa3af" };
+const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.boundedAway, OUTCOME.open, OUTCOME.failed, OUTCOME.doesNotFit,
+                    OUTCOME.illegal];
 
 const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
                                          : count.toPrecision(2));
 
-function fillFates(element, rows) {
+function fillOutcomes(element, rows) {
   const counts = [0, 0, 0, 0, 0, 0];
-  for (const fate of rows.fate) ++counts[fate];
-  const parts = FATE_ORDER.filter((fate) => counts[fate] > 0).map((fate) => ({
-    words: fate === FATE.open ? "not simulated yet" : search.fates[fate],
-    fill: FATE_COLOURS[fate],
-    share: counts[fate] / rows.count,
-    text: `${grouped(counts[fate])}, ${formatPercent(counts[fate] / rows.count)}`,
+  for (const outcome of rows.outcome) ++counts[outcome];
+  const parts = OUTCOME_ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => ({
+    words: outcome === OUTCOME.open ? "not simulated yet" : search.outcomes[outcome],
+    fill: OUTCOME_COLOURS[outcome],
+    share: counts[outcome] / rows.count,
+    text: `${grouped(counts[outcome])}, ${formatPercent(counts[outcome] / rows.count)}`,
   }));
   const cut = search.excluded.reduce((total, { combinations }) => total + combinations, 0);
   const head = textElement("h2", "What became of the candidates");
@@ -36,7 +36,7 @@ function ruleList() {
 
 function reasonLists(rows) {
   return Object.entries(search.reasons).filter(([, reasons]) => reasons.length > 0)
-    .map(([fate, reasons]) => {
+    .map(([outcome, reasons]) => {
       const list = document.createElement("dl");
       for (const { rows: count, row, note } of reasons) {
         const words = textElement("dd", shortened(note || "no reason was given", 400));
@@ -44,6 +44,6 @@ function reasonLists(rows) {
                      textElement("small", `such as ${axisWords(rows, row)}`, "note"));
         list.append(textElement("dt", grouped(count)), words);
       }
-      return detailsElement(`${fate}: the most common reasons`, fate === "failed", list);
+      return detailsElement(`${outcome}: the most common reasons`, outcome === "failed", list);
     });
 }

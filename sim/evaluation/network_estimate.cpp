@@ -1,4 +1,4 @@
-#include "sim/evaluation/foresight.hpp"
+#include "sim/evaluation/network_estimate.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -28,17 +28,18 @@ execution::LeastTimes& least_times(const config::Scenario& scenario, const execu
   return *least;
 }
 
-workload::Foresight foresee(const config::Scenario& scenario, const Hardware& hardware,
-                            std::optional<execution::LeastTimes>& least,
-                            std::vector<std::uint64_t> memory) {
-  workload::Foresight foresight{.add_waits = {}, .hop = {}, .memory = std::move(memory)};
-  if (!scenario.cluster) return foresight;
-  foresight.add_waits = [&](const schedules::Routes& routes, workload::StageCosts& costs) {
+workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
+                                           const Hardware& hardware,
+                                           std::optional<execution::LeastTimes>& least,
+                                           std::vector<std::uint64_t> memory) {
+  workload::NetworkEstimate estimate{.add_waits = {}, .hop = {}, .memory = std::move(memory)};
+  if (!scenario.cluster) return estimate;
+  estimate.add_waits = [&](const schedules::Routes& routes, workload::StageCosts& costs) {
     const schedules::Schedule placement = on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
     execution::add_least_waits(job, least_times(scenario, job, least), costs);
   };
-  foresight.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
+  estimate.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
     const schedules::Schedule placement = on_placement(scenario, routes);
     const workload::StageCosts no_costs;
     const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
@@ -49,7 +50,7 @@ workload::Foresight foresee(const config::Scenario& scenario, const Hardware& ha
                           times.hop(0, device + 1, device, bytes)});
     return slowest;
   };
-  return foresight;
+  return estimate;
 }
 
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
@@ -57,7 +58,7 @@ workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleS
   check_stages(scenario, spec, hardware.cluster);
   std::optional<execution::LeastTimes> least;
   return workload::make_plan(scenario, spec, hardware.gpus,
-                             foresee(scenario, hardware, least, memory_of(hardware)));
+                             estimate_network(scenario, hardware, least, memory_of(hardware)));
 }
 
 }  // namespace pipewright::evaluation

@@ -8,11 +8,12 @@ namespace pipewright::evaluation {
 // Those who plan an order for given times are told what the network takes at least: collectives
 // within passes, the slowest hop from a device to the next. `memory` of each device in bytes; 0:
 // unknown. All that is passed by reference outlives the result; `least` is for the same hardware.
-workload::Foresight foresee(const config::Scenario& scenario, const Hardware& hardware,
-                            std::optional<execution::LeastTimes>& least,
-                            std::vector<std::uint64_t> memory);
+workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
+                                           const Hardware& hardware,
+                                           std::optional<execution::LeastTimes>& least,
+                                           std::vector<std::uint64_t> memory);
 
-// A plan with that foresight, on the memory that there is.
+// A plan with that estimate, on the memory that there is.
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                        const Hardware& hardware);
 

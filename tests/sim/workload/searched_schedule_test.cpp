@@ -1,4 +1,4 @@
-#include "sim/workload/sought.hpp"
+#include "sim/workload/searched_schedule.hpp"
 
 #include <algorithm>
 
@@ -42,13 +42,12 @@ std::string searched(const std::string& limit) {
 
 }  // namespace
 
-TEST_CASE("an order that is sought is as short as the best of the catalog", "[sought]") {
+TEST_CASE("a searched order is as short as the best of the catalog", "[searched]") {
   // ZB-V's: 8 x 3 and the way of the first forward through half of the devices.
   CHECK(makespan(plan(scenario(unit_passes + "schedule: searched"))) == Approx(25.5));
 }
 
-TEST_CASE("an order that is sought keeps to the memory it is given, beside what stays",
-          "[sought]") {
+TEST_CASE("a searched order keeps to the memory it is given, beside what stays", "[searched]") {
   double before = 0;
   for (const double gib : {72.0, 24.0, 20.0, 16.0, 12.0}) {
     const workload::Plan found = plan(scenario(searched(std::to_string(gib) + " GiB")));
@@ -60,18 +59,18 @@ TEST_CASE("an order that is sought keeps to the memory it is given, beside what 
   CHECK(before > 1.5 * 25.5);  // what one microbatch's memory is worth
 }
 
-TEST_CASE("a limit below one microbatch is told as an error at the schedule", "[sought]") {
+TEST_CASE("a limit below one microbatch is told as an error at the schedule", "[searched]") {
   CHECK_THROWS_WITH(plan(scenario(searched("11 GiB"))),
                     Catch::Contains("searched: no order of passes fits into the memory given"));
 }
 
-TEST_CASE("whole backwards cannot be sought an order for", "[sought]") {
+TEST_CASE("whole backwards have no order to search", "[searched]") {
   CHECK_THROWS_WITH(plan(scenario("devices: 4, microbatches: 8, forward_times: 1, backward_times: "
                                   "2, schedule: searched")),
                     Catch::Contains("give input_grad_times and weight_grad_times"));
 }
 
-TEST_CASE("no order that is found is below the bound of what is sought", "[sought]") {
+TEST_CASE("no order that is found is below its bound", "[searched]") {
   for (const char* times : {"1", "[3, 1, 2, 2]", "[1, 1, 1, 4]"})
     for (const char* limit : {"72 GiB", "20 GiB", "13 GiB"}) {
       const config::Scenario given = scenario(
@@ -80,7 +79,7 @@ TEST_CASE("no order that is found is below the bound of what is sought", "[sough
           "memory_limit: " +
           limit + "}, activation: {per_microbatch: 4 GiB}, state: {weights: 8 GiB}");
       const schedules::SearchRequest request =
-          workload::sought_order(given, given.schedules.front(), {}, {});
+          workload::search_request(given, given.schedules.front(), {}, {});
       const schedules::SearchResult found =
           schedules::search(request, [](const schedules::SearchProgress&) { return true; });
       CHECK(schedules::lower_bound(request) <= found.makespan * (1 + 1e-12));
@@ -88,26 +87,26 @@ TEST_CASE("no order that is found is below the bound of what is sought", "[sough
     }
 }
 
-TEST_CASE("longer pass times that were foreseen are planned with", "[sought]") {
+TEST_CASE("longer pass times that the network adds are planned with", "[searched]") {
   const config::Scenario given = scenario(unit_passes + "schedule: searched");
-  workload::Foresight foresight;
-  foresight.add_waits = [](const schedules::Routes&, workload::StageCosts& costs) {
+  workload::NetworkEstimate estimate;
+  estimate.add_waits = [](const schedules::Routes&, workload::StageCosts& costs) {
     for (double& time : costs.times.of_stage[0]) time *= 2;
   };
   const schedules::SearchRequest request =
-      workload::sought_order(given, given.schedules.front(), {}, foresight);
+      workload::search_request(given, given.schedules.front(), {}, estimate);
   const auto pipeline = request.pipeline(schedules::Routes::looped(4, 1));
   CHECK(pipeline->times.of_stage[0] == std::vector<double>{2, 2, 2, 2});
 }
 
-TEST_CASE("a hop is foreseen on the placement that is planned for", "[sought]") {
+TEST_CASE("a hop is estimated on the placement that is planned for", "[searched]") {
   const config::Scenario given = scenario(unit_passes + "schedule: searched, boundary_tensor: 3 B");
-  workload::Foresight foresight;
-  foresight.hop = [](const schedules::Routes& routes, std::uint64_t bytes) {
+  workload::NetworkEstimate estimate;
+  estimate.hop = [](const schedules::Routes& routes, std::uint64_t bytes) {
     return routes.stages() + 0.125 * static_cast<double>(bytes);
   };
   const schedules::SearchRequest request =
-      workload::sought_order(given, given.schedules.front(), {}, foresight);
+      workload::search_request(given, given.schedules.front(), {}, estimate);
   CHECK(request.pipeline(schedules::Routes::looped(4, 1))->hop == 4.375);
   CHECK(request.pipeline(schedules::Routes::v_shape(4))->hop == 8.375);
 }

@@ -1,4 +1,4 @@
-#include "sim/evaluation/lab.hpp"
+#include "sim/evaluation/evaluator.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,21 +9,21 @@
 #include "analysis/summary.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/search/placements.hpp"
-#include "sim/evaluation/foresight.hpp"
 #include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/layouts.hpp"
+#include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/time_parts.hpp"
 #include "sim/evaluation/work.hpp"
 #include "sim/execution/bound.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/planner.hpp"
-#include "sim/workload/sought.hpp"
+#include "sim/workload/searched_schedule.hpp"
 
 namespace pipewright::evaluation {
 namespace {
 
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 
 constexpr double gib = 0x1.0p+30;
 
@@ -52,7 +52,7 @@ std::size_t count_schedules(const config::Value& scenario) {
 template <class Work>
 void judge(CandidateRow& row, const Work& work) {
   const auto illegal = [&](const std::exception& error) {
-    row = {.fate = Fate::illegal, .note = without_place(error.what())};
+    row = {.outcome = Outcome::illegal, .note = without_place(error.what())};
   };
   try {
     work();
@@ -67,7 +67,7 @@ void judge(CandidateRow& row, const Work& work) {
 
 CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
                     const Fullest& most) {
-  return {.fate = Fate::open,
+  return {.outcome = Outcome::open,
           .work = work_of(scenario, job.schedule, job.costs),
           .peak_bytes = most.peak.bytes,
           .capacity_bytes = most.capacity};
@@ -89,41 +89,41 @@ execution::EngineKind engine_of(const config::Scenario& scenario) {
 
 }  // namespace
 
-struct Lab::Impl {
+struct Evaluator::Impl {
   Impl(const config::Scenario& first, std::uint64_t memory) : layouts(first), limit(memory) {}
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                       Layout& layout, workload::Planner& planner) const;
-  CandidateRow assess_sought(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                             Layout& layout, workload::Planner& planner) const;
+  CandidateRow assess_searched(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+                               Layout& layout, workload::Planner& planner) const;
 
   Layouts layouts;
   workload::ScheduleCache schedules;
   std::uint64_t limit;  // of a device's memory, bytes; 0: what it has
 };
 
-std::vector<std::uint64_t> Lab::Impl::capacity(const Hardware& hardware) const {
+std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) const {
   std::vector<std::uint64_t> bytes = memory_of(hardware);
   if (limit > 0) bytes.assign(bytes.size(), limit);
   return bytes;
 }
 
-// Of an order that is sought only when it is to be simulated: no order is shorter. Until then it
+// Of an order that is searched only when it is to be simulated: no order is shorter. Until then it
 // counts as one that fills the memory that it is given, as those that are found mostly do.
-CandidateRow Lab::Impl::assess_sought(const config::Scenario& scenario,
-                                      const config::ScheduleSpec& spec, Layout& layout,
-                                      workload::Planner& planner) const {
+CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
+                                              const config::ScheduleSpec& spec, Layout& layout,
+                                              workload::Planner& planner) const {
   const auto plain = planner.schedule({.name = "1f1b"});
   const workload::StageCosts& costs = planner.costs(*plain);
-  CandidateRow row{.fate = Fate::open, .work = work_of(scenario, *plain, costs)};
+  CandidateRow row{.outcome = Outcome::open, .work = work_of(scenario, *plain, costs)};
   std::vector<std::uint64_t> bytes = capacity(layout.hardware);
   if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
-  const schedules::SearchRequest request = planner.sought(spec);
+  const schedules::SearchRequest request = planner.search_request(spec);
   if (const auto least = workload::least_memory(request, bytes)) {
     row.peak_bytes = row.capacity_bytes = least->capacity;
     if (least->bytes > least->capacity) {
-      row.fate = Fate::does_not_fit;
+      row.outcome = Outcome::does_not_fit;
       row.peak_bytes = least->bytes;
       row.note = fmt::format("{:.1f} GiB of {:.1f} GiB, with one microbatch at a time",
                              static_cast<double>(least->bytes) / gib,
@@ -138,10 +138,11 @@ CandidateRow Lab::Impl::assess_sought(const config::Scenario& scenario,
   return row;
 }
 
-CandidateRow Lab::Impl::assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                               Layout& layout, workload::Planner& planner) const {
+CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
+                                     const config::ScheduleSpec& spec, Layout& layout,
+                                     workload::Planner& planner) const {
   if (config::schedule_source(spec.name) == config::ScheduleSource::search)
-    return assess_sought(scenario, spec, layout, planner);
+    return assess_searched(scenario, spec, layout, planner);
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
@@ -149,7 +150,7 @@ CandidateRow Lab::Impl::assess(const config::Scenario& scenario, const config::S
   const Fullest most = fullest(job, capacity(layout.hardware));
   CandidateRow row = row_of(scenario, job, most);
   if (!most.fits()) {
-    row.fate = Fate::does_not_fit;
+    row.outcome = Outcome::does_not_fit;
     row.note = describe(most);
     return row;
   }
@@ -157,11 +158,11 @@ CandidateRow Lab::Impl::assess(const config::Scenario& scenario, const config::S
   return row;
 }
 
-Lab::Lab(const config::Scenario& first, std::uint64_t memory)
+Evaluator::Evaluator(const config::Scenario& first, std::uint64_t memory)
     : impl_(std::make_unique<Impl>(first, memory)) {}
-Lab::~Lab() = default;
+Evaluator::~Evaluator() = default;
 
-std::vector<CandidateRow> Lab::assess(const config::Value& scenario) {
+std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario) {
   std::vector<CandidateRow> rows(count_schedules(scenario));
   CandidateRow all;
   judge(all, [&] {
@@ -169,24 +170,24 @@ std::vector<CandidateRow> Lab::assess(const config::Value& scenario) {
     Layout& layout = impl_->layouts.of(read);
     workload::Planner planner(
         read, layout.hardware.gpus,
-        foresee(read, layout.hardware, layout.least, impl_->capacity(layout.hardware)),
+        estimate_network(read, layout.hardware, layout.least, impl_->capacity(layout.hardware)),
         &impl_->schedules, settle(read, layout));
     rows.resize(read.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
       judge(rows[i], [&] { rows[i] = impl_->assess(read, read.schedules[i], layout, planner); });
   });
-  if (all.fate == Fate::illegal) rows.assign(rows.size(), all);
+  if (all.outcome == Outcome::illegal) rows.assign(rows.size(), all);
   return rows;
 }
 
-CandidateRow Lab::simulate(const config::Value& scenario) {
+CandidateRow Evaluator::simulate(const config::Value& scenario) {
   const config::Scenario read = config::read_scenario(scenario);
   if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
   Layout& layout = impl_->layouts.of(read);
   Hardware& hardware = layout.hardware;
-  workload::Plan plan =
-      workload::make_plan(read, read.schedules.front(), hardware.gpus,
-                          foresee(read, hardware, layout.least, impl_->capacity(hardware)));
+  workload::Plan plan = workload::make_plan(
+      read, read.schedules.front(), hardware.gpus,
+      estimate_network(read, hardware, layout.least, impl_->capacity(hardware)));
   const execution::Job job = make_job(read, hardware, plan);
   const Fullest most = fullest(job, impl_->capacity(hardware));
   analysis::SummarySink sink;
@@ -198,8 +199,8 @@ CandidateRow Lab::simulate(const config::Value& scenario) {
     throw std::logic_error(fmt::format("device {} held {} bytes at its peak, and its ledger has {}",
                                        most.device, peak, most.peak.bytes));
   CandidateRow row = row_of(read, job, most);
-  // An order that was sought may hold a little more than was asked for.
-  row.fate = most.fits() ? Fate::simulated : Fate::does_not_fit;
+  // A searched order may hold a little more than was asked for.
+  row.outcome = most.fits() ? Outcome::simulated : Outcome::does_not_fit;
   if (!most.fits()) row.note = describe(most);
   row.time_s = summary.makespan_s / plan.schedule.iterations;
   row.bubble_ratio = summary.bubble_ratio;

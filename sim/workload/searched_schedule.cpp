@@ -1,4 +1,4 @@
-#include "sim/workload/sought.hpp"
+#include "sim/workload/searched_schedule.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -68,10 +68,11 @@ ActivationMemory in_microbatches(std::uint32_t devices, std::uint32_t microbatch
 
 }  // namespace
 
-schedules::SearchRequest sought(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                                const CostsOfPlacement& costs_of,
-                                const std::vector<std::uint64_t>& capacity,
-                                const HopOnPlacement& hop) {
+schedules::SearchRequest search_request(const config::Scenario& scenario,
+                                        const config::ScheduleSpec& spec,
+                                        const CostsOfPlacement& costs_of,
+                                        const std::vector<std::uint64_t>& capacity,
+                                        const HopOnPlacement& hop) {
   const std::uint32_t devices = scenario.devices.value;
   std::vector<std::uint64_t> limits = capacity;
   if (spec.memory_limit) limits.assign(devices, spec.memory_limit->value);
@@ -102,8 +103,8 @@ schedules::SearchRequest sought(const config::Scenario& scenario, const config::
   return {.devices = devices, .microbatches = microbatches, .pipeline = pipeline};
 }
 
-schedules::Schedule seek(const config::ScheduleSpec& spec,
-                         const schedules::SearchRequest& request) {
+schedules::Schedule searched_schedule(const config::ScheduleSpec& spec,
+                                      const schedules::SearchRequest& request) {
   try {
     schedules::Schedule schedule =
         schedules::search(request, [](const schedules::SearchProgress&) { return true; }).schedule;

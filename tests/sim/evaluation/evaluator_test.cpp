@@ -1,4 +1,4 @@
-#include "sim/evaluation/lab.hpp"
+#include "sim/evaluation/evaluator.hpp"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 using namespace pipewright;
 using analysis::CandidateRow;
-using analysis::Fate;
+using analysis::Outcome;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
 
@@ -74,25 +74,25 @@ std::string text_of(const CandidateRow& row) { return analysis::to_json_line(row
 
 }  // namespace
 
-TEST_CASE("what is assessed is what the simulation then finds", "[lab]") {
+TEST_CASE("what is assessed is what the simulation then finds", "[evaluator]") {
   const Thin thin;
   tests::Random random(4);
   const config::Value first = thin.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
-  evaluation::Lab lab(config::read_scenario(first), 0);
+  evaluation::Evaluator evaluator(config::read_scenario(first), 0);
   int simulated = 0;
   for (int round = 0; round < 5; ++round) {
     const config::Value scenario = thin.scenario(all_schedules(), random_layout(random));
-    const std::vector<CandidateRow> rows = lab.assess(scenario);
+    const std::vector<CandidateRow> rows = evaluator.assess(scenario);
     REQUIRE(rows.size() == schedules::catalog().size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const CandidateRow& row = rows[i];
       CAPTURE(config::to_yaml(with_schedule(scenario, i)), row.note);
-      CHECK((row.fate == Fate::open) == row.note.empty());
-      if (row.fate == Fate::does_not_fit) CHECK(row.peak_bytes > row.capacity_bytes);
-      if (row.fate != Fate::open) continue;
+      CHECK((row.outcome == Outcome::open) == row.note.empty());
+      if (row.outcome == Outcome::does_not_fit) CHECK(row.peak_bytes > row.capacity_bytes);
+      if (row.outcome != Outcome::open) continue;
       ++simulated;
-      const CandidateRow found = lab.simulate(with_schedule(scenario, i));
-      CHECK(found.fate == Fate::simulated);
+      const CandidateRow found = evaluator.simulate(with_schedule(scenario, i));
+      CHECK(found.outcome == Outcome::simulated);
       CHECK(row.bound_s > 0);
       CHECK(row.bound_s <= found.time_s * (1 + 1e-9));
       CHECK(row.bound_s >= found.time_s * 0.2);
@@ -112,7 +112,7 @@ TEST_CASE("what is assessed is what the simulation then finds", "[lab]") {
   CHECK(simulated > 50);
 }
 
-TEST_CASE("rates of a row are those of the run's summary", "[lab]") {
+TEST_CASE("rates of a row are those of the run's summary", "[evaluator]") {
   const Thin thin;
   const config::Value scenario =
       thin.scenario("1f1b",
@@ -138,36 +138,36 @@ TEST_CASE("rates of a row are those of the run's summary", "[lab]") {
   CHECK(analysis::mfu(work, time) == Approx(summary.mfu.value()));
 }
 
-TEST_CASE("rows do not depend on what was assessed before or beside them", "[lab]") {
+TEST_CASE("rows do not depend on what was assessed before or beside them", "[evaluator]") {
   const Thin thin;
   tests::Random random(11);
   std::vector<config::Value> scenarios;
   for (int i = 0; i < 6; ++i)
     scenarios.push_back(thin.scenario(all_schedules(), random_layout(random)));
-  evaluation::Lab lab(config::read_scenario(scenarios.front()), 0);
+  evaluation::Evaluator evaluator(config::read_scenario(scenarios.front()), 0);
   std::vector<std::vector<std::string>> first;
   for (const config::Value& scenario : scenarios) {
     first.emplace_back();
-    for (const CandidateRow& row : lab.assess(scenario)) first.back().push_back(text_of(row));
+    for (const CandidateRow& row : evaluator.assess(scenario)) first.back().push_back(text_of(row));
   }
   for (std::size_t at = scenarios.size(); at-- > 0;)
     for (std::size_t i = first[at].size(); i-- > 0;) {
-      const auto alone = lab.assess(with_schedule(scenarios[at], i));
+      const auto alone = evaluator.assess(with_schedule(scenarios[at], i));
       REQUIRE(alone.size() == 1);
       CHECK(text_of(alone.front()) == first[at][i]);
     }
 }
 
-TEST_CASE("what cannot be is told without the place in the sweep", "[lab]") {
+TEST_CASE("what cannot be is told without the place in the sweep", "[evaluator]") {
   const Thin thin;
   const config::Value fine =
       thin.scenario("1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32");
-  evaluation::Lab lab(config::read_scenario(fine), 0);
+  evaluation::Evaluator evaluator(config::read_scenario(fine), 0);
   const auto note = [&](const std::string& schedules, const std::string& more) {
-    const auto rows = lab.assess(thin.scenario(schedules, more));
+    const auto rows = evaluator.assess(thin.scenario(schedules, more));
     REQUIRE(!rows.empty());
     CAPTURE(schedules, more, rows.back().note);
-    for (const CandidateRow& row : rows) CHECK(row.fate == Fate::illegal);
+    for (const CandidateRow& row : rows) CHECK(row.outcome == Outcome::illegal);
     return rows.back().note;
   };
   CHECK_THAT(note("1f1b", "parallel: {tp: 3, pp: 1}, global_batch: 8"),
@@ -191,30 +191,30 @@ TEST_CASE("what cannot be is told without the place in the sweep", "[lab]") {
   CHECK_THAT(note("1f1b", "parallel: {pp: 2}, microbatches: 2, variation: {jitter: 10 %}"),
              Contains("jitter"));
   CHECK_THAT(note("1f1b", "parallel: {pp: 2}, microbatches: 2, nosuch: 1"), Contains("nosuch"));
-  CHECK(lab.assess(fine).front().fate == Fate::open);
+  CHECK(evaluator.assess(fine).front().outcome == Outcome::open);
 }
 
-TEST_CASE("what does not fit names the fullest device and what it holds", "[lab]") {
+TEST_CASE("what does not fit names the fullest device and what it holds", "[evaluator]") {
   const Thin thin;
   const config::Value scenario =
       thin.scenario("[1f1b, gpipe]",
                     "parallel: {tp: 4, pp: 4}, microbatches: 16, training: "
                     "{sequence: 4096}");
-  evaluation::Lab roomy(config::read_scenario(scenario), 0);
+  evaluation::Evaluator roomy(config::read_scenario(scenario), 0);
   const auto rows = roomy.assess(scenario);
-  CHECK(rows[0].fate == Fate::open);
+  CHECK(rows[0].outcome == Outcome::open);
   CHECK(rows[0].capacity_bytes > rows[0].peak_bytes);
   CHECK(rows[1].peak_bytes > rows[0].peak_bytes);
 }
 
-TEST_CASE("a limit stands for what the cluster's GPUs have", "[lab]") {
+TEST_CASE("a limit stands for what the cluster's GPUs have", "[evaluator]") {
   const Thin thin;
   const config::Value scenario =
       thin.scenario("1f1b", "parallel: {tp: 4, pp: 4}, microbatches: 16");
   const std::uint64_t limit = std::uint64_t{8} << 30U;
-  evaluation::Lab lab(config::read_scenario(scenario), limit);
-  const CandidateRow row = lab.assess(scenario).front();
-  CHECK(row.fate == Fate::does_not_fit);
+  evaluation::Evaluator evaluator(config::read_scenario(scenario), limit);
+  const CandidateRow row = evaluator.assess(scenario).front();
+  CHECK(row.outcome == Outcome::does_not_fit);
   CHECK(row.capacity_bytes == limit);
   CHECK(row.bound_s == 0);
   CHECK_THAT(row.note, Contains(" of 8.0 GiB: ") && Contains("activations ") &&
@@ -222,22 +222,22 @@ TEST_CASE("a limit stands for what the cluster's GPUs have", "[lab]") {
   CHECK(row.note.starts_with("device "));
 }
 
-TEST_CASE("slow links of one candidate are gone with the next", "[lab]") {
+TEST_CASE("slow links of one candidate are gone with the next", "[evaluator]") {
   const Thin thin;
   const std::string layout = "parallel: {tp: 4, pp: 4}, microbatches: 16";
   const config::Value plain = thin.scenario("1f1b", layout);
-  evaluation::Lab lab(config::read_scenario(plain), 0);
-  const CandidateRow before = lab.assess(plain).front();
+  evaluation::Evaluator evaluator(config::read_scenario(plain), 0);
+  const CandidateRow before = evaluator.assess(plain).front();
   const auto cluster_links = [&](const char* link, const char* factor) {
     return thin.scenario(
         "1f1b", fmt::format("{}, variation: {{slow_links: {{link: {}, factor: {}}}}}", layout, link,
                             factor));
   };
-  const auto slowed = lab.assess(cluster_links("leaf-0-up", "0.01")).front();
+  const auto slowed = evaluator.assess(cluster_links("leaf-0-up", "0.01")).front();
   INFO(slowed.note);
   CHECK(slowed.bound_s > before.bound_s * 1.001);
-  const auto failed = lab.assess(cluster_links("leaf-0-up", "0")).front();
-  CHECK(failed.fate == Fate::illegal);
+  const auto failed = evaluator.assess(cluster_links("leaf-0-up", "0")).front();
+  CHECK(failed.outcome == Outcome::illegal);
   CHECK_THAT(failed.note, Contains("leaf-0-up") && Contains("has failed"));
-  CHECK(lab.assess(plain).front().bound_s == Approx(before.bound_s).epsilon(1e-12));
+  CHECK(evaluator.assess(plain).front().bound_s == Approx(before.bound_s).epsilon(1e-12));
 }
