@@ -1,6 +1,7 @@
 #include "analysis/search/front.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -48,6 +49,12 @@ std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group)
   for (const std::size_t i : rows)
     if (front.empty() || seconds(i) < seconds(front.back())) front.push_back(i);
   return front;
+}
+
+bool are_twins(const CandidateRow& one, const CandidateRow& other) {
+  constexpr double rounding = 1e-12;  // of an iteration
+  return std::abs(one.time_s - other.time_s) <= rounding * other.time_s &&
+         one.peak_bytes == other.peak_bytes;
 }
 
 std::vector<std::size_t> ranking(const SearchRun& run) {

@@ -27,6 +27,9 @@ double seconds_per_unit(const IterationWork& work, double time_s);
 // first.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
 
+// Whether two simulated rows have the same time and memory: neither is the other's runner-up.
+bool are_twins(const CandidateRow& one, const CandidateRow& other);
+
 // Simulated rows by cost, then memory, then number.
 std::vector<std::size_t> ranking(const SearchRun& run);
 

@@ -39,9 +39,11 @@ struct CandidateRow {
 
   // Of every legal one.
   IterationWork work;
-  std::uint64_t peak_bytes = 0;      // of the device that is fullest for what it has; all of that
-  std::uint64_t capacity_bytes = 0;  // where an order is searched only when it is to be simulated
-  double bound_s = 0;                // no iteration is shorter; 0 where it does not fit
+  // Of the device that is fullest for what it has; where an order is searched only when it is to be
+  // simulated, until then the least that any order holds.
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t capacity_bytes = 0;
+  double bound_s = 0;  // no iteration is shorter; 0 where it does not fit
 
   // Of simulated ones.
   double time_s = 0;  // of an iteration

@@ -45,18 +45,15 @@ Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t wo
 }
 
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings) {
-  if (!findings.best || findings.ranked.size() < 2) return std::nullopt;
-  const std::vector<std::size_t>& ranked = findings.ranked;
-  const auto is_twin = [&](std::size_t row) {
-    const CandidateRow& best = run.rows[ranked.front()];
-    return std::abs(run.rows[row].time_s - best.time_s) <= rounding * best.time_s &&
-           run.rows[row].peak_bytes == best.peak_bytes;
-  };
-  auto next = std::find_if_not(ranked.begin() + 1, ranked.end(), is_twin);
-  const auto twins = static_cast<std::size_t>(next - ranked.begin()) - 1;
-  if (next == ranked.end()) --next;
-  if (!std::isfinite(cost_of(run, run.rows[*next]))) return std::nullopt;
-  Comparison result = compare_rows(run, ranked.front(), *next);
+  const auto reaches = [&](std::size_t row) { return std::isfinite(cost_of(run, run.rows[row])); };
+  const auto begin = findings.ranked.begin();
+  const auto end = std::find_if_not(begin, findings.ranked.end(), reaches);
+  if (end - begin < 2) return std::nullopt;
+  auto next = std::find_if_not(
+      begin + 1, end, [&](std::size_t row) { return are_twins(run.rows[row], run.rows[*begin]); });
+  const auto twins = static_cast<std::size_t>(next - begin) - 1;
+  if (next == end) --next;
+  Comparison result = compare_rows(run, *begin, *next);
   result.twins = twins;
   return result;
 }

@@ -5,10 +5,27 @@
 namespace pipewright::schedules {
 namespace {
 
-// One microbatch's way, as prefix sums over the stages, in seconds.
-class Way {
+// What I and W take at least, whether they run apart or as B: where collectives hide better beside
+// the whole of it, B is shorter than both.
+PassTimes least_times(PassTimes times) {
+  const auto of = [&](PassKind kind) -> std::vector<double>& {
+    return times.of_stage[static_cast<std::size_t>(kind)];
+  };
+  const std::vector<double>& whole = of(PassKind::backward);
+  for (std::size_t stage = 0; stage < whole.size(); ++stage) {
+    double& input = of(PassKind::input_grad)[stage];
+    double& weight = of(PassKind::weight_grad)[stage];
+    input = std::min(input, whole[stage]);
+    weight = std::min(weight, whole[stage] - input);
+  }
+  return times;
+}
+
+// One microbatch's path through the stages, as prefix sums over them, in seconds at the least.
+class MicrobatchPath {
  public:
-  explicit Way(const Pipeline& pipeline) : pipeline_(pipeline) {
+  explicit MicrobatchPath(const Pipeline& pipeline)
+      : routes_(pipeline.routes), times_(least_times(pipeline.times)) {
     const std::uint32_t stages = pipeline.routes.stages();
     forward_.resize(stages + 1);
     input_grad_.resize(stages + 1);
@@ -22,9 +39,9 @@ class Way {
     }
   }
 
-  std::uint32_t stages() const { return pipeline_.routes.stages(); }
+  std::uint32_t stages() const { return routes_.stages(); }
   double time(PassKind kind, std::uint32_t stage) const {
-    return pipeline_.times.of_stage[static_cast<std::size_t>(kind)][stage];
+    return times_.of_stage[static_cast<std::size_t>(kind)][stage];
   }
   // From the start of F on stage `from` to the start of F on `to`.
   double down(std::uint32_t from, std::uint32_t to) const {
@@ -41,7 +58,8 @@ class Way {
   }
 
  private:
-  const Pipeline& pipeline_;
+  const Routes& routes_;
+  PassTimes times_;
   std::vector<double> forward_, input_grad_, hops_;
 };
 
@@ -65,7 +83,7 @@ double most_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& sta
   return std::min({all, static_cast<double>(whole) * longest, static_cast<double>(room) * densest});
 }
 
-double bound_of_device(const Pipeline& pipeline, const Way& way,
+double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
                        const std::vector<std::uint32_t>& stages, std::int64_t limit,
                        Objective objective) {
   const std::uint32_t low = stages.front();
@@ -76,29 +94,29 @@ double bound_of_device(const Pipeline& pipeline, const Way& way,
   double memory_time = 0;  // likewise, times how long it is held
   std::vector<double> forwards, gradients;
   for (const std::uint32_t s : stages) {
-    const double f = way.time(PassKind::forward, s);
-    const double i = way.time(PassKind::input_grad, s);
-    const double w = way.time(PassKind::weight_grad, s);
+    const double f = path.time(PassKind::forward, s);
+    const double i = path.time(PassKind::input_grad, s);
+    const double w = path.time(PassKind::weight_grad, s);
     const auto held = static_cast<double>(pipeline.memory.held[s]);
     const auto early = static_cast<double>(pipeline.memory.released_by_input_grad[s]);
     forwards.push_back(f);
     gradients.push_back(i + w);
     work += microbatches * (f + i + w);
     memory += held;
-    memory_time += held * (way.around(s, s) + i) + (held - early) * w;
+    memory_time += held * (path.around(s, s) + i) + (held - early) * w;
   }
 
   const double before = most_work(pipeline, stages, forwards, limit);  // first I, within memory
   const double after = most_work(pipeline, stages, gradients, limit);  // last F
   // From F on stage `from` to this device's first I, and from its last F, that of its highest
   // stage, to the end of W on stage `from`.
-  const auto to_first_gradient = [&](std::uint32_t from) { return way.around(from, high); };
+  const auto to_first_gradient = [&](std::uint32_t from) { return path.around(from, high); };
   const auto from_last_forward = [&](std::uint32_t to) {
-    return way.around(high, to) - way.time(PassKind::forward, high) +
-           way.time(PassKind::input_grad, to) + way.time(PassKind::weight_grad, to);
+    return path.around(high, to) - path.time(PassKind::forward, high) +
+           path.time(PassKind::input_grad, to) + path.time(PassKind::weight_grad, to);
   };
   const bool of_span = objective == Objective::span;
-  const double first_start = of_span ? 0 : way.down(0, low);
+  const double first_start = of_span ? 0 : path.down(0, low);
   const std::uint32_t end = of_span ? low : 0;
   const double idle_before = std::max(first_start, to_first_gradient(end) - before);
   const double idle_after = std::max(0.0, from_last_forward(end) - after);
@@ -122,14 +140,14 @@ std::vector<std::vector<std::uint32_t>> stages_by_device(const Pipeline& pipelin
 }  // namespace
 
 double lower_bound(const Pipeline& pipeline, Objective objective) {
-  const Way way(pipeline);
+  const MicrobatchPath path(pipeline);
   const auto stages = stages_by_device(pipeline);
   double bound = 0;
   if (objective == Objective::makespan)
-    bound =
-        way.around(0, 0) + way.time(PassKind::input_grad, 0) + way.time(PassKind::weight_grad, 0);
+    bound = path.around(0, 0) + path.time(PassKind::input_grad, 0) +
+            path.time(PassKind::weight_grad, 0);
   for (std::uint32_t device = 0; device < pipeline.devices; ++device)
-    bound = std::max(bound, bound_of_device(pipeline, way, stages[device],
+    bound = std::max(bound, bound_of_device(pipeline, path, stages[device],
                                             pipeline.memory.limit[device], objective));
   return bound;
 }

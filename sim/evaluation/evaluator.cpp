@@ -1,6 +1,8 @@
 #include "sim/evaluation/evaluator.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "sim/evaluation/time_parts.hpp"
 #include "sim/evaluation/work.hpp"
 #include "sim/execution/bound.hpp"
+#include "sim/execution/noise.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/planner.hpp"
 #include "sim/workload/searched_schedule.hpp"
@@ -82,6 +85,60 @@ workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layou
   };
 }
 
+// Bytes that the device that is fullest for what it has holds at its peak, on the placement where
+// that is least: when the loss is made, it has a microbatch's activations of all its stages.
+std::uint64_t least_peak(const config::Scenario& scenario, const workload::Gpus& gpus,
+                         const std::vector<std::uint64_t>& capacity) {
+  const auto room = [&](std::size_t device) {
+    return static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
+  };
+  double smallest = room(0);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
+      const workload::StageCosts costs =
+          workload::placement_costs(scenario, routes, gpus, std::string(config::searched));
+      std::vector<double> held;
+      for (const workload::DeviceState& state : costs.state)
+        held.push_back(static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
+                       static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
+                       static_cast<double>(state.allowance));
+      for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+        held[routes.device(stage, 0)] += static_cast<double>(costs.activations[stage].held);
+      double fullest = 0;
+      for (std::size_t device = 0; device < held.size(); ++device) {
+        fullest = std::max(fullest, held[device] / room(device));
+        smallest = std::min(smallest, room(device));
+      }
+      least = std::min(least, fullest);
+    } catch (const config::Error&) {
+      continue;  // a placement that the scenario cannot have
+    }
+  constexpr double rounding = 1e-12;
+  return std::isfinite(least) ? static_cast<std::uint64_t>(least * smallest * (1 - rounding)) : 0;
+}
+
+// The same request, of which each placement is worked out once.
+schedules::SearchRequest asked_once(schedules::SearchRequest request) {
+  using Known = std::vector<std::pair<schedules::Routes, std::optional<schedules::Pipeline>>>;
+  request.pipeline = [pipeline = std::move(request.pipeline),
+                      known = std::make_shared<Known>()](const schedules::Routes& routes) {
+    for (const auto& [placement, found] : *known)
+      if (placement == routes) return found;
+    return known->emplace_back(routes, pipeline(routes)).second;
+  };
+  return request;
+}
+
+// The shortest optimizer's step in the replica that is reported, in seconds.
+double least_step(const execution::Job& job) {
+  const auto& steps = job.costs.optimizer_seconds;
+  if (steps.empty() || job.costs.traffic.empty()) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t device = 0; device < steps.size(); ++device)
+    least = std::min(least, steps[device] * execution::straggler_factor(job, {0, device}));
+  return least;
+}
+
 execution::EngineKind engine_of(const config::Scenario& scenario) {
   return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                     : execution::EngineKind::timing;
@@ -109,19 +166,25 @@ std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) c
   return bytes;
 }
 
-// Of an order that is searched only when it is to be simulated: no order is shorter. Until then it
-// counts as one that fills the memory that it is given, as those that are found mostly do.
+// Of an order that is searched only when it is to be simulated: no order is shorter, and none holds
+// less.
 CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
                                               const config::ScheduleSpec& spec, Layout& layout,
                                               workload::Planner& planner) const {
+  const Hardware& hardware = layout.hardware;
   const auto plain = planner.schedule({.name = "1f1b"});
   const workload::StageCosts& costs = planner.costs(*plain);
+  const execution::Job job = plain_job(scenario, hardware, *plain, costs);
+  execution::check_bound(job, *layout.least);
   CandidateRow row{.outcome = Outcome::open, .work = work_of(scenario, *plain, costs)};
-  std::vector<std::uint64_t> bytes = capacity(layout.hardware);
+  std::vector<std::uint64_t> bytes = capacity(hardware);
+  row.peak_bytes = least_peak(scenario, hardware.gpus, bytes);
   if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
-  const schedules::SearchRequest request = planner.search_request(spec);
+  const schedules::SearchRequest request = asked_once(workload::search_request(
+      scenario, spec, hardware.gpus,
+      least_estimate(scenario, hardware, layout.least, capacity(hardware))));
   if (const auto least = workload::least_memory(request, bytes)) {
-    row.peak_bytes = row.capacity_bytes = least->capacity;
+    row.capacity_bytes = least->capacity;
     if (least->bytes > least->capacity) {
       row.outcome = Outcome::does_not_fit;
       row.peak_bytes = least->bytes;
@@ -131,10 +194,8 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
       return row;
     }
   }
-  const auto& steps = costs.optimizer_seconds;
-  const double step = steps.empty() ? 0 : *std::ranges::min_element(steps);
   // Iterations that follow one another may overlap.
-  row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
+  row.bound_s = (schedules::lower_bound(request) + least_step(job)) / scenario.iterations.value;
   return row;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/evaluation/sizes.hpp"
+#include "sim/execution/noise.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -15,6 +16,37 @@ schedules::Schedule on_placement(const config::Scenario& scenario,
           .chunks = std::max(1U, routes.count() * routes.stages() / scenario.devices.value),
           .microbatches = scenario.microbatches.value,
           .routes = routes};
+}
+
+// Seconds of a boundary tensor between the devices of stages that follow one another, both ways; of
+// one device alone: 0.
+std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardware,
+                         const schedules::Routes& routes, std::uint64_t bytes,
+                         std::optional<execution::LeastTimes>& least) {
+  const schedules::Schedule placement = on_placement(scenario, routes);
+  const workload::StageCosts no_costs;
+  const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
+  execution::LeastTimes& times = least_times(scenario, job, least);
+  std::vector<double> seconds;
+  for (std::uint32_t stage = 1; stage < routes.stages(); ++stage) {
+    const std::uint32_t one = routes.device(stage - 1, 0);
+    const std::uint32_t next = routes.device(stage, 0);
+    if (one == next) continue;
+    seconds.push_back(times.hop(0, one, next, bytes));
+    seconds.push_back(times.hop(0, next, one, bytes));
+  }
+  if (seconds.empty()) seconds.push_back(0);
+  return seconds;
+}
+
+// The compute of a pass takes `factor` times as long, what it waits for does not.
+void slow_compute(double factor, const config::Communication& communication, std::size_t kind,
+                  std::uint32_t stage, workload::StageCosts& costs) {
+  double& seconds = costs.times.of_stage[kind][stage];
+  const auto& waits = costs.waits[kind];
+  const bool apart = waits.empty() || communication.detail == config::Detail::full;
+  const double waited = apart ? 0 : std::min(waits[stage], seconds);
+  seconds = waited + (seconds - waited) * factor;
 }
 
 }  // namespace
@@ -40,16 +72,32 @@ workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
     execution::add_least_waits(job, least_times(scenario, job, least), costs);
   };
   estimate.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
-    const schedules::Schedule placement = on_placement(scenario, routes);
-    const workload::StageCosts no_costs;
-    const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
-    execution::LeastTimes& times = least_times(scenario, job, least);
-    double slowest = 0;
-    for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
-      slowest = std::max({slowest, times.hop(0, device, device + 1, bytes),
-                          times.hop(0, device + 1, device, bytes)});
-    return slowest;
+    return std::ranges::max(hops(scenario, hardware, routes, bytes, least));
   };
+  return estimate;
+}
+
+workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const Hardware& hardware,
+                                         std::optional<execution::LeastTimes>& least,
+                                         std::vector<std::uint64_t> memory) {
+  workload::NetworkEstimate estimate =
+      estimate_network(scenario, hardware, least, std::move(memory));
+  estimate.add_waits = [&, add_waits = std::move(estimate.add_waits)](
+                           const schedules::Routes& routes, workload::StageCosts& costs) {
+    if (add_waits) add_waits(routes, costs);
+    const schedules::Schedule placement = on_placement(scenario, routes);
+    const execution::Job job = plain_job(scenario, hardware, placement, costs);
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+      const double factor = execution::straggler_factor(job, {0, routes.device(stage, 0)});
+      for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+        if (!costs.times.of_stage[kind].empty())
+          slow_compute(factor, scenario.communication, kind, stage, costs);
+    }
+  };
+  if (estimate.hop)
+    estimate.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
+      return std::ranges::min(hops(scenario, hardware, routes, bytes, least));
+    };
   return estimate;
 }
 

@@ -13,7 +13,13 @@ workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
                                            std::optional<execution::LeastTimes>& least,
                                            std::vector<std::uint64_t> memory);
 
-// A plan with that estimate, on the memory that there is.
+// The same for those who want to know what no order is shorter than: the fastest hop, and passes at
+// the pace of the copies that the first replica runs on.
+workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const Hardware& hardware,
+                                         std::optional<execution::LeastTimes>& least,
+                                         std::vector<std::uint64_t> memory);
+
+// A plan with the network's estimate, on the memory that there is.
 workload::Plan plan_on(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                        const Hardware& hardware);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace pipewright::search {
 namespace {
@@ -67,16 +66,12 @@ void BoundOrder::simulated(std::size_t row) {
   fronts_[of.group].add(of.peak_bytes, analysis::seconds_per_unit(of.work, of.time_s));
   const double cost = analysis::cost(run_.objective, of.work, of.time_s, of.peak_bytes);
   if (!std::isfinite(cost)) return;
-  const auto key = [&](double its, std::size_t which) {
-    return std::tuple(its, run_.rows[which].peak_bytes, run_.rows[which].candidate);
-  };
-  if (best_ && key(best_cost_, *best_) < key(cost, row)) {
-    second_cost_ = std::min(second_cost_, cost);
-    return;
-  }
-  second_cost_ = best_cost_;
-  best_ = row;
-  best_cost_ = cost;
+  ranked_.insert({cost, of.peak_bytes, row});
+  if (cost > second_cost_) return;
+  const analysis::CandidateRow& best = run_.rows[ranked_.begin()->row];
+  const auto second = std::ranges::find_if(
+      ranked_, [&](const Entry& one) { return !analysis::are_twins(run_.rows[one.row], best); });
+  if (second != ranked_.end()) second_cost_ = second->cost;
 }
 
 double BoundOrder::least_open() const {
@@ -86,7 +81,7 @@ double BoundOrder::least_open() const {
   return least;
 }
 
-bool BoundOrder::may_improve_best() const { return least_open() <= best_cost_; }
+bool BoundOrder::may_improve_best() const { return least_open() <= best_cost(); }
 
 std::size_t BoundOrder::still_needed() const {
   const auto head = order_.begin() + static_cast<std::ptrdiff_t>(head_);

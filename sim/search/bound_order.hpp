@@ -17,9 +17,9 @@ struct Aim {
   bool front = true;        // the fronts too, and not the best alone
 };
 
-// Whom to simulate, in the order of what candidates may cost at best: those that may be among the
-// two best so far, so that the runner-up is one, and after them those that may be on a front. Both
-// only improve, so who is passed by once is out for good.
+// Whom to simulate, in the order of what candidates may cost at best: those that may be best
+// or the runner-up so far, and after them those that may be on a front. Both only improve, so who
+// is passed by once is out for good.
 class BoundOrder {
  public:
   // The rows are to stay where they are. Those that are simulated count.
@@ -32,15 +32,19 @@ class BoundOrder {
   // Whether nobody is left who is needed, neither here nor among those that were given out.
   bool is_settled();
 
-  std::optional<std::size_t> best() const { return best_; }  // least cost, then memory, then number
-  double best_cost() const { return best_cost_; }            // infinite: none
+  std::optional<std::size_t> best() const {  // least cost, then memory, then number
+    return ranked_.empty() ? std::nullopt : std::optional(ranked_.begin()->row);
+  }
+  double best_cost() const {  // infinite: none
+    return ranked_.empty() ? std::numeric_limits<double>::infinity() : ranked_.begin()->cost;
+  }
   double least_open() const;         // cost at best of all that have no time yet; infinite: none
   bool may_improve_best() const;     // else those left are for the fronts
   std::size_t still_needed() const;  // that were not given out; for the fronts: at the most
 
  private:
   struct Entry {
-    double cost = 0;  // at best
+    double cost = 0;  // at best, of those without a time
     std::uint64_t bytes = 0;
     std::size_t row = 0;
     auto operator<=>(const Entry&) const = default;
@@ -52,11 +56,10 @@ class BoundOrder {
   const analysis::SearchRun& run_;
   Aim aim_;
   std::vector<Entry> order_;
-  std::size_t head_ = 0;  // before it: given out, or passed by
-  std::set<Entry> out_;   // given out, without a time, and needed when last looked at
-  std::optional<std::size_t> best_;
-  double best_cost_ = std::numeric_limits<double>::infinity();
-  double second_cost_ = std::numeric_limits<double>::infinity();  // of the next, that it is next
+  std::size_t head_ = 0;    // before it: given out, or passed by
+  std::set<Entry> out_;     // given out, without a time, and needed when last looked at
+  std::set<Entry> ranked_;  // simulated, by cost
+  double second_cost_ = std::numeric_limits<double>::infinity();  // of the runner-up
   std::vector<analysis::Front> fronts_;                           // by group
 };
 

@@ -8,7 +8,6 @@
 #include "schedules/search/bound.hpp"
 #include "schedules/search/placements.hpp"
 #include "sim/config/error.hpp"
-#include "sim/workload/by_stage.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -97,7 +96,6 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
                                   ? in_bytes(scenario, costs, routes, limits)
                                   : in_microbatches(devices, microbatches, routes),
                     .recomputed = {}};
-    complete_times(result.times);
     return result;
   };
   return {.devices = devices, .microbatches = microbatches, .pipeline = pipeline};

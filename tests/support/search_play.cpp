@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/search/front.hpp"
+#include "analysis/search/runner_up.hpp"
 
 namespace pipewright::tests {
 
@@ -143,6 +144,8 @@ std::vector<std::uint64_t> answers(const analysis::SearchRun& run, bool fronts) 
     if (std::isfinite(analysis::cost(run.objective, best.work, best.time_s, best.peak_bytes)))
       numbers.push_back(best.candidate);
   }
+  if (const auto second = analysis::runner_up(run, analysis::find(run)))
+    numbers.push_back(run.rows[second->worse].candidate);
   for (std::uint32_t group = 0; fronts && group < run.groups.size(); ++group)
     for (const std::size_t row : analysis::pareto_front(run, group))
       numbers.push_back(run.rows[row].candidate);
