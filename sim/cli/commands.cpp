@@ -38,6 +38,9 @@ std::span<const Command> commands() {
       Command{.name = "comm",
               .help = "what collectives cost on a cluster, against logs of nccl-tests",
               .run = comm_command},
+      Command{.name = "help",
+              .help = "pages on a topic: first steps, scenarios, clusters, search, accuracy, ...",
+              .run = help_command},
   };
   return table;
 }

@@ -47,5 +47,6 @@ int compare_command(const Arguments& arguments);   // pipewright compare
 int profile_command(const Arguments& arguments);   // pipewright profile
 int platform_command(const Arguments& arguments);  // pipewright platform
 int comm_command(const Arguments& arguments);      // pipewright comm
+int help_command(const Arguments& arguments);      // pipewright help
 
 }  // namespace pipewright::cli

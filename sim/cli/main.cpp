@@ -25,7 +25,7 @@ int dispatch(const Arguments& words) {
     fmt::print(stderr, "{}", usage());
     return exit_user_error;
   }
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+  if (words[0] == "--help" || words[0] == "-h") {
     fmt::print("{}", usage());
     return exit_ok;
   }

@@ -70,19 +70,3 @@ TEST_CASE("a file that is no whole trace is refused", "[cli]") {
   }
   CHECK(place.run("show").status == 2);
 }
-
-TEST_CASE("the lines of Python that README shows read a trace", "[cli]") {
-  const tests::Workplace place;
-  if (place.shell("/usr/bin/python3 -c 'import h5py'").status != 0) {
-    WARN("skipped: h5py is not installed");
-    return;
-  }
-  REQUIRE(place.run(quick + "--trace gpt.h5").status == 0);
-  // The first fenced block of README that is marked as Python.
-  const tests::Ran ran =
-      place.shell("sed -n '/^```python/,/^```/p' '" PIPEWRIGHT_ROOT
-                  "/README.md' | sed '/^```/d' > read.py && /usr/bin/python3 read.py");
-  CAPTURE(ran.err);
-  CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::Contains("33"));
-}
