@@ -77,4 +77,11 @@ std::string format_rate(double per_s, std::string_view what) {
   return fmt::format("{} {}{}/s", number, scale.unit, what);
 }
 
+std::string format_exact_bytes(std::uint64_t bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  for (; bytes != 0 && bytes % 1024 == 0; ++unit) bytes /= 1024;
+  return fmt::format("{} {}", bytes, units[unit]);
+}
+
 }  // namespace pipewright::analysis

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct LogRemark {
 struct MeasurementLog {
   std::vector<Measurement> rows;  // in the order of the files
   std::vector<LogRemark> remarks;
+};
+
+// What logs leave unsaid, or say wrongly. Taken for all tables whose numbers allow it.
+struct LogHints {
+  std::optional<Operation> operation;
+  std::optional<std::uint32_t> ranks;
+  std::optional<std::uint32_t> nodes;
 };
 
 }  // namespace pipewright::analysis

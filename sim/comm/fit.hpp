@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/fit_report.hpp"
+#include "analysis/comm/reports/fit_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
 namespace pipewright::comm {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/comm/fit_report.hpp"
+#include "analysis/comm/reports/fit_report.hpp"
 
 namespace pipewright::comm {
 

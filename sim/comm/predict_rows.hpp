@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/comm/comparison.hpp"
-#include "analysis/comm/curve_picture.hpp"
+#include "analysis/comm/pictures/curve_picture.hpp"
 #include "sim/comm/prediction.hpp"
 
 namespace pipewright::comm {

@@ -50,3 +50,16 @@ TEST_CASE("rates have three digits and a decimal prefix", "[report]") {
   CHECK(format_rate(300, "samples") == "300 samples/s");
   CHECK(format_rate(0, "samples") == "0 samples/s");
 }
+
+TEST_CASE("sizes of benchmarks are written exactly, in the largest whole unit", "[comm]") {
+  CHECK(format_exact_bytes(0) == "0 B");
+  CHECK(format_exact_bytes(8) == "8 B");
+  CHECK(format_exact_bytes(1000) == "1000 B");
+  CHECK(format_exact_bytes(1023) == "1023 B");
+  CHECK(format_exact_bytes(1024) == "1 KiB");
+  CHECK(format_exact_bytes(1536) == "1536 B");
+  CHECK(format_exact_bytes(3 << 20) == "3 MiB");
+  CHECK(format_exact_bytes(1025 << 10) == "1025 KiB");
+  CHECK(format_exact_bytes(std::uint64_t{16} << 30) == "16 GiB");
+  CHECK(format_exact_bytes(std::uint64_t{1} << 63) == "8 EiB");
+}

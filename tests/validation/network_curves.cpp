@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/compare_page.hpp"
+#include "analysis/comm/reports/compare_page.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/comm/predict_rows.hpp"
 #include "sim/config/library.hpp"

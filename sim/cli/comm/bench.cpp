@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/bench_report.hpp"
+#include "analysis/comm/reports/bench_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/cli/interrupt.hpp"

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/compare_page.hpp"
-#include "analysis/comm/compare_report.hpp"
-#include "analysis/comm/curve_picture.hpp"
+#include "analysis/comm/pictures/curve_picture.hpp"
+#include "analysis/comm/reports/compare_page.hpp"
+#include "analysis/comm/reports/compare_report.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/read_log.hpp"
+#include "analysis/comm/logs/read_log.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::cli {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/heat_map.hpp"
-#include "analysis/comm/matrix_report.hpp"
+#include "analysis/comm/pictures/heat_map.hpp"
+#include "analysis/comm/reports/matrix_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/cli/interrupt.hpp"

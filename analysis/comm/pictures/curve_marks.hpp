@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "analysis/comm/comparison.hpp"
+#include "analysis/timeline/canvas.hpp"
+
+// How the curves of a picture are told apart. Included by .cpp files only.
+namespace pipewright::analysis {
+
+// Okabe and Ito's, but for their yellow, which is lost on white; then ink and wine. Curves whose
+// colours are close for some eyes differ in the shape of their marks.
+Colour curve_colour(std::size_t curve);
+
+// Circle, square, triangle or diamond by the number of the curve; hollow ones are white inside.
+void draw_mark(Canvas& canvas, std::size_t curve, double x, double y, double radius, bool hollow);
+
+// The legend: which mark is which curve, and how large the errors of each are.
+double legend_height(std::span<const DrawnCurve> curves);
+void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, double left,
+                       double right, double top);
+
+}  // namespace pipewright::analysis

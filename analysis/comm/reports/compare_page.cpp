@@ -1,0 +1,121 @@
+#include "analysis/comm/reports/compare_page.hpp"
+
+#include <fmt/format.h>
+
+#include "analysis/comm/page/assets.hpp"
+#include "analysis/comm/reports/compare_tables.hpp"
+#include "analysis/page/assets.hpp"
+#include "analysis/page/binary_text.hpp"
+#include "analysis/page/frame.hpp"
+#include "analysis/timeline/text.hpp"
+#include "analysis/trace/partial_file.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+// Names come from logs: they become text and nothing else.
+std::string html_text(std::string_view words) {
+  std::string text;
+  for (const char c : drawable(words)) {
+    switch (c) {
+      case '&':
+        text += "&amp;";
+        break;
+      case '<':
+        text += "&lt;";
+        break;
+      case '>':
+        text += "&gt;";
+        break;
+      case '"':
+        text += "&quot;";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text;
+}
+
+std::string html_table(const CellTable& table) {
+  std::string html = "<div class=\"wide\"><table><thead><tr>";
+  const auto kind = [](const CellColumn& column) {
+    return column.is_name ? " class=\"text\"" : "";
+  };
+  for (const CellColumn& column : table) {
+    html += fmt::format("<th{}>", kind(column));
+    for (std::size_t i = 0; i < column.head.size(); ++i)
+      html += (i == 0 ? "" : "<br>") + html_text(column.head[i]);
+    html += "</th>";
+  }
+  html += "</tr></thead><tbody>\n";
+  for (std::size_t row = 0; row < table.front().cells.size(); ++row) {
+    html += "<tr>";
+    for (const CellColumn& column : table)
+      html += fmt::format("<td{}>{}</td>", kind(column), html_text(column.cells[row]));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string findings(const CompareReport& report) {
+  std::string html =
+      fmt::format("<p class=\"verdict\">{}</p>\n", html_text(summary_sentence(report)));
+  for (const OneSided& one : report.one_sided)
+    html += fmt::format("<p class=\"verdict\">{}</p>\n", html_text(sentence(one)));
+  return html;
+}
+
+std::string rows(const CompareReport& report) {
+  std::string html;
+  for (const CurveReport& one : report.curves) {
+    std::vector<ComparedRow> shown;
+    const std::string note = abridged(one, shown);
+    html += fmt::format("<details class=\"curve\"{}><summary>{}{}</summary>{}</details>\n",
+                        report.curves.size() == 1 ? " open" : "", html_text(one.curve.name),
+                        note.empty() ? "" : ": " + note, html_table(row_cells(shown)));
+  }
+  return html;
+}
+
+std::string remarks(const CompareReport& report) {
+  if (report.remarks.empty()) return "";
+  std::string html = "<section><h2>Remarks on the logs</h2><ul>\n";
+  for (const LogRemark& remark : report.remarks)
+    html += fmt::format("<li>{}:{}: {}</li>\n", html_text(remark.file), remark.line,
+                        html_text(remark.text));
+  return html + "</ul></section>\n";
+}
+
+}  // namespace
+
+void write_compare_page(const std::filesystem::path& path, const CompareReport& report,
+                        std::span<const DrawnCurve> curves, const CurveWords& words) {
+  const auto chart = [&](CurveAxis axis) {
+    return "data:image/svg+xml;base64," +
+           base64(curve_picture(curves, words, axis, PictureKind::svg));
+  };
+  std::string errors = html_table(size_cells(report));
+  if (report.curves.size() > 1) errors += html_table(curve_cells(report));
+  trace::write_file(path, [&](std::ostream& stream) {
+    Frame frame(stream, comm_asset("compare.html"));
+    frame.fill("style", fmt::format("{}{}", asset("page.css"), comm_asset("compare.css")));
+    frame.fill("title", html_text(fmt::format("Measured against {}", report.cluster)));
+    frame.fill("findings", findings(report));
+    frame.fill("time chart", chart(CurveAxis::time));
+    frame.fill("bandwidth chart", chart(CurveAxis::bus_bandwidth));
+    frame.fill("errors", fmt::format("<div class=\"tables\">{}</div>", errors));
+    frame.fill("assumption",
+               report.assumed
+                   ? fmt::format("<section><h2>The assumption</h2><p>{}</p>{}</section>",
+                                 assumption_sentence(report), html_table(assumption_cells(report)))
+                   : "");
+    frame.fill("rows", rows(report));
+    frame.fill("remarks", remarks(report));
+    frame.fill("script", fmt::format("(() => {{\n\"use strict\";\n{}{}}})();\n", asset("theme.js"),
+                                     comm_asset("compare.js")));
+    frame.finish();
+  });
+}
+
+}  // namespace pipewright::analysis
