@@ -87,10 +87,10 @@ AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& 
 }
 
 Metrics metrics_of(const IterationFigures& figures) {
-  return {{"iteration_s", "iteration", Quantity::seconds, figures.iteration_s},
-          {"pass_span_s", "pass span", Quantity::seconds, figures.pass_span_s},
-          {"bubble_ratio", "bubble ratio", Quantity::ratio, figures.bubble_ratio},
-          {"span_bubble_s", "span bubble", Quantity::seconds, figures.span_bubble_s}};
+  return {{"iteration_s", "iteration", MetricKind::seconds, figures.iteration_s},
+          {"pass_span_s", "pass span", MetricKind::seconds, figures.pass_span_s},
+          {"bubble_ratio", "bubble ratio", MetricKind::ratio, figures.bubble_ratio},
+          {"span_bubble_s", "span bubble", MetricKind::seconds, figures.span_bubble_s}};
 }
 
 }  // namespace pipewright::analysis

@@ -31,21 +31,21 @@ constexpr std::array samples{Unit{"samples/s", 1}, Unit{"/s", 1}};
 constexpr std::array tokens{Unit{"tokens/s", 1}, Unit{"/s", 1}};
 constexpr std::array points{Unit{"pp", 0.01}};
 
-std::span<const Unit> units_of(Quantity quantity) {
+std::span<const Unit> units_of(MetricKind quantity) {
   switch (quantity) {
-    case Quantity::seconds:
+    case MetricKind::seconds:
       return times;
-    case Quantity::bytes:
+    case MetricKind::bytes:
       return sizes;
-    case Quantity::ratio:
+    case MetricKind::ratio:
       return points;
-    case Quantity::samples_per_s:
+    case MetricKind::samples_per_s:
       return samples;
-    case Quantity::tokens_per_s:
+    case MetricKind::tokens_per_s:
       return tokens;
-    case Quantity::flops:
+    case MetricKind::flops:
       return flop_rates;
-    case Quantity::count:
+    case MetricKind::count:
       break;
   }
   return {};
@@ -129,7 +129,7 @@ class Reader {
     skip_blanks();
     std::string unit = text_.substr(at_);
     unit.erase(unit.find_last_not_of(" \t") + 1);
-    if (unit == "%" && (operand == Operand::difference || metric.quantity == Quantity::ratio)) {
+    if (unit == "%" && (operand == Operand::difference || metric.quantity == MetricKind::ratio)) {
       if (operand == Operand::difference) operand = Operand::change;
       return 0.01;
     }

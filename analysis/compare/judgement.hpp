@@ -12,7 +12,7 @@ namespace pipewright::analysis {
 // A condition asked of one run.
 struct Judgement {
   Condition condition;
-  Quantity quantity = Quantity::seconds;
+  MetricKind quantity = MetricKind::seconds;
   std::string base_name;
   std::string name;
   double base = 0;

@@ -122,12 +122,12 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
 
 Metrics predicted_metrics(const LogComparison& comparison) {
   return {
-      {"iteration_s", "iteration", Quantity::seconds, comparison.timers.front().predicted->most}};
+      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().predicted->most}};
 }
 
 Metrics measured_metrics(const LogComparison& comparison) {
   return {
-      {"iteration_s", "iteration", Quantity::seconds, comparison.timers.front().measured->most}};
+      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().measured->most}};
 }
 
 }  // namespace pipewright::analysis

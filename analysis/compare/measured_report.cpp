@@ -41,7 +41,7 @@ std::string run_table(const AgainstMeasured& result) {
     said.push_back(ours.value ? format_value(ours.quantity, *ours.value) : unknown);
     found.push_back(theirs.value ? format_value(theirs.quantity, *theirs.value) : unknown);
     errors.push_back(!ours.value || !theirs.value ? unknown
-                     : ours.quantity == Quantity::ratio
+                     : ours.quantity == MetricKind::ratio
                          ? format_difference(ours.quantity, *theirs.value, *ours.value)
                          : format_change(*theirs.value, *ours.value));
   }

@@ -49,30 +49,30 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string format_value(Quantity quantity, double value) {
+std::string format_value(MetricKind quantity, double value) {
   switch (quantity) {
-    case Quantity::seconds:
+    case MetricKind::seconds:
       return format_seconds(value);
-    case Quantity::bytes:
+    case MetricKind::bytes:
       return format_bytes(static_cast<std::uint64_t>(value));
-    case Quantity::ratio:
+    case MetricKind::ratio:
       return format_percent(value);
-    case Quantity::samples_per_s:
+    case MetricKind::samples_per_s:
       return format_rate(value, "samples");
-    case Quantity::tokens_per_s:
+    case MetricKind::tokens_per_s:
       return format_rate(value, "tokens");
-    case Quantity::flops:
+    case MetricKind::flops:
       return fmt::format("{:.1f} TFLOP/s", value / tera);
-    case Quantity::count:
+    case MetricKind::count:
       return fmt::format("{:.4g}", value);
   }
   return {};
 }
 
-std::string format_difference(Quantity quantity, double base, double value) {
+std::string format_difference(MetricKind quantity, double base, double value) {
   const double more = difference(base, value);
-  if (quantity == Quantity::ratio) return signed_number(100 * more) + " pp";
-  if (quantity == Quantity::flops && more == 0) return "0 TFLOP/s";
+  if (quantity == MetricKind::ratio) return signed_number(100 * more) + " pp";
+  if (quantity == MetricKind::flops && more == 0) return "0 TFLOP/s";
   const std::string sign = more < 0 ? "-" : more > 0 ? "+" : "";
   return sign + format_value(quantity, std::abs(more));
 }

@@ -8,20 +8,20 @@
 namespace pipewright::analysis {
 
 // What a number counts, which says its unit.
-enum class Quantity { seconds, bytes, ratio, samples_per_s, tokens_per_s, flops, count };
+enum class MetricKind { seconds, bytes, ratio, samples_per_s, tokens_per_s, flops, count };
 
 // One number of a run, by the name that it has in JSON; metrics.md defines it.
 struct Metric {
   std::string name;   // "makespan_s"
   std::string label;  // in tables: "time"
-  Quantity quantity = Quantity::seconds;
+  MetricKind quantity = MetricKind::seconds;
   std::optional<double> value;  // empty: unknown
 };
 using Metrics = std::vector<Metric>;
 
-std::string format_value(Quantity quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
+std::string format_value(MetricKind quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
 // How much `value` is more than `base`: "+1.60 ms", of ratios "+1.2 pp".
-std::string format_difference(Quantity quantity, double base, double value);
+std::string format_difference(MetricKind quantity, double base, double value);
 // How much `value` is more than `base`: "+4.8 %", "0 %", "-" where there is no saying.
 std::string format_change(double base, double value);
 // value - base: 0 if that is rounding, less than 1e-9 of the greater.

@@ -56,7 +56,7 @@ Metrics metrics_of(const OrderComparison& comparison) {
   std::uint64_t displaced = 0;
   for (const OrderDifference& one : comparison.differences) displaced += one.displaced;
   const auto count = [](const char* name, std::uint64_t value) {
-    return Metric{name, name, Quantity::count, static_cast<double>(value)};
+    return Metric{name, name, MetricKind::count, static_cast<double>(value)};
   };
   return {count("displaced", displaced), count("only_in_baseline", comparison.only_first),
           count("only_in_other", comparison.only_second),

@@ -100,35 +100,36 @@ Metrics metrics_of(const RunFigures& run) {
     memory = std::max(memory, device.peak_memory_bytes);
   }
   Metrics metrics{
-      {"makespan_s", "time", Quantity::seconds, summary.makespan_s},
-      {"iteration_s", "iteration", Quantity::seconds, run.iteration_s},
-      {"bubble_ratio", "bubble ratio", Quantity::ratio, summary.bubble_ratio},
-      {"span_bubble_s", "span bubble", Quantity::seconds, summary.span_bubble_s},
-      {"busy_s", "busy", Quantity::seconds, busy},
-      {"exposed_communication_s", "exposed communication", Quantity::seconds,
+      {"makespan_s", "time", MetricKind::seconds, summary.makespan_s},
+      {"iteration_s", "iteration", MetricKind::seconds, run.iteration_s},
+      {"bubble_ratio", "bubble ratio", MetricKind::ratio, summary.bubble_ratio},
+      {"span_bubble_s", "span bubble", MetricKind::seconds, summary.span_bubble_s},
+      {"busy_s", "busy", MetricKind::seconds, busy},
+      {"exposed_communication_s", "exposed communication", MetricKind::seconds,
        exposed_communication(summary)},
-      {"p2p_s", "  point to point", Quantity::seconds, exposed.p2p_s},
-      {"in_passes_s", "  collectives in passes", Quantity::seconds, exposed.in_passes_s},
-      {"gradients_s", "  gradient reduction", Quantity::seconds, exposed.gradients_s},
-      {"weights_s", "  weight gathering", Quantity::seconds, exposed.weights_s},
-      {"optimizer_step_s", "optimizer step", Quantity::seconds, step},
-      {"peak_memory_bytes", "memory peak", Quantity::bytes,
+      {"p2p_s", "  point to point", MetricKind::seconds, exposed.p2p_s},
+      {"in_passes_s", "  collectives in passes", MetricKind::seconds, exposed.in_passes_s},
+      {"gradients_s", "  gradient reduction", MetricKind::seconds, exposed.gradients_s},
+      {"weights_s", "  weight gathering", MetricKind::seconds, exposed.weights_s},
+      {"optimizer_step_s", "optimizer step", MetricKind::seconds, step},
+      {"peak_memory_bytes", "memory peak", MetricKind::bytes,
        memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
-      {"peak_in_flight", "peak in flight", Quantity::count, in_flight},
-      {"samples_per_s", "throughput", Quantity::samples_per_s, summary.samples_per_s},
-      {"tokens_per_s", "throughput", Quantity::tokens_per_s, summary.tokens_per_s},
-      {"model_flops_per_gpu", "of the model, a GPU", Quantity::flops, summary.model_flops_per_gpu},
-      {"mfu", "MFU", Quantity::ratio, summary.mfu},
-      {"hfu", "HFU", Quantity::ratio, summary.hfu},
+      {"peak_in_flight", "peak in flight", MetricKind::count, in_flight},
+      {"samples_per_s", "throughput", MetricKind::samples_per_s, summary.samples_per_s},
+      {"tokens_per_s", "throughput", MetricKind::tokens_per_s, summary.tokens_per_s},
+      {"model_flops_per_gpu", "of the model, a GPU", MetricKind::flops,
+       summary.model_flops_per_gpu},
+      {"mfu", "MFU", MetricKind::ratio, summary.mfu},
+      {"hfu", "HFU", MetricKind::ratio, summary.hfu},
   };
   const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
   for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)
     metrics.push_back({fmt::format("{}_bytes", classes[i]),
-                       fmt::format("traffic, {}", traffic_styles.at(i).words), Quantity::bytes,
+                       fmt::format("traffic, {}", traffic_styles.at(i).words), MetricKind::bytes,
                        static_cast<double>(run.traffic.of_class[i])});
   for (const auto& [name, bytes] : run.traffic.of_link_class)
     metrics.push_back(
-        {"link_bytes." + name, "links, " + name, Quantity::bytes, static_cast<double>(bytes)});
+        {"link_bytes." + name, "links, " + name, MetricKind::bytes, static_cast<double>(bytes)});
   return metrics;
 }
 

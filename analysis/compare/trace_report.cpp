@@ -4,7 +4,6 @@
 
 #include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
-#include "analysis/console_report.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
@@ -82,7 +81,7 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
     names.push_back(std::to_string(after[i].device));
     was.push_back(format_bytes(before[i].peak_memory_bytes));
     is.push_back(format_bytes(after[i].peak_memory_bytes));
-    differences.push_back(format_difference(Quantity::bytes, old_peak, new_peak));
+    differences.push_back(format_difference(MetricKind::bytes, old_peak, new_peak));
     changes.push_back(format_change(old_peak, new_peak));
   }
   if (names.empty()) return {};
@@ -101,7 +100,7 @@ std::string describe_shift(const Moved& pass) {
   std::string text =
       fmt::format("{}: starts at {}, was {} ({})", describe(pass.pass),
                   format_seconds(pass.second_start), format_seconds(pass.first_start),
-                  format_difference(Quantity::seconds, pass.first_start, pass.second_start));
+                  format_difference(MetricKind::seconds, pass.first_start, pass.second_start));
   if (pass.first_device != pass.second_device)
     text += fmt::format("; on device {}, was {}", pass.second_device, pass.first_device);
   return text;
@@ -130,7 +129,7 @@ std::string kinds_table(const Moves& moves) {
     changes.push_back(format_change(kind.first_length, kind.second_length));
     later.push_back(std::to_string(kind.later));
     earlier.push_back(std::to_string(kind.earlier));
-    shifts.push_back(format_difference(Quantity::seconds, 0, moved ? kind.mean_shift : 0));
+    shifts.push_back(format_difference(MetricKind::seconds, 0, moved ? kind.mean_shift : 0));
   }
   if (names.empty()) return {};
   TextTable table;

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/component_palette.hpp"
-#include "analysis/json_report.hpp"
 #include "analysis/page/link_totals.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/picture/run_names.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/timeline/titles.hpp"
 #include "analysis/why/why.hpp"
 

@@ -3,9 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/console_report.hpp"
-#include "analysis/csv_report.hpp"
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 #include "tests/analysis/runs.hpp"
 
 using namespace pipewright;

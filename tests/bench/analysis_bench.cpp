@@ -9,9 +9,9 @@
 #include <benchmark/benchmark.h>
 #include <hdf5.h>
 
-#include "analysis/console_report.hpp"
 #include "analysis/page/page.hpp"
 #include "analysis/summary.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/trace/collector.hpp"
 #include "analysis/trace/reader.hpp"
 #include "analysis/trace/tee.hpp"

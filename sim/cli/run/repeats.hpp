@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 
 namespace pipewright::cli {
 

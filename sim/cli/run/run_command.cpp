@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/console_report.hpp"
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/trace/collector.hpp"
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/column_scale.hpp"
-#include "analysis/console_report.hpp"
+#include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::cli {

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/column_scale.hpp"
-#include "analysis/console_report.hpp"
+#include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/console_report.hpp"
-#include "analysis/json_report.hpp"
+#include "analysis/summary_columns.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/schedule/memory_limit.hpp"

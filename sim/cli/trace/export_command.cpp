@@ -11,7 +11,7 @@
 #include "analysis/export/chrome.hpp"
 #include "analysis/export/csv_tables.hpp"
 #include "analysis/export/paje.hpp"
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/console_report.hpp"
-#include "analysis/json_report.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/trace/collector.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/interrupt.hpp"

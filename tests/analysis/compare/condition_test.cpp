@@ -7,11 +7,11 @@ using namespace pipewright::analysis;
 
 namespace {
 
-const Metrics metrics{{"makespan_s", "time", Quantity::seconds, 10},
-                      {"bubble_ratio", "bubble", Quantity::ratio, 0.2},
-                      {"peak_memory_bytes", "memory", Quantity::bytes, 0x1p34},
-                      {"samples_per_s", "samples", Quantity::samples_per_s, 30},
-                      {"peak_in_flight", "in flight", Quantity::count, 4}};
+const Metrics metrics{{"makespan_s", "time", MetricKind::seconds, 10},
+                      {"bubble_ratio", "bubble", MetricKind::ratio, 0.2},
+                      {"peak_memory_bytes", "memory", MetricKind::bytes, 0x1p34},
+                      {"samples_per_s", "samples", MetricKind::samples_per_s, 30},
+                      {"peak_in_flight", "in flight", MetricKind::count, 4}};
 
 bool asked(const std::string& text, double base, double value) {
   return holds(read_condition(text, metrics), base, value);
@@ -44,29 +44,29 @@ TEST_CASE("a change is of the first run's value", "[compare]") {
 TEST_CASE("conditions take the words of the tables, and nearly right ones are told", "[compare]") {
   CHECK(read_condition("time>+1%", metrics).metric == "makespan_s");
   CHECK(read_condition("bubble > 20%", metrics).metric == "bubble_ratio");
-  const Metrics parts{{"p2p_s", "  point to point", Quantity::seconds, 1},
-                      {"samples_per_s", "throughput", Quantity::samples_per_s, {}},
-                      {"tokens_per_s", "throughput", Quantity::tokens_per_s, 5}};
+  const Metrics parts{{"p2p_s", "  point to point", MetricKind::seconds, 1},
+                      {"samples_per_s", "throughput", MetricKind::samples_per_s, {}},
+                      {"tokens_per_s", "throughput", MetricKind::tokens_per_s, 5}};
   CHECK(find_metric(parts, "point to point")->name == "p2p_s");
   CHECK(find_metric(parts, "throughput")->name == "tokens_per_s");  // which is known
   CHECK(find_metric(parts, "") == nullptr);
   CHECK_THAT(why("makespam>+1%"), Catch::Contains("did you mean 'makespan'?"));
   CHECK_THAT(why("tme>+1%"), Catch::Contains("did you mean 'time'?"));
   CHECK(why("zzzzzz>+1%").find("did you mean") == std::string::npos);
-  const Metrics measured{{"iteration_s", "iteration", Quantity::seconds, 1},
-                         {"pass_span_s", "pass span", Quantity::seconds, 1}};
+  const Metrics measured{{"iteration_s", "iteration", MetricKind::seconds, 1},
+                         {"pass_span_s", "pass span", MetricKind::seconds, 1}};
   CHECK(nearest_name(measured, "makespan") == "iteration_s");
   CHECK(nearest_name(measured, "time") == "iteration_s");
 }
 
 TEST_CASE("rounding is no difference, and small differences are not 0", "[compare]") {
-  CHECK(format_difference(Quantity::seconds, 19.31, 19.31 + 1e-12) == "0 s");
+  CHECK(format_difference(MetricKind::seconds, 19.31, 19.31 + 1e-12) == "0 s");
   CHECK(format_change(19.31, 19.31 - 1e-12) == "0 %");
-  CHECK(format_difference(Quantity::seconds, 1e-9, 2e-9) == "+1.00 ns");
-  CHECK(format_difference(Quantity::bytes, 1, 1) == "0 B");
-  CHECK(format_difference(Quantity::ratio, 0.413, 0.413) == "0 pp");
-  CHECK(format_difference(Quantity::ratio, 0.413, 0.4125) == "-0.05 pp");
-  CHECK(format_difference(Quantity::ratio, 0.4, 0.421) == "+2.1 pp");
+  CHECK(format_difference(MetricKind::seconds, 1e-9, 2e-9) == "+1.00 ns");
+  CHECK(format_difference(MetricKind::bytes, 1, 1) == "0 B");
+  CHECK(format_difference(MetricKind::ratio, 0.413, 0.413) == "0 pp");
+  CHECK(format_difference(MetricKind::ratio, 0.413, 0.4125) == "-0.05 pp");
+  CHECK(format_difference(MetricKind::ratio, 0.4, 0.421) == "+2.1 pp");
   CHECK(format_change(1, 1.00012) == "+0.012 %");
   CHECK(format_change(0, 1) == "-");
   CHECK_FALSE(asked("makespan>+0%", 19.31, 19.31 + 1e-12));

@@ -32,9 +32,11 @@ TEST_CASE("metrics are those of the summary, with traffic beside them", "[compar
 
 TEST_CASE("conditions are judged of every run and told", "[compare]") {
   const NamedMetrics base{
-      "a.h5", {{"makespan_s", "time", Quantity::seconds, 10}, {"mfu", "MFU", Quantity::ratio, {}}}};
-  const std::vector<NamedMetrics> others{{"b.h5", {{"makespan_s", "time", Quantity::seconds, 11}}},
-                                         {"c.h5", {{"makespan_s", "time", Quantity::seconds, 9}}}};
+      "a.h5",
+      {{"makespan_s", "time", MetricKind::seconds, 10}, {"mfu", "MFU", MetricKind::ratio, {}}}};
+  const std::vector<NamedMetrics> others{
+      {"b.h5", {{"makespan_s", "time", MetricKind::seconds, 11}}},
+      {"c.h5", {{"makespan_s", "time", MetricKind::seconds, 9}}}};
   const std::vector<Condition> conditions{read_condition("makespan>+5%", base.metrics)};
   const auto judgements = judge(conditions, base, others);
   REQUIRE(judgements.size() == 2);
@@ -50,8 +52,9 @@ TEST_CASE("conditions are judged of every run and told", "[compare]") {
 }
 
 TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
-  const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", Quantity::seconds, 9e-3}}};
-  const NamedMetrics measured{"m.json", {{"pass_span_s", "pass span", Quantity::seconds, 9.2e-3}}};
+  const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", MetricKind::seconds, 9e-3}}};
+  const NamedMetrics measured{"m.json",
+                              {{"pass_span_s", "pass span", MetricKind::seconds, 9.2e-3}}};
   std::vector<Condition> conditions;
   for (const char* const text :
        {"pass span<-2%", "pass_span>+2%", "pass_span<-1ms", "pass_span>9.1ms"})

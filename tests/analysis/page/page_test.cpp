@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/json_report.hpp"
 #include "analysis/page/assets.hpp"
 #include "analysis/page/page_data.hpp"
+#include "analysis/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/page/full_trace.hpp"
 #include "tests/analysis/page/unpacking.hpp"

@@ -7,7 +7,13 @@
 
 #include "analysis/summary.hpp"
 
+// Summaries of runs as text, JSON and CSV. The words are those of metrics.md.
 namespace pipewright::analysis {
+
+// Runs side by side, a row each, for a terminal of 100 columns; a line above says what they have in
+// common, a line below names each run whose memory does not fit. A single run of up to 16 devices
+// gets a second table with a row a device.
+std::string console_table(std::span<const Summary> runs);
 
 // A figure beside those of the run itself.
 struct JsonField {
@@ -22,5 +28,9 @@ using JsonFields = std::vector<JsonField>;
 std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more = {});
 // An array, however many they are.
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more = {});
+
+// A line a device of each run, below a line of names; names and quoting as in RFC 4180. What is
+// unknown is an empty field.
+std::string csv_summary(std::span<const Summary> runs);
 
 }  // namespace pipewright::analysis

@@ -1,0 +1,188 @@
+#include "analysis/summary_report.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/memory_report.hpp"
+#include "analysis/summary_columns.hpp"
+#include "analysis/text_table.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr std::size_t largest_device_table = 16;
+
+std::string counted(std::uint32_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// What a run was, in parts: three sizes, then words.
+constexpr std::size_t sizes = 3;
+std::vector<std::string> description(const trace::RunInfo& run) {
+  std::string devices = counted(run.devices, "device", "devices");
+  if (run.lanes > 1) devices += fmt::format(" of {} GPUs", run.lanes);
+  if (run.replicas > 1) devices = fmt::format("{} replicas x {}", run.replicas, devices);
+  return {devices,
+          counted(run.microbatches, "microbatch", "microbatches"),
+          counted(run.iterations, "iteration", "iterations"),
+          "engine " + printable(run.engine),
+          "network " + printable(run.network),
+          "p2p " + printable(run.p2p)};
+}
+
+// What runs have in common goes into one line, what differs into each run's name.
+struct Labels {
+  std::string common;
+  std::vector<std::string> names;
+};
+
+Labels labels(std::span<const Summary> runs) {
+  std::vector<std::vector<std::string>> parts;
+  Labels found;
+  for (const Summary& run : runs) {
+    parts.push_back(description(run.run));
+    std::string name = printable(run.run.schedule);
+    if (run.run.chunks > 1) name += fmt::format(" x{}", run.run.chunks);
+    found.names.push_back(std::move(name));
+  }
+  for (std::size_t i = 0; i < parts.front().size(); ++i) {
+    const std::string& first = parts.front()[i];
+    if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p[i] == first; })) {
+      if (!found.common.empty()) found.common += i < sizes ? " x " : ", ";
+      found.common += first;
+    } else {
+      for (std::size_t run = 0; run < parts.size(); ++run) found.names[run] += ", " + parts[run][i];
+    }
+  }
+  return found;
+}
+
+std::string run_table(std::span<const Summary> runs, const std::vector<std::string>& names) {
+  TextTable table;
+  table.add_names("schedule", names);
+  add_columns(table,
+              picked(run_columns(runs),
+                     {"makespan_s", "samples_per_s", "tokens_per_s", "model_flops_per_gpu", "mfu",
+                      "bubble_ratio", "span_bubble_s", "busy", "in_flight", "memory",
+                      "exposed_communication_s", "exposed_share"}),
+              runs);
+  return table.text();
+}
+
+std::string device_table(const Summary& run) {
+  ReportColumns<DeviceSummary> columns =
+      picked(device_columns(run.makespan_s),
+             {"device", "host", "passes", "start_s", "end_s", "busy_s", "idle", "peak_in_flight",
+              "peak_memory_bytes", "of_capacity", "exposed_communication_s"});
+  if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
+    std::erase_if(columns, [](const auto& column) { return column.key == "of_capacity"; });
+  return table_text(columns, run.devices);
+}
+
+// Of a run with more in it than passes and transfers.
+std::string time_table(const Summary& run) {
+  const bool has_more = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
+    return d.step_s + d.exposed.total_s() - d.exposed.p2p_s > 0;
+  });
+  return has_more ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
+}
+
+// Lines on what was run; all runs of a table are of one job.
+std::string job_lines(const Summary& run) {
+  if (!run.job) return "";
+  const std::string job = describe(*run.job);
+  return (job.empty() ? "" : job + '\n') +
+         (run.job->symmetric && run.run.replicas > 1
+              ? fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
+                            run.run.replicas)
+              : "");
+}
+
+Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  Json list = json_rows(run_columns(runs), runs);
+  for (std::size_t i = 0; i < std::min(list.size(), more.size()); ++i)
+    for (const JsonField& field : more[i])
+      std::visit([&](const auto& value) { list[i][field.key] = value; }, field.value);
+  return list;
+}
+
+// A device and the run that it is of: a line of CSV.
+struct DeviceOfRun {
+  const Summary* run;
+  const DeviceSummary* device;
+};
+
+ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
+  ReportColumns<DeviceOfRun> columns;
+  const auto add = [&](ReportColumns<DeviceOfRun> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  const auto add_run = [&](std::initializer_list<std::string_view> keys) {
+    add(of_part<DeviceOfRun>(picked(run_columns(runs), keys),
+                             [](const DeviceOfRun& row) -> auto& { return *row.run; }));
+  };
+  const auto add_device = [&](std::initializer_list<std::string_view> keys) {
+    add(of_part<DeviceOfRun>(picked(device_columns(0), keys),
+                             [](const DeviceOfRun& row) -> auto& { return *row.device; }));
+  };
+  // Empty where the run has no job, or one without a model where they need that.
+  const auto add_job = [&](std::initializer_list<std::string_view> keys, bool needs_model) {
+    for (const ReportColumn<JobInfo>& column : picked(job_columns(), keys))
+      columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {
+        const std::optional<JobInfo>& job = row.run->job;
+        if (!job || (needs_model && job->model.empty())) return nullptr;
+        return column.value(*job);
+      });
+  };
+  add_run({"schedule"});
+  add_device({"device", "host", "busy_s", "start_s", "end_s", "exposed_communication_s",
+              "peak_in_flight", "peak_memory_bytes", "memory_capacity_bytes", "passes"});
+  add_run({"chunks", "engine", "p2p", "makespan_s"});
+  add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
+  add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
+  add_job({"recompute"}, false);
+  std::ranges::find(columns, "peak_in_flight", &ReportColumn<DeviceOfRun>::key)->key +=
+      "_microbatches";
+  return columns;
+}
+
+}  // namespace
+
+std::string console_table(std::span<const Summary> runs) {
+  if (runs.empty()) return "";
+  const Labels label = labels(runs);
+  std::string text = label.common + '\n' + job_lines(runs[0]) + '\n' + run_table(runs, label.names);
+  for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
+  if (runs.size() > 1 || runs[0].devices.empty()) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+    text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
+  if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
+  if (runs[0].run.model_flops <= 0) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+    text += '\n' + component_table(runs[0]);
+  text += '\n' + peak_line(runs[0]);
+  return text;
+}
+
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  const Json json = list_json(runs, more);
+  return json_document(runs.size() == 1 ? json[0] : json);
+}
+
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  return json_document(list_json(runs, more));
+}
+
+std::string csv_summary(std::span<const Summary> runs) {
+  std::vector<DeviceOfRun> rows;
+  for (const Summary& run : runs)
+    for (const DeviceSummary& device : run.devices) rows.push_back({&run, &device});
+  return csv_text(csv_columns(runs), rows);
+}
+
+}  // namespace pipewright::analysis
