@@ -9,8 +9,12 @@ ALLOWED = {
     "schedules": ((), ("fmt/",)),
     "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
     "sim/config": ((), ("fmt/", "yaml-cpp/")),
+    "sim/process": ((), ("fmt/", "nlohmann/")),
     "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
-    "sim/cluster": (("sim/config",), ("fmt/", "simgrid/", "xbt/", "pugixml")),
+    "sim/cluster": (
+        ("sim/config", "sim/process"),
+        ("fmt/", "nlohmann/", "simgrid/", "xbt/", "pugixml"),
+    ),
     "sim/execution": (
         ("schedules", "sim/workload", "sim/cluster", "analysis/trace"),
         ("fmt/",),
@@ -24,15 +28,19 @@ ALLOWED = {
         ("fmt/",),
     ),
     "sim/search": (
-        ("schedules", "analysis", "sim/config", "sim/workload"),
+        ("schedules", "analysis", "sim/config", "sim/process", "sim/workload"),
         ("fmt/", "nlohmann/"),
     ),
-    "sim/mpi": (("sim/search", "sim/cli"), ("fmt/", "mpi.h")),
+    "sim/mpi": (
+        ("sim/process", "sim/search", "sim/cli"),
+        ("fmt/", "nlohmann/", "mpi.h"),
+    ),
     "sim/cli": (
         (
             "schedules",
             "analysis",
             "sim/config",
+            "sim/process",
             "sim/workload",
             "sim/cluster",
             "sim/execution",
@@ -40,7 +48,7 @@ ALLOWED = {
             "sim/evaluation",
             "sim/search",
         ),
-        ("fmt/", "boost/"),
+        ("fmt/", "nlohmann/", "boost/"),
     ),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

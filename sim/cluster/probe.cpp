@@ -1,10 +1,10 @@
 #include "sim/cluster/probe.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -12,20 +12,22 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/empty_zone.hpp"
 #include "sim/cluster/engine.hpp"
+#include "sim/process/process.hpp"
 
 namespace pipewright::cluster {
 namespace {
 
-// What comes before the reason and before the line, in what the child says.
+using nlohmann::json;
+
+// What comes before the reason in what SimGrid writes when it ends the process.
 constexpr std::string_view reason_mark = "CRITICAL] ";
-constexpr std::string_view line_mark = "\n[line] ";
 
 // Where SimGrid's parser is. It keeps that to itself, in a variable whose name changed in 3.35.
 const int* parser_line = nullptr;
@@ -35,27 +37,32 @@ void find_parser_line() {
     if (parser_line == nullptr) parser_line = static_cast<const int*>(dlsym(RTLD_DEFAULT, name));
 }
 
-void say(std::string_view text) {
-  // Nobody is left to hear of it if this fails.
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
-}
+int line_goes_to = -1;  // the parent, for a signal
 
-// As it may be called by a signal, nothing here allocates.
+// {"line":12}, as a message to the parent. As it may be called by a signal, nothing here allocates.
 void say_line(int line) {
-  std::array<char, 16> digits{};
-  std::size_t begin = digits.size();
-  for (; line > 0 && begin > 0; line /= 10) digits[--begin] = static_cast<char>('0' + line % 10);
-  say(line_mark);
-  say({digits.data() + begin, digits.size() - begin});
-  say("\n");
+  std::array<char, 32> text{};
+  std::size_t begin = text.size();
+  const auto put_before = [&](std::string_view part) {
+    begin -= part.size();
+    std::ranges::copy(part, text.begin() + static_cast<std::ptrdiff_t>(begin));
+  };
+  put_before("}\n");
+  do {
+    text[--begin] = static_cast<char>('0' + line % 10);
+    line /= 10;
+  } while (line > 0);
+  put_before("{\"line\":");
+  // Nobody is left to hear of it if this fails.
+  if (write(line_goes_to, text.data() + begin, text.size() - begin) < 0) return;
 }
 extern "C" void end_with_line(int /*signal*/) {
   if (parser_line != nullptr) say_line(*parser_line);
   std::_Exit(1);
 }
 
-// "Parse error at FILE:LINE: what", or what SimGrid says that does not know the line.
-void say_error(const std::string& file, std::string_view what) {
+// Of "Parse error at FILE:LINE: what", or of what SimGrid says that does not know the line.
+[[noreturn]] void fail(const std::string& file, std::string_view what) {
   const std::string prefix = "Parse error at " + file + ":";
   int line = parser_line == nullptr ? 0 : *parser_line;
   if (what.starts_with(prefix)) {
@@ -63,8 +70,8 @@ void say_error(const std::string& file, std::string_view what) {
     line = std::atoi(what.data());
     what.remove_prefix(std::min(what.size(), what.find(": ") + 2));
   }
-  say(fmt::format("[child/{}{}\n", reason_mark, what.substr(0, what.find('\n'))));
   say_line(line);
+  throw std::runtime_error(std::string(what.substr(0, what.find('\n'))));
 }
 
 // A way from the first host of each zone to that of each other.
@@ -89,10 +96,11 @@ void ask_for_ways(const PlatformFile& file) {
     }
 }
 
-[[noreturn]] void load_and_exit(const PlatformFile& file, int words) {
+// In a child process, which SimGrid may end.
+void load(const PlatformFile& file, const process::Channel& parent) {
   const rlimit no_core{};
   setrlimit(RLIMIT_CORE, &no_core);
-  dup2(words, STDERR_FILENO);
+  line_goes_to = parent.into();
   find_parser_line();
   for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, end_with_line);
   try {
@@ -101,28 +109,20 @@ void ask_for_ways(const PlatformFile& file) {
     engine().get_netzone_root()->seal();
     ask_for_ways(file);
   } catch (const std::exception& error) {
-    say_error(file.path().string(), error.what());
-    std::_Exit(1);
+    fail(file.path().string(), error.what());
   }
-  std::_Exit(0);
 }
 
-std::string read_all(int descriptor) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (ssize_t count = 0; (count = read(descriptor, buffer.data(), buffer.size())) != 0;) {
-    if (count < 0 && errno != EINTR) break;
-    if (count > 0) text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return text;
-}
-
-// What follows the first mark on its line, without addresses, "(0x55d0..)".
-std::string last_words(const std::string& text) {
-  const std::size_t at = text.find(reason_mark);
+// What SimGrid wrote behind its mark.
+std::string critical_reason(const std::string& errors) {
+  const std::size_t at = errors.find(reason_mark);
   if (at == std::string::npos) return "it gives no reason";
   const std::size_t begin = at + reason_mark.size();
-  std::string words = text.substr(begin, text.find('\n', begin) - begin);
+  return errors.substr(begin, errors.find('\n', begin) - begin);
+}
+
+// Without "(0x55d0..)".
+std::string without_addresses(std::string words) {
   for (std::size_t hex = 0; (hex = words.find(" (0x")) != std::string::npos;)
     words.erase(hex, words.find(')', hex) - hex + 1);
   return words;
@@ -131,23 +131,21 @@ std::string last_words(const std::string& text) {
 }  // namespace
 
 void probe(const PlatformFile& file) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw std::runtime_error(std::strerror(errno));
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error(std::strerror(errno));
-  if (child == 0) load_and_exit(file, ends[1]);
-  close(ends[1]);
-  const std::string words = read_all(ends[0]);
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  using process::Process;
+  Process child([&](process::Channel& parent) { load(file, parent); }, Process::Errors::keep);
+  constexpr double without_end = -1;
+  const std::array<Process*, 1> waiting{&child};
+  while (!child.is_over()) process::wait_for(waiting, without_end);
+  if (child.end() == 0) return;
+  int line = 0;
+  std::optional<std::string> reason;
+  while (const std::optional<std::string> message = child.next_message()) {
+    reason = process::error_of(*message);
+    if (!reason) line = json::parse(*message).value("line", 0);
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  const std::size_t mark = words.rfind(line_mark);
-  const int line =
-      mark == std::string::npos ? 0 : std::atoi(words.c_str() + mark + line_mark.size());
   throw Error(fmt::format("{}{}: SimGrid cannot load it: {}", file.path().string(),
-                          line > 0 ? fmt::format(":{}", line) : "", last_words(words)));
+                          line > 0 ? fmt::format(":{}", line) : "",
+                          without_addresses(reason ? *reason : critical_reason(child.errors()))));
 }
 
 }  // namespace pipewright::cluster

@@ -14,19 +14,19 @@ namespace {
 
 constexpr double longest_nap = 10e-3;  // seconds
 
-void tell_all(Letters& letters, Letter::Kind kind) {
-  for (int rank = 1; rank < rank_count(); ++rank) letters.send({rank, kind, {}});
+void tell_all(Messages& messages, Message::Kind kind) {
+  for (int rank = 1; rank < rank_count(); ++rank) messages.send({rank, kind, {}});
 }
 
 // Tells all other ranks to end; whether all said that they did.
-bool end_ranks(Letters& letters) {
+bool end_ranks(Messages& messages) {
   constexpr double at_most = 5;  // seconds; a rank kills its command, which takes none
-  tell_all(letters, Letter::Kind::end);
+  tell_all(messages, Message::Kind::end);
   int left = rank_count() - 1;
   const double end = steady_now() + at_most;
   for (Nap nap(longest_nap); left > 0 && steady_now() < end; sleep_for(nap.next()))
-    for (const Letter& letter : letters.collect())
-      if (letter.kind == Letter::Kind::ended) --left;
+    for (const Message& message : messages.collect())
+      if (message.kind == Message::Kind::ended) --left;
   return left == 0;
 }
 
@@ -40,14 +40,14 @@ bool is_recovery_enabled() {
 
 }  // namespace
 
-int finish(Letters& letters, int status) {
+int finish(Messages& messages, int status) {
   const bool recovery = is_recovery_enabled();
   if (status != 0 && recovery)
     fmt::print(stderr,
                "pipewright-mpi: the exit status is {}, whatever mpirun --enable-recovery says\n",
                status);
-  if (end_ranks(letters)) {
-    tell_all(letters, Letter::Kind::finalize);
+  if (end_ranks(messages)) {
+    tell_all(messages, Message::Kind::finalize);
     MPI_Finalize();
     return status;
   }
@@ -55,10 +55,10 @@ int finish(Letters& letters, int status) {
       stderr,
       "pipewright-mpi: a rank is dead or hangs; all is written, and MPI is aborted to end\n");
   std::fflush(nullptr);
-  if (recovery) tell_all(letters, Letter::Kind::quit);
+  if (recovery) tell_all(messages, Message::Kind::quit);
   constexpr double pause = 0.5;  // for ranks to go, and for mpirun to pass on what was printed
   for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_nap))
-    letters.collect();
+    messages.collect();
   MPI_Abort(MPI_COMM_WORLD, status);
   return status;
 }

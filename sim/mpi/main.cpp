@@ -32,7 +32,7 @@ void check_launcher() {
         tasks));
 }
 
-int coordinate(mpi::Letters& letters, const cli::Arguments& words) {
+int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
   const mpi::Options options = mpi::read_options(words);
   if (options.help) {
     mpi::print_help();
@@ -51,18 +51,18 @@ int coordinate(mpi::Letters& letters, const cli::Arguments& words) {
     if (!is_given("--quiet"))
       fmt::print(stderr, "{}: rank 0 hands out the work, {} others do it\n", program,
                  mpi::rank_count() - 1);
-    return std::make_unique<mpi::MpiWorkers>(letters, command, options.silence_s);
+    return std::make_unique<mpi::MpiWorkers>(messages, command, options.silence_s);
   };
   return cli::sweep_command(options.search, make_workers);
 }
 
-int serve(mpi::Letters& letters) {
+int serve(mpi::Messages& messages) {
   // The launcher tells all ranks to end; rank 0 then has something to write first, and they wait.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const auto make_worker = [](const std::vector<std::string>& command) {
     return std::make_unique<search::LocalWorkers>(1, command);
   };
-  if (!mpi::serve_rank(letters, make_worker)) std::_Exit(cli::exit_ok);
+  if (!mpi::serve_rank(messages, make_worker)) std::_Exit(cli::exit_ok);
   return cli::exit_ok;
 }
 
@@ -73,12 +73,12 @@ int main(int count, char** words) {
   setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
   MPI_Init(&count, &words);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  mpi::Letters letters;
+  mpi::Messages messages;
   const bool is_first = mpi::own_rank() == 0;
   const int status = cli::guarded(program, [&] {
-    return is_first ? coordinate(letters, {words + 1, words + count}) : serve(letters);
+    return is_first ? coordinate(messages, {words + 1, words + count}) : serve(messages);
   });
-  if (is_first) return mpi::finish(letters, status);
+  if (is_first) return mpi::finish(messages, status);
   if (status != cli::exit_ok) std::_Exit(status);  // MPI_Finalize might wait for rank 0 forever
   MPI_Finalize();
   return status;

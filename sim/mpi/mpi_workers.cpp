@@ -4,11 +4,15 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "sim/mpi/rank.hpp"
+#include "sim/process/channel.hpp"
 
 namespace pipewright::mpi {
 namespace {
+
+using nlohmann::json;
 
 constexpr double longest_nap = 1e-3;   // seconds: what an answer may wait for
 constexpr double between_looks = 0.5;  // at who is silent
@@ -16,12 +20,13 @@ constexpr double between_words = 10;   // to ranks, which are patient
 
 }  // namespace
 
-MpiWorkers::MpiWorkers(Letters& letters, const std::vector<std::string>& command, double silence_s)
-    : letters_(letters), silence_s_(silence_s) {
+MpiWorkers::MpiWorkers(Messages& messages, const std::vector<std::string>& command,
+                       double silence_s)
+    : messages_(messages), silence_s_(silence_s) {
   ranks_.resize(static_cast<std::size_t>(rank_count() - 1));
-  std::string words;
-  for (const std::string& word : command) words.append(word).push_back('\0');
-  for (int rank = 1; rank < rank_count(); ++rank) letters_.send({rank, Letter::Kind::start, words});
+  const std::string words = json(command).dump(-1, ' ', false, json::error_handler_t::replace);
+  for (int rank = 1; rank < rank_count(); ++rank)
+    messages_.send({rank, Message::Kind::start, words});
 }
 
 bool MpiWorkers::is_alive(std::size_t worker) const {
@@ -30,13 +35,13 @@ bool MpiWorkers::is_alive(std::size_t worker) const {
 }
 
 void MpiWorkers::send(std::size_t worker, const std::string& line) {
-  if (is_alive(worker)) letters_.send({static_cast<int>(worker) + 1, Letter::Kind::line, line});
+  if (is_alive(worker)) messages_.send({static_cast<int>(worker) + 1, Message::Kind::line, line});
 }
 
 bool MpiWorkers::restart(std::size_t worker) {
   Rank& rank = ranks_.at(worker);
   if (rank.state == State::silent) return false;
-  letters_.send({static_cast<int>(worker) + 1, Letter::Kind::restart, {}});
+  messages_.send({static_cast<int>(worker) + 1, Message::Kind::restart, {}});
   rank.state = State::starting;
   ++rank.starts;
   return true;
@@ -46,7 +51,7 @@ std::vector<search::Workers::Event> MpiWorkers::wait(double seconds) {
   const double end = steady_now() + seconds;
   std::vector<Event> events;
   for (Nap nap(longest_nap);;) {
-    for (Letter& letter : letters_.collect()) receive(std::move(letter), events);
+    for (Message& message : messages_.collect()) receive(std::move(message), events);
     find_silent(events);
     say_alive();
     const double left = end - steady_now();
@@ -55,24 +60,26 @@ std::vector<search::Workers::Event> MpiWorkers::wait(double seconds) {
   }
 }
 
-void MpiWorkers::receive(Letter letter, std::vector<Event>& events) {
-  const std::size_t worker = static_cast<std::size_t>(letter.rank) - 1;
+void MpiWorkers::receive(Message message, std::vector<Event>& events) {
+  const std::size_t worker = static_cast<std::size_t>(message.rank) - 1;
   Rank& rank = ranks_.at(worker);
   rank.heard = clock_.now();
   const auto lost = [&](std::string why) {
     rank.state = State::commandless;
     events.push_back({worker, Event::Kind::lost, std::move(why)});
   };
-  if (letter.kind == Letter::Kind::started) {
-    rank.host = letter.text;
+  if (message.kind == Message::Kind::started) {
+    rank.host = json::parse(message.text);
     --rank.starts;
   }
   if (rank.state == State::silent) return lost(fmt::format("{} is heard again", called(worker)));
   if (rank.state == State::starting && rank.starts == 0) rank.state = State::serving;
   if (rank.state != State::serving) return;
-  if (letter.kind == Letter::Kind::answer)
-    events.push_back({worker, Event::Kind::answer, std::move(letter.text)});
-  if (letter.kind == Letter::Kind::lost) lost(fmt::format("{}: {}", called(worker), letter.text));
+  if (message.kind == Message::Kind::answer)
+    events.push_back({worker, Event::Kind::answer, std::move(message.text)});
+  if (message.kind == Message::Kind::lost)
+    lost(fmt::format("{}: {}", called(worker),
+                     process::error_of(message.text).value_or("it does not say why")));
 }
 
 void MpiWorkers::find_silent(std::vector<Event>& events) {
@@ -95,7 +102,7 @@ void MpiWorkers::say_alive() {
   said_ = now;
   for (std::size_t worker = 0; worker < ranks_.size(); ++worker)
     if (ranks_[worker].state != State::silent)
-      letters_.send({static_cast<int>(worker) + 1, Letter::Kind::alive, {}});
+      messages_.send({static_cast<int>(worker) + 1, Message::Kind::alive, {}});
 }
 
 std::string MpiWorkers::called(std::size_t worker) const {

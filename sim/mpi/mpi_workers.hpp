@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/mpi/letters.hpp"
+#include "sim/mpi/messages.hpp"
 #include "sim/mpi/nap.hpp"
 #include "sim/search/workers.hpp"
 
@@ -14,7 +14,7 @@ class MpiWorkers : public search::Workers {
  public:
   // Has every other rank start `command`. One that is silent for so many seconds is lost; if it is
   // heard again, it is reported as lost once more and can be restarted from then on.
-  MpiWorkers(Letters& letters, const std::vector<std::string>& command, double silence_s);
+  MpiWorkers(Messages& messages, const std::vector<std::string>& command, double silence_s);
 
   std::size_t count() const override { return ranks_.size(); }
   bool is_alive(std::size_t worker) const override;
@@ -36,12 +36,12 @@ class MpiWorkers : public search::Workers {
     std::string host;
   };
 
-  void receive(Letter letter, std::vector<Event>& events);
+  void receive(Message message, std::vector<Event>& events);
   void find_silent(std::vector<Event>& events);
   void say_alive();
   std::string called(std::size_t worker) const;
 
-  Letters& letters_;
+  Messages& messages_;
   std::vector<Rank> ranks_;
   double silence_s_;
   ListeningClock clock_;

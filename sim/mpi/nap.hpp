@@ -20,7 +20,7 @@ class Nap {
 void sleep_for(double seconds);
 
 // A clock that stands still while its owner does not look: whoever was stopped or had other work
-// must not hold the others for silent, whose letters wait for it.
+// must not hold the others for silent, whose messages wait for it.
 class ListeningClock {
  public:
   ListeningClock();

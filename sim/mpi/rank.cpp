@@ -6,10 +6,15 @@
 #include <stdexcept>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "sim/mpi/nap.hpp"
+#include "sim/process/channel.hpp"
 
 namespace pipewright::mpi {
 namespace {
+
+using nlohmann::json;
 
 constexpr int coordinator = 0;
 constexpr double longest_idle_nap = 10e-3;  // seconds: what a task may wait for
@@ -27,24 +32,14 @@ std::string host() {
   return {name.data(), static_cast<std::size_t>(size)};
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\0', at);
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 class RankService {
  public:
-  RankService(Letters& letters, const MakeWorker& make_worker)
-      : letters_(letters), make_worker_(make_worker) {}
+  RankService(Messages& messages, const MakeWorker& make_worker)
+      : messages_(messages), make_worker_(make_worker) {}
 
   bool run() {
     while (!leaves_) {
-      for (const Letter& letter : letters_.collect()) receive(letter);
+      for (const Message& message : messages_.collect()) receive(message);
       if (listen()) nap_.reset();
       say_alive();
       if (clock_.now() - heard_ > patience)
@@ -54,28 +49,28 @@ class RankService {
   }
 
  private:
-  void say(Letter::Kind kind, std::string text = {}) {
-    letters_.send({coordinator, kind, std::move(text)});
+  void say(Message::Kind kind, std::string text = {}) {
+    messages_.send({coordinator, kind, std::move(text)});
   }
 
-  void receive(const Letter& letter) {
+  void receive(const Message& message) {
     heard_ = clock_.now();
     nap_.reset();
-    switch (letter.kind) {
-      case Letter::Kind::start:
-        command_ = words_of(letter.text);
+    switch (message.kind) {
+      case Message::Kind::start:
+        command_ = json::parse(message.text).get<std::vector<std::string>>();
         return start();
-      case Letter::Kind::restart:
+      case Message::Kind::restart:
         return start();
-      case Letter::Kind::line:
-        return pass_on(letter.text);
-      case Letter::Kind::end:
+      case Message::Kind::line:
+        return pass_on(message.text);
+      case Message::Kind::end:
         worker_.reset();
-        return say(Letter::Kind::ended);
-      case Letter::Kind::finalize:
-      case Letter::Kind::quit:
+        return say(Message::Kind::ended);
+      case Message::Kind::finalize:
+      case Message::Kind::quit:
         leaves_ = true;
-        finalizes_ = letter.kind == Letter::Kind::finalize;
+        finalizes_ = message.kind == Message::Kind::finalize;
         return;
       default:
         return;
@@ -85,11 +80,11 @@ class RankService {
   void start() {
     worker_.reset();
     is_asked_ = false;
-    say(Letter::Kind::started, host());
+    say(Message::Kind::started, json(host()).dump());
     try {
       worker_ = make_worker_(command_);
     } catch (const std::exception& error) {
-      say(Letter::Kind::lost, error.what());
+      say(Message::Kind::lost, process::error_message(error.what()));
     }
   }
 
@@ -101,14 +96,16 @@ class RankService {
 
   // Waits a little for the worker or the coordinator; whether the worker said something.
   bool listen() {
-    const double length = std::min(nap_.next(), letters_.busy() ? transfer_nap : longest_busy_nap);
+    const double length = std::min(nap_.next(), messages_.busy() ? transfer_nap : longest_busy_nap);
     const bool can_wait = worker_ && is_asked_ && worker_->is_alive(0);
     if (!can_wait) sleep_for(std::min(length, longest_idle_nap));
     if (!worker_) return false;
     bool said = false;
     for (search::Workers::Event& event : worker_->wait(can_wait ? length : 0)) {
-      const bool answered = event.kind == search::Workers::Event::Kind::answer;
-      say(answered ? Letter::Kind::answer : Letter::Kind::lost, std::move(event.text));
+      if (event.kind == search::Workers::Event::Kind::answer)
+        say(Message::Kind::answer, std::move(event.text));
+      else
+        say(Message::Kind::lost, process::error_message(event.text));
       is_asked_ = false;
       said = true;
     }
@@ -119,10 +116,10 @@ class RankService {
     const double now = steady_now();
     if (now - said_ < between_words) return;
     said_ = now;
-    say(Letter::Kind::alive);
+    say(Message::Kind::alive);
   }
 
-  Letters& letters_;
+  Messages& messages_;
   const MakeWorker& make_worker_;
   std::vector<std::string> command_;
   std::unique_ptr<search::Workers> worker_;
@@ -149,8 +146,8 @@ int own_rank() {
   return rank;
 }
 
-bool serve_rank(Letters& letters, const MakeWorker& make_worker) {
-  return RankService(letters, make_worker).run();
+bool serve_rank(Messages& messages, const MakeWorker& make_worker) {
+  return RankService(messages, make_worker).run();
 }
 
 }  // namespace pipewright::mpi

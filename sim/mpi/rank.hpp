@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/mpi/letters.hpp"
+#include "sim/mpi/messages.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::mpi {
@@ -20,6 +20,6 @@ using MakeWorker =
 // What every rank but the first does until it is told to end: it has a worker, and passes on what
 // the coordinator and the worker say to each other. Whether MPI_Finalize is to follow; else it
 // might wait forever. Throws std::runtime_error if the coordinator is silent for very long.
-bool serve_rank(Letters& letters, const MakeWorker& make_worker);
+bool serve_rank(Messages& messages, const MakeWorker& make_worker);
 
 }  // namespace pipewright::mpi

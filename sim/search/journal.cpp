@@ -15,7 +15,7 @@
 
 #include "analysis/search/row_json.hpp"
 #include "analysis/trace/error.hpp"
-#include "sim/search/line_reader.hpp"
+#include "sim/process/line_reader.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -81,7 +81,7 @@ void Journal::open_locked() {
 }
 
 void Journal::read(const SearchIdentity& identity) {
-  LineReader lines;
+  process::LineReader lines;
   std::size_t number = 0;
   for (bool more = true; more;) {
     more = lines.read_from(descriptor_);

@@ -1,58 +1,55 @@
 #include "sim/search/local_workers.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <stdexcept>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "sim/search/local_process.hpp"
-
 namespace pipewright::search {
+namespace {
+
+// How the process of a worker ended, with the last line of its standard error.
+std::string why_lost(process::Process& process) {
+  const std::string end = "its process " + process::describe_end(process.end());
+  const std::string& errors = process.errors();
+  const std::size_t last = errors.find_last_not_of('\n');
+  if (last == std::string::npos) return end;
+  const std::size_t before = errors.rfind('\n', last);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return end + ": " + errors.substr(begin, last + 1 - begin);
+}
+
+}  // namespace
 
 LocalWorkers::LocalWorkers(std::size_t count, std::vector<std::string> command)
     : command_(std::move(command)) {
-  for (std::size_t i = 0; i < count; ++i)
-    processes_.push_back(std::make_unique<LocalProcess>(command_));
+  for (std::size_t i = 0; i < count; ++i) processes_.emplace_back(command_);
 }
 
-LocalWorkers::~LocalWorkers() = default;
-
-bool LocalWorkers::is_alive(std::size_t worker) const { return processes_.at(worker) != nullptr; }
+bool LocalWorkers::is_alive(std::size_t worker) const { return processes_.at(worker).has_value(); }
 
 void LocalWorkers::send(std::size_t worker, const std::string& line) {
   if (is_alive(worker)) processes_[worker]->send(line);
 }
 
 std::vector<Workers::Event> LocalWorkers::wait(double seconds) {
-  std::vector<pollfd> waiting;
-  std::vector<std::size_t> workers;
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    if (!is_alive(i)) continue;
-    processes_[i]->append_to(waiting);
-    workers.push_back(i);
-  }
-  if (poll(waiting.data(), waiting.size(), static_cast<int>(seconds * 1000)) < 0 && errno != EINTR)
-    throw std::runtime_error(fmt::format("cannot wait for workers: {}", std::strerror(errno)));
+  std::vector<process::Process*> alive;
+  for (std::optional<process::Process>& process : processes_)
+    if (process) alive.push_back(&*process);
+  process::wait_for(alive, seconds);
   std::vector<Event> events;
-  const pollfd* waited = waiting.data();
-  for (const std::size_t worker : workers) {
-    LocalProcess& process = *processes_[worker];
-    const bool lives = process.move_on(std::exchange(waited, waited + LocalProcess::streams));
-    while (std::optional<std::string> line = process.next_line())
+  for (std::size_t worker = 0; worker < processes_.size(); ++worker) {
+    std::optional<process::Process>& process = processes_[worker];
+    if (!process) continue;
+    while (std::optional<std::string> line = process->next_message())
       events.push_back({worker, Event::Kind::answer, std::move(*line)});
-    if (lives) continue;
-    events.push_back({worker, Event::Kind::lost, "its process " + process.end()});
-    processes_[worker].reset();
+    if (!process->is_over()) continue;
+    events.push_back({worker, Event::Kind::lost, why_lost(*process)});
+    process.reset();
   }
   return events;
 }
 
 bool LocalWorkers::restart(std::size_t worker) {
   processes_.at(worker).reset();
-  processes_[worker] = std::make_unique<LocalProcess>(command_);
+  processes_[worker].emplace(command_);
   return true;
 }
 

@@ -1,21 +1,19 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/process/process.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::search {
 
-class LocalProcess;
-
-// Processes of this machine that run `command`, each at the other end of two pipes. They end when
-// this one does: at the latest when their standard input ends.
+// Processes of this machine that run `command`. They end when this one does: at the latest when
+// their standard input ends.
 class LocalWorkers final : public Workers {
  public:
   LocalWorkers(std::size_t count, std::vector<std::string> command);
-  ~LocalWorkers() override;
 
   std::size_t count() const override { return processes_.size(); }
   bool is_alive(std::size_t worker) const override;
@@ -26,7 +24,7 @@ class LocalWorkers final : public Workers {
 
  private:
   std::vector<std::string> command_;
-  std::vector<std::unique_ptr<LocalProcess>> processes_;
+  std::vector<std::optional<process::Process>> processes_;  // none: it is lost
 };
 
 }  // namespace pipewright::search

@@ -13,10 +13,10 @@
 #include "analysis/trace/error.hpp"
 #include "sim/config/error.hpp"
 #include "sim/search/batches.hpp"
-#include "sim/search/crew.hpp"
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/resume.hpp"
+#include "sim/search/worker_pool.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -58,7 +58,7 @@ class Search {
   const SearchCalls& calls_;
   analysis::SearchRun run_;
   std::unique_ptr<Journal> journal_;  // if there are results
-  Crew crew_;
+  WorkerPool pool_;
   Clock::time_point began_ = Clock::now();
   std::size_t workers_;
   std::uint64_t kept_ = 0;          // rows, by this search
@@ -72,7 +72,7 @@ Search::Search(const Space& space, Workers& workers, const SearchOptions& option
       options_(options),
       calls_(calls),
       run_(describe(space)),
-      crew_(workers, to_line(Greeting{space.sweep().text, options.facts})),
+      pool_(workers, to_line(Handshake{space.sweep().text, options.facts})),
       workers_(workers.count()) {
   if (options.results) open_files();
 }
@@ -99,10 +99,10 @@ void Search::keep(const std::vector<CandidateRow>& rows) {
 
 void Search::hand_out(Coordinator& coordinator) {
   std::size_t worker = 0;
-  while (crew_.take_idle(worker)) {
+  while (pool_.take_idle(worker)) {
     const std::optional<Task> task = coordinator.next(worker, now());
-    if (!task) return crew_.release(worker);
-    crew_.send(worker, to_line(*task));
+    if (!task) return pool_.release(worker);
+    pool_.send(worker, to_line(*task));
   }
 }
 
@@ -110,12 +110,12 @@ void Search::take(Coordinator& coordinator, const Workers::Event& event) {
   if (event.kind == Workers::Event::Kind::lost) return coordinator.lost(event.worker, event.text);
   try {
     if (coordinator.answered(event.worker, read_answer(event.text), now()))
-      return crew_.release(event.worker);
+      return pool_.release(event.worker);
   } catch (const std::runtime_error&) {
     // No answer at all: as one that is none to the question.
   }
   coordinator.lost(event.worker, "it gave no answer that makes sense");
-  crew_.dismiss(event.worker);
+  pool_.dismiss(event.worker);
 }
 
 // People may want to look at what there is; the journal has it anyway.
@@ -143,7 +143,7 @@ void Search::go_on(Coordinator& coordinator, const Batches& batches) {
     if (!coordinator.asked_about_all() && is_spent(part_for_bounds)) coordinator.leave_rest();
     hand_out(coordinator);
     if (batches.is_cut_short()) coordinator.leave_rest();
-    for (const Workers::Event& event : crew_.wait(std::min(left, look_again)))
+    for (const Workers::Event& event : pool_.wait(std::min(left, look_again)))
       take(coordinator, event);
     keep(coordinator.take_final());
     if (calls_.progress) calls_.progress(coordinator.state(), run_);
@@ -187,19 +187,19 @@ analysis::SearchRun Search::run() {
 }  // namespace
 
 std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) {
-  const std::string greeting = to_line(Greeting{sweep, std::nullopt});
+  const std::string handshake = to_line(Handshake{sweep, std::nullopt});
   constexpr std::size_t worker = 0;
   constexpr int attempts = 3;
   std::string why = "it does not start";
   for (int attempt = 0; attempt < attempts; ++attempt) {
     if (!workers.is_alive(worker) && !workers.restart(worker)) break;
-    workers.send(worker, greeting);
+    workers.send(worker, handshake);
     while (workers.is_alive(worker))
       for (const Workers::Event& event : workers.wait(1)) {
         if (event.worker != worker) continue;
         why = event.text;
         if (event.kind == Workers::Event::Kind::lost) continue;
-        const Welcome said = read_welcome(event.text);
+        const HandshakeReply said = read_handshake_reply(event.text);
         if (!said.error.empty()) throw config::Error(said.error);
         if (said.facts) return *said.facts;
       }

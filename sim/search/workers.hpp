@@ -23,7 +23,7 @@ class Workers {
   virtual void send(std::size_t worker, const std::string& line) = 0;  // never waits
   // What happened, after `seconds` at the most.
   virtual std::vector<Event> wait(double seconds) = 0;
-  // Replaces a lost worker, if that can be; it is to be greeted as those at the start.
+  // Replaces a lost worker, if that can be; it is told the sweep anew, as those at the start.
   virtual bool restart(std::size_t worker) = 0;
 };
 

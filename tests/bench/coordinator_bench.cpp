@@ -12,7 +12,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/config/yaml.hpp"
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/task.hpp"
 #include "support/fake_workers.hpp"
@@ -52,7 +52,7 @@ class SlowWorkers final : public search::Workers {
 
   void send(std::size_t worker, const std::string& line) override {
     const double began = cpu_seconds();
-    std::string answer = to_line(search::Welcome{});
+    std::string answer = to_line(search::HandshakeReply{});
     if (ready_[worker]) answer = answer_to(search::read_task(line));
     ready_[worker] = true;
     due_.push({now_ + random_.real(0.5, 1.5), worker, std::move(answer)});

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 #include "support/random.hpp"
 
 namespace pipewright::tests {
@@ -32,7 +32,7 @@ CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate) {
 }
 
 FakeWorkers::FakeWorkers(const search::Space& space, std::size_t count)
-    : space_(space), lines_(count), alive_(count, 1), greeted_(count) {}
+    : space_(space), lines_(count), alive_(count, 1), ready_(count) {}
 
 std::string FakeWorkers::answer(const std::string& line) {
   const search::Task task = search::read_task(line);
@@ -59,8 +59,8 @@ std::vector<FakeWorkers::Event> FakeWorkers::wait(double) {
     if (line.empty() || alive_[worker] == 0) continue;
     std::string said;
     if (!misbehave || !misbehave(heard_++, said))
-      said = greeted_[worker] != 0 ? answer(line) : to_line(search::Welcome{});
-    greeted_[worker] = 1;
+      said = ready_[worker] != 0 ? answer(line) : to_line(search::HandshakeReply{});
+    ready_[worker] = 1;
     alive_[worker] = said.empty() ? 0 : 1;
     const auto kind = said.empty() ? Event::Kind::lost : Event::Kind::answer;
     events.push_back({worker, kind, said.empty() ? "it was told to" : said});
@@ -70,7 +70,7 @@ std::vector<FakeWorkers::Event> FakeWorkers::wait(double) {
 
 bool FakeWorkers::restart(std::size_t worker) {
   lines_[worker].clear();
-  greeted_[worker] = 0;
+  ready_[worker] = 0;
   alive_[worker] = restarts ? 1 : 0;
   return restarts;
 }

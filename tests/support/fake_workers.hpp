@@ -37,7 +37,7 @@ class FakeWorkers final : public search::Workers {
   const search::Space& space_;
   std::vector<std::string> lines_;  // what each has to answer
   std::vector<char> alive_;
-  std::vector<char> greeted_;
+  std::vector<char> ready_;
   std::size_t heard_ = 0;  // lines
 };
 

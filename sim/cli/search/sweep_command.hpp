@@ -9,7 +9,7 @@
 
 namespace pipewright::cli {
 
-// Starts those who evaluate candidates. They are greeted later.
+// Starts those who evaluate candidates. A handshake comes later.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;
 
 // `pipewright search`, whoever the workers are. Needs no SimGrid. Returns an exit status; throws

@@ -9,12 +9,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "analysis/summary.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/child_pool.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/trace/what_if_changes.hpp"
@@ -23,10 +23,13 @@
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/process/run.hpp"
 #include "sim/workload/plan.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+using nlohmann::json;
 
 // A folder that goes with all that is in it.
 class ShortLivedFolder {
@@ -49,28 +52,29 @@ class ShortLivedFolder {
   std::filesystem::path path_;
 };
 
-// What a simulation comes to; it goes from a process to another as text.
-struct Outcome {
+// What a simulation comes to.
+struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
 };
 
-std::string written(const Outcome& outcome) {
-  const analysis::Overflow over = outcome.overflow.value_or(analysis::Overflow{});
-  return fmt::format("{:a} {} {} {}", outcome.makespan_s, over.device, over.peak_bytes,
-                     over.capacity_bytes);
+std::string to_line(const Rerun& rerun) {
+  json line{{"makespan_s", rerun.makespan_s}};
+  if (const auto& over = rerun.overflow)
+    line["overflow"] = {{"device", over->device},
+                        {"peak_bytes", over->peak_bytes},
+                        {"capacity_bytes", over->capacity_bytes}};
+  return line.dump();
 }
 
-Outcome read_outcome(const std::string& text) {
-  Outcome outcome;
-  char* at = nullptr;
-  outcome.makespan_s = std::strtod(text.c_str(), &at);
-  analysis::Overflow over;
-  over.device = static_cast<std::uint32_t>(std::strtoul(at, &at, 10));
-  over.peak_bytes = std::strtoull(at, &at, 10);
-  over.capacity_bytes = std::strtoull(at, &at, 10);
-  if (over.capacity_bytes > 0) outcome.overflow = over;
-  return outcome;
+Rerun read_rerun(const std::string& line) {
+  const json value = json::parse(line);
+  Rerun rerun{.makespan_s = value.at("makespan_s"), .overflow = {}};
+  if (const auto over = value.find("overflow"); over != value.end())
+    rerun.overflow = analysis::Overflow{.device = over->at("device"),
+                                        .peak_bytes = over->at("peak_bytes"),
+                                        .capacity_bytes = over->at("capacity_bytes")};
+  return rerun;
 }
 
 std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
@@ -86,7 +90,7 @@ std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
 }
 
 // Loads the cluster, and is therefore called in a process of its own.
-Outcome simulate(config::Value tree, const Change& change) {
+Rerun simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
@@ -120,7 +124,7 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
   return tree;
 }
 
-// Classes of the links on the ways from the job's first GPU to its others, separated by zero bytes.
+// Classes of the links on the ways from the job's first GPU to its others: a list in JSON.
 std::string link_classes_of(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
   const evaluation::Hardware hardware = evaluation::open_hardware(scenario);
@@ -133,16 +137,7 @@ std::string link_classes_of(const config::Value& tree) {
       // no way, or a failed link on it: the run may do without
     }
   }
-  std::string text;
-  for (const std::string& name : names) text += name + '\0';
-  return text;
-}
-
-std::vector<std::string> split_at_zeros(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at < text.size(); at += parts.back().size() + 1)
-    parts.push_back(text.substr(at, text.find('\0', at) - at));
-  return parts;
+  return json(names).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // The first line of a message, in which the platform goes by the name of the trace that holds it.
@@ -200,23 +195,28 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     cannot_run(options.file, say(error.what()));
   }
   watch_for_interrupts();
-  const Said links = run_in_children({[&] { return link_classes_of(tree); }}, 1, {}).front();
+  const process::Result links =
+      process::run_all({[&] { return link_classes_of(tree); }}, 1, [](std::size_t) {
+        throw_if_interrupted();
+      }).front();
   if (links.failed) cannot_run(options.file, say(links.text));
   analysis::WhatIf result;
-  const std::vector<Change> changes =
-      what_if_changes(scenario, report, split_at_zeros(links.text), result.notes);
+  const std::vector<Change> changes = what_if_changes(
+      scenario, report, json::parse(links.text).get<std::vector<std::string>>(), result.notes);
 
-  std::vector<Body> bodies{[&] { return written(simulate(tree, {})); }};
+  std::vector<process::Body> bodies{[&] { return to_line(simulate(tree, {})); }};
   for (const Change& change : changes)
-    bodies.emplace_back([&] { return written(simulate(tree, change)); });
+    bodies.emplace_back([&] { return to_line(simulate(tree, change)); });
   ProgressBar bar("what if", options.visible);
-  const std::vector<Said> said = run_in_children(bodies, options.jobs, [&](std::size_t done) {
+  const auto look = [&](std::size_t done) {
+    throw_if_interrupted();
     if (bar.is_due())
       bar.draw(static_cast<double>(done) / static_cast<double>(bodies.size()),
                fmt::format("{} of {} simulations", done, bodies.size()));
-  });
-  if (said.front().failed) cannot_run(options.file, say(said.front().text));
-  result.rerun_s = read_outcome(said.front().text).makespan_s;
+  };
+  const std::vector<process::Result> results = process::run_all(bodies, options.jobs, look);
+  if (results.front().failed) cannot_run(options.file, say(results.front().text));
+  result.rerun_s = read_rerun(results.front().text).makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(
         "run again without a change, the scenario takes {} rather than {}: this program, or a file "
@@ -226,14 +226,14 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
         trace.run.versions));
   std::vector<Tried> tried;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    const Said& one = said[i + 1];
+    const process::Result& one = results[i + 1];
     analysis::WhatIfRow row{.change = changes[i].words};
     if (one.failed) {
       row.why_not = say(one.text);
     } else {
-      const Outcome outcome = read_outcome(one.text);
-      row.makespan_s = outcome.makespan_s;
-      row.overflow = outcome.overflow;
+      const Rerun rerun = read_rerun(one.text);
+      row.makespan_s = rerun.makespan_s;
+      row.overflow = rerun.overflow;
     }
     tried.push_back({std::move(row), changes[i].of_stage});
   }

@@ -31,7 +31,7 @@ Event wait_for_one(search::Workers& workers) {
 }  // namespace
 
 TEST_CASE("each rank but the first is a worker that gets lines and answers", "[talk]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"serve", "", "echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"serve", "", "echo"}, silence);
   REQUIRE(workers.count() == 3);
   for (std::size_t worker = 0; worker < 3; ++worker) {
     CHECK(workers.is_alive(worker));
@@ -46,7 +46,7 @@ TEST_CASE("each rank but the first is a worker that gets lines and answers", "[t
 }
 
 TEST_CASE("lines of any length keep their order", "[lengths]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   for (const std::size_t length : {0UL, 1UL, 4096UL, 70'000UL, 1'000'000UL, 30'000'000UL, 3UL}) {
     std::string line(length, 'x');
     for (std::size_t i = 0; i < length; i += 997) line[i] = static_cast<char>('a' + i % 26);
@@ -56,7 +56,7 @@ TEST_CASE("lines of any length keep their order", "[lengths]") {
 }
 
 TEST_CASE("waiting ends when its time is over", "[wait]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   workers.send(1, "wait");
   const double start = mpi::steady_now();
   CHECK(workers.wait(0.05).empty());
@@ -65,7 +65,7 @@ TEST_CASE("waiting ends when its time is over", "[wait]") {
 }
 
 TEST_CASE("a worker that crashes is lost, and another takes its place", "[crash]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   workers.send(1, "crash");
   const Event lost = wait_for_one(workers);
   CHECK(lost.worker == 1);
@@ -83,7 +83,7 @@ TEST_CASE("a worker that crashes is lost, and another takes its place", "[crash]
 
 TEST_CASE("the answer of a worker that was replaced is not taken for its successor's",
           "[replaced]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   workers.send(0, "old");
   mpi::sleep_for(0.5);  // it has answered
   REQUIRE(workers.restart(0));
@@ -92,7 +92,7 @@ TEST_CASE("the answer of a worker that was replaced is not taken for its success
 }
 
 TEST_CASE("a command that cannot be started is a lost worker with its reason", "[cannot]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"cannot"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"cannot"}, silence);
   for (const Event& event : wait_for(workers, 3)) {
     CHECK(event.kind == Event::Kind::lost);
     CHECK_THAT(event.text, Contains("it cannot start"));
@@ -100,7 +100,7 @@ TEST_CASE("a command that cannot be started is a lost worker with its reason", "
 }
 
 TEST_CASE("a rank that is killed is lost for good, and the others go on", "[death]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   workers.send(1, "die");
   const Event lost = wait_for_one(workers);
   CHECK(lost.worker == 1);
@@ -115,7 +115,7 @@ TEST_CASE("a rank that is killed is lost for good, and the others go on", "[deat
 }
 
 TEST_CASE("a rank that hangs is lost, and can be had again when it is heard again", "[hang]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   workers.send(2, "hang");
   const Event lost = wait_for_one(workers);
   CHECK(lost.worker == 2);
@@ -132,7 +132,7 @@ TEST_CASE("a rank that hangs is lost, and can be had again when it is heard agai
 }
 
 TEST_CASE("ranks are not silent while nobody listens", "[listen]") {
-  mpi::MpiWorkers workers(mpi::test_letters(), {"echo"}, silence);
+  mpi::MpiWorkers workers(mpi::test_messages(), {"echo"}, silence);
   mpi::sleep_for(2 * silence);
   CHECK(workers.wait(1).empty());
   for (std::size_t worker = 0; worker < 3; ++worker) CHECK(workers.is_alive(worker));

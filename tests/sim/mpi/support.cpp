@@ -50,9 +50,9 @@ class TestWorker : public search::Workers {
 
 }  // namespace
 
-Letters& test_letters() {
-  static Letters letters;
-  return letters;
+Messages& test_messages() {
+  static Messages messages;
+  return messages;
 }
 
 std::unique_ptr<search::Workers> make_test_worker(const std::vector<std::string>& command) {

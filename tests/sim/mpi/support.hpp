@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/mpi/letters.hpp"
+#include "sim/mpi/messages.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::mpi {
 
-Letters& test_letters();  // of this process
+Messages& test_messages();  // of this process
 
 // A worker that answers a line with the last word of the command, a space and the line, after what
 // the line says: "crash" (the worker is lost), "die" (the rank is killed), "hang" (the rank stands

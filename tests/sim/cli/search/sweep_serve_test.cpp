@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "sim/config/yaml.hpp"
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 #include "sim/search/local_workers.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/task.hpp"
@@ -47,15 +47,15 @@ class Served {
     for (;;)
       for (Event& event : workers_.wait(1)) return event;
   }
-  search::Welcome greet(const search::Greeting& greeting) {
-    workers_.send(0, to_line(greeting));
-    return search::read_welcome(next().text);
+  search::HandshakeReply shake_hands(const search::Handshake& handshake) {
+    workers_.send(0, to_line(handshake));
+    return search::read_handshake_reply(next().text);
   }
   // Ready for tasks.
   Served& with(const std::string& text) {
-    const search::Welcome facts = greet({text, std::nullopt});
+    const search::HandshakeReply facts = shake_hands({text, std::nullopt});
     REQUIRE(facts.error.empty());
-    REQUIRE(greet({text, facts.facts}).error.empty());
+    REQUIRE(shake_hands({text, facts.facts}).error.empty());
     return *this;
   }
   void ask(const Task& task) { workers_.send(0, to_line(task)); }
@@ -84,7 +84,8 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(stream), {}};
 }
 
-// The worker is a child of this process, its zygote one of the worker, a simulation one of that.
+// The worker is a child of this process, its cluster worker one of the worker, a simulation one of
+// that.
 pid_t descendant(int generation) {
   for (;; usleep(1000)) {
     pid_t process = getpid();
@@ -102,7 +103,7 @@ pid_t descendant(int generation) {
 
 TEST_CASE("a worker knows the clusters of a sweep", "[serve]") {
   Served served;
-  const search::Welcome said = served.greet({sweep, std::nullopt});
+  const search::HandshakeReply said = served.shake_hands({sweep, std::nullopt});
   REQUIRE(said.facts);
   REQUIRE(said.facts->size() == 1);
   const search::ClusterFacts& facts = said.facts->front();
@@ -112,10 +113,10 @@ TEST_CASE("a worker knows the clusters of a sweep", "[serve]") {
   CHECK(facts.gpu == "h100-sxm");
   CHECK(facts.memory == std::uint64_t{80} << 30U);
   // Likewise of several, in the order of the sweep, though a process knows only one.
-  const search::Welcome both =
-      served.greet({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
-                    "devices: 8}",
-                    std::nullopt});
+  const search::HandshakeReply both =
+      served.shake_hands({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
+                          "devices: 8}",
+                          std::nullopt});
   REQUIRE(both.facts);
   REQUIRE(both.facts->size() == 2);
   CHECK(both.facts->at(0).name == "dgx-a100");
@@ -124,20 +125,20 @@ TEST_CASE("a worker knows the clusters of a sweep", "[serve]") {
 
 TEST_CASE("a worker tells what is wrong with a sweep or a cluster", "[serve]") {
   Served served;
-  CHECK_THAT(served.greet({"{devices: 4, cluster: dgx-a1000}", std::nullopt}).error,
+  CHECK_THAT(served.shake_hands({"{devices: 4, cluster: dgx-a1000}", std::nullopt}).error,
              Contains("dgx-a1000"));
-  CHECK_THAT(served.greet({"{devices: 4, search: {objektive: mfu}}", std::nullopt}).error,
+  CHECK_THAT(served.shake_hands({"{devices: 4, search: {objektive: mfu}}", std::nullopt}).error,
              Contains("objektive"));
-  CHECK_THAT(served.greet({"cluster: /nowhere/x.xml", std::nullopt}).error,
+  CHECK_THAT(served.shake_hands({"cluster: /nowhere/x.xml", std::nullopt}).error,
              Contains("/nowhere/x.xml"));
   // And goes on.
-  CHECK(served.greet({sweep, std::nullopt}).error.empty());
+  CHECK(served.shake_hands({sweep, std::nullopt}).error.empty());
 }
 
 TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]") {
   Served served;
   const search::Space space(search::read_sweep(config::read_yaml_text(sweep, "the sweep")),
-                            *served.greet({sweep, std::nullopt}).facts);
+                            *served.shake_hands({sweep, std::nullopt}).facts);
   served.with(sweep);
   Task task{.id = 3, .candidates = {}};
   space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {

@@ -1,4 +1,4 @@
-#include "sim/mpi/letters.hpp"
+#include "sim/mpi/messages.hpp"
 
 #include <climits>
 #include <set>
@@ -16,17 +16,17 @@ bool is_done(MPI_Request& request) {
 
 }  // namespace
 
-void Letters::send(Letter letter) {
-  if (letter.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
-  Moving& moving = leaving_.emplace_back(Moving{std::move(letter)});
-  const std::string& text = moving.letter.text;
+void Messages::send(Message message) {
+  if (message.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
+  Moving& moving = leaving_.emplace_back(Moving{std::move(message)});
+  const std::string& text = moving.message.text;
   const int sent =
-      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, moving.letter.rank,
-                static_cast<int>(moving.letter.kind), MPI_COMM_WORLD, &moving.request);
+      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, moving.message.rank,
+                static_cast<int>(moving.message.kind), MPI_COMM_WORLD, &moving.request);
   if (sent != MPI_SUCCESS || is_done(moving.request)) leaving_.pop_back();
 }
 
-void Letters::notice() {
+void Messages::notice() {
   int is_there = 0;
   MPI_Message message{};
   MPI_Status status;
@@ -39,27 +39,27 @@ void Letters::notice() {
     int size = 0;
     MPI_Get_count(&status, MPI_CHAR, &size);
     Moving& moving = arriving_.emplace_back();
-    moving.letter.rank = status.MPI_SOURCE;
-    moving.letter.kind = static_cast<Letter::Kind>(status.MPI_TAG);
-    moving.letter.text.resize(static_cast<std::size_t>(size));
-    if (MPI_Imrecv(moving.letter.text.data(), size, MPI_CHAR, &message, &moving.request) !=
+    moving.message.rank = status.MPI_SOURCE;
+    moving.message.kind = static_cast<Message::Kind>(status.MPI_TAG);
+    moving.message.text.resize(static_cast<std::size_t>(size));
+    if (MPI_Imrecv(moving.message.text.data(), size, MPI_CHAR, &message, &moving.request) !=
         MPI_SUCCESS)
       arriving_.pop_back();
   }
 }
 
-std::vector<Letter> Letters::collect() {
+std::vector<Message> Messages::collect() {
   notice();
   leaving_.remove_if([](Moving& moving) { return is_done(moving.request); });
-  std::vector<Letter> come;
-  std::set<int> in_between;  // ranks of which an earlier letter is still under way
+  std::vector<Message> come;
+  std::set<int> in_between;  // ranks of which an earlier message is still under way
   for (auto at = arriving_.begin(); at != arriving_.end();) {
-    if (in_between.contains(at->letter.rank) || !is_done(at->request)) {
-      in_between.insert(at->letter.rank);
+    if (in_between.contains(at->message.rank) || !is_done(at->request)) {
+      in_between.insert(at->message.rank);
       ++at;
       continue;
     }
-    come.push_back(std::move(at->letter));
+    come.push_back(std::move(at->message));
     at = arriving_.erase(at);
   }
   return come;

@@ -11,20 +11,20 @@
 namespace pipewright::search {
 
 // What a worker is to know before any task. Without facts it is asked for them.
-struct Greeting {
+struct Handshake {
   std::string sweep;  // its text
   std::optional<std::vector<ClusterFacts>> facts;
 };
 
 // A worker that has no facts to tell is ready.
-struct Welcome {
+struct HandshakeReply {
   std::optional<std::vector<ClusterFacts>> facts;
   std::string error;  // what is wrong with the sweep or its clusters; empty: nothing
 };
 
-std::string to_line(const Greeting& greeting);
-std::string to_line(const Welcome& welcome);
-Greeting read_greeting(std::string_view line);  // throws std::runtime_error
-Welcome read_welcome(std::string_view line);    // likewise
+std::string to_line(const Handshake& handshake);
+std::string to_line(const HandshakeReply& reply);
+Handshake read_handshake(std::string_view line);             // throws std::runtime_error
+HandshakeReply read_handshake_reply(std::string_view line);  // likewise
 
 }  // namespace pipewright::search

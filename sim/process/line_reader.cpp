@@ -1,11 +1,11 @@
-#include "sim/search/line_reader.hpp"
+#include "sim/process/line_reader.hpp"
 
 #include <array>
 #include <cerrno>
 
 #include <unistd.h>
 
-namespace pipewright::search {
+namespace pipewright::process {
 
 bool LineReader::is_too_long() const {
   constexpr std::size_t longest = std::size_t{1} << 28U;
@@ -33,4 +33,4 @@ std::optional<std::string> LineReader::next() {
   return line;
 }
 
-}  // namespace pipewright::search
+}  // namespace pipewright::process

@@ -1,4 +1,4 @@
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 
 #include <stdexcept>
 
@@ -48,36 +48,37 @@ auto read(std::string_view line, const char* noun, Read&& from) {
 
 }  // namespace
 
-std::string to_line(const Greeting& greeting) {
-  json line{{"sweep", greeting.sweep}, {"facts", nullptr}};
-  if (greeting.facts) line["facts"] = to_json(*greeting.facts);
+std::string to_line(const Handshake& handshake) {
+  json line{{"sweep", handshake.sweep}, {"facts", nullptr}};
+  if (handshake.facts) line["facts"] = to_json(*handshake.facts);
   return dump(line);
 }
 
-std::string to_line(const Welcome& welcome) {
-  if (!welcome.error.empty()) return dump({{"error", welcome.error}});
-  if (welcome.facts) return dump({{"facts", to_json(*welcome.facts)}});
+std::string to_line(const HandshakeReply& reply) {
+  if (!reply.error.empty()) return dump({{"error", reply.error}});
+  if (reply.facts) return dump({{"facts", to_json(*reply.facts)}});
   return dump({{"ready", true}});
 }
 
-Greeting read_greeting(std::string_view line) {
-  return read(line, "greeting", [](const json& value) {
-    Greeting greeting{.sweep = value.at("sweep"), .facts = {}};
-    if (!value.at("facts").is_null()) greeting.facts = facts_of(value.at("facts"));
-    return greeting;
+Handshake read_handshake(std::string_view line) {
+  return read(line, "handshake", [](const json& value) {
+    Handshake handshake{.sweep = value.at("sweep"), .facts = {}};
+    if (!value.at("facts").is_null()) handshake.facts = facts_of(value.at("facts"));
+    return handshake;
   });
 }
 
-Welcome read_welcome(std::string_view line) {
-  return read(line, "welcome", [](const json& value) {
-    Welcome welcome;
+HandshakeReply read_handshake_reply(std::string_view line) {
+  return read(line, "reply to a handshake", [](const json& value) {
+    HandshakeReply reply;
     if (value.contains("error"))
-      welcome.error = value.at("error");
+      reply.error = value.at("error");
     else if (value.contains("facts"))
-      welcome.facts = facts_of(value.at("facts"));
+      reply.facts = facts_of(value.at("facts"));
     else if (!value.at("ready").get<bool>())
-      throw std::runtime_error("no welcome of a search: neither ready, facts nor an error");
-    return welcome;
+      throw std::runtime_error(
+          "no reply to a handshake of a search: neither ready, facts nor an error");
+    return reply;
   });
 }
 

@@ -1,4 +1,4 @@
-#include "sim/search/crew.hpp"
+#include "sim/search/worker_pool.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/error.hpp"
-#include "sim/search/greeting.hpp"
+#include "sim/search/handshake.hpp"
 #include "sim/search/task.hpp"
 
 namespace pipewright::search {
@@ -28,33 +28,33 @@ bool is_answer(const std::string& line) {
 
 }  // namespace
 
-Crew::Crew(Workers& workers, std::string greeting)
+WorkerPool::WorkerPool(Workers& workers, std::string handshake)
     : workers_(workers),
-      greeting_(std::move(greeting)),
+      handshake_(std::move(handshake)),
       places_(workers.count(), Place::gone),
       failures_(workers.count()),
       gone_(workers.count()) {
   for (std::size_t worker = 0; worker < places_.size(); ++worker)
     if (workers_.is_alive(worker))
-      greet(worker);
+      begin_handshake(worker);
     else
       replace(worker);
 }
 
-void Crew::greet(std::size_t worker) {
+void WorkerPool::begin_handshake(std::size_t worker) {
   if (places_[worker] == Place::gone) --gone_;
-  places_[worker] = Place::greeted;
-  workers_.send(worker, greeting_);
+  places_[worker] = Place::in_handshake;
+  workers_.send(worker, handshake_);
 }
 
-void Crew::replace(std::size_t worker) {
+void WorkerPool::replace(std::size_t worker) {
   if (places_[worker] == Place::idle) std::erase(idle_, worker);
   if (places_[worker] != Place::gone) ++gone_;
   places_[worker] = Place::gone;
-  if (++failures_[worker] <= most_failures && workers_.restart(worker)) greet(worker);
+  if (++failures_[worker] <= most_failures && workers_.restart(worker)) begin_handshake(worker);
 }
 
-bool Crew::take_idle(std::size_t& worker) {
+bool WorkerPool::take_idle(std::size_t& worker) {
   if (idle_.empty()) return false;
   worker = idle_.back();
   idle_.pop_back();
@@ -62,21 +62,21 @@ bool Crew::take_idle(std::size_t& worker) {
   return true;
 }
 
-void Crew::release(std::size_t worker) {
+void WorkerPool::release(std::size_t worker) {
   places_[worker] = Place::idle;
   idle_.push_back(worker);
 }
 
-void Crew::dismiss(std::size_t worker) {
+void WorkerPool::dismiss(std::size_t worker) {
   last_loss_ = "it gave no answer that makes sense";
   replace(worker);
 }
 
 // An answer may still be on its way from before the worker was thought lost.
-void Crew::welcome(std::size_t worker, const std::string& line) {
-  Welcome said;
+void WorkerPool::finish_handshake(std::size_t worker, const std::string& line) {
+  HandshakeReply said;
   try {
-    said = read_welcome(line);
+    said = read_handshake_reply(line);
   } catch (const std::runtime_error&) {
     if (!is_answer(line)) dismiss(worker);
     return;
@@ -87,7 +87,7 @@ void Crew::welcome(std::size_t worker, const std::string& line) {
   idle_.push_back(worker);
 }
 
-std::vector<Event> Crew::wait(double seconds) {
+std::vector<Event> WorkerPool::wait(double seconds) {
   check_anybody_left();
   std::vector<Event> news;
   for (Event& event : workers_.wait(seconds)) {
@@ -97,8 +97,8 @@ std::vector<Event> Crew::wait(double seconds) {
       ++losses_;
       replace(event.worker);
       if (place == Place::busy) news.push_back(std::move(event));
-    } else if (place == Place::greeted) {
-      welcome(event.worker, event.text);
+    } else if (place == Place::in_handshake) {
+      finish_handshake(event.worker, event.text);
     } else if (place == Place::busy) {
       losses_ = 0;
       news.push_back(std::move(event));
@@ -107,7 +107,7 @@ std::vector<Event> Crew::wait(double seconds) {
   return news;
 }
 
-void Crew::check_anybody_left() const {
+void WorkerPool::check_anybody_left() const {
   if (gone_ == places_.size())
     throw std::runtime_error(fmt::format("no worker is left; the last was lost: {}", last_loss_));
   if (losses_ > most_losses * places_.size())

@@ -9,9 +9,9 @@
 namespace pipewright::search {
 
 // Workers that are told the sweep before anything else, anew whenever they were lost.
-class Crew {
+class WorkerPool {
  public:
-  Crew(Workers& workers, std::string greeting);
+  WorkerPool(Workers& workers, std::string handshake);
 
   // One that has nothing to do, and now has; false if there is none.
   bool take_idle(std::size_t& worker);
@@ -24,15 +24,15 @@ class Crew {
   void dismiss(std::size_t worker);
 
  private:
-  enum class Place : std::uint8_t { greeted, idle, busy, gone };
+  enum class Place : std::uint8_t { in_handshake, idle, busy, gone };
 
-  void greet(std::size_t worker);
+  void begin_handshake(std::size_t worker);
   void replace(std::size_t worker);
-  void welcome(std::size_t worker, const std::string& line);
+  void finish_handshake(std::size_t worker, const std::string& line);
   void check_anybody_left() const;
 
   Workers& workers_;
-  std::string greeting_;
+  std::string handshake_;
   std::vector<Place> places_;            // by worker
   std::vector<std::uint32_t> failures_;  // likewise: since it was ready, or at all
   std::vector<std::size_t> idle_;

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/search/serve.hpp"
 #include "sim/cli/search/sweep_command.hpp"
+#include "sim/cli/search/worker.hpp"
 #include "sim/search/local_workers.hpp"
 
 namespace pipewright::cli {

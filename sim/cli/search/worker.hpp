@@ -5,7 +5,7 @@
 namespace pipewright::cli {
 
 // A worker of a search. Answers what a coordinator writes to its standard input, line by line
-// (sim/search/greeting.hpp, task.hpp), until that ends. Returns an exit status; throws
+// (sim/search/handshake.hpp, task.hpp), until that ends. Returns an exit status; throws
 // std::runtime_error when it cannot go on.
 //
 // SimGrid knows one cluster a process and cannot forget what it simulated. So each cluster has a

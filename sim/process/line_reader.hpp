@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace pipewright::search {
+namespace pipewright::process {
 
 // Lines out of what a pipe brings in pieces.
 class LineReader {
@@ -22,4 +22,4 @@ class LineReader {
   std::size_t looked_ = 0;  // between the two: no newline
 };
 
-}  // namespace pipewright::search
+}  // namespace pipewright::process

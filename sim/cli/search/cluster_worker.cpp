@@ -1,0 +1,171 @@
+#include "sim/cli/search/cluster_worker.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/search/row_json.hpp"
+#include "analysis/search/rows.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/evaluation/evaluator.hpp"
+#include "sim/process/process.hpp"
+#include "sim/process/run.hpp"
+#include "sim/search/task.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::CandidateRow;
+using analysis::Outcome;
+
+// Whatever goes wrong with a candidate is its row.
+class ClusterWorker {
+ public:
+  // `time_limit` of a simulation in seconds; 0: none.
+  ClusterWorker(const search::Space& space, double time_limit, process::Channel& parent)
+      : space_(space), time_limit_(time_limit), parent_(parent) {}
+
+  std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates);
+  // In a process of its own. Nothing: the parent has ended meanwhile.
+  std::optional<CandidateRow> simulate(std::uint64_t candidate);
+
+ private:
+  evaluation::Evaluator& evaluator(const config::Value& scenario);
+  std::vector<CandidateRow> assess_layout(std::span<const std::uint64_t> candidates);
+  CandidateRow row_of(std::uint64_t candidate, Outcome outcome, const std::string& note) const;
+
+  const search::Space& space_;
+  double time_limit_;
+  process::Channel& parent_;
+  std::unique_ptr<evaluation::Evaluator> evaluator_;
+};
+
+evaluation::Evaluator& ClusterWorker::evaluator(const config::Value& scenario) {
+  if (!evaluator_)
+    evaluator_ = std::make_unique<evaluation::Evaluator>(config::read_scenario(scenario),
+                                                         space_.sweep().memory.value_or(0));
+  return *evaluator_;
+}
+
+CandidateRow ClusterWorker::row_of(std::uint64_t candidate, Outcome outcome,
+                                   const std::string& note) const {
+  CandidateRow row;
+  row.candidate = candidate;
+  row.group = space_.group(candidate / space_.schedules());
+  row.outcome = outcome;
+  row.note = note;
+  return row;
+}
+
+std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> candidates) {
+  std::vector<CandidateRow> rows;
+  while (!candidates.empty()) {
+    const std::uint64_t layout = candidates.front() / space_.schedules();
+    const auto other = [&](std::uint64_t candidate) {
+      return candidate / space_.schedules() != layout;
+    };
+    const auto end = std::ranges::find_if(candidates, other) - candidates.begin();
+    const auto count = static_cast<std::size_t>(end);
+    std::ranges::move(assess_layout(candidates.first(count)), std::back_inserter(rows));
+    candidates = candidates.subspan(count);
+  }
+  return rows;
+}
+
+// One of a layout's schedules may spoil what is done for all of them: then each is tried alone.
+std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint64_t> candidates) {
+  std::string note;
+  Outcome outcome = Outcome::failed;
+  try {
+    std::vector<std::uint32_t> schedules;
+    for (const std::uint64_t candidate : candidates)
+      schedules.push_back(static_cast<std::uint32_t>(candidate % space_.schedules()));
+    const config::Value tree = space_.layout(candidates.front() / space_.schedules(), schedules);
+    std::vector<CandidateRow> rows = evaluator(tree).assess(tree);
+    if (rows.size() != candidates.size())
+      throw std::logic_error(
+          fmt::format("{} schedules, and {} rows", candidates.size(), rows.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].candidate = candidates[i];
+      rows[i].group = space_.group(candidates[i] / space_.schedules());
+    }
+    return rows;
+  } catch (const config::Error& error) {
+    outcome = Outcome::illegal;
+    note = error.what();
+  } catch (const std::bad_alloc&) {
+    note = "not enough memory to assess it";
+  } catch (const std::exception& error) {
+    note = error.what();
+  }
+  if (candidates.size() == 1) return {row_of(candidates.front(), outcome, note)};
+  std::vector<CandidateRow> rows;
+  for (const std::uint64_t& candidate : candidates)
+    rows.push_back(assess_layout({&candidate, 1}).front());
+  return rows;
+}
+
+std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
+  try {
+    const config::Value tree = space_.candidate(candidate);
+    evaluator(tree);  // before the child, for the next one too
+    const auto body = [&] { return analysis::to_json_line(evaluator_->simulate(tree)); };
+    const std::optional<process::Result> result = process::run_within(time_limit_, body, parent_);
+    if (!result) return std::nullopt;
+    if (result->failed) return row_of(candidate, Outcome::failed, result->text);
+    CandidateRow row = analysis::row_of_json(result->text);
+    row.candidate = candidate;
+    row.group = space_.group(candidate / space_.schedules());
+    return row;
+  } catch (const std::bad_alloc&) {
+    return row_of(candidate, Outcome::failed, "not enough memory to begin its simulation");
+  } catch (const std::exception& error) {
+    return row_of(candidate, Outcome::failed, error.what());
+  }
+}
+
+// Until the parent has ended.
+void serve(const search::Space& space, const WorkerSettings& settings, process::Channel& parent) {
+  if (settings.memory_bytes > 0) process::limit_memory(settings.memory_bytes);
+  ClusterWorker worker(space, settings.time_limit_s, parent);
+  while (const std::optional<std::string> line = parent.receive()) {
+    const search::Task task = search::read_task(*line);
+    search::Answer answer{.id = task.id, .rows = {}};
+    if (task.kind == search::Task::Kind::assess) {
+      answer.rows = worker.assess(task.candidates);
+    } else {
+      std::optional<CandidateRow> row = worker.simulate(task.candidates.at(0));
+      if (!row) return;
+      answer.rows.push_back(std::move(*row));
+    }
+    if (!parent.send(to_line(answer))) return;
+  }
+}
+
+}  // namespace
+
+void evaluate_on_cluster(const search::Space& space, const WorkerSettings& settings,
+                         process::Channel& parent) {
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the coordinator's
+  try {
+    serve(space, settings, parent);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "pipewright: {}\n", error.what());
+    std::_Exit(exit_our_fault);
+  }
+}
+
+}  // namespace pipewright::cli

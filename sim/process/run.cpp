@@ -1,0 +1,74 @@
+#include "sim/process/run.hpp"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "sim/process/process.hpp"
+
+namespace pipewright::process {
+namespace {
+
+constexpr double look_again = 0.1;  // seconds
+
+Process start(const Body& body) {
+  return Process([&](Channel& parent) { parent.send(body()); });
+}
+
+// Of a process that is over.
+Result result_of(Process& process) {
+  std::optional<std::string> message = process.next_message();
+  const int status = process.end();
+  if (message && status == 0) return {false, std::move(*message)};
+  if (message)
+    if (std::optional<std::string> error = error_of(*message)) return {true, std::move(*error)};
+  return {true, "its process " + describe_end(status)};
+}
+
+}  // namespace
+
+std::optional<Result> run_within(double seconds, const Body& body, Channel& parent) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  Process process = start(body);
+  const std::array<Process*, 1> waiting{&process};
+  while (!process.is_over()) {
+    if (!wait_for(waiting, look_again, &parent)) return std::nullopt;
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    if (seconds > 0 && taken.count() > seconds && !process.is_over())
+      return Result{true, fmt::format("took longer than {:g} s", seconds)};
+  }
+  return result_of(process);
+}
+
+Result run(const Body& body) { return std::move(run_all({body}, 1, {}).front()); }
+
+std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
+                            const std::function<void(std::size_t)>& look) {
+  struct Running {
+    std::size_t number = 0;  // of its body
+    Process process;
+  };
+  std::vector<Result> results(bodies.size());
+  std::vector<Running> running;
+  std::size_t started = 0;
+  std::size_t ended = 0;
+  while (ended < bodies.size()) {
+    if (look) look(ended);
+    for (; running.size() < jobs && started < bodies.size(); ++started)
+      running.push_back({started, start(bodies[started])});
+    std::vector<Process*> waiting;
+    for (Running& one : running) waiting.push_back(&one.process);
+    wait_for(waiting, look_again);
+    for (Running& one : running)
+      if (one.process.is_over()) results[one.number] = result_of(one.process);
+    ended += std::erase_if(running, [](const Running& one) { return one.process.is_over(); });
+  }
+  if (look) look(ended);
+  return results;
+}
+
+}  // namespace pipewright::process
