@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "analysis/units_text.hpp"
 #include "schedules/text/counted.hpp"
@@ -16,6 +18,7 @@ namespace {
 using schedules::counted;
 using schedules::ReceiveWait;
 using schedules::Schedule;
+using Json = nlohmann::ordered_json;
 
 std::string_view name(schedules::TorchForm form) {
   return form == schedules::TorchForm::compute_only ? "compute_only" : "compute_comms";
@@ -41,40 +44,34 @@ std::string warning(const schedules::Swap& swap) {
       to_string(swap.send), swap.send_index + 1);
 }
 
-std::string json_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      result += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      result += c;
-  }
-  return result + '"';
+void print(const Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-std::string json(const ReceiveWait& wait) {
-  return fmt::format(R"({{"rank": {}, "action": {}, "pass": "{}", "behind": "{}", "wait": {}}})",
-                     wait.rank, wait.index + 1, to_string(wait.action), to_string(wait.behind),
-                     wait.seconds);
+Json json(const ReceiveWait& wait) {
+  return {{"rank", wait.rank},
+          {"action", wait.index + 1},
+          {"pass", to_string(wait.action)},
+          {"behind", to_string(wait.behind)},
+          {"wait", wait.seconds}};
 }
 
-std::string json(const std::optional<schedules::Swap>& swap) {
-  if (!swap) return "null";
-  return fmt::format(
-      R"({{"sender": {}, "send_action": {}, "send": "{}", "receiver": {}, "receive_action": {}, "receive": "{}"}})",
-      swap->sender, swap->send_index + 1, to_string(swap->send), swap->receiver,
-      swap->receive_index + 1, to_string(swap->receive));
+Json json(const std::optional<schedules::Swap>& swap) {
+  if (!swap) return nullptr;
+  return {{"sender", swap->sender},
+          {"send_action", swap->send_index + 1},
+          {"send", to_string(swap->send)},
+          {"receiver", swap->receiver},
+          {"receive_action", swap->receive_index + 1},
+          {"receive", to_string(swap->receive)}};
 }
 
-std::string json(const Finding& finding) {
-  std::vector<std::string> waits;
+Json json(const Finding& finding) {
+  Json waits = Json::array();
   for (const ReceiveWait& wait : finding.ordered.waits) waits.push_back(json(wait));
-  return fmt::format(
-      R"({{"receives": "{}", "makespan": {}, "best_makespan": {}, "lost": {}, "swap": {}, "waits": [{}]}})",
-      finding.receives, finding.ordered.makespan, finding.best, finding.lost(), json(finding.swap),
-      fmt::join(waits, ", "));
+  return {{"receives", finding.receives},  {"makespan", finding.ordered.makespan},
+          {"best_makespan", finding.best}, {"lost", finding.lost()},
+          {"swap", json(finding.swap)},    {"waits", std::move(waits)}};
 }
 
 }  // namespace
@@ -119,23 +116,23 @@ void print_text(const CheckReport& report) {
 
 void print_json(const CheckReport& report) {
   const Schedule& schedule = report.file.schedule;
-  std::vector<std::string> ranks;
-  for (const auto& stages : stages_by_rank(schedule))
-    ranks.push_back(fmt::format("[{}]", fmt::join(stages, ", ")));
-  std::vector<std::string> orders;
-  orders.reserve(report.findings.size());
+  Json orders = Json::array();
   for (const Finding& finding : report.findings) orders.push_back(json(finding));
-  fmt::print(R"({{"file": {}, "form": "{}", "ranks": {}, "stages": {}, "chunks": {}, )"
-             R"("microbatches": {}, "passes": {}, "stages_of_rank": [{}], "sound": true, )"
-             R"("time_unit": "{}", "orders": [{}]}})"
-             "\n",
-             json_text(report.path), name(report.file.form), schedule.devices, schedule.stages(),
-             schedule.chunks, schedule.microbatches, schedule.size(), fmt::join(ranks, ", "),
-             report.unit == TimeUnit::cell ? "cell" : "s", fmt::join(orders, ", "));
+  print({{"file", report.path},
+         {"form", name(report.file.form)},
+         {"ranks", schedule.devices},
+         {"stages", schedule.stages()},
+         {"chunks", schedule.chunks},
+         {"microbatches", schedule.microbatches},
+         {"passes", schedule.size()},
+         {"stages_of_rank", stages_by_rank(schedule)},
+         {"sound", true},
+         {"time_unit", report.unit == TimeUnit::cell ? "cell" : "s"},
+         {"orders", std::move(orders)}});
 }
 
 void print_unsound_json(const std::string& path, std::string_view why) {
-  fmt::print("{{\"file\": {}, \"sound\": false, \"why\": {}}}\n", json_text(path), json_text(why));
+  print({{"file", path}, {"sound", false}, {"why", why}});
 }
 
 }  // namespace pipewright::cli
