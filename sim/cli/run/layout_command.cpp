@@ -1,14 +1,186 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/run/layout_groups.hpp"
 #include "sim/cli/run/layout_view.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/config/communication.hpp"
+#include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/execution/collectives/collective_times.hpp"
+#include "sim/execution/collectives/places.hpp"
+#include "sim/workload/collective_name.hpp"
+#include "sim/workload/ranks.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+using execution::Algorithm;
+using workload::Collective;
+using workload::Group;
+
+constexpr std::uint64_t typical = 64U << 20U;  // bytes of an activation that ranks share
+
+struct Talk {
+  const char* name;
+  Group group;
+  Collective collective;
+  std::uint64_t bytes;
+};
+
+// What each kind of group says most.
+std::vector<Talk> talks_of(const config::Parallel& parallel, bool ties_embeddings,
+                           const config::Communication& communication) {
+  const Collective activations =
+      parallel.sequence ? Collective::all_gather : Collective::all_reduce;
+  const Collective gradients =
+      parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
+  const std::uint64_t bucket =
+      config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
+  std::vector<Talk> talks{{"tp", Group::tp, activations, typical},
+                          {"cp", Group::cp, Collective::ring_exchange, typical},
+                          {"ep", Group::ep, Collective::all_to_all, typical},
+                          {"dp x cp", Group::dp, gradients, bucket}};
+  if (parallel.cp.value == 1) talks.back().name = "dp";
+  if (parallel.ep.value > 1) talks.push_back({"experts' dp", Group::edp, gradients, bucket});
+  if (ties_embeddings)
+    talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
+  return talks;
+}
+
+// "ring", or "tree, LL128".
+std::string way_text(const execution::Choice& choice) {
+  if (choice.protocol != cluster::Protocol::simple) return execution::to_string(choice);
+  return std::string(config::to_string(choice.algorithm));
+}
+
+// Counts flows by the classes of the links that they cross.
+class Hops {
+ public:
+  explicit Hops(const execution::Places& places) : places_(places) {}
+
+  void add(std::uint32_t source, std::uint32_t destination) {
+    std::vector<std::uint32_t> way;
+    for (const cluster::Link* link : places_.route(source, destination).links) {
+      const std::uint32_t number = class_of(link);
+      if (std::ranges::find(way, number) == way.end()) way.push_back(number);
+    }
+    ++count_[way];
+  }
+
+  // The most frequent first: "16384 over nvlink".
+  std::vector<std::string> text() const {
+    std::vector<std::pair<std::uint64_t, std::string>> sorted;
+    for (const auto& [way, count] : count_) {
+      std::vector<std::string_view> names;
+      for (const std::uint32_t number : way) names.push_back(names_[number]);
+      sorted.emplace_back(count,
+                          names.empty() ? "no link" : fmt::format("{}", fmt::join(names, " + ")));
+    }
+    std::ranges::stable_sort(sorted, std::greater{}, &std::pair<std::uint64_t, std::string>::first);
+    std::vector<std::string> lines;
+    for (const auto& [count, names] : sorted)
+      lines.push_back(fmt::format("{} over {}", count, names));
+    return lines;
+  }
+
+ private:
+  std::uint32_t class_of(const cluster::Link* link) {
+    const auto [known, is_new] = class_of_.emplace(link, 0);
+    if (!is_new) return known->second;
+    const std::string& name = places_.cluster().link_class(link);
+    const auto place = std::ranges::find(names_, name);
+    known->second = static_cast<std::uint32_t>(place - names_.begin());
+    if (place == names_.end()) names_.push_back(name);
+    return known->second;
+  }
+
+  const execution::Places& places_;
+  std::unordered_map<const cluster::Link*, std::uint32_t> class_of_;
+  std::vector<std::string> names_;
+  std::map<std::vector<std::uint32_t>, std::uint64_t> count_;
+};
+
+class GroupsTable {
+ public:
+  void add(std::vector<std::string> cells, const Hops& hops) {
+    for (const std::string& line : hops.text()) {
+      cells.push_back(line);
+      for (std::size_t i = 0; i < cells.size(); ++i) columns_[i].push_back(cells[i]);
+      cells.assign(cells.size() - 1, "");
+    }
+  }
+  std::string text() {
+    analysis::TextTable table;
+    table.add_names("groups of", columns_[0]);
+    table.add_numbers({"number"}, columns_[1]);
+    table.add_numbers({"ranks"}, columns_[2]);
+    table.add_names("say", columns_[3]);
+    table.add_names("by", columns_[4]);
+    table.add_numbers({"in"}, columns_[5]);
+    table.add_names("hops", columns_[6]);
+    return table.text();
+  }
+
+ private:
+  std::array<std::vector<std::string>, 7> columns_;
+};
+
+// A table of the kinds of groups that have more than one rank: how many there are, over which
+// classes of links they talk, and, for what they typically say, the algorithm and the time that it
+// takes when all of them do so at once. `ties_embeddings`: the first and the last stage share one.
+std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
+                         const config::Communication& communication, const workload::Ranks& ranks,
+                         cluster::Cluster& cluster, const execution::Places& places) {
+  GroupsTable table;
+  execution::CollectiveTimes times(cluster, ranks, places, communication.all_reduce);
+  for (const Talk& talk : talks_of(parallel, ties_embeddings, communication)) {
+    if (ranks.group_size(talk.group) < 2) continue;
+    const Algorithm algorithm =
+        talk.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;
+    const auto groups = ranks.groups(talk.group);
+    const auto bytes = static_cast<double>(talk.bytes);
+    Hops hops(places);
+    for (const auto& group : groups) {
+      execution::FlowSum pairs;  // of all phases
+      for (const auto& phase : execution::plan(talk.collective, bytes, group, algorithm, places))
+        for (const execution::Flow& flow : phase.flows) pairs.add(flow.source, flow.destination, 0);
+      for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
+    }
+    double seconds = 0;
+    for (std::uint32_t device = 0; device < ranks.devices(); ++device)
+      seconds = std::max(
+          seconds,
+          times.seconds({.group = talk.group, .collective = talk.collective, .bytes = talk.bytes},
+                        device));
+    table.add(
+        {talk.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
+         fmt::format("{} of {}", workload::name_of(talk.collective),
+                     analysis::format_bytes(talk.bytes)),
+         way_text(execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
+         analysis::format_seconds(seconds)},
+        hops);
+  }
+  if (ranks.devices() > 1) {
+    Hops hops(places);
+    for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+      for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane)
+        for (std::uint32_t device = 1; device < ranks.devices(); ++device)
+          hops.add(ranks.rank_of(device - 1, replica, lane), ranks.rank_of(device, replica, lane));
+    table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.lanes()),
+               fmt::format("{}", ranks.devices()), "from point to point", "", ""},
+              hops);
+  }
+  return table.text();
+}
 
 po::options_description layout_options() {
   po::options_description options("options", 100);

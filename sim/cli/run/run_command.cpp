@@ -1,26 +1,34 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "analysis/quantile.hpp"
+#include "analysis/summary.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/collector.hpp"
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"
+#include "analysis/units_text.hpp"
 #include "schedules/deadlock.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/dropped_transfers.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/run/repeats.hpp"
-#include "sim/cli/run/run_facts.hpp"
 #include "sim/cli/run/run_options.hpp"
 #include "sim/cli/version.hpp"
+#include "sim/config/scenario.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -31,6 +39,82 @@
 
 namespace pipewright::cli {
 namespace {
+
+constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+constexpr std::array<std::string_view, 4> partition_names{"even", "ends_less", "by_cost", "listed"};
+
+// The types of the pipeline's devices, in the order in which they come.
+std::string gpu_names(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
+  if (names.empty() && scenario.gpu) add(scenario.gpu->name);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+// What was run, for outputs that stand without the scenario.
+analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
+  const config::Parallel& parallel = scenario.parallel;
+  analysis::JobInfo job{.gpu = gpu_names(scenario, hardware),
+                        .tp = parallel.tp.value,
+                        .cp = parallel.cp.value,
+                        .ep = parallel.ep.value,
+                        .dp = parallel.dp.value,
+                        .pp = parallel.pp.value,
+                        .sequence_parallel = parallel.sequence,
+                        .zero = parallel.zero,
+                        .symmetric = scenario.symmetric};
+  if (!scenario.model) return job;
+  const config::Model& model = scenario.model->value;
+  const config::Training& training = scenario.training;
+  job.model = model.name.empty() ? "a model without a name" : model.name;
+  job.global_batch =
+      std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
+  job.microbatch_size = training.microbatch_size;
+  job.sequence = training.sequence.value_or(model.sequence);
+  job.recompute = recompute_names.at(static_cast<std::size_t>(training.recompute));
+  job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
+  return job;
+}
+
+// Says on standard error which runs computed more than their GPUs can: times of passes were given
+// that cannot be of this model.
+void note_impossible_speed(const std::vector<analysis::Summary>& runs) {
+  for (const analysis::Summary& run : runs)
+    if (run.mfu.value_or(0) > 1)
+      fmt::print(stderr,
+                 "pipewright: {}: an MFU of {:.4g} % is more than the GPUs can do; the times of "
+                 "passes that are given are too short for this model\n",
+                 run.run.schedule, 100 * *run.mfu);
+}
+
+// The times of one schedule under several seeds.
+struct Repeats {
+  std::string name;               // the schedule's
+  std::vector<double> makespans;  // seconds, in order of the seeds
+};
+
+constexpr double low = 0.05;
+constexpr double high = 0.95;
+
+// "1f1b, 20 seeds: time 5.620 s (median), 5.581 to 5.713 s (90 %)"
+std::string describe(const Repeats& repeats) {
+  const auto& times = repeats.makespans;
+  return fmt::format("{}, {} seeds: time {} (median), {} to {} (90 %)\n", repeats.name,
+                     times.size(), analysis::format_seconds(analysis::quantile(times, 0.5)),
+                     analysis::format_seconds(analysis::quantile(times, low)),
+                     analysis::format_seconds(analysis::quantile(times, high)));
+}
+
+analysis::JsonFields json_fields(const Repeats& repeats) {
+  const auto& times = repeats.makespans;
+  return {{"repeats", static_cast<double>(times.size())},
+          {"makespan_median_s", analysis::quantile(times, 0.5)},
+          {"makespan_p05_s", analysis::quantile(times, low)},
+          {"makespan_p95_s", analysis::quantile(times, high)}};
+}
 
 using std::filesystem::path;
 

@@ -1,14 +1,170 @@
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/search/cluster_worker.hpp"
 #include "sim/cli/search/sweep_command.hpp"
-#include "sim/cli/search/worker.hpp"
+#include "sim/cli/search/sweep_options.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/library.hpp"
+#include "sim/config/yaml.hpp"
+#include "sim/process/process.hpp"
+#include "sim/process/run.hpp"
+#include "sim/search/handshake.hpp"
 #include "sim/search/local_workers.hpp"
+#include "sim/search/task.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+using search::Answer;
+using search::Task;
+
+search::ClusterFacts facts_of(const std::string& value) {
+  const config::Value text = config::make_text(value, {});
+  const std::filesystem::path file = config::library_or_path({text, "cluster"}, "clusters", ".xml");
+  const bool listed = config::is_library_name(value, ".xml");
+  const cluster::Cluster cluster = cluster::Cluster::load(file, listed ? value : std::string());
+  const std::vector<cluster::Host*>& gpus = cluster.gpus();
+  std::map<std::uint32_t, std::uint32_t> of_node;
+  for (const cluster::Host* gpu : gpus) ++of_node[cluster.node_of(gpu)];
+  std::uint32_t per_node = 0;
+  for (const auto& [node, count] : of_node) per_node = std::max(per_node, count);
+  return {.name = cluster.name(),
+          .gpus = static_cast<std::uint32_t>(gpus.size()),
+          .gpus_per_node = per_node,
+          .gpu = cluster::gpu_of(gpus.front()),
+          .memory = cluster::memory_of(gpus.front())};
+}
+
+// What the clusters of a sweep are, each looked at in a process of its own. Throws config::Error.
+std::vector<search::ClusterFacts> find_facts(const search::Sweep& sweep) {
+  std::vector<search::ClusterFacts> facts;
+  for (const std::string& value : search::cluster_values(sweep)) {
+    if (value.empty()) {  // the ideal network has what is asked of it
+      facts.emplace_back();
+      continue;
+    }
+    const process::Result found = process::run(
+        [&] { return to_line(search::HandshakeReply{.facts = {{facts_of(value)}}, .error = {}}); });
+    if (found.failed) throw config::Error(found.text);
+    facts.push_back(search::read_handshake_reply(found.text).facts->front());
+  }
+  return facts;
+}
+
+class Worker {
+ public:
+  explicit Worker(const WorkerSettings& settings) : settings_(settings) {}
+
+  void run() {
+    while (const std::optional<std::string> line = coordinator_.receive()) {
+      if (space_ == nullptr) {
+        say(to_line(reply(search::read_handshake(*line))));
+        continue;
+      }
+      const std::optional<Answer> answer = work(search::read_task(*line));
+      if (!answer) return;
+      say(to_line(*answer));
+    }
+  }
+
+ private:
+  void say(const std::string& line) const {
+    if (!coordinator_.send(line)) throw std::runtime_error("nobody listens");
+  }
+
+  search::HandshakeReply reply(const search::Handshake& handshake) {
+    try {
+      search::Sweep sweep =
+          search::read_sweep(config::read_yaml_text(handshake.sweep, "the sweep"));
+      if (!handshake.facts) return {.facts = find_facts(sweep), .error = {}};
+      space_ = std::make_unique<search::Space>(std::move(sweep), *handshake.facts);
+      clusters_.resize(search::cluster_values(space_->sweep()).size());
+      return {};
+    } catch (const std::runtime_error& error) {
+      return {.facts = {}, .error = error.what()};
+    }
+  }
+
+  // Nothing: the coordinator is gone.
+  std::optional<Answer> work(const Task& task) {
+    std::vector<Task> parts(clusters_.size(), Task{.id = task.id, .kind = task.kind});
+    for (const std::uint64_t candidate : task.candidates)
+      parts.at(space_->cluster(candidate / space_->schedules())).candidates.push_back(candidate);
+    Answer answer{.id = task.id, .rows = {}};
+    for (std::size_t cluster = 0; cluster < parts.size(); ++cluster) {
+      if (parts[cluster].candidates.empty()) continue;
+      std::optional<process::Process>& worker = clusters_[cluster];
+      if (!worker)
+        worker.emplace(
+            [this](process::Channel& parent) { evaluate_on_cluster(*space_, settings_, parent); });
+      std::optional<Answer> part = ask(*worker, parts[cluster]);
+      if (!part) return std::nullopt;
+      std::ranges::move(part->rows, std::back_inserter(answer.rows));
+    }
+    // Candidates of a task come in order.
+    std::ranges::sort(answer.rows, {}, &analysis::CandidateRow::candidate);
+    return answer;
+  }
+
+  std::optional<Answer> ask(process::Process& worker, const Task& task) {
+    using Clock = std::chrono::steady_clock;
+    worker.send(to_line(task));
+    // It keeps to the time limit of simulations itself.
+    const bool assess = task.kind == Task::Kind::assess;
+    const double limit =
+        assess ? settings_.time_limit_s * static_cast<double>(task.candidates.size()) : 0;
+    const Clock::time_point begin = Clock::now();
+    const std::array<process::Process*, 1> waiting{&worker};
+    for (;;) {
+      if (const std::optional<std::string> line = worker.next_message())
+        return search::read_answer(*line);
+      if (worker.is_over())
+        throw std::runtime_error("the process that assesses candidates " +
+                                 process::describe_end(worker.end()));
+      const double left = limit - std::chrono::duration<double>(Clock::now() - begin).count();
+      if (limit > 0 && left < 0)
+        throw std::runtime_error(fmt::format("assessing took longer than {:g} s", limit));
+      constexpr double without_end = -1;
+      if (!process::wait_for(waiting, limit > 0 ? left : without_end, &coordinator_))
+        return std::nullopt;
+    }
+  }
+
+  WorkerSettings settings_;
+  process::Channel coordinator_{STDIN_FILENO, STDOUT_FILENO};
+  std::unique_ptr<search::Space> space_;
+  std::vector<std::optional<process::Process>> clusters_;  // who evaluates on each
+};
+
+// A worker of a search. Answers what a coordinator writes to its standard input, line by line
+// (sim/search/handshake.hpp, task.hpp), until that ends. Returns an exit status; throws
+// std::runtime_error when it cannot go on.
+//
+// SimGrid knows one cluster a process and cannot forget what it simulated. So each cluster has a
+// process that assesses there, and every simulation a child of that one.
+int serve_search(const WorkerSettings& settings) {
+  // Ctrl-C is for the coordinator, which ends its workers by what they read.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  Worker(settings).run();
+  return exit_ok;
+}
 
 int serve(const Arguments& arguments) {
   po::options_description options = sweep_options();
