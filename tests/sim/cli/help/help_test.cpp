@@ -59,7 +59,7 @@ TEST_CASE("an unknown topic is answered with the nearest and with all", "[cli]")
   CHECK_THAT(ran.err, Catch::Contains("no topic is called 'shedules'; did you mean 'schedules'?"));
   for (const cli::Topic& topic : cli::topics())
     CHECK_THAT(ran.err, Catch::Contains(std::string(topic.name)));
-  CHECK(place.run("help search twice").status == 2);
+  CHECK(place.run("help metrics twice").status == 2);
 }
 
 TEST_CASE("Markdown becomes text for a terminal", "[cli]") {
