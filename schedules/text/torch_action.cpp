@@ -135,6 +135,30 @@ TorchAction counterpart(const TorchAction& transfer) {
   }
 }
 
+std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes) {
+  const std::uint32_t stage = action.stage;
+  const auto crosses = [&](std::uint32_t other) {
+    return routes.device(stage, 0) != routes.device(other, 0);
+  };
+  if (action.op == TorchOp::forward && stage > 0 && crosses(stage - 1))
+    return TorchAction{TorchOp::recv_f, action.stage, action.microbatch};
+  if (is_gradient(action.op) && stage + 1 < routes.stages() && crosses(stage + 1))
+    return TorchAction{TorchOp::recv_b, action.stage, action.microbatch};
+  return std::nullopt;
+}
+
+std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes) {
+  const std::uint32_t stage = action.stage;
+  const auto crosses = [&](std::uint32_t other) {
+    return routes.device(stage, 0) != routes.device(other, 0);
+  };
+  if (action.op == TorchOp::forward && stage + 1 < routes.stages() && crosses(stage + 1))
+    return TorchAction{TorchOp::send_f, action.stage, action.microbatch};
+  if (is_gradient(action.op) && stage > 0 && crosses(stage - 1))
+    return TorchAction{TorchOp::send_b, action.stage, action.microbatch};
+  return std::nullopt;
+}
+
 std::string to_string(const TorchAction& action) {
   const std::string_view name = names.at(static_cast<std::size_t>(action.op));
   return takes_microbatch(action.op) ? fmt::format("{}{}{}", action.stage, name, action.microbatch)

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "schedules/pass.hpp"
+#include "schedules/routes.hpp"
 
 namespace pipewright::schedules {
 
@@ -50,6 +52,10 @@ TorchAction to_action(const Pass& pass);
 
 // What answers a send is a receive of its neighbour, and the other way round.
 TorchAction counterpart(const TorchAction& transfer);
+
+// The receive that a pass waits for, and the send that it is followed by, if ranks are crossed.
+std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes);
+std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes);
 
 std::string to_string(const TorchAction& action);  // 3SEND_F1
 

@@ -1,11 +1,167 @@
 #include "schedules/text/torch_csv.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "schedules/checks.hpp"
+#include "schedules/text/torch_check.hpp"
+
 namespace pipewright::schedules {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+std::string_view stripped(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// One line, from which cells are taken from the left.
+class Line {
+ public:
+  Line(std::string_view text, const std::string& file, std::uint32_t row)
+      : rest_(text), file_(file), place_{.row = row} {}
+
+  void visit(const std::function<void(TorchPlace, std::string_view)>& visit) {
+    for (bool more = true; more; ++place_.column) {
+      const std::string_view cell = !rest_.empty() && rest_.front() == '"' ? take_quoted() : take();
+      more = !rest_.empty();
+      if (more) rest_.remove_prefix(1);  // the comma
+      visit(place_, stripped(cell));
+    }
+  }
+
+ private:
+  std::string_view take() {
+    const std::string_view cell = rest_.substr(0, rest_.find(','));
+    rest_.remove_prefix(cell.size());
+    return cell;
+  }
+  // No action has a quote in it, so a doubled one need not be undone.
+  std::string_view take_quoted() {
+    const std::size_t close = rest_.find('"', 1);
+    if (close == std::string_view::npos)
+      throw located(file_, place_, fmt::format("{}: the quote is not closed", quoted(rest_)));
+    const std::string_view cell = rest_.substr(1, close - 1);
+    rest_.remove_prefix(close + 1);
+    if (!rest_.empty() && rest_.front() != ',')
+      throw located(
+          file_, place_,
+          fmt::format("{} stands behind the closing quote, where a comma is due", quoted(rest_)));
+    return cell;
+  }
+
+  std::string_view rest_;
+  const std::string& file_;
+  TorchPlace place_;
+};
+
+// Hands on every cell of a CSV text as Python's csv module reads it (excel dialect: commas, quotes
+// where a cell starts with one, LF or CRLF), stripped of blanks. An empty line is one empty cell.
+// Throws Error, located, where the text is no such CSV.
+void visit_cells(std::string_view text, const std::string& file,
+                 const std::function<void(TorchPlace, std::string_view)>& visit) {
+  if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
+    throw located(file, {},
+                  "the file starts with a byte-order mark, which PyTorch does not read; save it "
+                  "as plain ASCII");
+  for (std::uint32_t row = 0; !text.empty(); ++row) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    Line(line, file, row).visit(visit);
+  }
+}
+
+}  // namespace
+namespace {
+
+constexpr std::uint32_t most_ranks = 16384;  // as in the catalog
+
+// The cells of a file, before anybody asks whether they make sense.
+struct Sheet {
+  PlacedRows rows;
+  std::optional<TorchPlace> empty;          // the first cell that is,
+  std::optional<TorchPlace> communication;  // and the first that makes the file compute_comms
+};
+
+Sheet read_sheet(std::string_view text, const std::string& file, bool legacy) {
+  Sheet sheet;
+  visit_cells(text, file, [&](TorchPlace place, std::string_view cell) {
+    if (place.row >= most_ranks)
+      throw located(file, place, fmt::format("{} ranks are the most", most_ranks));
+    if (place.row == sheet.rows.size()) sheet.rows.emplace_back();
+    if (cell.empty()) {
+      if (!sheet.empty) sheet.empty = place;
+      return;
+    }
+    try {
+      for (const TorchAction& action : parse_torch_cell(cell, legacy)) {
+        if (!is_pass(action.op) && !sheet.communication) sheet.communication = place;
+        sheet.rows.back().push_back({action, place.column});
+      }
+    } catch (const Error& error) {
+      throw located(file, place, error.what());
+    }
+  });
+  return sheet;
+}
+
+Program program_of(const std::vector<PlacedAction>& row) {
+  std::vector<Pass> passes;
+  for (const PlacedAction& placed : row)
+    if (is_pass(placed.action.op)) passes.push_back(to_pass(placed.action));
+  Program program;
+  program.repeat(1, 0, std::move(passes));
+  return program;
+}
+
+}  // namespace
+
+TorchFile read_torch_csv(std::string_view text, const std::string& file, bool legacy) {
+  if (text.size() > most_torch_bytes)
+    throw Error(fmt::format("{}: a schedule of more than {} MiB is not supported", file,
+                            most_torch_bytes >> 20U));
+  const Sheet sheet = read_sheet(text, file, legacy);
+  if (sheet.rows.empty())
+    throw Error(fmt::format("{}: the file is empty; a schedule has a row per rank", file));
+  const TorchForm form = sheet.communication ? TorchForm::compute_comms : TorchForm::compute_only;
+  if (sheet.communication && sheet.empty)
+    throw located(file, *sheet.empty,
+                  fmt::format("is empty; only files of passes alone have empty cells, and row {}, "
+                              "cell {} communicates",
+                              sheet.communication->row + 1, sheet.communication->column + 1));
+
+  const Routes routes = find_routes(sheet.rows, file);
+  const std::uint32_t microbatches = check_passes(sheet.rows, routes, file);
+  const auto ranks = static_cast<std::uint32_t>(sheet.rows.size());
+  TorchFile result{.form = form,
+                   .schedule = {.name = std::filesystem::path(file).stem().string(),
+                                .devices = ranks,
+                                .chunks = routes.stages() / ranks,
+                                .microbatches = microbatches,
+                                .routes = routes,
+                                .programs = {}},
+                   .rows = {}};
+  for (const auto& row : sheet.rows) result.schedule.programs.push_back(program_of(row));
+  check_complete(result.schedule);
+  if (form == TorchForm::compute_only) return result;
+
+  check_transfers(sheet.rows, routes, microbatches, file);
+  for (const auto& row : sheet.rows) {
+    auto& actions = result.rows.emplace_back();
+    for (const PlacedAction& placed : row) actions.push_back(placed.action);
+  }
+  return result;
+}
 namespace {
 
 void append_row(std::string& text, const std::vector<TorchAction>& row) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "schedules/routes.hpp"
 #include "schedules/schedule.hpp"
 #include "schedules/text/torch_action.hpp"
@@ -28,9 +26,5 @@ TorchRows add_transfers(const TorchRows& rows, const Schedule& schedule);
 
 // Moves every receive to just before its pass.
 TorchRows defer_receives(const TorchRows& rows, const Routes& routes);
-
-// The receive that a pass waits for, and the send that it is followed by, if ranks are crossed.
-std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes);
-std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes);
 
 }  // namespace pipewright::schedules

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "schedules/text/torch_lowering.hpp"
-
 namespace pipewright::schedules {
 namespace {
 

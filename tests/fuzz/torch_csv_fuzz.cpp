@@ -8,7 +8,7 @@
 
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
-#include "schedules/text/torch_pair_order.hpp"
+#include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_receives.hpp"
 
 using namespace pipewright::schedules;

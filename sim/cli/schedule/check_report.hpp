@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedules/text/torch_csv.hpp"
-#include "schedules/text/torch_pair_order.hpp"
+#include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_receives.hpp"
 
 // What `pipewright schedule check` prints.

@@ -11,7 +11,7 @@
 #include "schedules/blocks/squeeze.hpp"
 #include "schedules/catalog.hpp"
 #include "schedules/text/counted.hpp"
-#include "schedules/text/grid_picture.hpp"
+#include "schedules/text/picture.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/config/fields.hpp"

@@ -1,7 +1,12 @@
 #include "schedules/text/picture.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 #include <catch2/catch.hpp>
 
+#include "schedules/blocks/repeat.hpp"
+#include "schedules/blocks/squeeze.hpp"
 #include "schedules/catalog.hpp"
 
 using namespace pipewright::schedules;
@@ -52,4 +57,72 @@ TEST_CASE("a recomputation takes a forward's cell", "[picture]") {
                           .routes = Routes::looped(1, 1),
                           .programs = {program}};
   CHECK_THAT(draw_text(schedule), Catch::EndsWith("device 0 | F0 R0 B0\n"));
+}
+
+namespace {
+
+// 1F1B with split backwards and room to spare.
+BuildingBlock loose_block() {
+  BuildingBlock block{.name = "loose",
+                      .devices = 2,
+                      .routes = Routes::looped(2, 1),
+                      .microbatches = 1,
+                      .interval = 4,
+                      .recomputed = {},
+                      .passes = {{{PassKind::forward, 0}, 0},
+                                 {{PassKind::forward, 1}, 1},
+                                 {{PassKind::input_grad, 1}, 2},
+                                 {{PassKind::input_grad, 0}, 3}}};
+  place_weight_grads(block);
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE("a block is drawn with its interval and how long activations live", "[picture]") {
+  CHECK(draw_text(loose_block()) ==
+        "         | 0           4\n"
+        "device 0 | F0 .  .  I0 .  W0\n"
+        "device 1 | .  F0 I0 W0 .  .\n"
+        "activations live so many cells; each l cells long takes at most ceil(l/4) at a time\n"
+        "device 0 | 6: at most 2 microbatches\n"
+        "device 1 | 3: at most 1 microbatch\n");
+}
+
+TEST_CASE("a grid is drawn with its bubbles and its peak", "[picture]") {
+  const Grid repeated = repeat(loose_block(), 2);
+  CHECK(draw_text(repeated, 4) ==
+        "10 cells, bubble ratio 40.0 %, span bubble 4 cells; in flight at the peak: 2, 1 "
+        "microbatches\n"
+        "         | 0           4           8\n"
+        "device 0 | F0 .  .  I0 F1 W0 .  I1 .  W1\n"
+        "device 1 | .  F0 I0 W0 .  F1 I1 W1 .  .\n");
+  CHECK(draw_text(squeeze(repeated), 0) ==
+        "9 cells, bubble ratio 33.3 %, span bubble 3 cells; in flight at the peak: 2, 1 "
+        "microbatches\n"
+        "device 0 | F0 .  .  I0 F1 W0 .  I1 W1\n"
+        "device 1 | .  F0 I0 W0 .  F1 I1 W1 .\n");
+}
+
+TEST_CASE("wide pictures go on below, at a number of the ruler", "[picture]") {
+  const Grid grid = repeat(loose_block(), 12);
+  for (const std::size_t columns : {24U, 40U, 80U, 100U}) {
+    std::istringstream lines(draw_text(grid, 4, columns));
+    std::string line;
+    std::getline(lines, line);  // the figures
+    std::string cells;
+    while (std::getline(lines, line)) {
+      CHECK(line.size() <= columns);
+      if (line.starts_with("device 0 | ")) cells += line.substr(11) + " ";
+    }
+    // Nothing is lost: every pass of device 0 is there once.
+    for (const char kind : {'F', 'I', 'W'}) CHECK(std::ranges::count(cells, kind) == 12);
+  }
+  // Labels of two digits stay apart.
+  CHECK_THAT(draw_text(grid, 4), Catch::Contains("F10 W9  .   I10 F11 W10 .   I11"));
+}
+
+TEST_CASE("a picture narrower than a cell still shows a cell at a time", "[picture]") {
+  CHECK_THAT(draw_text(repeat(loose_block(), 1), 1, 1),
+             Catch::StartsWith("6 cells") && Catch::Contains("device 0 | F0\n"));
 }

@@ -1,4 +1,4 @@
-#include "schedules/text/torch_pair_order.hpp"
+#include "schedules/text/torch_check.hpp"
 
 #include <catch2/catch.hpp>
 
