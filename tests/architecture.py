@@ -57,7 +57,6 @@ ALLOWED = {
 }
 # How many files and rooms of a folder still stand in a circle; these may only become fewer.
 IN_CIRCLES = {
-    "schedules": 8,
     "analysis": 21,
     "sim/config": 4,
     "sim/workload": 5,

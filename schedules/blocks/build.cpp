@@ -5,12 +5,44 @@
 #include <utility>
 
 #include "schedules/blocks/reorder.hpp"
-#include "schedules/blocks/repeat.hpp"
-#include "schedules/blocks/squeeze.hpp"
-#include "schedules/lengthen.hpp"
 
 namespace pipewright::schedules {
 namespace {
+
+// The place of the longest steady loop among the program's, or their number.
+std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t step) {
+  constexpr std::uint32_t fewest_rounds = 3;  // fewer may be chance
+  std::size_t best = program.loops.size();
+  for (std::size_t i = 0; i < program.loops.size(); ++i) {
+    const Loop& loop = program.loops[i];
+    if (loop.body.size() != passes || loop.microbatch_step != step || loop.rounds < fewest_rounds)
+      continue;
+    if (best == program.loops.size() || loop.rounds > program.loops[best].rounds) best = i;
+  }
+  return best;
+}
+
+// Gives a schedule more microbatches by repeating its steady state: `rounds` times `step` of them,
+// where every device has a loop in which each round runs the passes of `step` microbatches. False,
+// and nothing changed, where a device has none.
+bool lengthen(Schedule& schedule, std::uint32_t step, std::uint32_t rounds) {
+  std::vector<Program> programs;
+  for (const Program& given : schedule.programs) {
+    const std::vector<Pass> passes = passes_of(given);
+    Program program = fold(passes);
+    const std::size_t passes_a_round = passes.size() / schedule.microbatches * step;
+    const std::size_t steady =
+        steady_loop(program, passes_a_round, static_cast<std::int32_t>(step));
+    if (steady == program.loops.size()) return false;
+    program.loops[steady].rounds += rounds;
+    for (std::size_t later = steady + 1; later < program.loops.size(); ++later)
+      for (Pass& pass : program.loops[later].body) pass.microbatch += rounds * step;
+    programs.push_back(std::move(program));
+  }
+  schedule.programs = std::move(programs);
+  schedule.microbatches += rounds * step;
+  return true;
+}
 
 Schedule through_all_steps(const BuildingBlock& block, std::uint32_t microbatches) {
   const Grid repeated = repeat(block, microbatches);

@@ -1,6 +1,12 @@
 #include "schedules/blocks/grid.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "schedules/timing.hpp"
 
 namespace pipewright::schedules {
 
@@ -25,6 +31,87 @@ Schedule to_schedule(const Grid& grid) {
   for (std::vector<Pass>& passes : order_of(grid))
     schedule.programs.emplace_back().repeat(1, 0, std::move(passes));
   return schedule;
+}
+namespace {
+
+std::int64_t modulo(std::int64_t a, std::int64_t b) { return (a % b + b) % b; }
+
+// Every cell of the interval belongs to one pass at most, or two repetitions would run at once.
+void check_collisions(const BuildingBlock& block) {
+  std::vector<std::vector<const BlockPass*>> taken(
+      block.devices, std::vector<const BlockPass*>(static_cast<std::size_t>(block.interval)));
+  for (const BlockPass& one : block.passes) {
+    const std::uint32_t device = block.routes.device(one.pass.stage, one.pass.microbatch);
+    for (std::int64_t i = 0; i < block.lengths[static_cast<std::size_t>(one.pass.kind)]; ++i) {
+      const auto cell = static_cast<std::size_t>(modulo(one.cell + i, block.interval));
+      const BlockPass*& owner = taken[device][cell];
+      if (owner != nullptr)
+        throw Error(fmt::format(
+            "{}: on device {}, {} at cell {} collides with {} at cell {}: both take cell {} of "
+            "every {}",
+            block.name, device, describe(one.pass), one.cell, describe(owner->pass), owner->cell,
+            cell, block.interval));
+      owner = &one;
+    }
+  }
+}
+
+}  // namespace
+
+Grid repeat(const BuildingBlock& block, std::uint32_t microbatches) {
+  check_collisions(block);
+  Grid grid{.name = block.name,
+            .routes = block.routes,
+            .microbatches = microbatches,
+            .lengths = block.lengths,
+            .recomputed = block.recomputed,
+            .rows = std::vector<std::vector<Cell>>(block.devices)};
+  std::int64_t earliest = block.passes.front().cell;
+  for (const BlockPass& one : block.passes) earliest = std::min(earliest, one.cell);
+
+  // A row is sorted within one interval, so that the repetitions follow one another in order.
+  std::vector<std::vector<BlockPass>> rows(block.devices);
+  for (const BlockPass& one : block.passes)
+    rows[block.routes.device(one.pass.stage, one.pass.microbatch)].push_back(one);
+  const std::uint32_t blocks = (microbatches + block.microbatches - 1) / block.microbatches;
+  for (std::uint32_t device = 0; device < block.devices; ++device) {
+    auto& row = rows[device];
+    std::sort(row.begin(), row.end(), [&](const BlockPass& a, const BlockPass& b) {
+      return modulo(a.cell - earliest, block.interval) < modulo(b.cell - earliest, block.interval);
+    });
+    std::int64_t last = 0;
+    for (const BlockPass& one : row) last = std::max(last, (one.cell - earliest) / block.interval);
+    for (std::int64_t round = 0; round < blocks + last; ++round)
+      for (const BlockPass& one : row) {
+        const std::int64_t repetition = round - (one.cell - earliest) / block.interval;
+        if (repetition < 0 || repetition >= blocks) continue;
+        Pass pass = one.pass;
+        pass.microbatch += static_cast<std::uint32_t>(repetition) * block.microbatches;
+        if (pass.microbatch >= microbatches) continue;
+        grid.rows[device].push_back({pass, one.cell - earliest + repetition * block.interval});
+      }
+  }
+  return grid;
+}
+
+PassTimes times_in_cells(const CellLengths& lengths, std::uint32_t stages) {
+  PassTimes times;
+  for (std::size_t kind = 0; kind < pass_kinds; ++kind)
+    times.of_stage[kind].assign(stages, static_cast<double>(lengths[kind]));
+  return times;
+}
+
+Grid squeeze(const Grid& grid) {
+  const Schedule schedule = to_schedule(grid);
+  const PassTimes times = times_in_cells(grid.lengths, schedule.stages());
+  const HopTimes hops(0);
+  Grid squeezed = grid;
+  for (auto& row : squeezed.rows) row.clear();
+  Timing(schedule, times, hops, P2p::eager)
+      .run([&](std::uint32_t device, const Pass& pass, const PassSpan& span) {
+        squeezed.rows[device].push_back({pass, std::llround(span.start)});
+      });
+  return squeezed;
 }
 
 }  // namespace pipewright::schedules

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedules/blocks/building_block.hpp"
+#include "schedules/costs.hpp"
 
 namespace pipewright::schedules {
 
@@ -27,5 +28,16 @@ struct Grid {
 // The order of a grid's passes, without their cells: by device, and as a schedule.
 std::vector<std::vector<Pass>> order_of(const Grid& grid);
 Schedule to_schedule(const Grid& grid);
+
+// One block every `interval` cells, until `microbatches` are covered; what the last block holds
+// beyond them is left out. Throws Error, naming device, cell and passes, where two would collide.
+Grid repeat(const BuildingBlock& block, std::uint32_t microbatches);
+
+// Removes idle cells: every pass starts as early as its device's order and its inputs allow.
+// Throws Deadlock if that order can never run.
+Grid squeeze(const Grid& grid);
+
+// The lengths as the durations of a timing; a cell is a second.
+PassTimes times_in_cells(const CellLengths& lengths, std::uint32_t stages);
 
 }  // namespace pipewright::schedules

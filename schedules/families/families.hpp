@@ -1,9 +1,10 @@
 #pragma once
 
-#include "schedules/catalog.hpp"
+#include "schedules/blocks/build.hpp"
+#include "schedules/parameters.hpp"
 
-// The generators: one file a family. Each states its rule and closed forms for p devices,
-// m microbatches, v chunks, F and B the times of a whole device.
+// The generators, by family. Each states its rule and closed forms for p devices, m microbatches,
+// v chunks, F and B the times of a whole device.
 namespace pipewright::schedules {
 
 Schedule gpipe(const Parameters& parameters);
@@ -24,5 +25,20 @@ Schedule zb_2p(const Parameters& parameters);
 Schedule zb_v(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
+
+// The families that are built from a block; the entries of the catalog repeat, squeeze and reorder
+// it.
+BuildingBlock v_min(const Parameters& parameters);
+BuildingBlock v_half(const Parameters& parameters);
+BuildingBlock v_zb(const Parameters& parameters);
+BuildingBlock one_f_one_b_v(const Parameters& parameters);
+BuildingBlock two_thirds_1f1b(const Parameters& parameters);
+BuildingBlock grouped_interleaved_block(const Parameters& parameters);
+
+// The schedule of a family's block.
+template <BuildingBlock (*Block)(const Parameters&)>
+Schedule from_block(const Parameters& parameters) {
+  return build(Block(parameters), parameters.microbatches, parameters.iterations);
+}
 
 }  // namespace pipewright::schedules

@@ -1,6 +1,9 @@
 #include "schedules/families/greedy_zero_bubble.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -9,11 +12,244 @@
 #include <fmt/format.h>
 
 #include "schedules/families/families.hpp"
-#include "schedules/families/greedy_plan.hpp"
 
 namespace pipewright::schedules {
 namespace {
 
+// One of the eight ways to plan.
+struct GreedyVariant {
+  bool fill_ends_in_time;      // warm-up: a forward must end, not just start, before the gradient
+  bool gradients_first;        // a device well ahead leaves out a forward that delays a gradient
+  bool weight_grad_over_wait;  // a W runs into a wait even where that device can afford the wait
+};
+
+// What it plans with, times in one unit of the user's.
+struct GreedyCosts {
+  std::vector<double> forward, input_grad, weight_grad;  // of each device
+  double hop = 0;
+  double tolerance = 0;            // times that differ by rounding alone are equal
+  double limit = 0;                // microbatches that a device may hold,
+  double input_grad_releases = 0;  // of which I releases this part and W the rest
+};
+
+// The greedy planner of Qi et al. 2024 (arXiv 2401.10241, section 3.1): runs all devices side by
+// side, in rounds of at most one F and one I each, and decides as it goes.
+class GreedyPlan {
+ public:
+  GreedyPlan(const GreedyCosts& costs, GreedyVariant variant, std::uint32_t microbatches)
+      : costs_(costs),
+        variant_(variant),
+        microbatches_(microbatches),
+        devices_(costs.forward.size()),
+        forwards_wanted_(devices_.size()) {
+    for (Device& device : devices_) {
+      device.forward_end.reserve(microbatches);
+      device.gradient_end.reserve(microbatches);
+      device.order.reserve(std::size_t{3} * microbatches);
+    }
+  }
+
+  void run();  // once
+
+  double longest_span() const;  // from a device's first start to its last end
+  std::vector<Pass> passes(std::uint16_t device) const;
+
+ private:
+  struct Device {
+    std::uint32_t forwards = 0, input_grads = 0, weight_grads = 0;  // so far
+    double end = 0;                                                 // of its last pass
+    double bubble = 0;                                              // since its first pass
+    std::vector<double> forward_end, gradient_end;                  // by microbatch
+    std::vector<PassKind> order;
+
+    bool has_weight_grad() const { return weight_grads < input_grads; }
+  };
+
+  bool not_after(double one, double other) const { return one <= other + costs_.tolerance; }
+  bool has_room(const Device& device, std::uint32_t forwards, std::uint32_t weight_grads) const {
+    const double part = costs_.input_grad_releases;
+    return (device.forwards + forwards) - part * device.input_grads -
+               (1 - part) * (device.weight_grads + weight_grads) <=
+           costs_.limit + 1e-9;
+  }
+  double activation_arrives(std::size_t j) const {
+    return j == 0 ? 0 : devices_[j - 1].forward_end[devices_[j].forwards] + costs_.hop;
+  }
+  double gradient_arrives(std::size_t j) const {
+    return j + 1 == devices_.size()
+               ? 0
+               : devices_[j + 1].gradient_end[devices_[j].input_grads] + costs_.hop;
+  }
+
+  void put(Device& device, PassKind kind, double ready, double duration);
+  void put_forward(std::size_t j);
+  void put_input_grad(std::size_t j);
+  void put_weight_grad(std::size_t j);
+
+  // F of microbatch 0 everywhere; then as many more as there is room and time for before the first
+  // gradient comes, fewer on each device than on the one before unless that has forwarded all; then
+  // I of microbatch 0.
+  void warm_up();
+
+  // A device forwards only if the next does too, or a gap would open between them. So no device
+  // falls behind the next, if none did in warm-up: each round finds its inputs, and as the last
+  // device always forwards, all have forwarded all when it has.
+  void want_forwards();
+  bool wants_forward(std::size_t j) const;
+
+  void forward(std::size_t j);
+  void input_grad(std::size_t j);
+
+  // W's as long as they end in time; one more if the wait would lengthen the longest bubble.
+  void fill_wait(std::size_t j, double until);
+  void drain(std::size_t j);
+
+  const GreedyCosts& costs_;
+  GreedyVariant variant_;
+  std::uint32_t microbatches_;
+  std::vector<Device> devices_;
+  std::vector<std::uint32_t> forwards_wanted_;
+  double largest_bubble_ = 0;
+};
+
+void GreedyPlan::run() {
+  warm_up();
+  for (std::uint32_t round = 1; round < microbatches_; ++round) {
+    want_forwards();
+    for (std::size_t j = 0; j < devices_.size(); ++j)
+      if (forwards_wanted_[j] > 0) forward(j);
+    for (std::size_t j = devices_.size(); j-- > 0;) input_grad(j);
+  }
+  for (std::size_t j = 0; j < devices_.size(); ++j) drain(j);
+}
+
+double GreedyPlan::longest_span() const {
+  double longest = 0;
+  for (std::size_t j = 0; j < devices_.size(); ++j)
+    longest =
+        std::max(longest, devices_[j].end - (devices_[j].forward_end.front() - costs_.forward[j]));
+  return longest;
+}
+
+std::vector<Pass> GreedyPlan::passes(std::uint16_t device) const {
+  std::vector<Pass> result;
+  std::array<std::uint32_t, pass_kinds> next{};
+  for (const PassKind kind : devices_[device].order)
+    result.push_back({kind, device, next[static_cast<std::size_t>(kind)]++});
+  return result;
+}
+
+void GreedyPlan::put(Device& device, PassKind kind, double ready, double duration) {
+  const double wait = std::max(ready - device.end, 0.0);
+  if (device.forwards > 0) {
+    device.bubble += wait;
+    largest_bubble_ = std::max(largest_bubble_, device.bubble);
+  }
+  device.end += wait + duration;
+  device.order.push_back(kind);
+}
+
+void GreedyPlan::put_forward(std::size_t j) {
+  Device& device = devices_[j];
+  put(device, PassKind::forward, activation_arrives(j), costs_.forward[j]);
+  device.forward_end.push_back(device.end);
+  ++device.forwards;
+}
+
+void GreedyPlan::put_input_grad(std::size_t j) {
+  Device& device = devices_[j];
+  put(device, PassKind::input_grad, gradient_arrives(j), costs_.input_grad[j]);
+  device.gradient_end.push_back(device.end);
+  ++device.input_grads;
+}
+
+void GreedyPlan::put_weight_grad(std::size_t j) {
+  put(devices_[j], PassKind::weight_grad, 0, costs_.weight_grad[j]);
+  ++devices_[j].weight_grads;
+}
+
+void GreedyPlan::warm_up() {
+  for (std::size_t j = 0; j < devices_.size(); ++j) put_forward(j);
+  std::vector<std::uint32_t>& extra = forwards_wanted_;
+  double gradient = 0;  // when the next device hands one on
+  for (std::size_t j = devices_.size(); j-- > 0;) {
+    const Device& device = devices_[j];
+    double end = device.end;
+    extra[j] = 0;
+    if (j + 1 < devices_.size()) {
+      const double arrives = gradient + costs_.hop;
+      const auto in_time = [&] {
+        return variant_.fill_ends_in_time ? not_after(end + costs_.forward[j], arrives)
+                                          : !not_after(arrives, end);
+      };
+      while (device.forwards + extra[j] < microbatches_ && has_room(device, extra[j] + 1, 0) &&
+             in_time()) {
+        end += costs_.forward[j];
+        ++extra[j];
+      }
+      end = std::max(end, arrives);
+    }
+    gradient = end + costs_.input_grad[j];
+  }
+  // A slow device hands the next fewer than that has time for.
+  for (std::size_t j = 1; j < devices_.size(); ++j) {
+    const std::uint32_t before = extra[j - 1];
+    const bool all = devices_[j - 1].forwards + before == microbatches_;
+    extra[j] = std::min(extra[j], all || before == 0 ? before : before - 1);
+  }
+  for (std::size_t j = 0; j < devices_.size(); ++j)
+    for (; extra[j] > 0; --extra[j]) put_forward(j);
+  for (std::size_t j = devices_.size(); j-- > 0;) put_input_grad(j);
+}
+
+void GreedyPlan::want_forwards() {
+  for (std::size_t j = devices_.size(); j-- > 0;) {
+    const bool next_does = j + 1 == devices_.size() || forwards_wanted_[j + 1] > 0;
+    forwards_wanted_[j] = next_does && wants_forward(j) ? 1 : 0;
+  }
+}
+
+bool GreedyPlan::wants_forward(std::size_t j) const {
+  const Device& device = devices_[j];
+  if (device.forwards >= microbatches_) return false;
+  if (!variant_.gradients_first || j + 1 == devices_.size()) return true;
+  const Device& next = devices_[j + 1];
+  if (device.forwards < next.forwards + 2) return true;
+  const double gradient = next.end + costs_.forward[j + 1] + costs_.input_grad[j + 1] + costs_.hop;
+  if (not_after(gradient, device.end)) return false;
+  double end = device.end + costs_.forward[j];
+  for (std::uint32_t w = 0; !has_room(device, 1, w) && device.weight_grads + w < device.input_grads;
+       ++w)
+    end += costs_.weight_grad[j];
+  if (not_after(end, gradient)) return true;
+  return !not_after(gradient - device.end, largest_bubble_ - device.bubble);
+}
+
+void GreedyPlan::forward(std::size_t j) {
+  while (!has_room(devices_[j], 1, 0) && devices_[j].has_weight_grad()) put_weight_grad(j);
+  fill_wait(j, activation_arrives(j));
+  put_forward(j);
+}
+
+void GreedyPlan::input_grad(std::size_t j) {
+  fill_wait(j, gradient_arrives(j));
+  if (j == 0 && devices_[j].forwards == microbatches_) drain(j);
+  put_input_grad(j);
+}
+
+void GreedyPlan::fill_wait(std::size_t j, double until) {
+  const Device& device = devices_[j];
+  while (device.has_weight_grad() && not_after(device.end + costs_.weight_grad[j], until))
+    put_weight_grad(j);
+  if (!device.has_weight_grad() || not_after(until, device.end)) return;
+  if (variant_.weight_grad_over_wait ||
+      !not_after(until - device.end, largest_bubble_ - device.bubble))
+    put_weight_grad(j);
+}
+
+void GreedyPlan::drain(std::size_t j) {
+  while (devices_[j].has_weight_grad()) put_weight_grad(j);
+}
 GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
   const auto of = [&](PassKind kind) {
     const auto& given = parameters.device_times.of_stage[static_cast<int>(kind)];

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "schedules/catalog.hpp"
+#include "schedules/parameters.hpp"
+#include "schedules/schedule.hpp"
 
 namespace pipewright::schedules {
 

@@ -1,9 +1,100 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "schedules/families/families.hpp"
-#include "schedules/families/groups.hpp"
+#include "schedules/families/one_by_one.hpp"
 
 namespace pipewright::schedules {
 namespace {
 
+// Where a device stands.
+struct Place {
+  std::uint32_t before = 0;          // devices
+  std::uint32_t after = 0;           // devices
+  std::uint32_t earlier_chunks = 0;  // forwards of the first group on all its chunks but the last
+};
+
+using PaceOf = Pace (*)(const Place& place);
+
+// A last group of 0 < x < p microbatches stalls the loop around the devices.
+bool fits(std::uint32_t microbatches, std::uint32_t group, std::uint32_t devices) {
+  const std::uint32_t rest = microbatches % group;
+  return group >= devices && group <= microbatches && (rest == 0 || rest >= devices);
+}
+
+// The smallest group that fits; with fewer microbatches than devices, all of them.
+std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t devices) {
+  std::uint32_t group = std::min(devices, microbatches);
+  while (group < microbatches && !fits(microbatches, group, devices)) ++group;
+  return group;
+}
+
+void check_group(std::string_view name, std::uint32_t microbatches, std::uint32_t group,
+                 std::uint32_t devices) {
+  if (group == default_group(microbatches, devices) || fits(microbatches, group, devices)) return;
+  const char* why = group < devices        ? "a group smaller than the pipeline deadlocks"
+                    : group > microbatches ? "a group cannot be larger than the iteration"
+                                           : "the last group is smaller than the pipeline";
+  throw Error(
+      fmt::format("{}: group size {} with {} devices and {} microbatches: {}; group size {} works",
+                  name, group, devices, microbatches, why, default_group(microbatches, devices)));
+}
+
+// Entry e of the table that all devices read: groups of g microbatches; within a group chunk by
+// chunk, within a chunk microbatch by microbatch (Megatron-LM get_schedule_table).
+struct Table {
+  std::uint32_t microbatches, group, chunks, devices, device;
+
+  Pass entry(std::uint32_t e, PassKind kind) const {
+    const std::uint32_t first = e / (group * chunks) * group;  // microbatch of this group
+    const std::uint32_t size = std::min(group, microbatches - first);
+    const std::uint32_t within = e - first * chunks;
+    std::uint32_t chunk = within / size;
+    if (kind != PassKind::forward) chunk = chunks - 1 - chunk;
+    return {kind, static_cast<std::uint16_t>(chunk * devices + device), first + within % size};
+  }
+};
+
+EntryOrder order_of(const Table& table) {
+  return {.entries = table.microbatches * table.chunks,
+          .regular = table.microbatches / table.group * table.group * table.chunks,
+          .period = table.group * table.chunks,
+          .microbatches_a_period = table.group,
+          .pass = [table](std::uint32_t e, PassKind kind) { return table.entry(e, kind); }};
+}
+
+// The schedules of the looped placement in which a group of microbatches passes chunk after chunk
+// and the order of all passes follows from each device's pace. Takes chunks and a group size; the
+// smallest group that fits is the default. Throws Error for a group that would deadlock or stall.
+Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t default_chunks,
+                   PaceOf pace_of) {
+  const std::uint32_t devices = parameters.devices;
+  const std::uint32_t microbatches = parameters.microbatches;
+  const std::uint32_t chunks = parameters.chunks.value_or(default_chunks);
+  const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, devices));
+  check_group(name, microbatches, group, devices);
+  Schedule schedule{.name = std::move(name),
+                    .devices = devices,
+                    .chunks = chunks,
+                    .microbatches = microbatches,
+                    .iterations = parameters.iterations,
+                    .routes = Routes::looped(devices, chunks),
+                    .programs = {}};
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    // With one chunk the groups make no difference, and the order is the microbatches' own.
+    const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
+    const Place place{
+        .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
+    Program program = one_by_one(order_of(table), pace_of(place));
+    program.iterations = parameters.iterations;
+    program.iteration_step = microbatches;
+    schedule.programs.push_back(std::move(program));
+  }
+  return schedule;
+}
 constexpr std::uint32_t usual_chunks = 2;
 
 }  // namespace
@@ -31,6 +122,23 @@ Schedule interleaved_zero_bubble(const Parameters& parameters) {
     return Pace{.warmup = place.after + place.earlier_chunks,
                 .splits_backward = true,
                 .weight_grad_lag = place.before};
+  });
+}
+
+// ZB-H1 (Qi et al. 2024, arXiv 2401.10241, section 2.1): 1F1B with W on device r, r microbatches
+// behind I. Bubble (p-1) max(F, I, F+I-W); in flight p.
+Schedule zb_h1(const Parameters& parameters) {
+  return in_groups("zb-h1", parameters, 1, [](const Place& place) {
+    return Pace{.warmup = place.after, .splits_backward = true, .weight_grad_lag = place.before};
+  });
+}
+
+// ZB-H2 (the same, section 2.2): twice the warm-up and twice the lag. With m >= 2p-1 the bubble
+// between a device's first and last pass is (p-1) max(0, I-F, F+I-2W); in flight 2p-1.
+Schedule zb_h2(const Parameters& parameters) {
+  return in_groups("zb-h2", parameters, 1, [](const Place& place) {
+    return Pace{
+        .warmup = 2 * place.after, .splits_backward = true, .weight_grad_lag = 2 * place.before};
   });
 }
 

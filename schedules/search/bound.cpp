@@ -159,4 +159,11 @@ std::vector<std::int64_t> least_memory(const Pipeline& pipeline) {
   return least;
 }
 
+bool fits(const Pipeline& pipeline) {
+  const std::vector<std::int64_t> least = least_memory(pipeline);
+  for (std::uint32_t device = 0; device < pipeline.devices; ++device)
+    if (least[device] > pipeline.memory.limit[device]) return false;
+  return true;
+}
+
 }  // namespace pipewright::schedules

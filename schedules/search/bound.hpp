@@ -16,5 +16,7 @@ double lower_bound(const Pipeline& pipeline, Objective objective);
 
 // The least limit with which any order can run, by device: one microbatch's activations.
 std::vector<std::int64_t> least_memory(const Pipeline& pipeline);
+// Whether some order of a pipeline's passes keeps within its memory.
+bool fits(const Pipeline& pipeline);
 
 }  // namespace pipewright::schedules

@@ -10,12 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "schedules/blocks/repeat.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/blocks/grid.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/families/greedy_zero_bubble.hpp"
 #include "schedules/search/block_seeds.hpp"
 #include "schedules/search/bound.hpp"
-#include "schedules/search/placements.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -326,6 +325,21 @@ SearchResult Search::run() {
 }
 
 }  // namespace
+
+std::vector<Routes> searched_placements(std::uint32_t devices) {
+  return {Routes::looped(devices, 1), Routes::looped(devices, 2), Routes::v_shape(devices)};
+}
+
+double lower_bound(const SearchRequest& request) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Routes& routes : searched_placements(request.devices)) {
+    std::optional<Pipeline> pipeline = request.pipeline(routes);
+    if (!pipeline || !fits(*pipeline)) continue;
+    pipeline->microbatches = request.microbatches;
+    least = std::min(least, lower_bound(*pipeline, request.objective));
+  }
+  return least;
+}
 
 bool is_searchable(const Schedule& schedule) {
   return schedule.routes.count() == 1 && schedule.weight_versions == 1 && schedule.slices == 1 &&

@@ -20,6 +20,9 @@ struct SearchRequest {
   double effort = 1;  // how many passes may be looked at, in units of the default
 };
 
+// The placements of stages that a search looks at: looped with one and two chunks, and the V.
+std::vector<Routes> searched_placements(std::uint32_t devices);
+
 struct SearchProgress {
   double share = 0;        // of the effort spent
   double best = 0;         // of the objective, in seconds; infinite before there is one
@@ -47,5 +50,9 @@ bool is_searchable(const Schedule& schedule);
 // what the least is.
 SearchResult search(const SearchRequest& request,
                     const std::function<bool(const SearchProgress&)>& go_on);
+
+// The objective, in seconds, that no order found by search() is below; infinite if none fits into
+// memory.
+double lower_bound(const SearchRequest& request);
 
 }  // namespace pipewright::schedules

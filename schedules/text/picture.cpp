@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedules/blocks/squeeze.hpp"
+#include "schedules/blocks/grid.hpp"
 #include "schedules/text/counted.hpp"
 #include "schedules/timing.hpp"
 

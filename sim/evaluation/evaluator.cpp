@@ -10,7 +10,7 @@
 
 #include "analysis/summary.hpp"
 #include "schedules/deadlock.hpp"
-#include "schedules/search/placements.hpp"
+#include "schedules/search/search.hpp"
 #include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"

@@ -7,7 +7,7 @@
 
 #include "schedules/blocks/build.hpp"
 #include "schedules/blocks/reorder.hpp"
-#include "schedules/blocks/repeat.hpp"
+#include "schedules/blocks/grid.hpp"
 #include "sim/config/error.hpp"
 #include "sim/workload/block_placing.hpp"
 

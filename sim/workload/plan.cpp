@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "schedules/search/placements.hpp"
+#include "schedules/search/search.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/limits.hpp"
 #include "sim/workload/modelled.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 
 namespace pipewright::workload {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/text/torch_csv.hpp"
 
 namespace pipewright::workload {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "schedules/search/bound.hpp"
-#include "schedules/search/placements.hpp"
+#include "schedules/search/search.hpp"
 #include "sim/config/error.hpp"
 
 namespace pipewright::workload {

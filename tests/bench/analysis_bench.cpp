@@ -17,7 +17,7 @@
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"
 #include "analysis/why/why.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/execution/run.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "analysis/summary.hpp"
 #include "analysis/trace/tee.hpp"
 #include "analysis/trace/writer.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/cluster/engine.hpp"
 #include "sim/execution/run.hpp"
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/timing.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/yaml.hpp"

@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/timing.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
 

@@ -7,9 +7,8 @@
 
 #include "schedules/blocks/build.hpp"
 #include "schedules/blocks/reorder.hpp"
-#include "schedules/blocks/repeat.hpp"
-#include "schedules/blocks/squeeze.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/blocks/grid.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/text/counted.hpp"
 #include "schedules/text/picture.hpp"
 #include "sim/cli/options.hpp"

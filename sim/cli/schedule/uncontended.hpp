@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/summary.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan.hpp"

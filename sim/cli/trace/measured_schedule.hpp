@@ -2,7 +2,7 @@
 
 #include "analysis/compare/pass_order.hpp"
 #include "analysis/trace/rows.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/schedule.hpp"
 
 // What schedule a measured run followed.

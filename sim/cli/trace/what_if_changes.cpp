@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 
 namespace pipewright::cli {
 namespace {

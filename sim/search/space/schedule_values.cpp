@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/config/schedule_spec.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "support/runs.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "analysis/summary.hpp"
 #include "analysis/why/retiming.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 #include "tests/analysis/why/random_runs.hpp"
 #include "tests/analysis/why/timed_runs.hpp"

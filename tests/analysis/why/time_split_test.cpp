@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/summary.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "support/timed.hpp"
 #include "tests/analysis/why/random_runs.hpp"

@@ -1,6 +1,6 @@
 #include "tests/analysis/why/timed_runs.hpp"
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 

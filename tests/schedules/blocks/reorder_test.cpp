@@ -5,10 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/blocks/build.hpp"
-#include "schedules/blocks/repeat.hpp"
-#include "schedules/blocks/slide.hpp"
-#include "schedules/blocks/squeeze.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/blocks/grid.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/checks.hpp"
 #include "support/timed.hpp"
 

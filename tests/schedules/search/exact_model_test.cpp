@@ -1,4 +1,4 @@
-#include "schedules/search/exact_model.hpp"
+#include "tests/schedules/search/exact_model.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/search/bound.hpp"
-#include "schedules/search/exact.hpp"
+#include "tests/schedules/search/exact.hpp"
 #include "support/pipelines.hpp"
 #include "support/plans.hpp"
 

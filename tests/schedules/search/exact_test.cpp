@@ -1,4 +1,4 @@
-#include "schedules/search/exact.hpp"
+#include "tests/schedules/search/exact.hpp"
 
 #include <array>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/checks.hpp"
 #include "schedules/search/bound.hpp"
 #include "support/pipelines.hpp"

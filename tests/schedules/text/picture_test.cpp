@@ -5,9 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/blocks/repeat.hpp"
-#include "schedules/blocks/squeeze.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/blocks/grid.hpp"
+#include "schedules/families/catalog.hpp"
 
 using namespace pipewright::schedules;
 

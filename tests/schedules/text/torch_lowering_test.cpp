@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_receives.hpp"
 

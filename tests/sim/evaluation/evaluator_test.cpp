@@ -6,7 +6,7 @@
 
 #include "analysis/search/row_json.hpp"
 #include "analysis/summary.hpp"
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"

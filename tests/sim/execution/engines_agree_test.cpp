@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/random.hpp"
 #include "support/runs.hpp"
 

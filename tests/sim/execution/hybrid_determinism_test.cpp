@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 #include "tests/sim/cluster/in_child.hpp"

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/execution/pass_waits.hpp"
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"

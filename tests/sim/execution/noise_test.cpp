@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 #include "tests/sim/execution/collectives/support.hpp"

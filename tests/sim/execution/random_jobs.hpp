@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/blocks/repeat.hpp"
+#include "schedules/blocks/grid.hpp"
 #include "schedules/checks.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/config/yaml.hpp"
 
 using namespace pipewright;

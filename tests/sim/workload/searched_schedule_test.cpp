@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/search/placements.hpp"
+#include "schedules/search/search.hpp"
 #include "schedules/timing.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 

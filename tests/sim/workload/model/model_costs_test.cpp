@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "sim/config/library.hpp"
 #include "sim/workload/model/zero_buffers.hpp"
 #include "tests/sim/config/support.hpp"

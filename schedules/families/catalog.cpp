@@ -1,4 +1,4 @@
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 
 #include <array>
 #include <limits>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedules/families/blocks.hpp"
 #include "schedules/families/families.hpp"
 
 namespace pipewright::schedules {

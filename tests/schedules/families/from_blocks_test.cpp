@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
 using namespace pipewright;

@@ -1,4 +1,4 @@
-#include "schedules/catalog.hpp"
+#include "schedules/families/catalog.hpp"
 
 #include <optional>
 #include <set>

@@ -1,4 +1,4 @@
-#include "schedules/search/exact_model.hpp"
+#include "tests/schedules/search/exact_model.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "schedules/search/exact.hpp"
+#include "tests/schedules/search/exact.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "schedules/search/exact_model.hpp"
+#include "tests/schedules/search/exact_model.hpp"
 
 namespace pipewright::schedules {
 namespace {

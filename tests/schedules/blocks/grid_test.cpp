@@ -1,8 +1,7 @@
-#include "schedules/blocks/repeat.hpp"
+#include "schedules/blocks/grid.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "schedules/blocks/squeeze.hpp"
 #include "schedules/checks.hpp"
 #include "support/blocks.hpp"
 #include "support/timed.hpp"

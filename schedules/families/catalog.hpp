@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "schedules/parameters.hpp"
+#include "schedules/schedule.hpp"
+
+namespace pipewright::schedules {
+
+struct BuildingBlock;
+
+struct Entry {
+  std::string_view name;
+  std::string_view help;    // one line
+  std::string_view source;  // the paper or the implementation that it is from
+  bool takes_chunks = false;
+  bool takes_group_size = false;
+  bool takes_slices = false;
+  bool takes_recompute = false;
+  bool takes_times = false;  // plans with device_times, hop and input_grad_releases
+  BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
+  Schedule (*make)(const Parameters& parameters) = nullptr;
+};
+
+// Every schedule there is. Adding one: its file beside this one, its line in catalog.cpp.
+std::span<const Entry> catalog();
+
+// Throws Error if the name is unknown or the family cannot do these sizes.
+Schedule make_schedule(std::string_view name, const Parameters& parameters);
+
+}  // namespace pipewright::schedules
