@@ -5,27 +5,34 @@
 namespace pipewright::schedules {
 namespace {
 
-// What I and W take at least, whether they run apart or as B: where collectives hide better beside
-// the whole of it, B is shorter than both.
-PassTimes least_times(PassTimes times) {
+// What backward passes take where none is split: I is all of B, and nothing is left for W.
+Pipeline with_whole_backwards(Pipeline pipeline) {
   const auto of = [&](PassKind kind) -> std::vector<double>& {
+    return pipeline.times.of_stage[static_cast<std::size_t>(kind)];
+  };
+  of(PassKind::input_grad) = of(PassKind::backward);
+  of(PassKind::weight_grad).assign(of(PassKind::backward).size(), 0);
+  pipeline.memory.released_by_input_grad = pipeline.memory.held;
+  return pipeline;
+}
+
+// Where collectives hide better beside both halves of it, or each pass has an overhead, a whole
+// backward pass is shorter than I and W.
+bool is_shorter_whole(const PassTimes& times) {
+  const auto of = [&](PassKind kind) -> const std::vector<double>& {
     return times.of_stage[static_cast<std::size_t>(kind)];
   };
   const std::vector<double>& whole = of(PassKind::backward);
-  for (std::size_t stage = 0; stage < whole.size(); ++stage) {
-    double& input = of(PassKind::input_grad)[stage];
-    double& weight = of(PassKind::weight_grad)[stage];
-    input = std::min(input, whole[stage]);
-    weight = std::min(weight, whole[stage] - input);
-  }
-  return times;
+  for (std::size_t stage = 0; stage < whole.size(); ++stage)
+    if (whole[stage] < of(PassKind::input_grad)[stage] + of(PassKind::weight_grad)[stage])
+      return true;
+  return false;
 }
 
-// One microbatch's path through the stages, as prefix sums over them, in seconds at the least.
+// One microbatch's path through the stages, as prefix sums over them, in seconds.
 class MicrobatchPath {
  public:
-  explicit MicrobatchPath(const Pipeline& pipeline)
-      : routes_(pipeline.routes), times_(least_times(pipeline.times)) {
+  explicit MicrobatchPath(const Pipeline& pipeline) : pipeline_(pipeline) {
     const std::uint32_t stages = pipeline.routes.stages();
     forward_.resize(stages + 1);
     input_grad_.resize(stages + 1);
@@ -39,9 +46,9 @@ class MicrobatchPath {
     }
   }
 
-  std::uint32_t stages() const { return routes_.stages(); }
+  std::uint32_t stages() const { return pipeline_.routes.stages(); }
   double time(PassKind kind, std::uint32_t stage) const {
-    return times_.of_stage[static_cast<std::size_t>(kind)][stage];
+    return pipeline_.times.of_stage[static_cast<std::size_t>(kind)][stage];
   }
   // From the start of F on stage `from` to the start of F on `to`.
   double down(std::uint32_t from, std::uint32_t to) const {
@@ -51,6 +58,8 @@ class MicrobatchPath {
   double up(std::uint32_t from, std::uint32_t to) const {
     return input_grad_[from + 1] - input_grad_[to + 1] + hops_[from + 1] - hops_[to + 1];
   }
+  // From the end of I on stage `from` to that on the first.
+  double tail(std::uint32_t from) const { return input_grad_[from] + hops_[from + 1] - hops_[1]; }
   // From the start of F on stage `from` to the start of I on `to`.
   double around(std::uint32_t from, std::uint32_t to) const {
     const std::uint32_t last = stages() - 1;
@@ -58,8 +67,7 @@ class MicrobatchPath {
   }
 
  private:
-  const Routes& routes_;
-  PassTimes times_;
+  const Pipeline& pipeline_;
   std::vector<double> forward_, input_grad_, hops_;
 };
 
@@ -85,7 +93,7 @@ double most_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& sta
 
 double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
                        const std::vector<std::uint32_t>& stages, std::int64_t limit,
-                       Objective objective) {
+                       Objective objective, double tail) {
   const std::uint32_t low = stages.front();
   const std::uint32_t high = stages.back();
   const std::uint32_t microbatches = pipeline.microbatches;
@@ -119,10 +127,11 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const double first_start = of_span ? 0 : path.down(0, low);
   const std::uint32_t end = of_span ? low : 0;
   const double idle_before = std::max(first_start, to_first_gradient(end) - before);
-  const double idle_after = std::max(0.0, from_last_forward(end) - after);
+  const double idle_after = std::max(tail, from_last_forward(end) - after);
   // The two do not overlap where some F must come after the first I.
   const bool apart = memory * microbatches > static_cast<double>(limit);
   double bound = work + (apart ? idle_before + idle_after : std::max(idle_before, idle_after));
+  bound = std::max(bound, work + first_start + tail);
   // The device of the first stage waits for all that this one does between the two.
   if (apart)
     bound = std::max(bound, to_first_gradient(0) - before + work - after + from_last_forward(0));
@@ -139,17 +148,34 @@ std::vector<std::vector<std::uint32_t>> stages_by_device(const Pipeline& pipelin
 
 }  // namespace
 
-double lower_bound(const Pipeline& pipeline, Objective objective) {
+namespace {
+
+enum class Backwards : std::uint8_t { split, whole };
+
+double bound_of_orders(const Pipeline& pipeline, Backwards backwards, Objective objective) {
   const MicrobatchPath path(pipeline);
   const auto stages = stages_by_device(pipeline);
   double bound = 0;
   if (objective == Objective::makespan)
     bound = path.around(0, 0) + path.time(PassKind::input_grad, 0) +
             path.time(PassKind::weight_grad, 0);
-  for (std::uint32_t device = 0; device < pipeline.devices; ++device)
+  for (std::uint32_t device = 0; device < pipeline.devices; ++device) {
+    double tail = 0;  // the last pass of a device is a B, whose gradient goes on to the first stage
+    if (backwards == Backwards::whole && objective == Objective::makespan)
+      tail = path.tail(stages[device].front());
     bound = std::max(bound, bound_of_device(pipeline, path, stages[device],
-                                            pipeline.memory.limit[device], objective));
+                                            pipeline.memory.limit[device], objective, tail));
+  }
   return bound;
+}
+
+}  // namespace
+
+double lower_bound(const Pipeline& pipeline, Objective objective) {
+  const double split = bound_of_orders(pipeline, Backwards::split, objective);
+  if (!is_shorter_whole(pipeline.times)) return split;
+  return std::min(split,
+                  bound_of_orders(with_whole_backwards(pipeline), Backwards::whole, objective));
 }
 
 std::vector<std::int64_t> least_memory(const Pipeline& pipeline) {

@@ -35,6 +35,18 @@ Order order_of(const Schedule& schedule) {
   return order;
 }
 
+// Whether backward passes are all whole or all split: what mixes them is not looked at.
+bool is_of_one_kind(const Order& order) {
+  bool whole = false;
+  bool split = false;
+  for (const auto& passes : order)
+    for (const Pass& pass : passes) {
+      whole = whole || pass.kind == PassKind::backward;
+      split = split || pass.kind == PassKind::input_grad;
+    }
+  return whole != split;
+}
+
 // One placement with what is known of it.
 struct Shape {
   Pipeline pipeline;
@@ -160,6 +172,7 @@ void Search::keep(const Shape& shape, const Plan& plan, const std::string& origi
 
 // An order as it is; it is justified later.
 void Search::add(const Shape& shape, const Order& order, std::string origin) {
+  if (!is_of_one_kind(order)) return;
   Plan plan = Justifier(shape.pipeline).plan(order);
   if (plan.makespan == never) return;  // not within memory
   keep(shape, plan, origin);
