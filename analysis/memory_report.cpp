@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/tables.hpp"
 #include "analysis/units_text.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/csv_text.hpp"
+#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {

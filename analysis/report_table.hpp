@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 
 // A report is declared once, as columns of its rows; tables for a terminal, JSON and CSV follow:
 //

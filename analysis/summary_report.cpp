@@ -11,25 +11,22 @@
 #include "analysis/memory_report.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
 
 constexpr std::size_t largest_device_table = 16;
 
-std::string counted(std::uint32_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 // What a run was, in parts: three sizes, then words.
 constexpr std::size_t sizes = 3;
 std::vector<std::string> description(const trace::RunInfo& run) {
-  std::string devices = counted(run.devices, "device", "devices");
+  std::string devices = counted(run.devices, "device");
   if (run.lanes > 1) devices += fmt::format(" of {} GPUs", run.lanes);
   if (run.replicas > 1) devices = fmt::format("{} replicas x {}", run.replicas, devices);
   return {devices,
-          counted(run.microbatches, "microbatch", "microbatches"),
-          counted(run.iterations, "iteration", "iterations"),
+          counted(run.microbatches, "microbatch"),
+          counted(run.iterations, "iteration"),
           "engine " + printable(run.engine),
           "network " + printable(run.network),
           "p2p " + printable(run.p2p)};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pipewright::analysis {
@@ -27,5 +28,16 @@ class TextTable {
 
 // What a name from a file looks like in a terminal: control characters as "\n", "\x1b".
 std::string printable(const std::string& name);
+
+// A field of a CSV file, in quotes where RFC 4180 wants them. A text that a spreadsheet would take
+// for a formula, for it begins with = + - or @, gets an apostrophe before it.
+inline std::string csv_field(std::string_view words) {
+  std::string field;
+  if (!words.empty() && std::string_view("=+-@\t\r").find(words.front()) != std::string_view::npos)
+    field += '\'';
+  for (const char c : words) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  if (words.find_first_of(",\"\r\n") == std::string_view::npos) return field;
+  return '"' + field + '"';
+}
 
 }  // namespace pipewright::analysis

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/condition.hpp"
 #include "analysis/compare/metric.hpp"
 #include "analysis/compare/pass_times.hpp"
 #include "analysis/compare/run_figures.hpp"
+#include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
 
@@ -43,5 +45,19 @@ AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& 
 
 // For conditions and tables: iteration_s, pass_span_s, bubble_ratio, span_bubble_s.
 Metrics metrics_of(const IterationFigures& figures);
+
+// A prediction beside what was measured, to be told.
+struct MeasuredComparison {
+  std::string predicted_name;
+  std::string measured_name;
+  trace::RunInfo predicted_run;
+  trace::RunInfo measured_run;
+  AgainstMeasured result;
+  std::vector<std::string> notes;     // of the import
+  std::vector<Judgement> judgements;  // of the measured run against the predicted one
+};
+
+std::string console_text(const MeasuredComparison& comparison);
+std::string json_text(const MeasuredComparison& comparison);
 
 }  // namespace pipewright::analysis

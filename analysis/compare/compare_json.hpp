@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/compare/judgement.hpp"
+#include "analysis/compare/condition.hpp"
 #include "analysis/compare/metric.hpp"
-#include "analysis/compare/timed_pass.hpp"
+#include "analysis/compare/pass_times.hpp"
 
 // Parts that the JSON texts of comparisons share.
 namespace pipewright::analysis {

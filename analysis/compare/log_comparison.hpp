@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/column_scale.hpp"
-#include "analysis/compare/judgement.hpp"
+#include "analysis/compare/condition.hpp"
 #include "analysis/compare/run_figures.hpp"
 #include "analysis/import/megatron_log.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 

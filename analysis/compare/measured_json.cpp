@@ -1,5 +1,5 @@
+#include "analysis/compare/against_measured.hpp"
 #include "analysis/compare/compare_json.hpp"
-#include "analysis/compare/measured_comparison.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "analysis/compare/measured_comparison.hpp"
+#include "analysis/compare/against_measured.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
@@ -11,16 +11,11 @@ constexpr const char* unknown = "-";
 
 using Cells = std::vector<std::string>;
 
-std::string counted(std::uint32_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string describe(const std::string& role, const std::string& name, const trace::RunInfo& run,
                      std::uint32_t iterations) {
   return fmt::format("{:<10} {}: {}, {} x {} x {}\n", role, printable(name),
-                     printable(run.schedule), counted(run.devices, "device", "devices"),
-                     counted(run.microbatches, "microbatch", "microbatches"),
-                     counted(iterations, "iteration", "iterations"));
+                     printable(run.schedule), counted(run.devices, "device"),
+                     counted(run.microbatches, "microbatch"), counted(iterations, "iteration"));
 }
 
 std::string spread(const PassTime& time) {

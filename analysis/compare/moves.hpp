@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/pass_times.hpp"
 #include "analysis/compare/run_figures.hpp"
-#include "analysis/compare/timed_pass.hpp"
 
 namespace pipewright::analysis {
 

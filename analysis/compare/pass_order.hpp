@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/compare/metric.hpp"
-#include "analysis/compare/timed_pass.hpp"
+#include "analysis/compare/pass_times.hpp"
 
 namespace pipewright::analysis {
 
@@ -38,5 +38,10 @@ OrderComparison compare_orders(const PassOrder& first, const PassOrder& second);
 
 // For conditions: displaced, only_in_baseline, only_in_other, on_another_device.
 Metrics metrics_of(const OrderComparison& comparison);
+
+std::string console_text(const OrderComparison& comparison, const std::string& first,
+                         const std::string& second);
+std::string json_text(const OrderComparison& comparison, const std::string& first,
+                      const std::string& second);
 
 }  // namespace pipewright::analysis

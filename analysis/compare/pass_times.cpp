@@ -6,6 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "analysis/trace/tables.hpp"
+
 namespace pipewright::analysis {
 namespace {
 
@@ -43,6 +47,19 @@ std::vector<bool> fused_passes(std::span<const TimedPass> passes) {
 }
 
 }  // namespace
+
+TimedPass timed(const trace::PassRow& row) {
+  return {{row.iteration, row.microbatch, row.stage, row.kind}, row.device, row.start, row.end};
+}
+
+std::string pass_letter(trace::PassKind kind) {
+  return trace::enum_names(trace::ColumnType::pass_kind)[static_cast<std::size_t>(kind)];
+}
+
+std::string describe(const PassKey& key) {
+  return fmt::format("{} of microbatch {} on stage {}", pass_letter(key.kind), key.microbatch,
+                     key.stage);
+}
 
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes) {
   using Place = std::pair<std::uint32_t, trace::PassKind>;

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/component_palette.hpp"
 #include "analysis/import/measured_run.hpp"
-#include "analysis/trace/collector.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/compare/metric.hpp"
-#include "analysis/compare/timed_pass.hpp"
+#include "analysis/compare/pass_times.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/trace/sink.hpp"
 

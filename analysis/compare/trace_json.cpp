@@ -1,5 +1,4 @@
 #include "analysis/compare/compare_json.hpp"
-#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 
 namespace pipewright::analysis {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"

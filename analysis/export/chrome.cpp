@@ -1,5 +1,3 @@
-#include "analysis/export/chrome.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -8,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/export/chrome_counters.hpp"
 #include "analysis/export/chrome_events.hpp"
+#include "analysis/export/exports.hpp"
 #include "analysis/export/handovers.hpp"
-#include "analysis/export/lanes.hpp"
-#include "analysis/export/nanoseconds.hpp"
 #include "analysis/export/spans.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/trace/tables.hpp"

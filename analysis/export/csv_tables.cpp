@@ -1,12 +1,11 @@
-#include "analysis/export/csv_tables.hpp"
-
 #include <array>
 #include <cstring>
 #include <optional>
 #include <tuple>
 
-#include "analysis/csv_text.hpp"
+#include "analysis/export/exports.hpp"
 #include "analysis/export/text_out.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {

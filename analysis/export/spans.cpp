@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/export/nanoseconds.hpp"
-
 namespace pipewright::analysis {
 
 Span PassSpans::next(const trace::PassRow& pass) {

@@ -1,11 +1,21 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
+
+// Viewers of traces keep times as whole nanoseconds. Rounding to them here, starts and ends alike,
+// keeps what follows one another apart, and what is nested nested.
+inline std::int64_t nanoseconds(double s) {
+  constexpr double most = 9e18;  // 285 years
+  return std::llround(std::clamp(s * 1e9, -most, most));
+}
 
 struct Span {
   std::int64_t start = 0;  // nanoseconds
@@ -24,6 +34,27 @@ class PassSpans {
 
  private:
   std::vector<Span> last_;
+};
+
+// Puts spans that may overlap into lanes in which they do not: each into the lane that ended last
+// before it, or else a new one. Of spans in order of their starts, or of their ends, no fewer lanes
+// would do. Remembers the end of each lane and nothing else.
+class Lanes {
+ public:
+  std::uint32_t place(std::int64_t start, std::int64_t end) {
+    auto after = lane_by_end_.upper_bound(start);
+    std::uint32_t lane = static_cast<std::uint32_t>(lane_by_end_.size());
+    if (after != lane_by_end_.begin()) {
+      --after;
+      lane = after->second;
+      lane_by_end_.erase(after);
+    }
+    lane_by_end_.emplace(end, lane);
+    return lane;
+  }
+
+ private:
+  std::multimap<std::int64_t, std::uint32_t> lane_by_end_;
 };
 
 }  // namespace pipewright::analysis

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/timeline/device_rows.hpp"
+#include "analysis/timeline/boxes.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -5,10 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/component_palette.hpp"
 #include "analysis/page/link_totals.hpp"
 #include "analysis/palette.hpp"
-#include "analysis/picture/run_names.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/timeline/titles.hpp"
 #include "analysis/why/why.hpp"

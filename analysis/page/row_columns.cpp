@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/page/varints.hpp"
-#include "analysis/timeline/device_rows.hpp"
+#include "analysis/timeline/boxes.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "analysis/timeline/device_rows.hpp"
+#include "analysis/timeline/boxes.hpp"
 
 namespace pipewright::analysis {
 namespace {

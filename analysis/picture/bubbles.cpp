@@ -8,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/picture/run_names.hpp"
 #include "analysis/picture/swatches.hpp"
-#include "analysis/picture/time_parts.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/timeline/axis.hpp"
 #include "analysis/timeline/layout.hpp"
@@ -30,7 +28,7 @@ constexpr TextStyle name_style{.size = 10, .align = Align::right};
 
 struct Bar {
   std::string name;
-  TimeParts parts;
+  BarParts parts;
   std::string total;
 };
 
@@ -61,22 +59,22 @@ void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bo
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const double width = bar.parts[i] * points_per_s;
     if (width <= 0) continue;
-    if (time_parts[i].hatched) {
+    if (bar_parts[i].hatched) {
       canvas.hatch(x, top, x + width, bottom);
     } else {
       canvas.rectangle(x, top, x + width, bottom);
-      canvas.fill(time_parts[i].colour);
+      canvas.fill(bar_parts[i].colour);
     }
     if (width > 2 && x > left) canvas.line(x, top, x, bottom, {1, 1, 1}, 0.6);
     const std::string share = format_percent(bar.parts[i] / whole_s);
     const TextStyle style{.size = 9,
                           .align = Align::centre,
-                          .colour = wants_dark_text(time_parts[i].colour) ? ink : Colour{1, 1, 1}};
+                          .colour = wants_dark_text(bar_parts[i].colour) ? ink : Colour{1, 1, 1}};
     const double room = canvas.text_width(share, style) + 6;
     if (bottom - top >= 11 && room <= width) {
-      if (time_parts[i].hatched) {  // words need a plain ground
+      if (bar_parts[i].hatched) {  // words need a plain ground
         canvas.rectangle(x + (width - room) / 2 + 1, top, x + (width + room) / 2 - 1, bottom);
-        canvas.fill(time_parts[i].colour);
+        canvas.fill(bar_parts[i].colour);
       }
       canvas.text(x + width / 2, (top + bottom) / 2 + 3.2, share, style);
     }
@@ -105,10 +103,10 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   const double left = page_margin + names + 8;
   const double right = page_width - page_margin - total_room;
   std::vector<Swatch> legend;
-  for (std::size_t i = 0; i < time_parts.size(); ++i)
+  for (std::size_t i = 0; i < bar_parts.size(); ++i)
     if (std::ranges::any_of(bars, [&](const Bar& bar) { return bar.parts[i] > 1e-9 * span_s; }))
-      legend.push_back({time_parts[i].colour, time_parts[i].words,
-                        time_parts[i].hatched ? Swatch::Kind::hatched : Swatch::Kind::field});
+      legend.push_back({bar_parts[i].colour, bar_parts[i].words,
+                        bar_parts[i].hatched ? Swatch::Kind::hatched : Swatch::Kind::field});
   const double heading = page_margin + 12;
   const double legend_left = std::min(left, 120.0);
   const double legend_right = page_width - page_margin;

@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/component_palette.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/picture/memory_panel.hpp"
-#include "analysis/picture/run_names.hpp"
 #include "analysis/picture/swatches.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/timeline/layout.hpp"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "analysis/curve/plot.hpp"
-#include "analysis/picture/run_names.hpp"
 #include "analysis/picture/swatches.hpp"
+#include "analysis/timeline/titles.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/component_palette.hpp"
 #include "analysis/page/page_data.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results_layout.hpp"
 #include "analysis/search/runner_up.hpp"

@@ -5,7 +5,7 @@
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results.hpp"
 #include "analysis/search/results_layout.hpp"
-#include "analysis/trace/hdf5_input.hpp"
+#include "analysis/trace/hdf5.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -7,9 +7,8 @@
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results.hpp"
 #include "analysis/search/results_layout.hpp"
-#include "analysis/trace/hdf5_output.hpp"
+#include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/trace/text_rows.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/search/choices.hpp"
 #include "analysis/search/findings.hpp"
 #include "analysis/text_table.hpp"

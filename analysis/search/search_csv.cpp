@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/csv_text.hpp"
 #include "analysis/search/choices.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/findings.hpp"
 #include "analysis/search/search_export.hpp"
+#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {

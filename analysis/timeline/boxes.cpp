@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/timeline/device_rows.hpp"
-
 namespace pipewright::analysis {
 namespace {
 
@@ -64,6 +62,12 @@ class Blend {
 };
 
 }  // namespace
+
+std::vector<std::vector<const trace::PassRow*>> passes_by_device(const trace::Trace& trace) {
+  std::vector<std::vector<const trace::PassRow*>> devices(trace.devices.size());
+  for (const trace::PassRow& pass : trace.passes) devices.at(pass.device).push_back(&pass);
+  return devices;
+}
 
 std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
                            double units_per_s, double grain, Colour idle) {

@@ -1,19 +1,196 @@
 #include "analysis/timeline/drawing.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "analysis/timeline/boxes.hpp"
 #include "analysis/timeline/canvas.hpp"
 #include "analysis/timeline/layout.hpp"
 #include "analysis/timeline/legend.hpp"
-#include "analysis/timeline/panel.hpp"
 #include "analysis/timeline/titles.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
 namespace {
+
+constexpr double least_hatched = 0.5;
+constexpr double least_outlined = 3;  // width and height of a box
+
+void draw_title(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                const RunTitle& title) {
+  const double width = layout.right - layout.left;
+  constexpr TextStyle bold{.size = 12, .bold = true};
+  const std::string name = canvas.fitted(title.name, width * 0.5, bold);
+  canvas.text(layout.left, place.title, name, bold);
+  constexpr TextStyle plain{.size = 10.5, .colour = faint_ink};
+  const double used = canvas.text_width(name, bold) + 10;
+  canvas.text(layout.left + used, place.title, canvas.fitted(title.details, width - used, plain),
+              plain);
+}
+
+void draw_device_label(Canvas& canvas, const Layout& layout, double middle,
+                       const trace::DeviceRow& device) {
+  constexpr TextStyle name{.size = 10};
+  const TextStyle host{.size = 8.5, .align = Align::right, .colour = faint_ink};
+  const DeviceLabel label = device_label(device);
+  const double right = layout.left - 8;
+  const double baseline = middle + 3.5;
+  if (label.host.empty()) {
+    canvas.text(right, baseline, label.device, {.size = 10, .align = Align::right});
+  } else {
+    canvas.text(page_margin, baseline, label.device, name);
+    canvas.text(right, baseline, label.host, host);
+  }
+}
+
+struct Row {
+  double top;
+  double bottom;
+  std::vector<Box> boxes;
+
+  double middle() const { return (top + bottom) / 2; }
+  double top_of(const Box& box) const { return box.part == Part::lower ? middle() : top; }
+  double bottom_of(const Box& box) const { return box.part == Part::upper ? middle() : bottom; }
+};
+
+// Boxes of a colour are one path: the file stays small. Boxes of passes come after the blends,
+// whose cells may reach under them.
+void fill_boxes(Canvas& canvas, double origin, const Row& row) {
+  using Key = std::tuple<bool, double, double, double>;
+  std::map<Key, std::vector<const Box*>> by_colour;
+  for (const Box& box : row.boxes)
+    by_colour[{box.pass != nullptr, box.colour.red, box.colour.green, box.colour.blue}].push_back(
+        &box);
+  for (const auto& [key, boxes] : by_colour) {
+    for (const Box* box : boxes)
+      canvas.rectangle(origin + box->left, row.top_of(*box), origin + box->right,
+                       row.bottom_of(*box));
+    canvas.fill(boxes.front()->colour);
+  }
+}
+
+// Thinner around narrow boxes, or lines would outweigh colours; blends have none.
+void outline_boxes(Canvas& canvas, double origin, const Row& row) {
+  if (row.bottom - row.top < least_outlined) return;
+  const auto outline = [&](double least, double most, double width) {
+    bool any = false;
+    for (const Box& box : row.boxes) {
+      const double wide = box.right - box.left;
+      if (box.pass == nullptr || wide < least || wide >= most) continue;
+      canvas.rectangle(origin + box.left, row.top_of(box), origin + box.right, row.bottom_of(box));
+      any = true;
+    }
+    if (any) canvas.outline(ink, width);
+  };
+  outline(least_outlined, 2.5 * least_outlined, 0.2);
+  outline(2.5 * least_outlined, std::numeric_limits<double>::infinity(), 0.4);
+}
+
+void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row& row) {
+  for (const Box& box : row.boxes) {
+    if (box.pass == nullptr) continue;
+    const double until = box.pass->released * units_per_s;
+    if (until - box.right >= least_hatched)
+      canvas.hatch(origin + box.right, row.top, origin + until, row.bottom);
+  }
+}
+
+// Bars that are wide enough to be seen; one that lies under the one before it is left out.
+class Bars {
+ public:
+  Bars(Canvas& canvas, double origin, double units_per_s)
+      : canvas_(canvas), origin_(origin), units_per_s_(units_per_s) {}
+  void add(double start, double end, double top, double bottom) {
+    constexpr double least = 0.5;
+    const double left = origin_ + start * units_per_s_;
+    const double right = std::max(left + least, origin_ + end * units_per_s_);
+    if (top == top_ && left >= left_ && right <= right_) return;
+    canvas_.rectangle(left, top, right, bottom);
+    top_ = top;
+    left_ = left;
+    right_ = right;
+  }
+
+ private:
+  Canvas& canvas_;
+  double origin_;
+  double units_per_s_;
+  double top_ = 0;
+  double left_ = 0;
+  double right_ = 0;
+};
+
+// Collectives are bars at the foot of their device's row, optimizer's steps boxes in it.
+void draw_beside_passes(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                        const trace::Trace& run, const std::vector<Row>& rows) {
+  for (const trace::CollectiveKind kind : layout.legend.collectives) {
+    if (place.strip <= 0) break;
+    Bars bars(canvas, layout.left, layout.units_per_s);
+    for (const trace::CollectiveRow& row : run.collectives) {
+      const double bottom = rows.at(row.device).bottom;
+      if (row.kind == kind) bars.add(row.start, row.end, bottom + 0.8, bottom + place.strip);
+    }
+    canvas.fill(collective_colour(kind));
+  }
+  Bars bars(canvas, layout.left, layout.units_per_s);
+  for (const trace::StepRow& step : run.steps) {
+    const Row& row = rows.at(step.device);
+    if (step.updated > step.synchronized)
+      bars.add(step.synchronized, step.updated, row.top, row.bottom);
+  }
+  canvas.fill(optimizer_colour());
+}
+
+void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
+  for (const Box& box : row.boxes) {
+    if (box.pass == nullptr || !labels.of(box.pass->kind)) continue;
+    const double size = box.part == Part::whole ? labels.size : labels.half_size;
+    if (size <= 0 || !label_fits(box.pass->microbatch, size, box.right - box.left)) continue;
+    const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
+    canvas.text(origin + (box.left + box.right) / 2,
+                (row.top_of(box) + row.bottom_of(box)) / 2 + 0.36 * size,
+                std::to_string(box.pass->microbatch),
+                {.size = size, .align = Align::centre, .colour = colour});
+  }
+}
+
+void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+                const trace::Trace& run, const RunTitle& title, double makespan_s) {
+  draw_title(canvas, layout, place, title);
+
+  const auto passes = passes_by_device(run);
+  std::vector<Row> rows;
+  for (std::size_t device = 0; device < passes.size(); ++device) {
+    const double top = place.top + static_cast<double>(device) * place.row_height;
+    rows.push_back(
+        {top, top + place.row_height - place.row_gap - place.strip,
+         row_boxes(passes[device], run.run.chunks, layout.units_per_s, layout.grain, idle_paint)});
+    canvas.rectangle(layout.left, rows.back().top, layout.left + makespan_s * layout.units_per_s,
+                     rows.back().bottom);
+  }
+  canvas.fill(idle_paint);
+
+  for (std::size_t device = 0; device < rows.size(); ++device) {
+    const Row& row = rows[device];
+    if (device % place.labelled == 0)
+      draw_device_label(canvas, layout, (row.top + row.bottom) / 2, run.devices[device]);
+    fill_boxes(canvas, layout.left, row);
+    hatch_blocked(canvas, layout.left, layout.units_per_s, row);
+    outline_boxes(canvas, layout.left, row);
+    label_boxes(canvas, layout.left, place.labels, row);
+  }
+  draw_beside_passes(canvas, layout, place, run, rows);
+  for (const Tick& tick : layout.ticks.ticks) {
+    const double x = layout.left + tick.s * layout.units_per_s;
+    canvas.line(x, place.bottom, x, place.bottom + 3, faint_ink, 0.5);
+  }
+}
 
 void draw_axis(Canvas& canvas, const Layout& layout) {
   const double y = layout.axis_top;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/component_palette.hpp"
+#include "analysis/palette.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -17,4 +17,8 @@ struct RunTitle {
 // Network, engine and point-to-point mode are named where they differ between the runs.
 std::vector<RunTitle> run_titles(std::span<const Summary> runs);
 
+// "1f1b", "interleaved-1f1b x5": what tells the runs of a picture apart, and no more than that.
+// Runs that are equal in all of it are numbered.
+std::vector<std::string> run_names(std::span<const Summary> runs);
+
 }  // namespace pipewright::analysis

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/trace/collector.hpp"
-#include "analysis/trace/hdf5_input.hpp"
+#include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/row_checks.hpp"
+#include "analysis/trace/sink.hpp"
 
 namespace fs = std::filesystem;
 

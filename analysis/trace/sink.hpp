@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "analysis/trace/rows.hpp"
@@ -24,6 +26,77 @@ class Sink {
   virtual void link_use(const LinkUseRow&) {}
   virtual void path(const PathRow&) {}
   virtual void finish() = 0;
+};
+
+// Keeps a whole trace in memory.
+class TraceCollector final : public Sink {
+ public:
+  void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+             const std::vector<StageRow>& stages) override {
+    trace = {};
+    trace.run = run;
+    trace.devices = devices;
+    trace.stages = stages;
+  }
+  void pass(const PassRow& row) override { trace.passes.push_back(row); }
+  void transfer(const TransferRow& row) override { trace.transfers.push_back(row); }
+  void memory(const MemoryRow& row) override { trace.memory.push_back(row); }
+  void collective(const CollectiveRow& row) override { trace.collectives.push_back(row); }
+  void step(const StepRow& row) override { trace.steps.push_back(row); }
+  bool wants_links() const override { return true; }
+  void link(const LinkRow& row) override { trace.links.push_back(row); }
+  void link_use(const LinkUseRow& row) override { trace.link_use.push_back(row); }
+  void path(const PathRow& row) override { trace.paths.push_back(row); }
+  void finish() override {}
+
+  Trace trace;
+};
+
+// The other way round: a trace in memory as an engine would report it.
+void replay(const Trace& trace, Sink& sink);
+
+// Passes everything on to several sinks, in their order. They outlive it.
+class Tee final : public Sink {
+ public:
+  explicit Tee(std::vector<Sink*> sinks) : sinks_(std::move(sinks)) {}
+
+  void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+             const std::vector<StageRow>& stages) override {
+    for (Sink* sink : sinks_) sink->begin(run, devices, stages);
+  }
+  void pass(const PassRow& row) override {
+    for (Sink* sink : sinks_) sink->pass(row);
+  }
+  void transfer(const TransferRow& row) override {
+    for (Sink* sink : sinks_) sink->transfer(row);
+  }
+  void memory(const MemoryRow& row) override {
+    for (Sink* sink : sinks_) sink->memory(row);
+  }
+  void collective(const CollectiveRow& row) override {
+    for (Sink* sink : sinks_) sink->collective(row);
+  }
+  void step(const StepRow& row) override {
+    for (Sink* sink : sinks_) sink->step(row);
+  }
+  bool wants_links() const override {
+    return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
+  }
+  void link(const LinkRow& row) override {
+    for (Sink* sink : sinks_) sink->link(row);
+  }
+  void link_use(const LinkUseRow& row) override {
+    for (Sink* sink : sinks_) sink->link_use(row);
+  }
+  void path(const PathRow& row) override {
+    for (Sink* sink : sinks_) sink->path(row);
+  }
+  void finish() override {
+    for (Sink* sink : sinks_) sink->finish();
+  }
+
+ private:
+  std::vector<Sink*> sinks_;
 };
 
 }  // namespace pipewright::trace

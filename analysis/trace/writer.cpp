@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "analysis/trace/chunk.hpp"
-#include "analysis/trace/hdf5_output.hpp"
+#include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/trace/text_rows.hpp"
 
 namespace pipewright::trace {
 namespace {

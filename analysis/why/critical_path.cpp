@@ -1,8 +1,12 @@
 #include "analysis/why/critical_path.hpp"
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 
 #include "analysis/why/critical_walk.hpp"
+#include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
 
@@ -20,6 +24,62 @@ const char* words(CriticalPart part) {
       "blocked sends",     "weights gathered",      "gradients reduced", "embeddings reduced",
       "norm of gradients", "optimizer's step",      "other replicas",    "not known"};
   return all.at(static_cast<std::size_t>(part));
+}
+
+bool is_communication(CriticalPart part) {
+  switch (part) {
+    case CriticalPart::in_passes:
+    case CriticalPart::transfer:
+    case CriticalPart::blocked_send:
+    case CriticalPart::weights:
+    case CriticalPart::gradients:
+    case CriticalPart::embeddings:
+    case CriticalPart::norm:
+      return true;
+    case CriticalPart::compute:
+    case CriticalPart::rendezvous:
+    case CriticalPart::optimizer:
+    case CriticalPart::other_replicas:
+    case CriticalPart::other:
+      break;
+  }
+  return false;
+}
+
+PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path) {
+  PathSplit split;
+  std::map<std::tuple<CriticalPart, trace::PassKind, std::string>, PathShare> parts;
+  std::map<std::uint32_t, double> stages;
+  for (const CriticalPiece& piece : path) {
+    const double seconds = piece.end - piece.start;
+    const bool computes = piece.part == CriticalPart::compute;
+    const auto kind = computes ? trace.passes[piece.pass].kind : trace::PassKind::forward;
+    const std::string link =
+        piece.link < trace.links.size() ? trace.links[piece.link].link_class : "";
+    PathShare& share = parts[{piece.part, kind, link}];
+    share.part = piece.part;
+    share.kind = kind;
+    share.link_class = link;
+    share.seconds += seconds;
+    ++share.pieces;
+    if (piece.alone > 0) {
+      const double longer = seconds - piece.alone;
+      share.contention_s =
+          share.contention_s.value_or(0) + (longer > time_tolerance(piece.end) ? longer : 0);
+    }
+    if (piece.pass != no_pass) stages[piece.stage] += seconds;
+    if (computes)
+      split.computing_s += seconds;
+    else if (piece.part == CriticalPart::optimizer)
+      split.optimizer_s += seconds;
+    else
+      (is_communication(piece.part) ? split.communication_s : split.waiting_s) += seconds;
+  }
+  for (const auto& [key, share] : parts) split.parts.push_back(share);
+  for (const auto& [stage, seconds] : stages) split.stages.push_back({stage, seconds});
+  std::ranges::stable_sort(split.parts, std::ranges::greater{}, &PathShare::seconds);
+  std::ranges::stable_sort(split.stages, std::ranges::greater{}, &StageShare::seconds);
+  return split;
 }
 
 }  // namespace pipewright::analysis

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/why/retiming.hpp"
+#include "analysis/why/slack.hpp"
 
 namespace pipewright::analysis {
 

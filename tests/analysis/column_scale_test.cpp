@@ -1,6 +1,6 @@
-#include "analysis/column_scale.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/units_text.hpp"
 
 using namespace pipewright::analysis;
 

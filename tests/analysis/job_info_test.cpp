@@ -1,8 +1,7 @@
-#include "analysis/job_info.hpp"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/summary.hpp"
 #include "analysis/summary_report.hpp"
 #include "tests/analysis/runs.hpp"
 

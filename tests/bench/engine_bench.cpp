@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "analysis/summary.hpp"
-#include "analysis/trace/tee.hpp"
+#include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/cluster/engine.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <simgrid/plugins/load.h>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "sim/cluster/engine.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"

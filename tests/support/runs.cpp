@@ -1,9 +1,9 @@
-#include "support/paths.hpp"
 #include "support/runs.hpp"
 
 #include <utility>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
+#include "support/paths.hpp"
 
 namespace pipewright::tests {
 

@@ -12,9 +12,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/component_palette.hpp"
 #include "analysis/page/link_totals.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/units_text.hpp"
 #include "tests/analysis/page/full_trace.hpp"

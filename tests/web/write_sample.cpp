@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page.hpp"
-#include "analysis/picture/run_names.hpp"
+#include "analysis/timeline/titles.hpp"
 #include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/component_palette.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/comm/reports/compare_report.hpp"
-#include "analysis/csv_text.hpp"
+#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/comm/reports/matrix_report.hpp"
-#include "analysis/csv_text.hpp"
+#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {

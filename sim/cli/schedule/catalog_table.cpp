@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::cli {
 

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/curve/frontier.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 #include "sim/cli/schedule/catalog_table.hpp"
 
 namespace pipewright::cli {

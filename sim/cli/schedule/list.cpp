@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/column_scale.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/cli/schedule/uncontended.hpp"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/version.hpp"

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/compare/against_measured.hpp"
 #include "analysis/compare/log_comparison.hpp"
-#include "analysis/compare/measured_comparison.hpp"
-#include "analysis/compare/order_report.hpp"
+#include "analysis/compare/pass_order.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "analysis/import/file_kind.hpp"
 #include "analysis/import/megatron_log.hpp"

@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/export/chrome.hpp"
-#include "analysis/export/csv_tables.hpp"
-#include "analysis/export/paje.hpp"
+#include "analysis/export/exports.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"

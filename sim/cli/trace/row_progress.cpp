@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/trace/reader.hpp"
-#include "analysis/trace/tee.hpp"
+#include "analysis/trace/sink.hpp"
 #include "sim/cli/interrupt.hpp"
 
 namespace pipewright::cli {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/summary_report.hpp"
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/options.hpp"

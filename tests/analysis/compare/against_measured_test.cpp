@@ -1,8 +1,9 @@
+#include "analysis/compare/against_measured.hpp"
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/log_comparison.hpp"
-#include "analysis/compare/measured_comparison.hpp"
 #include "analysis/import/measured_run.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"

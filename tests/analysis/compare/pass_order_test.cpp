@@ -1,7 +1,8 @@
+#include "analysis/compare/pass_order.hpp"
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/compare/order_report.hpp"
 #include "analysis/compare/run_figures.hpp"
 #include "tests/analysis/runs.hpp"
 

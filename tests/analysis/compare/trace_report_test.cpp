@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/compare/run_notes.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "tests/analysis/runs.hpp"
 

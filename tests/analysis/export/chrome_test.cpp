@@ -1,12 +1,11 @@
-#include "analysis/export/chrome.hpp"
-
 #include <map>
 #include <sstream>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/export/exports.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/export/chrome_rules.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/analysis/timeline/fused_trace.hpp"

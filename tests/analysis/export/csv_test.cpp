@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/csv_text.hpp"
-#include "analysis/export/csv_tables.hpp"
-#include "analysis/trace/collector.hpp"
+#include "analysis/export/exports.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/analysis/trace/samples.hpp"
 

@@ -1,5 +1,3 @@
-#include "analysis/export/paje.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,7 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/export/exports.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/analysis/timeline/fused_trace.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"

@@ -6,9 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/export/handovers.hpp"
-#include "analysis/export/lanes.hpp"
-#include "analysis/export/nanoseconds.hpp"
 #include "analysis/export/sorted_lines.hpp"
+#include "analysis/export/spans.hpp"
 #include "tests/analysis/runs.hpp"
 
 namespace pipewright::analysis {

@@ -1,10 +1,9 @@
-#include "analysis/picture/memory_steps.hpp"
-
 #include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>
 
+#include "analysis/picture/memory_panel.hpp"
 #include "analysis/summary.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"

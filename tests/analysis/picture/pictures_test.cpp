@@ -5,7 +5,6 @@
 
 #include "analysis/picture/bubbles.hpp"
 #include "analysis/picture/memory.hpp"
-#include "analysis/picture/time_parts.hpp"
 #include "analysis/picture/tradeoff.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
@@ -107,7 +106,7 @@ TEST_CASE("a capacity above the picture of memory is told in its legend", "[pict
 TEST_CASE("the parts of a bar add up to the makespan", "[picture]") {
   const trace::Trace run = one_f_one_b_trace({.devices = 4, .blocked_s = 1e-4});
   const double makespan = summarize(run).makespan_s;
-  const auto sum = [](const TimeParts& parts) {
+  const auto sum = [](const BarParts& parts) {
     double total = 0;
     for (const double part : parts) total += part;
     return total;

@@ -1,6 +1,6 @@
-#include "analysis/picture/run_names.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/timeline/titles.hpp"
 
 namespace pipewright::analysis {
 namespace {

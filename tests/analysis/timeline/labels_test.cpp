@@ -1,7 +1,6 @@
-#include "analysis/timeline/labels.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "analysis/timeline/layout.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis {

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <hdf5.h>
 
-#include "analysis/trace/collector.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;

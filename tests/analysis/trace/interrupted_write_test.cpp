@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/trace/collector.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "tests/analysis/trace/samples.hpp"
 

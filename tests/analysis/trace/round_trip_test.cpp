@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/trace/collector.hpp"
 #include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
 #include "analysis/trace/tables.hpp"
 #include "tests/analysis/trace/samples.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 
 namespace fs = std::filesystem;

@@ -1,8 +1,6 @@
-#include "analysis/trace/tee.hpp"
-
 #include <catch2/catch.hpp>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;

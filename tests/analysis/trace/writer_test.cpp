@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/trace/collector.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;

@@ -7,7 +7,6 @@
 
 #include "analysis/summary.hpp"
 #include "analysis/why/idle.hpp"
-#include "analysis/why/path_split.hpp"
 #include "analysis/why/slack.hpp"
 #include "analysis/why/time_split.hpp"
 #include "tests/analysis/why/random_runs.hpp"

@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/summary.hpp"
-#include "analysis/why/retiming.hpp"
 #include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 #include "tests/analysis/why/random_runs.hpp"

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 #include "schedules/families/catalog.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"

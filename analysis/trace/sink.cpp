@@ -1,4 +1,4 @@
-#include "analysis/trace/collector.hpp"
+#include "analysis/trace/sink.hpp"
 
 namespace pipewright::trace {
 

@@ -1,4 +1,4 @@
-#include "analysis/compare/run_notes.hpp"
+#include "analysis/compare/trace_comparison.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,14 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "analysis/text_table.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
-
-std::string counted(std::uint32_t count, const std::string& one) {
-  const char* const plural = one.ends_with("ch") ? "es" : "s";
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : plural);
-}
 
 // 0: unknown
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
