@@ -24,7 +24,9 @@ struct Parallel {
   std::uint32_t zero = 0;            // ZeRO level, 0 to 3
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
-  std::uint32_t lanes() const { return tp.value * cp.value; }  // GPUs of a pipeline device
+  std::uint32_t ranks_per_stage() const {
+    return tp.value * cp.value;
+  }  // GPUs of a pipeline device
 };
 
 // Without pp, which is the scenario's `devices`.

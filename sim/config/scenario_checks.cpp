@@ -111,8 +111,8 @@ void check_times(const Scenario& scenario, const Value& root) {
 
 void check_ranks(Scenario& scenario, const Value& root) {
   const Value* const placement = find(root, "placement");
-  const std::uint64_t gpus = std::uint64_t{scenario.parallel.lanes()} * scenario.parallel.dp.value *
-                             scenario.devices.value;
+  const std::uint64_t gpus = std::uint64_t{scenario.parallel.ranks_per_stage()} *
+                             scenario.parallel.dp.value * scenario.devices.value;
   if (placement != nullptr && scenario.placement.size() != gpus)
     throw Error(fmt::format("{} has {} {} for {} {}; allowed: a list of host names, one per GPU",
                             subject({*placement, "placement"}), scenario.placement.size(),

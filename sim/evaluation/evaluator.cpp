@@ -81,7 +81,7 @@ workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layou
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
     if (layout.hardware.peak_flops > 0) costs.peak_flops = layout.hardware.peak_flops;
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
-    execution::add_least_waits(job, least_times(scenario, job, layout.least), costs);
+    execution::add_least_exposed_time(job, least_times(scenario, job, layout.least), costs);
   };
 }
 

@@ -12,7 +12,7 @@
 #include "sim/config/gpu.hpp"
 #include "sim/config/library.hpp"
 #include "sim/evaluation/sizes.hpp"
-#include "sim/execution/pass_waits.hpp"
+#include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -274,7 +274,7 @@ execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                         workload::Plan& plan) {
   if (hardware.peak_flops > 0) plan.costs.peak_flops = hardware.peak_flops;
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
-  execution::add_pass_waits(hardware.cluster, job, plan.costs);
+  execution::add_exposed_time(hardware.cluster, job, plan.costs);
   return job;
 }
 

@@ -43,9 +43,9 @@ std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardw
 void slow_compute(double factor, const config::Communication& communication, std::size_t kind,
                   std::uint32_t stage, workload::StageCosts& costs) {
   double& seconds = costs.times.of_stage[kind][stage];
-  const auto& waits = costs.waits[kind];
-  const bool apart = waits.empty() || communication.detail == config::Detail::full;
-  const double waited = apart ? 0 : std::min(waits[stage], seconds);
+  const auto& exposed = costs.exposed[kind];
+  const bool apart = exposed.empty() || communication.detail == config::Detail::full;
+  const double waited = apart ? 0 : std::min(exposed[stage], seconds);
   seconds = waited + (seconds - waited) * factor;
 }
 
@@ -69,7 +69,7 @@ workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
   estimate.add_waits = [&](const schedules::Routes& routes, workload::StageCosts& costs) {
     const schedules::Schedule placement = on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
-    execution::add_least_waits(job, least_times(scenario, job, least), costs);
+    execution::add_least_exposed_time(job, least_times(scenario, job, least), costs);
   };
   estimate.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {
     return std::ranges::max(hops(scenario, hardware, routes, bytes, least));

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/execution/noise.hpp"
-#include "sim/execution/sweep.hpp"
+#include "sim/execution/replica_timeline.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -35,11 +35,15 @@ using MeetingsOfStages = std::vector<Meetings>;
 class StepBound {
  public:
   StepBound(const Job& job, LeastTimes& least)
-      : job_(job), least_(least), copies_(job, least.groups()), talk_(job, copies_, least) {
+      : job_(job),
+        least_(least),
+        replica_groups_(job, least.groups()),
+        talk_(job, replica_groups_, least) {
     stages_.resize(job.schedule.devices);
     for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
       if (talk_.parts[stage] > 0)
-        for (const std::uint32_t device : copies_.holders(stage)) stages_[device].push_back(stage);
+        for (const std::uint32_t device : replica_groups_.holders(stage))
+          stages_[device].push_back(stage);
   }
 
   // Of one iteration after the other, without what comes between.
@@ -52,15 +56,15 @@ class StepBound {
  private:
   // Of its own meetings, which streams run one after the other, a device sees the last one end.
   double last_end(std::uint32_t device, const MeetingsOfStages& meetings) const;
-  MeetingsOfStages reductions(const std::vector<Sweep>& sweeps) const;
-  std::vector<double> reduced(const Sweep& sweep, std::uint32_t replica,
+  MeetingsOfStages reductions(const std::vector<ReplicaTimeline>& sweeps) const;
+  std::vector<double> reduced(const ReplicaTimeline& sweep, std::uint32_t replica,
                               const std::vector<double>& gradients);
   double gathered(const std::vector<std::vector<double>>& updated) const;
 
   const Job& job_;
   LeastTimes& least_;
-  Copies copies_;
-  StageTalk talk_;
+  ReplicaGroups replica_groups_;
+  StageCollectives talk_;
   std::vector<std::vector<std::uint32_t>> stages_;  // by device: that others hold as well
 };
 
@@ -73,7 +77,7 @@ double StepBound::last_end(std::uint32_t device, const MeetingsOfStages& meeting
   std::vector<One> all;
   for (const std::uint32_t stage : stages_[device])
     for (const double ready : meetings[stage].ready)
-      all.push_back({ready, meetings[stage].seconds, copies_.holders(stage).front()});
+      all.push_back({ready, meetings[stage].seconds, replica_groups_.holders(stage).front()});
   std::ranges::stable_sort(all, {}, &One::ready);
   std::map<std::uint32_t, double> busy;  // by stream
   double end = 0;
@@ -85,7 +89,7 @@ double StepBound::last_end(std::uint32_t device, const MeetingsOfStages& meeting
   return end;
 }
 
-MeetingsOfStages StepBound::reductions(const std::vector<Sweep>& sweeps) const {
+MeetingsOfStages StepBound::reductions(const std::vector<ReplicaTimeline>& sweeps) const {
   MeetingsOfStages meetings(job_.schedule.stages());
   if (talks_between_passes(job_)) return meetings;  // they are in the streams' ends
   for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage) {
@@ -93,12 +97,12 @@ MeetingsOfStages StepBound::reductions(const std::vector<Sweep>& sweeps) const {
     meetings[stage].seconds = talk_.gradients[stage];
     double over = 0;  // all passes of those who hold it
     if (!job_.conditions.communication.overlap_grad_reduce)
-      for (const Sweep& one : sweeps)
-        for (const std::uint32_t device : copies_.holders(stage))
+      for (const ReplicaTimeline& one : sweeps)
+        for (const std::uint32_t device : replica_groups_.holders(stage))
           over = std::max(over, one.released[device]);
     for (std::uint32_t part = 0; part < talk_.parts[stage]; ++part) {
       double& ready = meetings[stage].ready.emplace_back(over);
-      for (const Sweep& one : sweeps)
+      for (const ReplicaTimeline& one : sweeps)
         if (part < one.posted[stage].size()) ready = std::max(ready, one.posted[stage][part]);
     }
   }
@@ -106,17 +110,17 @@ MeetingsOfStages StepBound::reductions(const std::vector<Sweep>& sweeps) const {
 }
 
 // When each device of a replica has its gradients, those of tied embeddings among them.
-std::vector<double> StepBound::reduced(const Sweep& sweep, std::uint32_t replica,
+std::vector<double> StepBound::reduced(const ReplicaTimeline& sweep, std::uint32_t replica,
                                        const std::vector<double>& gradients) {
   std::vector<double> times = sweep.released;
   for (std::size_t device = 0; device < times.size(); ++device)
     times[device] = std::max(times[device], gradients[device]);
   double both = 0;
   for (std::uint32_t device = 0; device < times.size(); ++device)
-    if (copies_.ties_embeddings(device)) both = std::max(both, times[device]);
+    if (replica_groups_.ties_embeddings(device)) both = std::max(both, times[device]);
   for (std::uint32_t device = 0; device < times.size(); ++device)
-    if (copies_.ties_embeddings(device))
-      times[device] = both + least_.seconds(copies_.embeddings(replica),
+    if (replica_groups_.ties_embeddings(device))
+      times[device] = both + least_.seconds(replica_groups_.embeddings(replica),
                                             job_.conditions.communication.all_reduce);
   return times;
 }
@@ -128,7 +132,7 @@ double StepBound::gathered(const std::vector<std::vector<double>>& updated) cons
     if (talk_.parts[stage] == 0) continue;
     double ready = 0;
     for (const std::vector<double>& replica : updated)
-      for (const std::uint32_t device : copies_.holders(stage))
+      for (const std::uint32_t device : replica_groups_.holders(stage))
         ready = std::max(ready, replica[device]);
     meetings[stage] = {{ready}, talk_.weights[stage]};
   }
@@ -140,9 +144,9 @@ double StepBound::gathered(const std::vector<std::vector<double>>& updated) cons
 
 StepBound::Ends StepBound::ends() {
   const std::vector<std::uint32_t> replicas = replicas_to_look_at(job_);
-  std::vector<Sweep> sweeps;
+  std::vector<ReplicaTimeline> sweeps;
   for (const std::uint32_t replica : replicas)
-    sweeps.push_back(sweep(job_, replica, copies_, talk_, least_));
+    sweeps.push_back(sweep(job_, replica, replica_groups_, talk_, least_));
   Ends ends{.end = sweeps.front().end};
   if (job_.costs.traffic.empty()) return ends;
 
@@ -150,7 +154,7 @@ StepBound::Ends StepBound::ends() {
   std::vector<double> gradients(job_.schedule.devices);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
     gradients[device] = last_end(device, meetings);
-    for (const Sweep& one : sweeps)
+    for (const ReplicaTimeline& one : sweeps)
       if (!one.stream_end.empty())
         gradients[device] = std::max(gradients[device], one.stream_end[device]);
   }
@@ -159,7 +163,7 @@ StepBound::Ends StepBound::ends() {
     times.push_back(reduced(sweeps[i], replicas[i], gradients));
     ends.synchronized = std::max(ends.synchronized, std::ranges::max(times.back()));
   }
-  ends.synchronized += copies_.norm_latency();
+  ends.synchronized += replica_groups_.norm_latency();
   const auto& step = job_.costs.optimizer_seconds;
   for (std::size_t i = 0; i < replicas.size(); ++i)
     for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
@@ -204,7 +208,8 @@ void check_times(const Job& job) {
 
 void check_bound(const Job& job, LeastTimes& least) {
   check_times(job);
-  const Copies copies(job, least.groups());  // throws where two devices would shard a stage
+  const ReplicaGroups replica_groups(
+      job, least.groups());  // throws where two devices would shard a stage
 }
 
 double lower_bound(const Job& job, LeastTimes& least) {

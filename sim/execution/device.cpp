@@ -8,17 +8,18 @@ namespace sg4 = cluster::sg4;
 using schedules::Pass;
 using schedules::PassKind;
 
-Device::Device(const Job& job, Unit unit, double epoch, Synchronizer& others, trace::Sink& sink)
+Device::Device(const Job& job, ReplicaDevice who, double epoch, Synchronizer& others,
+               trace::Sink& sink)
     : job_(job),
-      unit_(unit),
+      self_(who),
       epoch_(epoch),
       others_(others),
-      copies_(others.copies()),
-      sink_(unit.replica == 0 ? &sink : nullptr),
-      at_(job.schedule.programs[unit.device]),
-      pace_(job.conditions.communication.overlap_slowdown, epoch),
-      gradients_made_(job.schedule, unit.device) {
-  if (sink_ != nullptr) recorder_.emplace(job, unit.device, sink);
+      replica_groups_(others.replica_groups()),
+      sink_(who.replica == 0 ? &sink : nullptr),
+      at_(job.schedule.programs[who.device]),
+      clock_(job.conditions.communication.overlap_slowdown, epoch),
+      gradients_made_(job.schedule, who.device) {
+  if (sink_ != nullptr) recorder_.emplace(job, who.device, sink);
 }
 
 void Device::run(const Network& network) {
@@ -73,12 +74,12 @@ schedules::PassSpan Device::wait_for_input(const Pass& pass, double now, const N
   const Arrival arrival = input.channel->receive(pass.microbatch, now);
   if (input.crosses && sink_ != nullptr)
     sink_->transfer({.source = input.source,
-                     .destination = unit_.device,
+                     .destination = self_.device,
                      .stage = input.stage,
                      .microbatch = pass.microbatch,
                      .kind = pass.kind == PassKind::forward ? trace::TransferKind::activation
                                                             : trace::TransferKind::gradient,
-                     .bytes = job_.costs.boundary_bytes * job_.lanes(),
+                     .bytes = job_.costs.boundary_bytes * job_.ranks_per_stage(),
                      .posted = arrival.posted,
                      .start = arrival.start,
                      .end = arrival.end});

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "schedules/program.hpp"
+#include "sim/execution/compute_clock.hpp"
 #include "sim/execution/gradient_count.hpp"
 #include "sim/execution/milestones.hpp"
 #include "sim/execution/network.hpp"
-#include "sim/execution/pace.hpp"
 #include "sim/execution/recorder.hpp"
 #include "sim/execution/synchronizer.hpp"
 
@@ -20,7 +20,7 @@ namespace pipewright::execution {
 class Device {
  public:
   // Rows of the first replica go to `sink`.
-  Device(const Job& job, Unit unit, double epoch, Synchronizer& others, trace::Sink& sink);
+  Device(const Job& job, ReplicaDevice who, double epoch, Synchronizer& others, trace::Sink& sink);
 
   void run(const Network& network);
   // The pass at which it stands; none when it has done all.
@@ -29,7 +29,7 @@ class Device {
  private:
   // A collective that this device waits for later.
   struct Pending {
-    Synchronizer::Joined meeting;
+    Synchronizer::Joined collective;
     trace::CollectiveRow row;
   };
 
@@ -79,14 +79,14 @@ class Device {
   void finish_iteration(std::uint32_t iteration);
 
   const Job& job_;
-  Unit unit_;
+  ReplicaDevice self_;
   double epoch_;  // SimGrid's clock at the start of the run
   Synchronizer& others_;
-  const Copies& copies_;
+  const ReplicaGroups& replica_groups_;
   trace::Sink* sink_;  // null: nobody looks at this replica
   std::optional<Recorder> recorder_;
   schedules::PassCursor at_;
-  Pace pace_;
+  ComputeClock clock_;
   bool at_partner_ = false;  // waits for the input of the second of a fused pair
   double now_ = 0;           // this device's time, exact where SimGrid's clock has rounded
 

@@ -23,13 +23,13 @@ struct Turn {
 void add_turns(const Job& job, const Pass& pass, std::vector<Turn>& turns) {
   for (const workload::Call& call :
        job.costs.traffic[pass.stage].inside[static_cast<std::size_t>(pass.kind)])
-    turns.insert(turns.end(), call.times, {&call, call.hides_under / call.times});
+    turns.insert(turns.end(), call.times, {&call, call.overlappable_compute / call.times});
 }
 
 // What a fused pair saves of the waits of both beside what it saves of their compute: collectives
 // of one run beside compute of the other.
 double saved_waits(const workload::StageCosts& costs, const Pass& pass, const Pass& partner) {
-  const double waits = costs.waits_of(pass) + costs.waits_of(partner);
+  const double waits = costs.exposed_of(pass) + costs.exposed_of(partner);
   return costs.times.fused.empty() ? std::max(0.0, 1 - costs.times.overlap) * waits : waits;
 }
 
@@ -94,7 +94,7 @@ class Device::Running {
  private:
   void advance(double seconds) {
     seconds = std::max(0.0, seconds);
-    now_ = device_.pace_.advance(now_, seconds, work_.slowed);
+    now_ = device_.clock_.advance(now_, seconds, work_.slowed);
     done_ += seconds;
   }
 
@@ -131,8 +131,8 @@ Device::Work Device::work_of(const Pass& pass, const Pass* partner) const {
   if (!is_full(job_))
     for (const Pass* one : {&pass, partner})
       if (one != nullptr) {
-        waits += costs.waits_of(*one);
-        beside += costs.beside_of(*one);
+        waits += costs.exposed_of(*one);
+        beside += costs.overlapped_of(*one);
       }
   waits = std::min(waits, whole);
   const double compute = (whole - waits) * noise_of(pass, partner);
@@ -144,15 +144,15 @@ Device::Work Device::work_of(const Pass& pass, const Pass* partner) const {
 // Of what runs as one. Passes that talk with other replicas go at the pace of the slowest of them;
 // in full detail their collectives see to that.
 double Device::noise_of(const Pass& pass, const Pass* partner) const {
-  double slowest = noise(job_, unit_, pass);
+  double slowest = noise(job_, self_, pass);
   if (is_full(job_) || job_.costs.traffic.empty()) return slowest;
   if (!job_.conditions.variation.is_random() && job_.slowdown.empty()) return slowest;
   for (const Pass* one : {&pass, partner}) {
     if (one == nullptr) continue;
     for (const workload::Call& call :
          job_.costs.traffic[one->stage].inside[static_cast<std::size_t>(one->kind)])
-      for (const std::uint32_t replica : copies_.replicas_with(call.group, unit_))
-        slowest = std::max(slowest, noise(job_, {replica, unit_.device}, pass));
+      for (const std::uint32_t replica : replica_groups_.replicas_with(call.group, self_))
+        slowest = std::max(slowest, noise(job_, {replica, self_.device}, pass));
   }
   return slowest;
 }
@@ -160,14 +160,14 @@ double Device::noise_of(const Pass& pass, const Pass* partner) const {
 // The gradients of a stage become whole layer by layer, from the last one on.
 std::uint32_t Device::gradient_parts(const Pass& pass) const {
   return job_.conditions.communication.overlap_grad_reduce && completes_gradients(pass)
-             ? copies_.parts(pass.stage)
+             ? replica_groups_.parts(pass.stage)
              : 0;
 }
 
 Device::Ran Device::compute(const Pass& pass, const Pass* partner, double start) {
   if (job_.costs.traffic.empty()) {
     const Work work = work_of(pass, partner);
-    return {start, pace_.advance(start, work.seconds, work.slowed)};
+    return {start, clock_.advance(start, work.seconds, work.slowed)};
   }
   Running running(*this, pass, partner, start);
   if (is_full(job_))
@@ -187,11 +187,11 @@ void Device::talk_within(Running& running, const Pass& pass, const Pass* partner
   for (const Turn& turn : turns) {
     running.run(between);
     catch_up(running.now());
-    const auto meeting =
-        others_.call(unit_, *turn.call, calls_++, turn.beside > 0 ? &pace_ : nullptr);
+    const auto collective =
+        others_.call(self_, *turn.call, calls_++, turn.beside > 0 ? &clock_ : nullptr);
     running.run(turn.beside);
-    meeting->wait();
-    running.wait_until(meeting->end_time());
+    collective->wait();
+    running.wait_until(collective->end_time());
   }
 }
 

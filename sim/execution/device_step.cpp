@@ -43,7 +43,7 @@ void Device::count(const Pass& pass) {
 }
 
 bool Device::completes_gradients(const Pass& pass) const {
-  if (!copies_.has(pass.stage)) return false;
+  if (!replica_groups_.has(pass.stage)) return false;
   return job_.conditions.zero >= 2 ? ends_microbatch(pass.kind)
                                    : gradients_made_.completes_stage(pass);
 }
@@ -55,12 +55,12 @@ void Device::catch_up(double now) {
 
 Device::Pending Device::gather(std::uint32_t stage, std::uint32_t iteration, std::uint64_t index) {
   catch_up(now_);
-  Pending pending{others_.weights(stage, iteration, index, &pace_),
-                  {.device = unit_.device,
+  Pending pending{others_.weights(stage, iteration, index, &clock_),
+                  {.device = self_.device,
                    .stage = stage,
                    .iteration = iteration,
                    .kind = trace::CollectiveKind::gather_weights,
-                   .bytes = copies_.weight_bytes(stage),
+                   .bytes = replica_groups_.weight_bytes(stage),
                    .posted = now_}};
   return pending;
 }
@@ -71,23 +71,24 @@ void Device::reduce(const Pass& pass, std::uint32_t part, double now) {
   // Two devices that hold one stage end it with microbatches of their own.
   const std::uint64_t microbatch = job_.conditions.zero >= 2 ? pass.microbatch : 0;
   const std::uint64_t index = microbatch << 32U | part;
-  gradients_.push_back({others_.gradients(pass.stage, iteration, index, &pace_),
-                        {.device = unit_.device,
+  gradients_.push_back({others_.gradients(pass.stage, iteration, index, &clock_),
+                        {.device = self_.device,
                          .stage = pass.stage,
                          .iteration = iteration,
                          .kind = trace::CollectiveKind::reduce_gradients,
-                         .bytes = copies_.gradient_bytes(pass.stage),
+                         .bytes = replica_groups_.gradient_bytes(pass.stage),
                          .posted = now}});
 }
 
 void Device::reduce_all(const Pass& pass, double now) {
-  for (std::uint32_t part = 0; part < copies_.parts(pass.stage); ++part) reduce(pass, part, now);
+  for (std::uint32_t part = 0; part < replica_groups_.parts(pass.stage); ++part)
+    reduce(pass, part, now);
 }
 
 double Device::finish(Pending& pending) {
-  pending.meeting->wait();
-  pending.row.start = std::max(pending.row.posted, pending.meeting->start_time());
-  pending.row.end = std::max(pending.row.start, pending.meeting->end_time());
+  pending.collective->wait();
+  pending.row.start = std::max(pending.row.posted, pending.collective->start_time());
+  pending.row.end = std::max(pending.row.start, pending.collective->end_time());
   if (sink_ != nullptr) sink_->collective(pending.row);
   return pending.row.end;
 }
@@ -96,10 +97,10 @@ double Device::finish(Pending& pending) {
 void Device::fetch_weights(std::uint32_t iteration) {
   if (job_.costs.traffic.empty() || !job_.conditions.gathers_before()) return;
   for (const std::uint32_t stage : stages()) {
-    if (!copies_.has(stage)) continue;
+    if (!replica_groups_.has(stage)) continue;
     std::vector<Pending>& parts = weights_[stage];
     parts.clear();
-    for (std::uint32_t part = 0; part < copies_.weight_parts(stage); ++part)
+    for (std::uint32_t part = 0; part < replica_groups_.weight_parts(stage); ++part)
       parts.push_back(gather(stage, iteration, part));
   }
 }
@@ -133,7 +134,7 @@ void Device::gather(const Pass& pass, std::uint32_t part) {
 std::uint32_t Device::weight_parts(const Pass& pass) const {
   if (weights_.empty()) return 0;
   if (!weights_.contains(job_.conditions.zero >= 3 ? key_of(pass) : pass.stage)) return 0;
-  return copies_.weight_parts(pass.stage);
+  return replica_groups_.weight_parts(pass.stage);
 }
 
 // Returns when the device goes on.
@@ -147,7 +148,7 @@ double Device::wait_for_weights(const Pass& pass, std::uint32_t part, double now
     if (recorder_) recorder_->hold_weights(pass.stage, then);
   }
   now_ = then;
-  const bool is_last = part + 1 == copies_.weight_parts(pass.stage);
+  const bool is_last = part + 1 == replica_groups_.weight_parts(pass.stage);
   if (is_last)
     weights_.erase(found);
   else if (by_pass)
@@ -161,37 +162,37 @@ void Device::drop_weights(const Pass& pass, double now) {
 }
 
 void Device::finish_iteration(std::uint32_t iteration) {
-  trace::StepRow row{.device = unit_.device, .iteration = iteration, .start = now_};
+  trace::StepRow row{.device = self_.device, .iteration = iteration, .start = now_};
   for (const Pass& pass : unreduced_) reduce_all(pass, now_);
   unreduced_.clear();
   row.reduced = now_;
   for (Pending& pending : gradients_) row.reduced = std::max(row.reduced, finish(pending));
   gradients_.clear();
   catch_up(row.reduced);
-  if (const auto meeting = others_.embeddings(unit_, iteration)) {
-    Pending pending{meeting,
-                    {.device = unit_.device,
+  if (const auto collective = others_.embeddings(self_, iteration)) {
+    Pending pending{collective,
+                    {.device = self_.device,
                      .stage = stages().front(),
                      .iteration = iteration,
                      .kind = trace::CollectiveKind::tie_embeddings,
-                     .bytes = copies_.embedding_bytes(),
+                     .bytes = replica_groups_.embedding_bytes(),
                      .posted = now_}};
     catch_up(row.reduced = finish(pending));
   }
 
   if (job_.waits_for_norm()) {
-    const auto meeting = others_.norm(iteration);
-    meeting->wait();
-    now_ = std::max(now_, meeting->end_time() + copies_.norm_latency());
+    const auto collective = others_.norm(iteration);
+    collective->wait();
+    now_ = std::max(now_, collective->end_time() + replica_groups_.norm_latency());
   }
   row.synchronized = now_;
   if (!job_.costs.optimizer_seconds.empty())
-    now_ += job_.costs.optimizer_seconds[unit_.device] * straggler_factor(job_, unit_);
+    now_ += job_.costs.optimizer_seconds[self_.device] * straggler_factor(job_, self_);
   row.updated = row.end = now_;
   if (job_.conditions.gathers_after()) {
     std::vector<Pending> gathers;
     for (const std::uint32_t stage : stages())
-      if (copies_.has(stage)) gathers.push_back(gather(stage, iteration, 0));
+      if (replica_groups_.has(stage)) gathers.push_back(gather(stage, iteration, 0));
     for (Pending& pending : gathers) row.end = std::max(row.end, finish(pending));
     now_ = row.end;
   }

@@ -15,7 +15,7 @@ IdleStep::IdleStep(const Job& job, trace::Sink& sink)
     : job_(job),
       sink_(sink),
       places_(job.cluster, job.hosts),
-      copies_(job),
+      replica_groups_(job),
       busy_until_(job.schedule.devices),
       passes_end_(job.schedule.devices),
       gathering_(job.schedule.devices) {
@@ -30,20 +30,22 @@ IdleStep::IdleStep(const Job& job, trace::Sink& sink)
   if (job.conditions.communication.detail == config::Detail::full) unsupported("detail: full");
   if (job.schedule.iterations > 1) unsupported("optimizer's step between iterations");
   for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
-    gradient_seconds_.push_back(copies_.has(stage) ? seconds(copies_.gradients(stage)) : 0);
-    weight_seconds_.push_back(copies_.has(stage) ? seconds(copies_.weights(stage)) : 0);
+    gradient_seconds_.push_back(
+        replica_groups_.has(stage) ? seconds(replica_groups_.gradients(stage)) : 0);
+    weight_seconds_.push_back(replica_groups_.has(stage) ? seconds(replica_groups_.weights(stage))
+                                                         : 0);
   }
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     counts_.emplace_back(job.schedule, device);
   if (job.conditions.gathers_before()) gather_before();
 }
 
-double IdleStep::seconds(const std::vector<Copies::Leg>& legs) const {
+double IdleStep::seconds(const std::vector<CollectiveOp>& ops) const {
   double sum = 0;
-  for (const Copies::Leg& leg : legs) {
+  for (const CollectiveOp& op : ops) {
     double slowest = 0;
-    for (const auto& group : *leg.groups)
-      slowest = std::max(slowest, alone(plan(leg.collective, static_cast<double>(leg.bytes), group,
+    for (const auto& group : *op.groups)
+      slowest = std::max(slowest, alone(plan(op.collective, static_cast<double>(op.bytes), group,
                                              job_.conditions.communication.all_reduce, places_),
                                         places_));
     sum += slowest;
@@ -70,7 +72,7 @@ void IdleStep::meet(trace::CollectiveKind kind, const std::vector<Post>& posts,
   std::ranges::stable_sort(meetings, {}, &Meeting::start);
   const bool gradients = kind == trace::CollectiveKind::reduce_gradients;
   for (Meeting& meeting : meetings) {
-    double& busy = busy_until_[copies_.holders(meeting.stage).front()];
+    double& busy = busy_until_[replica_groups_.holders(meeting.stage).front()];
     meeting.start = std::max(meeting.start, busy);
     busy = meeting.start + (gradients ? gradient_seconds_ : weight_seconds_)[meeting.stage];
     for (const Post& post : meeting.posts) {
@@ -78,8 +80,8 @@ void IdleStep::meet(trace::CollectiveKind kind, const std::vector<Post>& posts,
       sink_.collective({.device = post.device,
                         .stage = post.stage,
                         .kind = kind,
-                        .bytes = gradients ? copies_.gradient_bytes(post.stage)
-                                           : copies_.weight_bytes(post.stage),
+                        .bytes = gradients ? replica_groups_.gradient_bytes(post.stage)
+                                           : replica_groups_.weight_bytes(post.stage),
                         .posted = post.posted,
                         .start = meeting.start,
                         .end = busy});
@@ -92,7 +94,8 @@ std::vector<IdleStep::Post> IdleStep::posts_of_weights(const std::vector<double>
   std::vector<Post> posts;
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     for (const std::uint32_t stage : counts_[device].stages())
-      for (std::uint32_t part = 0; copies_.has(stage) && part < copies_.weight_parts(stage); ++part)
+      for (std::uint32_t part = 0;
+           replica_groups_.has(stage) && part < replica_groups_.weight_parts(stage); ++part)
         posts.push_back({.device = device, .stage = stage, .part = part, .posted = times[device]});
   return posts;
 }
@@ -120,9 +123,9 @@ double IdleStep::start(std::uint32_t device, const schedules::Pass& pass,
   if (counts_.empty()) return ready;
   const schedules::Pass* last = nullptr;  // to add to its stage's gradients
   for (const schedules::Pass* one : {&pass, partner})
-    if (one != nullptr && copies_.has(one->stage) && counts_[device].completes_stage(*one))
+    if (one != nullptr && replica_groups_.has(one->stage) && counts_[device].completes_stage(*one))
       last = one;
-  const Milestones milestones(last == nullptr ? 0 : copies_.parts(last->stage),
+  const Milestones milestones(last == nullptr ? 0 : replica_groups_.parts(last->stage),
                               parts_to_wait_for(device, pass),
                               partner == nullptr ? 0 : parts_to_wait_for(device, *partner));
   const schedules::PassTimes& times = job_.costs.times;
@@ -149,14 +152,14 @@ void IdleStep::pass(std::uint32_t device, const schedules::Pass& pass,
 void IdleStep::tie_embeddings(std::vector<trace::StepRow>& rows) {
   double start = 0;
   for (const trace::StepRow& row : rows)
-    if (copies_.ties_embeddings(row.device)) start = std::max(start, row.reduced);
+    if (replica_groups_.ties_embeddings(row.device)) start = std::max(start, row.reduced);
   for (trace::StepRow& row : rows) {
-    if (!copies_.ties_embeddings(row.device)) continue;
-    const double end = start + seconds(copies_.embeddings(0));
+    if (!replica_groups_.ties_embeddings(row.device)) continue;
+    const double end = start + seconds(replica_groups_.embeddings(0));
     sink_.collective({.device = row.device,
                       .stage = counts_[row.device].stages().front(),
                       .kind = trace::CollectiveKind::tie_embeddings,
-                      .bytes = copies_.embedding_bytes(),
+                      .bytes = replica_groups_.embedding_bytes(),
                       .posted = row.reduced,
                       .start = start,
                       .end = end});
@@ -181,7 +184,7 @@ void IdleStep::finish() {
   double all = 0;
   for (const trace::StepRow& row : rows) all = std::max(all, row.reduced);
   for (trace::StepRow& row : rows) {
-    row.synchronized = job_.waits_for_norm() ? all + copies_.norm_latency() : row.reduced;
+    row.synchronized = job_.waits_for_norm() ? all + replica_groups_.norm_latency() : row.reduced;
     const auto& step = job_.costs.optimizer_seconds;
     row.end = row.updated = row.synchronized + (step.empty() ? 0 : step[row.device]);
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/execution/collectives/places.hpp"
-#include "sim/execution/copies.hpp"
 #include "sim/execution/gradient_count.hpp"
+#include "sim/execution/replica_groups.hpp"
 
 namespace pipewright::execution {
 
@@ -33,7 +33,7 @@ class IdleStep {
     std::uint32_t part = 0;
     double posted = 0;
   };
-  double seconds(const std::vector<Copies::Leg>& legs) const;
+  double seconds(const std::vector<CollectiveOp>& ops) const;
   std::vector<Post> posts_of_weights(const std::vector<double>& times) const;
   std::uint32_t parts_to_wait_for(std::uint32_t device, const schedules::Pass& pass);
   // Each collective starts when the last of the stage's devices is ready for it and those before it
@@ -46,7 +46,7 @@ class IdleStep {
   const Job& job_;
   trace::Sink& sink_;
   Places places_;
-  Copies copies_;
+  ReplicaGroups replica_groups_;
   std::vector<double> gradient_seconds_;  // by stage, of a part
   std::vector<double> weight_seconds_;    // likewise
   std::vector<GradientCount> counts_;     // by device, likewise the next

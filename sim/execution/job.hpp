@@ -16,7 +16,7 @@ namespace pipewright::execution {
 
 enum class EngineKind : std::uint8_t { simgrid, timing };
 
-// The least that one of a device's GPUs has, of all replicas and lanes.
+// The least that one of a device's GPUs has, of all replicas.
 struct Capacity {
   std::uint64_t bytes = 0;              // 0: none of them says
   const cluster::Host* host = nullptr;  // the first that has as little
@@ -47,21 +47,21 @@ struct Job {
   }
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
-  std::uint32_t lanes() const { return ranks ? ranks->lanes() : 1; }
-  std::uint32_t rank(std::uint32_t replica, std::uint32_t device, std::uint32_t lane) const {
-    return ranks ? ranks->rank_of(device, replica, lane) : device;
+  std::uint32_t ranks_per_stage() const { return ranks ? ranks->ranks_per_stage() : 1; }
+  std::uint32_t rank(std::uint32_t replica, std::uint32_t device, std::uint32_t member) const {
+    return ranks ? ranks->rank_of(device, replica, member) : device;
   }
-  cluster::Host* host(std::uint32_t replica, std::uint32_t device, std::uint32_t lane = 0) const {
-    return hosts[rank(replica, device, lane)];
+  cluster::Host* host(std::uint32_t replica, std::uint32_t device, std::uint32_t member = 0) const {
+    return hosts[rank(replica, device, member)];
   }
 };
 
 // One copy of a pipeline device: the GPUs that run its passes in lockstep.
-struct Unit {
+struct ReplicaDevice {
   std::uint32_t replica = 0;
   std::uint32_t device = 0;
 
-  auto operator<=>(const Unit&) const = default;
+  auto operator<=>(const ReplicaDevice&) const = default;
 };
 
 }  // namespace pipewright::execution

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "sim/cluster/simgrid.hpp"
-#include "sim/execution/pass_waits.hpp"
+#include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::execution {
 
@@ -14,26 +14,27 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
     : places_(job.cluster, job.hosts), devices_(job.schedule.devices), sharing_(sharing) {
   for (std::uint32_t replica = 0; replica < job.replicas(); ++replica)
     for (std::uint32_t device = 0; device < devices_; ++device) {
-      std::vector<std::uint32_t>& ranks = lanes_.emplace_back();
-      for (std::uint32_t lane = 0; lane < job.lanes(); ++lane)
-        ranks.push_back(job.rank(replica, device, lane));
+      std::vector<std::uint32_t>& ranks = ranks_.emplace_back();
+      for (std::uint32_t member = 0; member < job.ranks_per_stage(); ++member)
+        ranks.push_back(job.rank(replica, device, member));
     }
-  if (job.ranks) groups_ = std::make_shared<RankGroups>(*job.ranks, job.simulated_replicas());
+  if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
 }
 
-// The tensor is there when the last lane's part is, which no link carries faster than it can.
+// The tensor is there when the part of the last of its GPUs is, which no link carries faster than
+// it can.
 LeastTimes::Hop LeastTimes::find_hop(std::uint32_t replica, std::uint32_t source,
                                      std::uint32_t destination) const {
-  const auto& from = lanes_[std::size_t{replica} * devices_ + source];
-  const auto& to = lanes_[std::size_t{replica} * devices_ + destination];
+  const auto& from = ranks_[std::size_t{replica} * devices_ + source];
+  const auto& to = ranks_[std::size_t{replica} * devices_ + destination];
   Hop hop;
-  std::unordered_map<const cluster::Link*, std::uint32_t> lanes;
-  const std::size_t count_of_lanes = sharing_ == Sharing::known ? from.size() : 1;
-  for (std::size_t lane = 0; lane < count_of_lanes; ++lane) {
-    const cluster::Route route = places_.route(from[lane], to[lane]);
+  std::unordered_map<const cluster::Link*, std::uint32_t> flows;
+  const std::size_t members = sharing_ == Sharing::known ? from.size() : 1;
+  for (std::size_t member = 0; member < members; ++member) {
+    const cluster::Route route = places_.route(from[member], to[member]);
     hop.latency = std::max(hop.latency, places_.message_latency(route));
     for (const cluster::Link* link : route.links) {
-      std::uint32_t& count = lanes[link];
+      std::uint32_t& count = flows[link];
       const bool shared = link->get_sharing_policy() != cluster::sg4::Link::SharingPolicy::FATPIPE;
       count = shared ? count + 1 : 1;
       hop.seconds_per_byte =
@@ -52,17 +53,17 @@ double LeastTimes::hop(std::uint32_t replica, std::uint32_t source, std::uint32_
   return known->second.latency + static_cast<double>(bytes) * known->second.seconds_per_byte;
 }
 
-double LeastTimes::seconds(const std::vector<Copies::Leg>& legs, Algorithm algorithm) {
+double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm) {
   double sum = 0;
-  for (const Copies::Leg& leg : legs) {
-    if (leg.bytes == 0) continue;
-    const LegKey key{leg.groups, leg.collective, algorithm};
-    auto known = legs_.find(key);
-    if (known == legs_.end())
+  for (const CollectiveOp& op : ops) {
+    if (op.bytes == 0) continue;
+    const OpKey key{op.groups, op.collective, algorithm};
+    auto known = ops_.find(key);
+    if (known == ops_.end())
       known =
-          legs_.emplace(key, LeastTime(leg.collective, *leg.groups, algorithm, places_, together()))
+          ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, places_, together()))
               .first;
-    sum += known->second.seconds(leg.bytes);
+    sum += known->second.seconds(op.bytes);
   }
   return sum;
 }
@@ -78,12 +79,13 @@ double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Alg
   auto known = calls_.find(key);
   if (known == calls_.end()) {
     // The groups with GPUs of this device, in any replica.
-    Copies::Groups groups;
-    std::set<std::uint32_t> parties;
+    RankGroups groups;
+    std::set<std::uint32_t> process_groups;
     for (std::uint32_t replica = 0; replica < groups_->ranks().replicas(); ++replica)
-      if (const auto party = groups_->party_of(call.group, {replica, device});
-          parties.insert(party).second)
-        std::ranges::copy_if(groups_->party(call.group, party).groups, std::back_inserter(groups),
+      if (const auto process_group = groups_->process_group_of(call.group, {replica, device});
+          process_groups.insert(process_group).second)
+        std::ranges::copy_if(groups_->process_group(call.group, process_group).groups,
+                             std::back_inserter(groups),
                              [&](const auto& group) { return touches(group, device); });
     known = calls_.emplace(key, LeastTime(call.collective, groups, algorithm, places_, together()))
                 .first;
@@ -91,8 +93,8 @@ double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Alg
   return known->second.seconds(call.bytes);
 }
 
-void add_least_waits(const Job& job, LeastTimes& least, workload::StageCosts& costs) {
-  add_pass_waits(job, costs, [&](const workload::Call& call, std::uint32_t device) {
+void add_least_exposed_time(const Job& job, LeastTimes& least, workload::StageCosts& costs) {
+  add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
     return least.seconds(call, device, job.conditions.communication.all_reduce);
   });
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/execution/collectives/least_time.hpp"
-#include "sim/execution/copies.hpp"
+#include "sim/execution/replica_groups.hpp"
 
 namespace pipewright::execution {
 
@@ -18,22 +18,23 @@ class LeastTimes {
   enum class Sharing : std::uint8_t { known, ignored };
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::known);
 
-  // Seconds of a boundary tensor from one device of a replica to another; its lanes go at once.
+  // Seconds of a boundary tensor from one device of a replica to another; all GPUs of a device send
+  // at once.
   double hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination,
              std::uint64_t bytes);
-  // Of legs that follow one another.
-  double seconds(const std::vector<Copies::Leg>& legs, Algorithm algorithm);
+  // Of collectives that follow one another.
+  double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
   // Of one of a call's `times`, as CollectiveTimes has it.
   double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
-  const std::shared_ptr<RankGroups>& groups() const { return groups_; }  // null without ranks
+  const std::shared_ptr<ProcessGroups>& groups() const { return groups_; }  // null without ranks
 
  private:
   struct Hop {
     double latency = 0;
-    double seconds_per_byte = 0;  // of each lane's
+    double seconds_per_byte = 0;  // of what each GPU sends
   };
-  using LegKey = std::tuple<const Copies::Groups*, workload::Collective, Algorithm>;
+  using OpKey = std::tuple<const RankGroups*, workload::Collective, Algorithm>;
   using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Collective, Algorithm>;
   bool together() const { return sharing_ == Sharing::known; }
   Hop find_hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const;
@@ -41,17 +42,17 @@ class LeastTimes {
   bool touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const;
 
   Places places_;
-  std::vector<std::vector<std::uint32_t>> lanes_;  // ranks, by replica and device
+  std::vector<std::vector<std::uint32_t>> ranks_;  // ranks, by replica and device
   std::uint32_t devices_;
   Sharing sharing_;
-  std::shared_ptr<RankGroups> groups_;
+  std::shared_ptr<ProcessGroups> groups_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Hop> hops_;
-  std::map<LegKey, LeastTime> legs_;
+  std::map<OpKey, LeastTime> ops_;
   std::map<CallKey, LeastTime> calls_;
 };
 
 // Adds the collectives inside passes to the times of `costs`, which are the job's, as
-// add_pass_waits() does but without the engine: never more than that adds.
-void add_least_waits(const Job& job, LeastTimes& least, workload::StageCosts& costs);
+// add_exposed_time() does but without the engine: never more than that adds.
+void add_least_exposed_time(const Job& job, LeastTimes& least, workload::StageCosts& costs);
 
 }  // namespace pipewright::execution

@@ -45,14 +45,14 @@ double factor(const config::Variation& variation, std::uint64_t bits) {
 
 }  // namespace
 
-double straggler_factor(const Job& job, Unit unit) {
+double straggler_factor(const Job& job, ReplicaDevice who) {
   if (job.slowdown.empty()) return 1;
-  return job.slowdown[std::size_t{unit.replica} * job.schedule.devices + unit.device];
+  return job.slowdown[std::size_t{who.replica} * job.schedule.devices + who.device];
 }
 
-double noise(const Job& job, Unit unit, const schedules::Pass& pass) {
-  const std::size_t place = std::size_t{unit.replica} * job.schedule.devices + unit.device;
-  const double slow = straggler_factor(job, unit);
+double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass) {
+  const std::size_t place = std::size_t{who.replica} * job.schedule.devices + who.device;
+  const double slow = straggler_factor(job, who);
   const config::Variation& variation = job.conditions.variation;
   if (!variation.is_random()) return slow;
   std::uint64_t bits = mix(variation.seed);

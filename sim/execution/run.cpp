@@ -17,7 +17,7 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
 std::vector<trace::StageRow> stage_rows(const Job& job) {
   const schedules::Schedule& schedule = job.schedule;
   const auto waits = [&](schedules::PassKind kind, std::uint32_t stage) {
-    const auto& of_stage = job.costs.waits[static_cast<std::size_t>(kind)];
+    const auto& of_stage = job.costs.exposed[static_cast<std::size_t>(kind)];
     return of_stage.empty() ? 0 : of_stage[stage];
   };
   std::vector<trace::StageRow> rows;
@@ -69,7 +69,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.slices = job.schedule.slices;
   info.iterations = job.schedule.iterations;
   info.replicas = job.replicas();
-  info.lanes = job.lanes();
+  info.lanes = job.ranks_per_stage();
   info.model_flops = job.costs.model_flops_per_microbatch;
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;

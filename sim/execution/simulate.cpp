@@ -17,13 +17,13 @@ void simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   const double epoch = sg4::Engine::get_clock();
   const Places places(job.cluster, job.hosts);
-  const Copies copies(job);
-  Wiring wiring(job, places, copies);
+  const ReplicaGroups replica_groups(job);
+  Wiring wiring(job, places, replica_groups);
   std::optional<LinkBook> book;
   if (sink.wants_links()) book.emplace();
   const LinkAccount account{.book = book ? &*book : nullptr, .epoch = epoch};
-  Talk talk(wiring, account);
-  Synchronizer others(job, copies, epoch, talk);
+  CollectiveRunner runner(wiring, account);
+  Synchronizer others(job, replica_groups, epoch, runner);
   std::deque<Device> devices;
   std::deque<Network> networks;  // of each replica
   std::exception_ptr failure;
@@ -31,7 +31,8 @@ void simulate(const Job& job, trace::Sink& sink) {
   for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
     const Network& network = networks.emplace_back(job, wiring, replica, account);
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
-      Device& device = devices.emplace_back(job, Unit{replica, index}, epoch, others, sink);
+      Device& device =
+          devices.emplace_back(job, ReplicaDevice{replica, index}, epoch, others, sink);
       cluster::add_actor(job.host(replica, index), "device-" + std::to_string(index),
                          [&device, &network, &failure] {
                            // An exception that left the actor would end the process. SimGrid's own,
@@ -56,7 +57,7 @@ void simulate(const Job& job, trace::Sink& sink) {
       blocked.push_back({index % job.schedule.devices, *pass});
   }
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
-  if (book) report_links(job, copies, wiring, *book, sink);
+  if (book) report_links(job, replica_groups, wiring, *book, sink);
 }
 
 }  // namespace pipewright::execution

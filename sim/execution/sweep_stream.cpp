@@ -4,7 +4,7 @@ namespace pipewright::execution {
 
 using schedules::Pass;
 
-DeviceStream::DeviceStream(const Job& job, std::uint32_t device, const StageTalk& talk)
+DeviceStream::DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& talk)
     : talk_(talk), ahead_(job.schedule.programs[device]) {
   if (job.conditions.gathers_before())
     for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)

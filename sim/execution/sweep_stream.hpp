@@ -5,7 +5,7 @@
 
 #include "schedules/program.hpp"
 #include "sim/execution/milestones.hpp"
-#include "sim/execution/sweep.hpp"
+#include "sim/execution/replica_timeline.hpp"
 
 namespace pipewright::execution {
 
@@ -13,7 +13,7 @@ namespace pipewright::execution {
 // other, in the order of its passes. All copies have the same order, so that nothing overtakes.
 class DeviceStream {
  public:
-  DeviceStream(const Job& job, std::uint32_t device, const StageTalk& talk);
+  DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& talk);
 
   void add(double posted, double seconds) { end_ = std::max(end_, posted) + seconds; }
   double end() const { return end_; }
@@ -25,7 +25,7 @@ class DeviceStream {
  private:
   void fetch(double time);
 
-  const StageTalk& talk_;
+  const StageCollectives& talk_;
   schedules::PassCursor ahead_;     // whose weights were not yet asked for
   std::array<double, 2> arrive_{};  // those on their way: of the pass and of its partner
   double end_ = 0;

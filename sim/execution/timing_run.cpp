@@ -45,7 +45,7 @@ void time(const Job& job, trace::Sink& sink) {
                  .stage = from,
                  .microbatch = pass.microbatch,
                  .kind = forward ? trace::TransferKind::activation : trace::TransferKind::gradient,
-                 .bytes = job.costs.boundary_bytes * job.lanes(),
+                 .bytes = job.costs.boundary_bytes * job.ranks_per_stage(),
                  .posted = span.sent,
                  .start = span.ready - hops(source, device),
                  .end = span.ready});

@@ -11,23 +11,23 @@
 
 namespace pipewright::execution {
 
-Wiring::Wiring(const Job& job, const Places& places, const Copies& copies)
+Wiring::Wiring(const Job& job, const Places& places, const ReplicaGroups& replica_groups)
     : job_(job), places_(places) {
   Plans hops;
   add_hops(hops);
-  const bool folds = job.lanes() > 1 || job.symmetric;
+  const bool folds = job.ranks_per_stage() > 1 || job.symmetric;
   if (!folds) {
     for (std::size_t i = 0; i < hops.plans.size(); ++i)
       hops.owners[i]->push_back(make_course(hops.plans[i], places));
     return;
   }
-  Plans legs;
-  add_all_legs(legs, copies);
+  Plans ops;
+  add_all_ops(ops, replica_groups);
   if (!job.symmetric) {
-    // All at once: a lane that shares its links with anything that others do not stays alone.
-    hops.plans.insert(hops.plans.end(), legs.plans.begin(), legs.plans.end());
-    hops.kinds.insert(hops.kinds.end(), legs.kinds.begin(), legs.kinds.end());
-    hops.owners.insert(hops.owners.end(), legs.owners.begin(), legs.owners.end());
+    // All at once: a GPU that shares its links with anything that others do not stays alone.
+    hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
+    hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
+    hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
     take(hops, fold(job.cluster, places, hops.plans, hops.kinds));
     return;
   }
@@ -36,7 +36,7 @@ Wiring::Wiring(const Job& job, const Places& places, const Copies& copies)
   const Folded folded = fold(job.cluster, places, hops.plans, hops.kinds);
   check_symmetry(hops, folded);
   take(hops, folded);
-  take(legs, fold_beside(folded, job.cluster, places, legs.plans, legs.kinds));
+  take(ops, fold_beside(folded, job.cluster, places, ops.plans, ops.kinds));
 }
 
 void Wiring::add_hops(Plans& plans) {
@@ -44,9 +44,9 @@ void Wiring::add_hops(Plans& plans) {
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
     const std::uint64_t place = job_.symmetric ? 0 : replica;
     for (const auto& [a, b] : pairs)
-      for (std::uint32_t lane = 0; lane < job_.lanes(); ++lane) {
-        const std::uint32_t source = job_.rank(replica, a, lane);
-        const std::uint32_t destination = job_.rank(replica, b, lane);
+      for (std::uint32_t member = 0; member < job_.ranks_per_stage(); ++member) {
+        const std::uint32_t source = job_.rank(replica, a, member);
+        const std::uint32_t destination = job_.rank(replica, b, member);
         plans.plans.push_back(
             {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
               .latency = places_.message_latency(places_.route(source, destination))}});
@@ -56,20 +56,19 @@ void Wiring::add_hops(Plans& plans) {
   }
 }
 
-std::vector<std::vector<Phase>> Wiring::plan_leg(const Copies::Leg& leg) const {
+std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
   std::vector<std::vector<Phase>> plans;
   const auto algorithm = job_.conditions.communication.all_reduce;
-  for (const auto& group : *leg.groups)
-    plans.push_back(
-        plan(leg.collective, static_cast<double>(leg.bytes), group, algorithm, places_));
+  for (const auto& group : *op.groups)
+    plans.push_back(plan(op.collective, static_cast<double>(op.bytes), group, algorithm, places_));
   return plans;
 }
 
-std::uint64_t Wiring::add_leg(Plans& plans, const Copies::Leg& leg, std::uint64_t kind) {
-  const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
+std::uint64_t Wiring::add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind) {
+  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
   if (!is_new) return kind;
-  if (kind == 0) kind = legs_.size() << 1U | 1U;
-  for (auto& plan : plan_leg(leg)) {
+  if (kind == 0) kind = ops_.size() << 1U | 1U;
+  for (auto& plan : plan_op(op)) {
     if (plan.empty()) continue;
     plans.plans.push_back(std::move(plan));
     plans.kinds.push_back(kind);
@@ -78,42 +77,45 @@ std::uint64_t Wiring::add_leg(Plans& plans, const Copies::Leg& leg, std::uint64_
   return kind;
 }
 
-void Wiring::add_legs(Plans& plans, const std::vector<Copies::Leg>& legs) {
-  for (const Copies::Leg& leg : legs) add_leg(plans, leg);
+void Wiring::add_ops(Plans& plans, const std::vector<CollectiveOp>& ops) {
+  for (const CollectiveOp& op : ops) add_op(plans, op);
 }
 
 // What every replica says for itself. Where one stands for all, they say it together.
-template <class LegOf>
-void Wiring::add_of_replicas(Plans& plans, const LegOf& leg_of) {
+template <class OpOf>
+void Wiring::add_of_replicas(Plans& plans, const OpOf& op_of) {
   std::uint64_t kind = 0;
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
-    const std::uint64_t used = add_leg(plans, leg_of(replica), kind);
+    const std::uint64_t used = add_op(plans, op_of(replica), kind);
     if (job_.symmetric) kind = used;
   }
 }
 
-void Wiring::add_all_legs(Plans& plans, const Copies& copies) {
+void Wiring::add_all_ops(Plans& plans, const ReplicaGroups& replica_groups) {
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
-    if (!copies.has(stage)) continue;
-    add_legs(plans, copies.gradients(stage));
-    if (job_.conditions.zero > 0) add_legs(plans, copies.weights(stage));
+    if (!replica_groups.has(stage)) continue;
+    add_ops(plans, replica_groups.gradients(stage));
+    if (job_.conditions.zero > 0) add_ops(plans, replica_groups.weights(stage));
   }
-  if (job_.conditions.communication.detail == config::Detail::full) add_calls(plans, copies);
-  if (copies.embedding_bytes() == 0) return;
-  add_of_replicas(plans, [&](std::uint32_t replica) { return copies.embeddings(replica).front(); });
+  if (job_.conditions.communication.detail == config::Detail::full)
+    add_calls(plans, replica_groups);
+  if (replica_groups.embedding_bytes() == 0) return;
+  add_of_replicas(
+      plans, [&](std::uint32_t replica) { return replica_groups.embeddings(replica).front(); });
 }
 
 // Collectives within passes that are simulated in full.
-void Wiring::add_calls(Plans& plans, const Copies& copies) {
+void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
   const schedules::Routes& routes = job_.schedule.routes;
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage)
     for (const std::vector<workload::Call>& calls : job_.costs.traffic[stage].inside)
       for (const workload::Call& call : calls)
         for (std::uint32_t route = 0; route < routes.count(); ++route)
           add_of_replicas(plans, [&](std::uint32_t replica) {
-            const Unit unit{replica, routes.device(stage, route)};
-            const auto& party = copies.party(call.group, copies.party_of(call.group, unit));
-            return Copies::Leg{&party.groups, call.collective, call.bytes};
+            const ReplicaDevice who{replica, routes.device(stage, route)};
+            const auto& process_group = replica_groups.process_group(
+                call.group, replica_groups.process_group_of(call.group, who));
+            return CollectiveOp{&process_group.groups, call.collective, call.bytes};
           });
 }
 
@@ -153,10 +155,10 @@ void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
   }
 }
 
-const Wiring::Courses& Wiring::courses(const Copies::Leg& leg) {
-  const auto [place, is_new] = legs_.try_emplace({leg.groups, leg.collective, leg.bytes});
+const Wiring::Courses& Wiring::courses(const CollectiveOp& op) {
+  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
   if (is_new)
-    for (const auto& plan : plan_leg(leg))
+    for (const auto& plan : plan_op(op))
       if (!plan.empty()) place->second.push_back(make_course(plan, places_));
   return place->second;
 }

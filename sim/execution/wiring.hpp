@@ -8,7 +8,7 @@
 
 #include "sim/execution/collectives/course.hpp"
 #include "sim/execution/collectives/fold.hpp"
-#include "sim/execution/copies.hpp"
+#include "sim/execution/replica_groups.hpp"
 
 namespace pipewright::execution {
 
@@ -20,14 +20,14 @@ class Wiring {
   using Courses = std::vector<std::shared_ptr<const Course>>;
 
   // Throws Error if the run is to be symmetric and the placement is not.
-  Wiring(const Job& job, const Places& places, const Copies& copies);
+  Wiring(const Job& job, const Places& places, const ReplicaGroups& replica_groups);
 
-  // A boundary tensor on its way from a device to a neighbour; its lanes go at once.
+  // A boundary tensor on its way from a device to a neighbour; all GPUs of a device send at once.
   const Courses& hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const {
     return hops_.at({replica, source, destination});
   }
   // A collective over all its groups.
-  const Courses& courses(const Copies::Leg& leg);
+  const Courses& courses(const CollectiveOp& op);
 
   std::uint64_t flows() const { return flows_; }  // of folded traffic, after the folding
   // How many links fare as this one does, which stands for them: 1 where nothing is folded.
@@ -35,29 +35,29 @@ class Wiring {
 
  private:
   using Hop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
-  using LegKey = std::tuple<const Copies::Groups*, workload::Collective, std::uint64_t>;
+  using OpKey = std::tuple<const RankGroups*, workload::Collective, std::uint64_t>;
   struct Plans {
     std::vector<std::vector<Phase>> plans;
     std::vector<std::uint64_t> kinds;
     std::vector<Courses*> owners;
   };
 
-  std::vector<std::vector<Phase>> plan_leg(const Copies::Leg& leg) const;
+  std::vector<std::vector<Phase>> plan_op(const CollectiveOp& op) const;
   void add_hops(Plans& plans);
-  // Legs of one kind start together; 0: of a new one. Returns the kind.
-  std::uint64_t add_leg(Plans& plans, const Copies::Leg& leg, std::uint64_t kind = 0);
-  void add_legs(Plans& plans, const std::vector<Copies::Leg>& legs);
-  void add_all_legs(Plans& plans, const Copies& copies);
-  void add_calls(Plans& plans, const Copies& copies);
-  template <class LegOf>
-  void add_of_replicas(Plans& plans, const LegOf& leg_of);
+  // Collectives of one kind start together; 0: of a new one. Returns the kind.
+  std::uint64_t add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind = 0);
+  void add_ops(Plans& plans, const std::vector<CollectiveOp>& ops);
+  void add_all_ops(Plans& plans, const ReplicaGroups& replica_groups);
+  void add_calls(Plans& plans, const ReplicaGroups& replica_groups);
+  template <class OpOf>
+  void add_of_replicas(Plans& plans, const OpOf& op_of);
   void take(const Plans& plans, const Folded& folded);
   void check_symmetry(const Plans& plans, const Folded& folded) const;
 
   const Job& job_;
   const Places& places_;
   std::map<Hop, Courses> hops_;
-  std::map<LegKey, Courses> legs_;
+  std::map<OpKey, Courses> ops_;
   std::uint64_t flows_ = 0;
   std::unordered_map<const cluster::Link*, std::uint32_t> stands_for_;
 };

@@ -21,7 +21,7 @@ using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has 
 
 // What those who plan an order for given times are told of the network; without it, nothing waits.
 struct NetworkEstimate {
-  // Adds the collectives within passes to a placement's times, as add_pass_waits() does.
+  // Adds the collectives within passes to a placement's times, as add_exposed_time() does.
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
   // Seconds that a boundary tensor of so many bytes takes from stage to stage, at the most.
   std::function<double(const schedules::Routes&, std::uint64_t bytes)> hop;

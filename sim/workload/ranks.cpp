@@ -107,7 +107,9 @@ Ranks::Ranks(const config::Parallel& parallel)
                     parallel.ep.value, parallel.cp.value)));
 }
 
-std::uint32_t Ranks::lanes() const { return dense_.size(Axis::tp) * dense_.size(Axis::cp); }
+std::uint32_t Ranks::ranks_per_stage() const {
+  return dense_.size(Axis::tp) * dense_.size(Axis::cp);
+}
 
 Coordinates Ranks::of(std::uint32_t rank) const {
   return {.tp = dense_.at(rank, Axis::tp),
@@ -124,9 +126,9 @@ std::uint32_t Ranks::rank(const Coordinates& place) const {
 }
 
 std::uint32_t Ranks::rank_of(std::uint32_t device, std::uint32_t replica,
-                             std::uint32_t lane) const {
+                             std::uint32_t member) const {
   const std::uint32_t tp = dense_.size(Axis::tp);
-  return rank({.tp = lane % tp, .cp = lane / tp, .dp = replica, .pp = device});
+  return rank({.tp = member % tp, .cp = member / tp, .dp = replica, .pp = device});
 }
 
 std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {

@@ -31,11 +31,11 @@ class Ranks {
   std::uint32_t size() const { return size_; }
   std::uint32_t replicas() const { return dense_.size(config::Axis::dp); }
   std::uint32_t devices() const { return dense_.size(config::Axis::pp); }
-  std::uint32_t lanes() const;  // GPUs of one device of one replica
+  std::uint32_t ranks_per_stage() const;  // GPUs of one device of one replica
 
   Coordinates of(std::uint32_t rank) const;
   std::uint32_t rank(const Coordinates& place) const;  // by tp, cp, dp and pp
-  std::uint32_t rank_of(std::uint32_t device, std::uint32_t replica, std::uint32_t lane) const;
+  std::uint32_t rank_of(std::uint32_t device, std::uint32_t replica, std::uint32_t member) const;
 
   // Together they hold every rank once; those of `embedding` hold the first and the last device's
   // ranks only. A group's ranks ascend along the order of the axes.

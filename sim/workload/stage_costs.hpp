@@ -35,19 +35,19 @@ struct DeviceState {
 // What a schedule's passes cost, on each of the GPUs that make a device.
 struct StageCosts {
   // Seconds. Of a model they are compute alone, until a cluster has timed the calls of `traffic`:
-  // then they hold these as well, and `waits` says how much that is, by kind and stage.
+  // then they hold these as well, and `exposed` says how much that is, by kind and stage.
   schedules::PassTimes times;
-  std::array<std::vector<double>, schedules::pass_kinds> waits;  // empty: none
+  std::array<std::vector<double>, schedules::pass_kinds> exposed;  // empty: none
   // Of the compute, by kind and stage: seconds beside which collectives of the same pass run, where
-  // these slow it down (`waits` has by how much).
-  std::array<std::vector<double>, schedules::pass_kinds> beside;
+  // these slow it down (`exposed` has by how much).
+  std::array<std::vector<double>, schedules::pass_kinds> overlapped;
 
-  double waits_of(const schedules::Pass& pass) const {
-    const auto& of_stage = waits[static_cast<std::size_t>(pass.kind)];
+  double exposed_of(const schedules::Pass& pass) const {
+    const auto& of_stage = exposed[static_cast<std::size_t>(pass.kind)];
     return of_stage.empty() ? 0 : of_stage[pass.stage];
   }
-  double beside_of(const schedules::Pass& pass) const {
-    const auto& of_stage = beside[static_cast<std::size_t>(pass.kind)];
+  double overlapped_of(const schedules::Pass& pass) const {
+    const auto& of_stage = overlapped[static_cast<std::size_t>(pass.kind)];
     return of_stage.empty() ? 0 : of_stage[pass.stage];
   }
 

@@ -41,7 +41,8 @@ struct Call {
   Collective collective = Collective::all_reduce;
   std::uint64_t bytes = 0;
   std::uint32_t times = 1;  // in one pass
-  double hides_under = 0;   // seconds of the pass's compute, all calls, beside which they can run
+  double overlappable_compute =
+      0;  // seconds of the pass's compute, all calls, beside which they can run
 
   bool operator==(const Call&) const = default;
 };

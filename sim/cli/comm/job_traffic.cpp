@@ -13,8 +13,8 @@
 #include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/comm/collective_of.hpp"
-#include "sim/execution/copies.hpp"
 #include "sim/execution/neighbours.hpp"
+#include "sim/execution/replica_groups.hpp"
 #include "sim/workload/collective_name.hpp"
 
 namespace pipewright::cli {
@@ -43,10 +43,10 @@ Groups stage_pairs(const Ranks& ranks,
                    const std::set<std::pair<std::uint32_t, std::uint32_t>>& neighbours) {
   Groups groups;
   for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-    for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane)
+    for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
       for (const auto& [a, b] : neighbours)
         if (a < b)
-          groups.push_back({ranks.rank_of(a, replica, lane), ranks.rank_of(b, replica, lane)});
+          groups.push_back({ranks.rank_of(a, replica, member), ranks.rank_of(b, replica, member)});
   return groups;
 }
 
@@ -54,10 +54,10 @@ Groups stage_pairs(const Ranks& ranks,
 Groups pipelines(const Ranks& ranks) {
   Groups groups;
   for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-    for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane) {
+    for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member) {
       groups.emplace_back();
       for (std::uint32_t device = 0; device < ranks.devices(); ++device)
-        groups.back().push_back(ranks.rank_of(device, replica, lane));
+        groups.back().push_back(ranks.rank_of(device, replica, member));
     }
   return groups;
 }
@@ -117,13 +117,13 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
       add(one.name, call->collective, call->bytes, ranks.groups(one.group));
 
   const execution::Job job = evaluation::plain_job(scenario, hardware, plan.schedule, plan.costs);
-  const execution::Copies copies(job);
+  const execution::ReplicaGroups replica_groups(job);
   if (!plan.costs.traffic.empty()) {
-    std::array<execution::Copies::Leg, 2> largest{};  // dense gradients, and those of experts
+    std::array<execution::CollectiveOp, 2> largest{};  // dense gradients, and those of experts
     for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
-      const auto legs = copies.gradients(stage);
+      const auto ops = replica_groups.gradients(stage);
       for (std::size_t i = 0; i < largest.size(); ++i)
-        if (legs[i].bytes > largest[i].bytes) largest[i] = legs[i];
+        if (ops[i].bytes > largest[i].bytes) largest[i] = ops[i];
     }
     add("dp", largest[0].collective, largest[0].bytes, ranks.groups(Group::dp));
     add("edp", largest[1].collective, largest[1].bytes, ranks.groups(Group::edp));

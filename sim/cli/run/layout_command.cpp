@@ -172,10 +172,11 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
   if (ranks.devices() > 1) {
     Hops hops(places);
     for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-      for (std::uint32_t lane = 0; lane < ranks.lanes(); ++lane)
+      for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
         for (std::uint32_t device = 1; device < ranks.devices(); ++device)
-          hops.add(ranks.rank_of(device - 1, replica, lane), ranks.rank_of(device, replica, lane));
-    table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.lanes()),
+          hops.add(ranks.rank_of(device - 1, replica, member),
+                   ranks.rank_of(device, replica, member));
+    table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.ranks_per_stage()),
                fmt::format("{}", ranks.devices()), "from point to point", "", ""},
               hops);
   }

@@ -39,7 +39,7 @@ void speed_up(workload::StageCosts& costs, std::uint32_t stage, bool waits_insid
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& of_stage = costs.times.of_stage[kind];
     if (stage >= of_stage.size()) continue;
-    const auto& waits = costs.waits[kind];
+    const auto& waits = costs.exposed[kind];
     const double fixed = waits_inside && !waits.empty() ? waits[stage] : 0;
     of_stage[stage] = (of_stage[stage] - fixed) * factor + fixed;
   }

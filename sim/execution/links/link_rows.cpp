@@ -31,12 +31,12 @@ class Report {
   Report(const Job& job, Wiring& wiring, LinkBook& book, trace::Sink& sink)
       : job_(job), wiring_(wiring), book_(book), sink_(sink) {}
 
-  void paths(const Copies& copies);
+  void paths(const ReplicaGroups& replica_groups);
   void links();
 
  private:
   Way alone(const Wiring::Courses& courses) const;
-  Way alone(const std::vector<Copies::Leg>& legs) const;
+  Way alone(const std::vector<CollectiveOp>& ops) const;
   void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const Way& way);
   double share(std::size_t link) const;  // of its bandwidth, over the run
@@ -83,11 +83,11 @@ Way Report::alone(const Wiring::Courses& courses) const {
   return whole;
 }
 
-Way Report::alone(const std::vector<Copies::Leg>& legs) const {
+Way Report::alone(const std::vector<CollectiveOp>& ops) const {
   Way whole;
   double longest = -1;
-  for (const Copies::Leg& leg : legs) {
-    const Way way = alone(wiring_.courses(leg));
+  for (const CollectiveOp& op : ops) {
+    const Way way = alone(wiring_.courses(op));
     whole.seconds += way.seconds;
     if (!way.has_link || way.seconds <= longest) continue;
     longest = way.seconds;
@@ -107,7 +107,7 @@ void Report::remember(TrafficClass traffic, std::uint32_t source, std::uint32_t 
                     way});
 }
 
-void Report::paths(const Copies& copies) {
+void Report::paths(const ReplicaGroups& replica_groups) {
   const schedules::Routes& routes = job_.schedule.routes;
   std::set<std::pair<std::uint32_t, std::uint32_t>> hops[2];  // of activations, of gradients
   for (std::uint32_t route = 0; route < routes.count(); ++route)
@@ -123,19 +123,19 @@ void Report::paths(const Copies& copies) {
       remember(traffic, a, b, 0, alone(wiring_.hop(0, a, b)));
 
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
-    if (!copies.has(stage)) continue;
-    const Way reduce = alone(copies.gradients(stage));
-    for (const std::uint32_t device : copies.holders(stage))
+    if (!replica_groups.has(stage)) continue;
+    const Way reduce = alone(replica_groups.gradients(stage));
+    for (const std::uint32_t device : replica_groups.holders(stage))
       remember(TrafficClass::reduce_gradients, device, device, stage, reduce);
     if (job_.conditions.zero == 0) continue;
-    const Way gather = alone(copies.weights(stage));
-    for (const std::uint32_t device : copies.holders(stage))
+    const Way gather = alone(replica_groups.weights(stage));
+    for (const std::uint32_t device : replica_groups.holders(stage))
       remember(TrafficClass::gather_weights, device, device, stage, gather);
   }
-  if (copies.embedding_bytes() == 0) return;
-  const Way tie = alone(copies.embeddings(0));
+  if (replica_groups.embedding_bytes() == 0) return;
+  const Way tie = alone(replica_groups.embeddings(0));
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
-    if (copies.ties_embeddings(device))
+    if (replica_groups.ties_embeddings(device))
       remember(TrafficClass::tie_embeddings, device, device,
                device == routes.device(0, 0) ? 0 : routes.stages() - 1, tie);
 }
@@ -214,10 +214,10 @@ void Report::links() {
 
 }  // namespace
 
-void report_links(const Job& job, const Copies& copies, Wiring& wiring, LinkBook& book,
-                  trace::Sink& sink) {
+void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
+                  LinkBook& book, trace::Sink& sink) {
   Report report(job, wiring, book, sink);
-  report.paths(copies);
+  report.paths(replica_groups);
   report.links();
 }
 

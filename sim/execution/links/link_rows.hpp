@@ -1,15 +1,15 @@
 #pragma once
 
 #include "analysis/trace/sink.hpp"
-#include "sim/execution/copies.hpp"
 #include "sim/execution/links/link_book.hpp"
+#include "sim/execution/replica_groups.hpp"
 #include "sim/execution/wiring.hpp"
 
 namespace pipewright::execution {
 
 // After a run: tells the sink what links did, the busiest first, and which ways the first replica's
 // traffic goes. Closes the book.
-void report_links(const Job& job, const Copies& copies, Wiring& wiring, LinkBook& book,
-                  trace::Sink& sink);
+void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
+                  LinkBook& book, trace::Sink& sink);
 
 }  // namespace pipewright::execution

@@ -8,13 +8,14 @@ namespace {
 
 using schedules::PassKind;
 
-// The calls of one pass, alike ones together. `hides_under` is of each of them.
+// The calls of one pass, alike ones together. `overlappable_compute` is of each of them.
 class Calls {
  public:
   void add(Group group, Collective collective, double bytes, std::uint32_t times = 1,
-           double hides_under = 0) {
+           double overlappable_compute = 0) {
     if (bytes <= 0 || times == 0) return;
-    add({group, collective, static_cast<std::uint64_t>(std::llround(bytes)), times, hides_under});
+    add({group, collective, static_cast<std::uint64_t>(std::llround(bytes)), times,
+         overlappable_compute});
   }
   void add(const Calls& others) {
     for (const Call& call : others.list_) add(call);
@@ -22,7 +23,7 @@ class Calls {
   void add(const Call& call) {
     const auto same = std::ranges::find_if(list_, [&](const Call& other) {
       return call.group == other.group && call.collective == other.collective &&
-             call.bytes == other.bytes && call.hides_under == other.hides_under;
+             call.bytes == other.bytes && call.overlappable_compute == other.overlappable_compute;
     });
     if (same == list_.end())
       list_.push_back(call);
@@ -32,7 +33,7 @@ class Calls {
   const std::vector<Call>& each() const { return list_; }
   std::vector<Call> list() const {
     std::vector<Call> calls = list_;
-    for (Call& call : calls) call.hides_under *= call.times;
+    for (Call& call : calls) call.overlappable_compute *= call.times;
     return calls;
   }
 
@@ -47,9 +48,9 @@ struct PassCalls {
   Calls backward;  // I and W as one pass, where what I sends can go beside products of W
 
   void add_to_input_grad(Group group, Collective collective, double bytes, std::uint32_t times = 1,
-                         double hides_under = 0) {
-    input_grad.add(group, collective, bytes, times, hides_under);
-    backward.add(group, collective, bytes, times, hides_under);
+                         double overlappable_compute = 0) {
+    input_grad.add(group, collective, bytes, times, overlappable_compute);
+    backward.add(group, collective, bytes, times, overlappable_compute);
   }
   void add_to_weight_grad(Group group, Collective collective, double bytes) {
     weight_grad.add(group, collective, bytes);

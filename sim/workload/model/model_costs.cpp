@@ -160,7 +160,7 @@ void divide(StageTraffic& traffic, std::uint32_t slices) {
   for (std::vector<Call>& calls : traffic.inside)
     for (Call& call : calls) {
       call.bytes = (call.bytes + slices - 1) / slices;
-      call.hides_under /= slices;
+      call.overlappable_compute /= slices;
     }
 }
 

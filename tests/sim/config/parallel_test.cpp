@@ -15,7 +15,7 @@ Parallel parallel(std::string_view text) {
 
 TEST_CASE("a layout that says nothing is one GPU a device") {
   const Parallel p = parallel("{}");
-  CHECK(p.lanes() == 1);
+  CHECK(p.ranks_per_stage() == 1);
   CHECK(p.dp.value == 1);
   CHECK(p.ep.value == 1);
   CHECK_FALSE(p.sequence);
@@ -29,7 +29,7 @@ TEST_CASE("sizes have short and long names") {
       parallel("{tensor: 8, context: 2, expert: 4, data: 16, sequence: true, zero: 1}");
   for (const Parallel& one : {p, q}) {
     CHECK(one.tp.value == 8);
-    CHECK(one.lanes() == 16);
+    CHECK(one.ranks_per_stage() == 16);
     CHECK(one.ep.value == 4);
     CHECK(one.dp.value == 16);
     CHECK(one.sequence);

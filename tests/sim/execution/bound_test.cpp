@@ -152,7 +152,7 @@ TEST_CASE("the bound stays below where collectives inside passes are simulated i
                               .collective = static_cast<workload::Collective>(random.whole(0, 4)),
                               .bytes = random.whole(1, 4'000'000),
                               .times = random.whole(1, 3),
-                              .hides_under = random.flip() ? random.real(0, 2e-3) : 0});
+                              .overlappable_compute = random.flip() ? random.real(0, 2e-3) : 0});
     if (random.flip())
       job.slowdown =
           random.reals(std::size_t{job.ranks.replicas()} * job.schedule.devices, 0.8, 1.6);

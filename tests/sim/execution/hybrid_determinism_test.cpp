@@ -48,7 +48,7 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
                           .collective = static_cast<workload::Collective>(random.whole(0, 4)),
                           .bytes = random.whole(0, 2) * 500'000,
                           .times = random.whole(1, 3),
-                          .hides_under = random.flip() ? 1e-3 : 0});
+                          .overlappable_compute = random.flip() ? 1e-3 : 0});
   config::Communication& talk = job.communication();
   talk.overlap_grad_reduce = random.flip();
   talk.overlap_param_gather = random.flip();
@@ -110,7 +110,8 @@ std::string rows_of_all() {
           "job {}, {} on {} devices, {} iterations, ZeRO-{}, {} replicas of {} lanes, ep {}, {} "
           "detail, slowdown {}, p2p {}, algorithm {}, overlap {} {}: {}",
           jobs, entry.name, devices, job.schedule.iterations, job.conditions.zero,
-          job.ranks.replicas(), job.ranks.lanes(), job.ranks.group_size(workload::Group::ep),
+          job.ranks.replicas(), job.ranks.ranks_per_stage(),
+          job.ranks.group_size(workload::Group::ep),
           talk.detail == config::Detail::full ? "full" : "fast", talk.overlap_slowdown,
           static_cast<int>(job.p2p), static_cast<int>(talk.all_reduce), talk.overlap_grad_reduce,
           talk.overlap_param_gather, error.what());

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/execution/pass_waits.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
@@ -33,7 +33,7 @@ struct Job : tests::HybridJob {
   trace::Trace run(cluster::Cluster& cluster, Detail detail) {
     communication().detail = detail;
     const workload::StageCosts before = costs;
-    execution::add_pass_waits(cluster, job(cluster), costs);
+    execution::add_exposed_time(cluster, job(cluster), costs);
     trace::Trace trace = HybridJob::run(cluster);
     costs = before;
     return trace;
@@ -106,7 +106,7 @@ TEST_CASE("a hidden collective slows the compute beside it", "[in-passes]") {
       job.add_call(PassKind::forward, {.group = workload::Group::tp,
                                        .bytes = static_cast<std::uint64_t>(bytes),
                                        .times = 4,
-                                       .hides_under = 4 * beside});
+                                       .overlappable_compute = 4 * beside});
       // While both run, the compute does 1 / slowdown of its work.
       const double call = all_reduce(bytes);
       const double longer = std::max(call - beside, call * (1 - 1 / slowdown));

@@ -193,8 +193,8 @@ TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
                            {Axis::dp, Axis::tp, Axis::ep, Axis::cp, Axis::pp}));
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     REQUIRE(ranks.rank(ranks.of(rank)) == rank);
-  // The lanes of a device: tp first, then cp.
-  CHECK(ranks.lanes() == 6);
+  // The members of a device: tp first, then cp.
+  CHECK(ranks.ranks_per_stage() == 6);
   const workload::Coordinates place = ranks.of(ranks.rank_of(3, 2, 5));
   CHECK(place.pp == 3);
   CHECK(place.dp == 2);

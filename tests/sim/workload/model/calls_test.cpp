@@ -34,7 +34,7 @@ std::uint32_t times(const workload::StageTraffic& traffic, PassKind kind, Group 
   std::uint32_t sum = 0;
   for (const Call& call : traffic.inside[static_cast<std::size_t>(kind)])
     if (call.group == group && call.collective == collective && call.bytes == bytes &&
-        (call.hides_under > 0) == hidden)
+        (call.overlappable_compute > 0) == hidden)
       sum += call.times;
   return sum;
 }
@@ -104,9 +104,9 @@ TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products
   double products = 0;
   for (const workload::Linear& linear : linears_of(layer))
     products += product_seconds(linear, own.training, config::find_gpu("a100-80gb")).forward;
-  double hides_under = 0;
-  for (const Call& call : t.inside[0]) hides_under += call.hides_under;
-  CHECK(hides_under == Approx(3 * 7.0 / 8 * products));
+  double overlappable_compute = 0;
+  for (const Call& call : t.inside[0]) overlappable_compute += call.overlappable_compute;
+  CHECK(overlappable_compute == Approx(3 * 7.0 / 8 * products));
 }
 
 TEST_CASE("full recomputation repeats the forward's calls before I", "[model]") {
@@ -136,7 +136,7 @@ TEST_CASE("ring attention hides its exchange under attention", "[model]") {
   const auto attention = attention_seconds(
       own.setting, layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes).attention,
       gpu);
-  CHECK(t.inside[0][0].hides_under == Approx(3 * attention.forward));
+  CHECK(t.inside[0][0].overlappable_compute == Approx(3 * attention.forward));
 }
 
 TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {

@@ -32,7 +32,7 @@ Said said(const StageTraffic& traffic, PassKind kind) {
   for (const Call& call : traffic.inside[static_cast<std::size_t>(kind)]) {
     auto& [times, hides] = sums[{call.group, call.collective, call.bytes}];
     times += call.times;
-    hides += call.hides_under;
+    hides += call.overlappable_compute;
   }
   return sums;
 }

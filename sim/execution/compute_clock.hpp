@@ -1,20 +1,20 @@
 #pragma once
 
-#include "sim/execution/meeting.hpp"
+#include "sim/execution/collective_instance.hpp"
 
 namespace pipewright::execution {
 
 // A device's clock of work: while collectives run beside it, work takes `slowdown` times as long.
-class Pace final : public Attendance {
+class ComputeClock final : public CollectiveListener {
  public:
-  Pace(double slowdown, double epoch) : slowdown_(slowdown), epoch_(epoch) {}
+  ComputeClock(double slowdown, double epoch) : slowdown_(slowdown), epoch_(epoch) {}
 
   // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end. Of the
   // work the share `slowed` is compute, the rest waits, which pass as they do.
   double advance(double now, double work, double slowed = 1);
 
-  void meeting_started() override { change(+1); }
-  void meeting_ended() override { change(-1); }
+  void collective_started() override { change(+1); }
+  void collective_ended() override { change(-1); }
 
  private:
   void change(int by);

@@ -10,24 +10,24 @@
 
 namespace pipewright::execution {
 
-// What a device that takes part in a meeting can watch, to slow down while it goes on.
-class Attendance {
+// Watches a collective that its device takes part in, to slow down while it goes on.
+class CollectiveListener {
  public:
-  virtual ~Attendance() = default;
-  virtual void meeting_started() = 0;
-  virtual void meeting_ended() = 0;
+  virtual ~CollectiveListener() = default;
+  virtual void collective_started() = 0;
+  virtual void collective_ended() = 0;
 };
 
 // A collective that devices come to one by one, until somebody sees that all are there and starts
 // it. Called from inside actors.
-class Meeting {
+class CollectiveInstance {
  public:
   // `run` starts the flows and calls back when they are done.
   using Run = std::function<void(std::function<void()> done)>;
-  Meeting(double epoch, Run run) : epoch_(epoch), run_(std::move(run)) {}
+  CollectiveInstance(double epoch, Run run) : epoch_(epoch), run_(std::move(run)) {}
 
-  void arrive(Attendance* who);  // who may be null
-  // Calls `after` when it is over. The meeting outlives that.
+  void arrive(CollectiveListener* listener);  // which may be null
+  // Calls `after` when it is over. The collective outlives that.
   void start(std::function<void()> after);
   // Blocks the actor until it is over.
   void wait();
@@ -41,7 +41,7 @@ class Meeting {
 
   double epoch_;
   Run run_;
-  std::vector<Attendance*> attending_;
+  std::vector<CollectiveListener*> listeners_;
   std::uint32_t waiting_ = 0;
   bool over_ = false;
   double start_ = 0;
@@ -49,15 +49,15 @@ class Meeting {
   cluster::sg4::SemaphorePtr ended_ = cluster::sg4::Semaphore::create(0);
 };
 
-// Runs meetings one after the other, as collectives of one communicator do.
+// Runs collectives one after the other, as those of one communicator.
 class Stream {
  public:
-  void add(std::shared_ptr<Meeting> meeting);
+  void add(std::shared_ptr<CollectiveInstance> collective);
 
  private:
   void next();
 
-  std::deque<std::shared_ptr<Meeting>> ready_;
+  std::deque<std::shared_ptr<CollectiveInstance>> ready_;
   bool busy_ = false;
 };
 

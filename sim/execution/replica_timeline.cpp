@@ -1,4 +1,4 @@
-#include "sim/execution/sweep.hpp"
+#include "sim/execution/replica_timeline.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -55,7 +55,7 @@ PassTimes slowed_times(const Job& job, std::uint32_t replica) {
     smallest = std::min(smallest, factor);
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
       if (times.of_stage[kind].empty()) continue;
-      const auto& waits = job.costs.waits[kind];
+      const auto& waits = job.costs.exposed[kind];
       double& seconds = times.of_stage[kind][stage];
       seconds = slowed(seconds, is_full(job) || waits.empty() ? 0 : waits[stage], factor, overlap);
     }
@@ -65,17 +65,18 @@ PassTimes slowed_times(const Job& job, std::uint32_t replica) {
 }
 
 // What full detail adds. Of a fused pair it is not said here who waits.
-void add_calls(const Job& job, std::uint32_t replica, const Copies& copies, LeastTimes& least,
-               PassTimes& times) {
+void add_calls(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
+               LeastTimes& least, PassTimes& times) {
   for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
-    const Unit unit{replica, job.schedule.routes.device(stage, 0)};
+    const ReplicaDevice who{replica, job.schedule.routes.device(stage, 0)};
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
       if (times.of_stage[kind].empty()) continue;
       for (const workload::Call& call : job.costs.traffic[stage].inside[kind]) {
-        const auto& party = copies.party(call.group, copies.party_of(call.group, unit));
-        const double once = least.seconds({{&party.groups, call.collective, call.bytes}},
+        const auto& process_group = replica_groups.process_group(
+            call.group, replica_groups.process_group_of(call.group, who));
+        const double once = least.seconds({{&process_group.groups, call.collective, call.bytes}},
                                           job.conditions.communication.all_reduce);
-        times.of_stage[kind][stage] += std::max(0.0, call.times * once - call.hides_under);
+        times.of_stage[kind][stage] += std::max(0.0, call.times * once - call.overlappable_compute);
       }
     }
   }
@@ -85,8 +86,8 @@ void add_calls(const Job& job, std::uint32_t replica, const Copies& copies, Leas
 class Follower {
  public:
   // `bare` times are without the collectives of full detail, which may come all at the end.
-  Follower(const Job& job, const StageTalk& talk, const PassTimes& times, const PassTimes& bare,
-           Sweep& result)
+  Follower(const Job& job, const StageCollectives& talk, const PassTimes& times,
+           const PassTimes& bare, ReplicaTimeline& result)
       : job_(job), talk_(talk), times_(times), bare_(bare), result_(result) {
     const schedules::Routes& routes = job.schedule.routes;
     const std::uint32_t all = job.schedule.total_microbatches();
@@ -161,10 +162,10 @@ class Follower {
   }
 
   const Job& job_;
-  const StageTalk& talk_;
+  const StageCollectives& talk_;
   const PassTimes& times_;
   const PassTimes& bare_;
-  Sweep& result_;
+  ReplicaTimeline& result_;
   bool gathers_ = job_.gathers_for_passes();
   std::optional<Pass> last_;           // of what runs: whose gradients are reduced after it
   std::vector<std::uint32_t> left_;    // by route and stage
@@ -174,7 +175,8 @@ class Follower {
 
 }  // namespace
 
-StageTalk::StageTalk(const Job& job, const Copies& copies, LeastTimes& least) {
+StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_groups,
+                                   LeastTimes& least) {
   const std::uint32_t stages = job.schedule.stages();
   parts.resize(stages);
   weight_parts.resize(stages);
@@ -183,32 +185,32 @@ StageTalk::StageTalk(const Job& job, const Copies& copies, LeastTimes& least) {
   if (job.costs.traffic.empty()) return;
   const config::Algorithm all_reduce = job.conditions.communication.all_reduce;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    if (!copies.has(stage)) continue;
-    parts[stage] = copies.parts(stage);
-    gradients[stage] = least.seconds(copies.gradients(stage), all_reduce);
+    if (!replica_groups.has(stage)) continue;
+    parts[stage] = replica_groups.parts(stage);
+    gradients[stage] = least.seconds(replica_groups.gradients(stage), all_reduce);
     if (job.conditions.zero == 0) continue;
-    weight_parts[stage] = copies.weight_parts(stage);
-    weights[stage] = least.seconds(copies.weights(stage), all_reduce);
+    weight_parts[stage] = replica_groups.weight_parts(stage);
+    weights[stage] = least.seconds(replica_groups.weights(stage), all_reduce);
   }
   if (!job.conditions.gathers_before()) return;
   // Those who hold the same stages gather them in order.
   weights_begin.resize(stages);
   for (std::uint32_t stage = 0; stage < stages; ++stage)
     for (std::uint32_t before = 0; before < stage; ++before)
-      if (copies.holders(before) == copies.holders(stage))
+      if (replica_groups.holders(before) == replica_groups.holders(stage))
         weights_begin[stage] += weight_parts[before] * weights[before];
 }
 
-Sweep sweep(const Job& job, std::uint32_t replica, const Copies& copies, const StageTalk& talk,
-            LeastTimes& least) {
+ReplicaTimeline sweep(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
+                      const StageCollectives& talk, LeastTimes& least) {
   const schedules::HopTimes hops = hops_of(job, replica, least);
   const PassTimes bare = slowed_times(job, replica);
   PassTimes times = bare;
   const bool adds = is_full(job) && job.ranks && !job.costs.traffic.empty() &&
                     !schedules::has_fused_pairs(job.schedule);
-  if (adds) add_calls(job, replica, copies, least, times);
+  if (adds) add_calls(job, replica, replica_groups, least, times);
 
-  Sweep result;
+  ReplicaTimeline result;
   Follower follower(job, talk, times, bare, result);
   schedules::Timing timing(job.schedule, times, hops, job.p2p);
   timing.run([&](std::uint32_t device, const Pass& pass,

@@ -1,4 +1,4 @@
-#include "sim/execution/pace.hpp"
+#include "sim/execution/compute_clock.hpp"
 
 #include <algorithm>
 
@@ -6,14 +6,14 @@ namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
 
-void Pace::change(int by) {
+void ComputeClock::change(int by) {
   running_ += by;
   if (!watching_) return;
   watching_ = false;
   changed_->release();
 }
 
-double Pace::advance(double now, double work, double slowed) {
+double ComputeClock::advance(double now, double work, double slowed) {
   if (slowdown_ == 1) {
     sg4::this_actor::sleep_until(epoch_ + now + work);
     return now + work;

@@ -9,19 +9,18 @@
 namespace pipewright::execution {
 
 // The collectives of the main simulation.
-class Talk {
+class CollectiveRunner {
  public:
-  using Leg = Copies::Leg;
-
   // Flows go into `account`, by the class of traffic that each call gives.
-  Talk(Wiring& wiring, const LinkAccount& account) : wiring_(wiring), account_(account) {}
+  CollectiveRunner(Wiring& wiring, const LinkAccount& account)
+      : wiring_(wiring), account_(account) {}
 
-  // From an actor: runs legs one after the other, then calls back. Groups outlive the run.
-  void run(const std::vector<Leg>& legs, trace::TrafficClass traffic,
+  // From an actor: runs collectives one after the other, then calls back. Groups outlive the run.
+  void run(const std::vector<CollectiveOp>& ops, trace::TrafficClass traffic,
            const std::function<void()>& done);
 
  private:
-  void run_from(const std::shared_ptr<const std::vector<Leg>>& legs, std::size_t at,
+  void run_from(const std::shared_ptr<const std::vector<CollectiveOp>>& ops, std::size_t at,
                 const LinkAccount& account, const std::function<void()>& done);
 
   Wiring& wiring_;

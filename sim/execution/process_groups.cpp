@@ -1,4 +1,4 @@
-#include "sim/execution/rank_groups.hpp"
+#include "sim/execution/process_groups.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,19 +6,19 @@
 
 namespace pipewright::execution {
 
-RankGroups::RankGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas)
+ProcessGroups::ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas)
     : ranks_(ranks), simulated_replicas_(simulated_replicas) {}
 
-const RankGroups::Parties& RankGroups::parties(Group kind) {
-  Parties& known = parties_[static_cast<std::size_t>(kind)];
-  if (known.of_unit.empty()) known = split(kind);
+const ProcessGroups::GroupsOfKind& ProcessGroups::process_groups(Group kind) {
+  GroupsOfKind& known = of_kind_[static_cast<std::size_t>(kind)];
+  if (known.of_device.empty()) known = split(kind);
   return known;
 }
 
-// Units that share a group are in one party, by way of others as well.
-RankGroups::Parties RankGroups::split(Group kind) const {
+// Device copies that share a group of ranks are in one process group, by way of others as well.
+ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
   const std::uint32_t devices = ranks_.devices();
-  const auto unit = [&](std::uint32_t rank) {
+  const auto who = [&](std::uint32_t rank) {
     const workload::Coordinates at = ranks_.of(rank);
     return std::size_t{at.dp} * devices + at.pp;
   };
@@ -31,46 +31,45 @@ RankGroups::Parties RankGroups::split(Group kind) const {
   auto groups = ranks_.groups(kind);
   for (const auto& group : groups)
     for (const std::uint32_t rank : group) {
-      const std::size_t a = find(unit(rank));
-      const std::size_t b = find(unit(group.front()));
+      const std::size_t a = find(who(rank));
+      const std::size_t b = find(who(group.front()));
       root[std::max(a, b)] = std::min(a, b);
     }
 
-  Parties parties;
+  GroupsOfKind process_groups;
   std::vector<std::uint32_t> number(root.size());
   for (std::size_t at = 0; at < root.size(); ++at) {
     const std::size_t first = find(at);  // at the most `at`
     if (first == at) {
-      number[at] = static_cast<std::uint32_t>(parties.all.size());
-      parties.all.emplace_back();
+      number[at] = static_cast<std::uint32_t>(process_groups.all.size());
+      process_groups.all.emplace_back();
     }
-    parties.of_unit.push_back(number[first]);
-    if (at / devices < simulated_replicas_) ++parties.all[number[first]].members;
+    process_groups.of_device.push_back(number[first]);
+    if (at / devices < simulated_replicas_) ++process_groups.all[number[first]].members;
   }
   for (auto& group : groups) {
-    const std::size_t at = unit(group.front());
-    parties.all[parties.of_unit[at]].groups.push_back(std::move(group));
+    const std::size_t at = who(group.front());
+    process_groups.all[process_groups.of_device[at]].groups.push_back(std::move(group));
   }
-  return parties;
+  return process_groups;
 }
 
-std::uint32_t RankGroups::party_of(Group kind, Unit unit) {
-  return parties(kind).of_unit[std::size_t{unit.replica} * ranks_.devices() + unit.device];
+std::uint32_t ProcessGroups::process_group_of(Group kind, ReplicaDevice who) {
+  return process_groups(kind).of_device[std::size_t{who.replica} * ranks_.devices() + who.device];
 }
 
-const RankGroups::Party& RankGroups::holders(Group kind,
-                                             const std::vector<std::uint32_t>& devices) {
+const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::uint32_t>& devices) {
   const auto [place, is_new] = holders_.try_emplace({kind, devices});
-  Party& all = place->second;
+  ProcessGroup& all = place->second;
   if (!is_new) return all;
   for (const std::uint32_t device : devices) {
-    // Experts' parties may be several on a device.
+    // A device may have several process groups of experts.
     std::set<std::uint32_t> numbers;
     for (std::uint32_t replica = 0; replica < ranks_.replicas(); ++replica)
-      numbers.insert(party_of(kind, {replica, device}));
-    Groups groups;
+      numbers.insert(process_group_of(kind, {replica, device}));
+    RankGroups groups;
     for (const std::uint32_t number : numbers) {
-      const Party& one = party(kind, number);
+      const ProcessGroup& one = process_group(kind, number);
       all.members += one.members;
       groups.insert(groups.end(), one.groups.begin(), one.groups.end());
     }
@@ -81,7 +80,7 @@ const RankGroups::Party& RankGroups::holders(Group kind,
   return all;
 }
 
-const RankGroups::Groups& RankGroups::embedding(std::uint32_t replica) {
+const RankGroups& ProcessGroups::embedding(std::uint32_t replica) {
   if (embedding_.empty()) {
     embedding_.resize(ranks_.replicas());
     for (auto& group : ranks_.groups(Group::embedding))

@@ -1,4 +1,4 @@
-#include "sim/execution/pass_waits.hpp"
+#include "sim/execution/exposed_time.hpp"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@
 
 namespace pipewright::execution {
 
-void add_pass_waits(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
+void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
   if (!job.ranks || costs.traffic.empty()) return;
   const Places places(cluster, job.hosts);
   CollectiveTimes times(cluster, *job.ranks, places, job.conditions.communication.all_reduce);
-  add_pass_waits(job, costs, [&](const workload::Call& call, std::uint32_t device) {
+  add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
     return times.seconds(call, device);
   });
 }
@@ -31,21 +31,22 @@ Hidden hidden(double seconds, double compute, double slowdown) {
 
 }  // namespace
 
-void add_pass_waits(const Job& job, workload::StageCosts& costs, const CallSeconds& seconds) {
+void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSeconds& seconds) {
   if (!job.ranks || costs.traffic.empty()) return;
   const config::Communication& communication = job.conditions.communication;
   const double slowdown = communication.overlap_slowdown;
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& of_stage = costs.times.of_stage[kind];
     if (of_stage.empty()) continue;
-    auto& waits = costs.waits[kind];
+    auto& waits = costs.exposed[kind];
     waits.assign(of_stage.size(), 0);
-    auto& beside = costs.beside[kind];
+    auto& beside = costs.overlapped[kind];
     beside.assign(slowdown == 1 ? 0 : of_stage.size(), 0);
     for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage) {
       const std::uint32_t device = job.schedule.routes.device(stage, 0);
       for (const workload::Call& call : costs.traffic[stage].inside[kind]) {
-        const Hidden once = hidden(seconds(call, device), call.hides_under / call.times, slowdown);
+        const Hidden once =
+            hidden(seconds(call, device), call.overlappable_compute / call.times, slowdown);
         waits[stage] += call.times * once.waits;
         if (slowdown != 1) beside[stage] += call.times * once.beside;
       }

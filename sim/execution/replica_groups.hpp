@@ -6,25 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "sim/execution/rank_groups.hpp"
+#include "sim/execution/process_groups.hpp"
 
 namespace pipewright::execution {
 
 // Who of a job's ranks holds what others hold as well, and what they say to each other about it.
-class Copies {
+class ReplicaGroups {
  public:
-  using Groups = RankGroups::Groups;
-  using Party = RankGroups::Party;
-  // A collective over all groups at once.
-  struct Leg {
-    const Groups* groups;
-    workload::Collective collective;
-    std::uint64_t bytes;
-  };
-
-  explicit Copies(const Job& job);
+  explicit ReplicaGroups(const Job& job);
   // With groups of the job's ranks that others use as well.
-  Copies(const Job& job, std::shared_ptr<RankGroups> groups);
+  ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
 
   // Whether other GPUs hold the stage's weights as well, and which devices do.
   bool has(std::uint32_t stage) const;
@@ -41,33 +32,34 @@ class Copies {
   std::uint64_t embedding_bytes() const;
 
   // What a part of a stage's gradients, or of its weights, and a replica's tied embedding take.
-  std::vector<Leg> gradients(std::uint32_t stage) const;
-  std::vector<Leg> weights(std::uint32_t stage) const;
-  std::vector<Leg> embeddings(std::uint32_t replica) const;
+  std::vector<CollectiveOp> gradients(std::uint32_t stage) const;
+  std::vector<CollectiveOp> weights(std::uint32_t stage) const;
+  std::vector<CollectiveOp> embeddings(std::uint32_t replica) const;
   bool ties_embeddings(std::uint32_t device) const;
   double norm_latency() const { return norm_latency_; }  // seconds
 
-  // The parties of a kind of group.
-  std::uint32_t party_of(workload::Group kind, Unit unit) const {
-    return groups_->party_of(kind, unit);
+  // The process groups of a kind.
+  std::uint32_t process_group_of(workload::Group kind, ReplicaDevice who) const {
+    return groups_->process_group_of(kind, who);
   }
-  const Party& party(workload::Group kind, std::uint32_t number) const {
-    return groups_->party(kind, number);
+  const ProcessGroup& process_group(workload::Group kind, std::uint32_t number) const {
+    return groups_->process_group(kind, number);
   }
-  // The other simulated replicas whose copy of the unit's device is of its party.
-  const std::vector<std::uint32_t>& replicas_with(workload::Group kind, Unit unit) const;
+  // The other simulated replicas whose copy of the device is of the same process group.
+  const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice who) const;
 
  private:
-  std::vector<Leg> over_copies(workload::Collective collective, std::uint32_t stage,
-                               double bytes_of_parameter) const;
+  std::vector<CollectiveOp> over_replicas(workload::Collective collective, std::uint32_t stage,
+                                          double bytes_of_parameter) const;
 
   const Job& job_;
-  std::shared_ptr<RankGroups> groups_;  // null without ranks
+  std::shared_ptr<ProcessGroups> groups_;  // null without ranks
   double norm_latency_ = 0;
   std::vector<std::vector<std::uint32_t>> holders_;  // by stage: devices
-  std::vector<const Party*> dense_;                  // by stage
-  std::vector<const Party*> experts_;                // likewise
-  mutable std::map<std::pair<workload::Group, Unit>, std::vector<std::uint32_t>> replicas_with_;
+  std::vector<const ProcessGroup*> dense_;           // by stage
+  std::vector<const ProcessGroup*> experts_;         // likewise
+  mutable std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>
+      replicas_with_;
 };
 
 }  // namespace pipewright::execution

@@ -8,8 +8,8 @@
 namespace pipewright::execution {
 
 // What the stages of a job say to their copies, and how long it takes at least, in seconds.
-struct StageTalk {
-  StageTalk(const Job& job, const Copies& copies, LeastTimes& least);
+struct StageCollectives {
+  StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least);
 
   std::vector<std::uint32_t> parts;         // by stage: of its gradients; 0: nobody else holds it
   std::vector<std::uint32_t> weight_parts;  // by stage; 0: likewise, or they are there all along
@@ -28,13 +28,13 @@ inline bool talks_between_passes(const Job& job) {
 }
 
 // When the passes of one replica are over, at the earliest.
-struct Sweep {
+struct ReplicaTimeline {
   double end = 0;                           // of all passes
   std::vector<double> released;             // by device: after its last pass
   std::vector<double> stream_end;           // by device: ZeRO-2 and 3: of its collectives
   std::vector<std::vector<double>> posted;  // else by stage and part: its gradients are whole
 };
-Sweep sweep(const Job& job, std::uint32_t replica, const Copies& copies, const StageTalk& talk,
-            LeastTimes& least);
+ReplicaTimeline sweep(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
+                      const StageCollectives& talk, LeastTimes& least);
 
 }  // namespace pipewright::execution

@@ -30,15 +30,15 @@ struct Job : tests::HybridJob {
   std::uint64_t flows(const cluster::Cluster& cluster) const {
     const execution::Job made = job(cluster);
     const execution::Places places(cluster, made.hosts);
-    const execution::Copies copies(made);
-    return execution::Wiring(made, places, copies).flows();
+    const execution::ReplicaGroups replica_groups(made);
+    return execution::Wiring(made, places, replica_groups).flows();
   }
 };
 
 }  // namespace
 
-TEST_CASE("folded lanes take as long as one lane with a share of the uplinks", "[lanes]") {
-  // Four lanes over an uplink of 20 GB/s, 5 GB/s each: a transfer of 0.4 GB takes 80 ms.
+TEST_CASE("folded ranks take as long as one rank with a share of the uplinks", "[fold]") {
+  // Four ranks over an uplink of 20 GB/s, 5 GB/s each: a transfer of 0.4 GB takes 80 ms.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 20});
   Job job({.tp = 4});
   job.take_a_second();
@@ -49,7 +49,7 @@ TEST_CASE("folded lanes take as long as one lane with a share of the uplinks", "
   }
 }
 
-TEST_CASE("folding changes no time", "[lanes]") {
+TEST_CASE("folding changes no time", "[fold]") {
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
   struct Result {
     std::uint64_t flows;
@@ -75,7 +75,7 @@ TEST_CASE("folding changes no time", "[lanes]") {
   }
 }
 
-TEST_CASE("folding neither loses nor makes bytes", "[lanes]") {
+TEST_CASE("folding neither loses nor makes bytes", "[fold]") {
   tests::watch_links();
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
   for (const bool unlike : {false, true}) {
@@ -83,7 +83,7 @@ TEST_CASE("folding neither loses nor makes bytes", "[lanes]") {
     for (const bool together : {true, false})
       for (const bool reduces : {true, false}) {
         Job job({.tp = 4, .dp = 2, .replicas_together = together});
-        // Each lane hands on 0.4 GB four times, there or back, or reduces 0.2 GB with another.
+        // Each rank hands on 0.4 GB four times, there or back, or reduces 0.2 GB with another.
         const double due = reduces ? 0.2e9 : 4 * 0.4e9;
         if (reduces) job.costs.boundary_bytes = 0;
         if (!reduces) job.set_parameters(0);
@@ -97,7 +97,7 @@ TEST_CASE("folding neither loses nor makes bytes", "[lanes]") {
           ++busy;
         }
         // Links that others stand for carry nothing. The two ways round a ring of two are alike
-        // even where no two lanes are.
+        // even where no two ranks are.
         CHECK(busy >= (unlike ? 4 * 4 : 2));
         if (!unlike) CHECK(busy <= 4 * (1 + 1) * 2);
       }

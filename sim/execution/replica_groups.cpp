@@ -1,4 +1,4 @@
-#include "sim/execution/copies.hpp"
+#include "sim/execution/replica_groups.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,11 +40,12 @@ void check_switches(const Job& job) {
 
 }  // namespace
 
-Copies::Copies(const Job& job)
-    : Copies(job, job.ranks ? std::make_shared<RankGroups>(*job.ranks, job.simulated_replicas())
-                            : nullptr) {}
+ReplicaGroups::ReplicaGroups(const Job& job)
+    : ReplicaGroups(job, job.ranks
+                             ? std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas())
+                             : nullptr) {}
 
-Copies::Copies(const Job& job, std::shared_ptr<RankGroups> groups)
+ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups)
     : job_(job), groups_(std::move(groups)) {
   if (groups_ == nullptr) return;
   check_switches(job);
@@ -66,35 +67,35 @@ Copies::Copies(const Job& job, std::shared_ptr<RankGroups> groups)
       job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
 }
 
-bool Copies::has(std::uint32_t stage) const {
+bool ReplicaGroups::has(std::uint32_t stage) const {
   return job_.ranks && !job_.costs.traffic.empty() && dense_[stage]->groups.front().size() > 1;
 }
 
-std::uint64_t Copies::gradient_bytes(std::uint32_t stage) const {
+std::uint64_t ReplicaGroups::gradient_bytes(std::uint32_t stage) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   return (traffic.parameters + traffic.expert_parameters) *
          job_.conditions.communication.gradient_bytes / parts(stage);
 }
 
-std::uint64_t Copies::weight_bytes(std::uint32_t stage) const {
+std::uint64_t ReplicaGroups::weight_bytes(std::uint32_t stage) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   return static_cast<std::uint64_t>(
       static_cast<double>(traffic.parameters + traffic.expert_parameters) *
       job_.costs.gathered_element / weight_parts(stage));
 }
 
-std::uint64_t Copies::embedding_bytes() const {
+std::uint64_t ReplicaGroups::embedding_bytes() const {
   if (!job_.ranks || job_.costs.traffic.empty()) return 0;
   return job_.costs.traffic.front().embedding_parameters *
          job_.conditions.communication.gradient_bytes;
 }
 
-std::uint32_t Copies::parts(std::uint32_t stage) const {
+std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {
   return workload::gradient_parts(job_.costs.traffic[stage].parameters,
                                   job_.conditions.communication, job_.ranks->group_size(Group::dp));
 }
 
-std::uint32_t Copies::weight_parts(std::uint32_t stage) const {
+std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
   if (job_.conditions.gathers_after()) return 1;
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
     return parts(stage);
@@ -106,8 +107,8 @@ std::uint32_t Copies::weight_parts(std::uint32_t stage) const {
   return std::max(1U, static_cast<std::uint32_t>(std::ceil(2 * bytes / held - 1e-6)));
 }
 
-std::vector<Copies::Leg> Copies::over_copies(Collective collective, std::uint32_t stage,
-                                             double bytes_of_parameter) const {
+std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective, std::uint32_t stage,
+                                                       double bytes_of_parameter) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const auto bytes = [&](std::uint64_t parameters) {
     return static_cast<std::uint64_t>(static_cast<double>(parameters) * bytes_of_parameter);
@@ -116,35 +117,36 @@ std::vector<Copies::Leg> Copies::over_copies(Collective collective, std::uint32_
           {&experts_[stage]->groups, collective, bytes(traffic.expert_parameters)}};
 }
 
-std::vector<Copies::Leg> Copies::gradients(std::uint32_t stage) const {
-  return over_copies(
+std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
+  return over_replicas(
       job_.conditions.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce, stage,
       static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage));
 }
 
-std::vector<Copies::Leg> Copies::weights(std::uint32_t stage) const {
-  return over_copies(Collective::all_gather, stage,
-                     job_.costs.gathered_element / weight_parts(stage));
+std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
+  return over_replicas(Collective::all_gather, stage,
+                       job_.costs.gathered_element / weight_parts(stage));
 }
 
-const std::vector<std::uint32_t>& Copies::replicas_with(Group kind, Unit unit) const {
-  const auto [place, is_new] = replicas_with_.try_emplace({kind, unit});
+const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,
+                                                               ReplicaDevice who) const {
+  const auto [place, is_new] = replicas_with_.try_emplace({kind, who});
   if (!is_new) return place->second;
-  const std::uint32_t party = party_of(kind, unit);
+  const std::uint32_t process_group = process_group_of(kind, who);
   for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
-    if (replica != unit.replica && party_of(kind, {replica, unit.device}) == party)
+    if (replica != who.replica && process_group_of(kind, {replica, who.device}) == process_group)
       place->second.push_back(replica);
   return place->second;
 }
 
-bool Copies::ties_embeddings(std::uint32_t device) const {
+bool ReplicaGroups::ties_embeddings(std::uint32_t device) const {
   if (embedding_bytes() == 0) return false;
   const std::uint32_t first = holders_.front().front();
   const std::uint32_t last = holders_.back().front();
   return first != last && (device == first || device == last);
 }
 
-std::vector<Copies::Leg> Copies::embeddings(std::uint32_t replica) const {
+std::vector<CollectiveOp> ReplicaGroups::embeddings(std::uint32_t replica) const {
   return {{&groups_->embedding(replica), Collective::all_reduce, embedding_bytes()}};
 }
 
