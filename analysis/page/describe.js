@@ -69,7 +69,7 @@ class Describer {
   movement(run, i, where) {
     const { transfers } = run.lanes;
     const link = this.linkOf(run, i);
-    const size = transfers.size[i] > 0 ? `${formatBytes(transfers.size[i])} ` : "";
+    const size = transfers.bytes[i] > 0 ? `${formatBytes(transfers.bytes[i])} ` : "";
     return `${size}${where}, sent ${this.instant(transfers.posted[i])}, ` +
       `arrived ${this.instant(transfers.end[i])}${link ? `, ${link}` : ""}`;
   }
@@ -104,11 +104,11 @@ class Describer {
       ["to", this.deviceName(run, receiverOf(transfers, i))],
       ["sent", this.instant(transfers.posted[i])],
     ];
-    if (transfers.size[i] > 0) lines.push(["bytes", formatBytes(transfers.size[i])]);
+    if (transfers.bytes[i] > 0) lines.push(["bytes", formatBytes(transfers.bytes[i])]);
     if (transfers.start[i] > transfers.posted[i])
       lines.push(["rendezvous", this.length(transfers.start[i] - transfers.posted[i])]);
     lines.push(["arrived", this.instant(transfers.end[i])], ["on its way", this.length(length)]);
-    const rate = Math.round(transfers.size[i] / (length / this.perSecond));
+    const rate = Math.round(transfers.bytes[i] / (length / this.perSecond));
     if (length > 0 && rate > 0) lines.push(["rate", `${formatBytes(rate)}/s`]);
     const path = this.pathOf(run, i);
     if (path && path.alone > 0) lines.push(["alone it takes", this.length(path.alone)]);
@@ -123,7 +123,7 @@ class Describer {
     const { collectives } = run.lanes;
     const lines = [["on", this.deviceName(run, device)], ["stage", String(collectives.stage[i])]];
     if (run.iterations > 1) lines.push(["iteration", String(collectives.iteration[i])]);
-    lines.push(["bytes of a GPU", formatBytes(collectives.size[i])],
+    lines.push(["bytes of a GPU", formatBytes(collectives.bytes[i])],
                ["ready for it", this.instant(collectives.posted[i])]);
     if (collectives.start[i] > collectives.posted[i])
       lines.push(["waits for others", this.length(collectives.start[i] - collectives.posted[i])]);

@@ -70,9 +70,9 @@ function exposeLanes(rows, { transfers, collectives, steps, idle, critical }) {
     return list;
   };
   return {
-    transfers: table(transfers, ["source", "stage", "microbatch", "size"],
+    transfers: table(transfers, ["source", "stage", "microbatch", "bytes"],
                      ["posted", "start", "end"], (i) => ({ kind: TRAFFIC[transfers.kind[i]] })),
-    collectives: table(collectives, ["stage", "size"], ["posted", "start", "end"]),
+    collectives: table(collectives, ["stage", "bytes"], ["posted", "start", "end"]),
     steps: table(steps, [], ["start", "reduced", "synchronized", "updated", "end"]),
     idle: table(idle, ["stage", "microbatch"], ["start", "end"],
                 (i) => ({ cause: IDLE_CAUSES[idle.cause[i]] })),

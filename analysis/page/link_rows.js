@@ -1,19 +1,4 @@
-// The use of links over time, as columns of numbers; link_columns.hpp describes the bytes.
-
-function decodeLinks(bytes, links) {
-  const { unsigned, signed, offsets } = varints(bytes);
-  const first = offsets(links);
-  const count = first[links];
-  const start = new Float64Array(count);
-  for (let link = 0; link < links; ++link) {
-    let previous = 0;
-    for (let i = first[link]; i < first[link + 1]; ++i) previous = start[i] = previous + signed();
-  }
-  const column = (Type = Float64Array) => Type.from({ length: count }, unsigned);
-  const end = column().map((length, i) => start[i] + length);
-  const traffic = column(Uint8Array);
-  return { first, start, end, traffic, bytes: column(), flows: column(), waited: column() };
-}
+// The use of links over time.
 
 // The first row of the piece of time after that of row `i`.
 function nextPiece(use, i, end) {

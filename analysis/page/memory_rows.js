@@ -1,32 +1,4 @@
-// What devices hold over time, as columns of numbers; memory_columns.hpp describes the bytes.
-
-const CATEGORIES = 9;
-
-function decodeMemory(bytes, devices) {
-  const { unsigned, signed, offsets } = varints(bytes);
-  const first = offsets(devices);
-  const count = first[devices];
-  const time = new Float64Array(count);
-  const category = new Uint8Array(count);
-  const held = new Float64Array(count);   // in the category from then on
-  const bytesOf = new Float64Array(count);  // in all of them
-  for (let device = 0; device < devices; ++device) {
-    let previous = 0;
-    for (let i = first[device]; i < first[device + 1]; ++i)
-      previous = time[i] = previous + signed();
-  }
-  for (let i = 0; i < count; ++i) category[i] = unsigned();
-  for (let device = 0; device < devices; ++device) {
-    const now = new Float64Array(CATEGORIES);
-    let total = 0;
-    for (let i = first[device]; i < first[device + 1]; ++i) {
-      const difference = signed();
-      held[i] = now[category[i]] += difference;
-      bytesOf[i] = total += difference;
-    }
-  }
-  return { first, time, category, held, bytes: bytesOf };
-}
+// What devices hold over time.
 
 // What a device holds at a time: bytes.
 function memoryAt(memory, device, time) {

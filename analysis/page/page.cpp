@@ -13,11 +13,8 @@
 #include "analysis/page/assets.hpp"
 #include "analysis/page/binary_text.hpp"
 #include "analysis/page/frame.hpp"
-#include "analysis/page/lane_columns.hpp"
-#include "analysis/page/link_columns.hpp"
-#include "analysis/page/memory_columns.hpp"
 #include "analysis/page/page_data.hpp"
-#include "analysis/page/row_columns.hpp"
+#include "analysis/page/run_tables.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
@@ -25,16 +22,16 @@ namespace {
 
 // In an order in which each uses only those before it.
 constexpr std::array scripts{
-    "data.js",          "units.js",       "elements.js",     "varints.js",      "rows.js",
-    "lanes.js",         "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",
-    "gestures.js",      "axis.js",        "spans.js",        "raster.js",       "sums.js",
-    "paints.js",        "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js",
-    "overlay.js",       "timeline.js",    "minimap.js",      "describe.js",     "search.js",
-    "selection.js",     "controls.js",    "keys.js",         "legend.js",       "plot.js",
-    "memory_raster.js", "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",
-    "link_panel.js",    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",
-    "differences.js",   "devices.js",     "link_table.js",   "bars.js",         "why.js",
-    "panels.js",        "expose.js",      "page.js"};
+    "data.js",        "units.js",        "elements.js",     "columns.js",   "rows.js",
+    "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",      "gestures.js",
+    "axis.js",        "spans.js",        "raster.js",       "sums.js",      "paints.js",
+    "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js", "overlay.js",
+    "timeline.js",    "minimap.js",      "describe.js",     "search.js",    "selection.js",
+    "controls.js",    "keys.js",         "legend.js",       "plot.js",      "memory_raster.js",
+    "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",     "link_panel.js",
+    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",     "differences.js",
+    "devices.js",     "link_table.js",   "bars.js",         "why.js",       "panels.js",
+    "expose.js",      "page.js"};
 
 std::string joined_scripts() {
   std::string joined = "(() => {\n\"use strict\";\n";
@@ -42,21 +39,15 @@ std::string joined_scripts() {
   return joined + "})();\n";
 }
 
-// What a page keeps of a run as columns of numbers, and where its scripts find it.
-struct ColumnKind {
-  const char* name;
-  std::string (*columns)(const trace::Trace&, double ticks_per_s);
-};
-constexpr std::array column_kinds{
-    ColumnKind{"rows", row_columns}, ColumnKind{"lanes", lane_columns},
-    ColumnKind{"memory", memory_columns}, ColumnKind{"links", link_columns}};
-
-std::string row_elements(std::span<const trace::Trace> runs, double ticks_per_s) {
+// An element for each table of each run, where page.js finds it.
+std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s) {
   std::string elements;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    for (const ColumnKind& kind : column_kinds)
-      elements += fmt::format("<script type=\"text/plain\" id=\"{}-{}\">{}</script>\n", kind.name,
-                              i, base64(gzip(kind.columns(runs[i], ticks_per_s))));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<ColumnTable> tables = run_tables(runs[i], ticks_per_s);
+    for (std::size_t table = 0; table < tables.size(); ++table)
+      elements += fmt::format("<script type=\"text/plain\" id=\"{}-{}\">{}</script>\n",
+                              tables[table].schema->name, i, base64(gzip(encode(tables, table))));
+  }
   return elements;
 }
 
@@ -74,7 +65,7 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
   // Why runs take their time is half of the work.
   std::future<std::string> data =
       std::async(std::launch::async, [&] { return page_json(runs, summaries, digits); });
-  const std::string rows = row_elements(runs, std::pow(10.0, digits));
+  const std::string tables = table_elements(runs, std::pow(10.0, digits));
 
   trace::write_file(file, [&](std::ostream& stream) {
     Frame frame(stream, asset("page.html"));
@@ -82,7 +73,7 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
     frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("timeline.css")));
     frame.fill("glossary", asset("glossary.html"));
     frame.fill("data", data.get());
-    frame.fill("rows", rows);
+    frame.fill("tables", tables);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
     frame.fill("script", joined_scripts());
     frame.finish();

@@ -4,17 +4,10 @@ const element = (id) => document.getElementById(id);
 
 async function loadRuns() {
   return Promise.all(page.runs.map(async (run, i) => {
-    const columns = (name) => unpackBytes(element(`${name}-${i}`).textContent);
-    const [passes, lanes, memory, links] =
-      await Promise.all(["rows", "lanes", "memory", "links"].map(columns));
-    const rows = decodeRows(passes, run.hosts.length);
-    return {
-      ...run,
-      rows,
-      lanes: decodeLanes(lanes, rows),
-      memory: decodeMemory(memory, run.hosts.length),
-      use: decodeLinks(links, run.links.length),
-    };
+    const unpack = async ({ name }) =>
+      [name, await unpackBytes(element(`${name}-${i}`).textContent)];
+    const packed = Object.fromEntries(await Promise.all(page.tables.map(unpack)));
+    return { ...run, ...rowsOf(decodeTables(page.tables, packed)) };
   }));
 }
 

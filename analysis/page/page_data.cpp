@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/link_totals.hpp"
+#include "analysis/page/run_schema.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/timeline/titles.hpp"
@@ -126,6 +127,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   const double ticks_per_s = std::pow(10.0, digits);
   Json page;
   page["tick_digits"] = digits;
+  page["tables"] = schema_json(page_tables());
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});

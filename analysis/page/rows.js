@@ -1,53 +1,33 @@
-// The rows of a run as columns of numbers; row_columns.hpp describes the bytes. Times are ticks.
+// The rows of a run. Times are ticks, and passes and transfers are named by their index over all
+// devices, -1 for none.
 
+const NONE = -1;
 const KINDS = 5;  // F, I, W, B, R
 const FORWARD = 0;
+const CATEGORIES = 9;
+const IDLE_CAUSES = ["input", "transfer", "rendezvous", "blocked_send", "weights", "gradients",
+                     "embeddings", "norm", "peers", "finished", "other"];
+const CRITICAL_PARTS = ["compute", "in_passes", "transfer", "rendezvous", "blocked_send", "weights",
+                        "gradients", "embeddings", "norm", "optimizer", "other_replicas", "other"];
+const TRAFFIC = ["activation", "gradient", "reduce_gradients", "gather_weights", "tie_embeddings",
+                 "in_passes"];
 
-function decodeRows(bytes, devices) {
-  const { signeds, offsets } = varints(bytes);
-  const first = offsets(devices);
-  const count = first[devices];
-  const start = new Float64Array(count);
-  const end = new Float64Array(count);
-  const released = new Float64Array(count);
-  const ready = new Float64Array(count);
-  // Columns hold differences at first, which add up in place; unsigned ones wrap as they should.
-  signeds(start);
-  signeds(end);
-  for (let device = 0; device < devices; ++device) {
-    let previous = 0;
-    for (let i = first[device]; i < first[device + 1]; ++i) {
-      start[i] += previous;
-      previous = end[i] += start[i];
-    }
-  }
-  signeds(released);
-  for (let i = 0; i < count; ++i) released[i] += end[i];
-  signeds(ready);
-  for (let i = 0; i < count; ++i) ready[i] = start[i] - ready[i];
-
-  const kind = signeds(new Uint8Array(count));
-  const names = { stage: null, chunk: null, microbatch: null, iteration: null };
-  for (let device = 0; device < devices; ++device) {
-    let previous = 0;
-    for (let i = first[device]; i < first[device + 1]; ++i) previous = kind[i] += previous;
-  }
-  for (const name of Object.keys(names)) {
-    const column = (names[name] = signeds(new Uint32Array(count)));
-    for (let device = 0; device < devices; ++device) {
-      const previous = new Float64Array(KINDS);
-      for (let i = first[device]; i < first[device + 1]; ++i)
-        previous[kind[i]] = column[i] = previous[kind[i]] + column[i];
-    }
-  }
-
-  const partner = pairs(first, start, end);
-  return { devices, count, first, start, end, released, ready, kind, ...names, partner };
+// What a page shows of a run's tables, with what follows from them.
+function rowsOf(tables) {
+  const { passes, transfers, collectives, steps, idle, critical_path: critical } = tables;
+  const rows = { ...passes, devices: passes.first.length - 1, partner: partnersOf(passes) };
+  transfers.input = new Int32Array(rows.count).fill(NONE);  // of each pass
+  for (let i = 0; i < transfers.count; ++i)
+    if (transfers.taker[i] !== NONE) transfers.input[transfers.taker[i]] = i;
+  markCriticalPath(critical, rows, transfers);
+  const lanes = { transfers, collectives, steps, idle, critical, waits: waitsOf(tables.stages),
+                  paths: pathsOf(tables.paths) };
+  return { rows, lanes, memory: memoryOf(tables.memory), use: tables.link_use };
 }
 
-// Of every row, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
+// Of every pass, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
 // that were fused start and end together.
-function pairs(first, start, end) {
+function partnersOf({ first, start, end }) {
   const partner = new Int8Array(start.length);
   for (let device = 0; device + 1 < first.length; ++device)
     for (let i = first[device] + 1; i < first[device + 1]; ++i) {
@@ -57,6 +37,54 @@ function pairs(first, start, end) {
       partner[i] = -1;
     }
   return partner;
+}
+
+// Which passes and transfers are on the path.
+function markCriticalPath(critical, rows, transfers) {
+  critical.passes = new Uint8Array(rows.count);
+  critical.transfers = new Uint8Array(transfers.count);
+  for (let i = 0; i < critical.count; ++i) {
+    const pass = critical.pass[i];
+    if (pass === NONE) continue;
+    critical.passes[pass] = 1;
+    // The piece before is the way of its input, unless the device itself was late.
+    const before = i > 0 ? CRITICAL_PARTS[critical.part[i - 1]] : "";
+    const input = transfers.input[pass];
+    if ((before === "transfer" || before === "rendezvous") && input !== NONE)
+      critical.transfers[input] = 1;
+  }
+}
+
+// Of a stage on a device: the waits within its passes by kind.
+function waitsOf(stages) {
+  const byKind = ["f", "i", "w", "b", "r"].map((kind) => stages[`waits_${kind}`]);
+  const waits = new Map();
+  for (let i = 0; i < stages.count; ++i)
+    waits.set(`${stages.stage[i]} ${stages.device[i]}`, byKind.map((column) => column[i]));
+  return waits;
+}
+
+// The narrowest link on the way of a kind of traffic, and the time that it takes alone.
+function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
+  const paths = new Map();
+  for (let i = 0; i < count; ++i)
+    paths.set(`${TRAFFIC[traffic[i]]} ${source[i]} ${destination[i]} ${stage[i]}`,
+              { link: link[i], alone: alone[i] });
+  return paths;
+}
+
+// Changes hold what is in their category from then on, `bytes` what is in all of them.
+function memoryOf({ count, first, time, category, bytes: held }) {
+  const bytes = new Float64Array(count);
+  for (let device = 0; device + 1 < first.length; ++device) {
+    const now = new Float64Array(CATEGORIES);
+    let total = 0;
+    for (let i = first[device]; i < first[device + 1]; ++i) {
+      bytes[i] = total += held[i] - now[category[i]];
+      now[category[i]] = held[i];
+    }
+  }
+  return { first, time, category, held, bytes };
 }
 
 // Of a pair the forward is drawn above and the backward below.

@@ -20,7 +20,7 @@ test("transfers, collectives and steps are as the trace has them", { skip }, asy
     for (const wanted of run.transfers) {
       const row = found.get(key(wanted));
       assert.equal(row.device, wanted.destination);
-      assert.equal(row.size, wanted.bytes);
+      assert.equal(row.bytes, wanted.bytes);
       for (const time of ["posted", "start", "end"]) near(row[time], wanted[time], 1e-11);
     }
     const byDevice = (rows) => rows.toSorted((a, b) => a.device - b.device);

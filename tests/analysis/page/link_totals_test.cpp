@@ -2,10 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/page/link_columns.hpp"
-#include "tests/analysis/page/full_trace.hpp"
-#include "tests/analysis/page/panel_unpacking.hpp"
-
 namespace pipewright::analysis {
 namespace {
 
@@ -46,25 +42,6 @@ TEST_CASE("links without use, bandwidth or a run's time divide by nothing") {
   CHECK(link_totals(one_link({}), 8)[0].mean_use == 0);
   CHECK(link_totals(one_link({{0, TrafficClass::activation, 0, 1, 5, 1, 0}}), 0)[0].mean_use == 0);
   CHECK(link_totals({}, 1).empty());
-}
-
-TEST_CASE("the use of links comes back from its columns, pieces of time in order") {
-  constexpr double per_s = 1e12;
-  const trace::Trace trace = test::full_trace();
-  const auto links = test::unpack_links(link_columns(trace, per_s), trace.links.size());
-  std::vector<std::size_t> next(links.size());
-  for (const trace::LinkUseRow& row : trace.link_use) {
-    const test::LinkUse& read = links.at(row.link).at(next[row.link]++);
-    REQUIRE(read.start == std::llround(row.start * per_s));
-    REQUIRE(read.end == std::llround(row.end * per_s));
-    REQUIRE(read.traffic == static_cast<std::uint64_t>(row.traffic));
-    REQUIRE(read.bytes == row.bytes);
-    REQUIRE(read.flows == static_cast<std::uint64_t>(std::llround(row.flows * per_s)));
-    REQUIRE(read.waited == static_cast<std::uint64_t>(std::llround(row.waited * per_s)));
-  }
-  trace::Trace shuffled = trace;
-  std::reverse(shuffled.link_use.begin(), shuffled.link_use.end());
-  CHECK(link_columns(shuffled, per_s) == link_columns(trace, per_s));
 }
 
 }  // namespace pipewright::analysis

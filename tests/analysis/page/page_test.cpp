@@ -1,5 +1,7 @@
 #include "analysis/page/page.hpp"
 
+#include <map>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +10,7 @@
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/page/full_trace.hpp"
+#include "tests/analysis/page/table_decoding.hpp"
 #include "tests/analysis/page/unpacking.hpp"
 #include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
@@ -55,9 +58,14 @@ TEST_CASE("a page holds each run's rows and what they sum up to") {
   CHECK(data["runs"][0]["makespan"] == 33'000'000'000);
   CHECK(data["runs"][0]["summary"]["bubble_ratio"].get<double>() == Approx(3.0 / 11));
 
-  const test::Unpacked rows =
-      test::unpack(test::gunzip(test::from_base64(element(page, "rows-1"))), 2);
-  CHECK(rows.passes[0].size() + rows.passes[1].size() == runs[1].passes.size());
+  std::map<std::string, std::string> bytes;
+  for (const auto& table : data["tables"]) {
+    const auto name = table["name"].get<std::string>();
+    bytes[name] = test::gunzip(test::from_base64(element(page, name + "-1")));
+  }
+  const auto tables = test::decode(data["tables"], bytes);
+  CHECK(tables.at("passes").first.size() == 3);  // of two devices, and the end
+  CHECK(tables.at("passes").columns.at("end").size() == runs[1].passes.size());
 }
 
 TEST_CASE("runs on a page have names that tell them apart") {

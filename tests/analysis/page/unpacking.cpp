@@ -5,9 +5,6 @@
 
 #include <zlib.h>
 
-#include "analysis/trace/rows.hpp"
-#include "tests/analysis/page/varint_reader.hpp"
-
 namespace pipewright::analysis::test {
 std::string from_base64(std::string_view text) {
   constexpr std::string_view digits =
@@ -39,39 +36,6 @@ std::string gunzip(std::string_view packed) {
   inflateEnd(&stream);
   if (state != Z_STREAM_END) throw std::runtime_error("not a whole gzip file");
   return bytes;
-}
-
-Unpacked unpack(std::string_view columns, std::size_t devices) {
-  VarintReader reader(columns);
-  Unpacked rows;
-  rows.passes.resize(devices);
-  for (auto& passes : rows.passes) passes.resize(reader.count());
-  using Pass = Unpacked::Pass;
-  const auto column = [&](std::int64_t Pass::*member) {
-    for (auto& passes : rows.passes)
-      for (Pass& pass : passes) pass.*member = reader.number();
-  };
-  for (const auto member : {&Pass::start, &Pass::end, &Pass::released, &Pass::ready, &Pass::kind,
-                            &Pass::stage, &Pass::chunk, &Pass::microbatch, &Pass::iteration})
-    column(member);
-  for (auto& passes : rows.passes) {
-    std::int64_t free = 0;
-    std::int64_t kind = 0;
-    std::array<Pass, trace::pass_kinds> before{};
-    for (Pass& pass : passes) {
-      pass.start += free;
-      free = pass.end += pass.start;
-      pass.released += pass.end;
-      pass.ready = pass.start - pass.ready;
-      kind = pass.kind += kind;
-      Pass& previous = before.at(static_cast<std::size_t>(kind));
-      for (const auto member : {&Pass::stage, &Pass::chunk, &Pass::microbatch, &Pass::iteration})
-        pass.*member += previous.*member;
-      previous = pass;
-    }
-  }
-  if (!reader.at_end()) throw std::runtime_error("more bytes than rows");
-  return rows;
 }
 
 }  // namespace pipewright::analysis::test

@@ -1,0 +1,117 @@
+// Tables come to the page as gzip in base64; within are varints, and page.tables says what their
+// columns leave out: columns.hpp describes both.
+
+async function unpackBytes(base64) {
+  const text = atob(base64);
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Fills `values`, which is always of one type: the loop would be slow if it had to tell. Returns
+// where the next number begins.
+function readSigned(bytes, at, values) {
+  const count = values.length;
+  for (let i = 0; i < count; ++i) {
+    let byte = bytes[at++];
+    let bits = byte & 127;
+    for (let shift = 7; byte >= 0x80 && shift < 28; shift += 7) {
+      byte = bytes[at++];
+      bits |= (byte & 127) << shift;
+    }
+    if (byte < 0x80) {
+      values[i] = (bits >> 1) ^ -(bits & 1);
+      continue;
+    }
+    let value = bits;  // bit operations would end at 2^31
+    for (let weight = 2 ** 28; byte >= 0x80; weight *= 128) {
+      byte = bytes[at++];
+      value += (byte & 127) * weight;
+    }
+    values[i] = bits & 1 ? -(value + 1) / 2 : value / 2;
+  }
+  return at;
+}
+
+// The tables of a run by their names: {count, first, and each column}, where `first` holds the row
+// of each group, and the number of rows at its end. `packed`: bytes of each table.
+function decodeTables(schema, packed) {
+  const tables = {};
+  for (const { name, columns } of schema) tables[name] = decodeTable(columns, packed[name], tables);
+  // Bases are read as floating-point numbers, which keeps the loops above and below fast.
+  const types = { Uint8Array, Uint32Array, Int32Array, Float64Array };
+  for (const { name, columns } of schema)
+    for (const { name: column, type } of columns)
+      if (type !== "Float64Array") tables[name][column] = new types[type](tables[name][column]);
+  return tables;
+}
+
+function decodeTable(columns, bytes, tables) {
+  let at = 0;
+  const unsigned = () => {
+    let value = 0;
+    for (let weight = 1; ; weight *= 128) {
+      const byte = bytes[at++];
+      value += (byte & 127) * weight;
+      if (byte < 0x80) return value;
+    }
+  };
+  const first = new Uint32Array(unsigned() + 1);
+  for (let group = 1; group < first.length; ++group) first[group] = first[group - 1] + unsigned();
+  const table = { count: first[first.length - 1], first };
+  const read = () => {
+    const values = new Float64Array(table.count);
+    at = readSigned(bytes, at, values);
+    return values;
+  };
+  for (const { name, base, stored } of columns) {
+    const chosen = base.kind === "nearest" ? read() : null;
+    const values = (table[name] = stored ? read() : new Float64Array(table.count));
+    if (chosen) addChosen(values, chosen, base.choices, table, tables);
+    else addBase(values, base, table, tables);
+  }
+  return table;
+}
+
+function addBase(values, { kind, columns = [], key, table: other }, table, tables) {
+  if (kind === "row")
+    for (const column of columns) addRows(values, table[column]);
+  if (kind === "at")
+    for (const column of columns) addRowsAt(values, tables[other][column], table[key]);
+  if (kind === "before")
+    addBefore(values, columns.map((column) => table[column]), table[key], table.first);
+}
+
+function addChosen(values, chosen, choices, table, tables) {
+  choices.forEach((choice, number) => {
+    const sums = new Float64Array(table.count);
+    addBase(sums, choice, table, tables);
+    for (let i = 0; i < values.length; ++i) if (chosen[i] === number) values[i] += sums[i];
+  });
+}
+
+function addRows(values, source) {
+  for (let i = 0; i < values.length; ++i) values[i] += source[i];
+}
+
+function addRowsAt(values, source, rows) {
+  for (let i = 0; i < values.length; ++i) if (rows[i] >= 0) values[i] += source[rows[i]];
+}
+
+// `values` may be among the sources: what a row needs of them is there when its turn comes.
+function addBefore(values, [source, more], key, first) {
+  for (let group = 0; group + 1 < first.length; ++group) {
+    const end = first[group + 1];
+    if (key) {
+      const last = new Float64Array(256);  // a key is a byte
+      for (let i = first[group]; i < end; ++i) {
+        values[i] += last[key[i]];
+        last[key[i]] = source[i];
+      }
+    } else {
+      for (let i = first[group] + 1; i < end; ++i)
+        values[i] += source[i - 1] + (more ? more[i - 1] : 0);
+    }
+  }
+}
