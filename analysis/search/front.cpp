@@ -31,11 +31,6 @@ void Front::add(std::uint64_t peak_bytes, double seconds) {
   while (next != least_.end() && next->second >= seconds) next = least_.erase(next);
 }
 
-double seconds_per_unit(const IterationWork& work, double time_s) {
-  if (work.tokens > 0) return time_s / work.tokens;
-  return work.samples > 0 ? time_s / work.samples : time_s;
-}
-
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group) {
   std::vector<std::size_t> rows = simulated(run);
   std::erase_if(rows, [&](std::size_t i) { return run.rows[i].group != group; });

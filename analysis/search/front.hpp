@@ -20,9 +20,6 @@ class Front {
   std::map<std::uint64_t, double> least_;  // seconds by bytes, both strictly monotonic
 };
 
-// Seconds of an iteration per token of it, or per sample where tokens are not known.
-double seconds_per_unit(const IterationWork& work, double time_s);
-
 // Of the simulated rows of a group, those that none is better than, by memory; equal ones: the
 // first.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/front.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -53,6 +52,11 @@ std::string money(const std::string& currency, double amount) {
 }
 
 }  // namespace
+
+double seconds_per_unit(const IterationWork& work, double time_s) {
+  if (work.tokens > 0) return time_s / work.tokens;
+  return work.samples > 0 ? time_s / work.samples : time_s;
+}
 
 double cost(const Objective& objective, const IterationWork& work, double time_s,
             std::uint64_t peak_bytes) {

@@ -45,4 +45,7 @@ std::string shown(const Objective& objective, const IterationWork& work, double 
 double throughput(const IterationWork& work, double time_s);
 double mfu(const IterationWork& work, double time_s);
 
+// Seconds of an iteration per token of it, or per sample where tokens are not known.
+double seconds_per_unit(const IterationWork& work, double time_s);
+
 }  // namespace pipewright::analysis

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "schedules/search/search.hpp"
 #include "support/pipelines.hpp"
 
 using namespace pipewright;
@@ -35,4 +36,43 @@ TEST_CASE("one microbatch at a time takes as long as one after the other", "[sea
   const Pipeline one = tests::pipeline(Routes::looped(4, 1), 4, 8, {1, 1, 1}, 0, 1);
   CHECK(lower_bound(one, Objective::makespan) == Approx(8 * (4 + 4 + 1)));
   CHECK(least_memory(one) == std::vector<std::int64_t>(4, one.memory.held[0]));
+}
+
+namespace {
+
+// Each of the three passes takes a second, and half a second is saved where I and W run as one.
+Pipeline shorter_whole(std::uint32_t devices, std::uint32_t microbatches) {
+  Pipeline result =
+      tests::pipeline(Routes::looped(devices, 1), devices, microbatches, {1, 1, 1}, 0.25, 100);
+  result.times.of_stage[static_cast<std::size_t>(PassKind::backward)].assign(devices, 1.5);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("the bound is that of whole backwards where these are shorter than their halves",
+          "[search]") {
+  // 1F1B reaches it: (m + p - 1) (F + B) and the way there and back.
+  for (std::uint32_t p = 1; p <= 4; ++p)
+    CHECK(lower_bound(shorter_whole(p, 30), Objective::makespan) ==
+          Approx((30 + p - 1) * 2.5 + 2 * 0.25 * (p - 1)));
+  // With few microbatches split ones win, since W fills what others wait for.
+  CHECK(lower_bound(shorter_whole(4, 4), Objective::makespan) <= 4 * 3 + 3 * (1 + 0.25) + 1e-9);
+}
+
+TEST_CASE("no order that is found is below the bound, with whole backwards or without",
+          "[search]") {
+  for (const auto& [devices, microbatches] :
+       {std::pair{1U, 5U}, {2U, 3U}, {2U, 12U}, {4U, 4U}, {4U, 16U}}) {
+    const SearchRequest request{.devices = devices,
+                                .microbatches = microbatches,
+                                .pipeline = [&, p = devices, m = microbatches](
+                                                const Routes& routes) -> std::optional<Pipeline> {
+                                  if (routes.stages() != p) return std::nullopt;
+                                  return shorter_whole(p, m);
+                                }};
+    const SearchResult found = search(request, [](const SearchProgress&) { return true; });
+    CHECK(lower_bound(request) <= found.makespan * (1 + 1e-12));
+    if (devices == 1) CHECK(found.makespan == Approx(microbatches * 2.5));
+  }
 }
