@@ -19,7 +19,7 @@ namespace pipewright::analysis {
 namespace {
 
 // Those of the page of a run, then our own, each after those that it uses.
-constexpr std::array shared_scripts{"units.js",  "elements.js", "varints.js", "theme.js",
+constexpr std::array shared_scripts{"units.js",  "elements.js", "columns.js", "theme.js",
                                     "tables.js", "bars.js",     "tooltip.js"};
 constexpr std::array scripts{"search_data.js", "search_words.js", "search_paint.js",
                              "copying.js",     "candidate.js",    "plot_frame.js",
