@@ -62,7 +62,6 @@ IN_CIRCLES = {
     "sim/workload": 5,
     "sim/cluster": 14,
     "sim/execution": 7,
-    "sim/search": 12,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 STANDARD = re.compile(r"^[a-z0-9_]+(\.h)?$|^sys/[a-z]+\.h$")

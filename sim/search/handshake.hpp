@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/search/space.hpp"
+#include "sim/search/space/sweep.hpp"
 
 // The first lines between a coordinator and a worker.
 namespace pipewright::search {

@@ -9,18 +9,9 @@
 
 #include "analysis/search/rows.hpp"
 #include "sim/config/value.hpp"
-#include "sim/search/sweep.hpp"
+#include "sim/search/space/sweep.hpp"
 
 namespace pipewright::search {
-
-// What expressions and `auto` need to know of a cluster.
-struct ClusterFacts {
-  std::string name;
-  std::uint32_t gpus = 0;
-  std::uint32_t gpus_per_node = 0;
-  std::string gpu;           // type of the first
-  std::uint64_t memory = 0;  // of the first, bytes; 0: unknown
-};
 
 // All combinations of a sweep's values. A layout is a combination of all but the schedules;
 // candidate = layout * schedules() + schedule.

@@ -6,7 +6,7 @@
 
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/units.hpp"
-#include "sim/search/sweep.hpp"
+#include "sim/search/space/sweep.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "sim/config/error.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/search/space/keys.hpp"
-#include "sim/search/space/open_values.hpp"
 #include "sim/search/space/range.hpp"
+#include "sim/search/space/values.hpp"
 
 namespace pipewright::search {
 namespace {

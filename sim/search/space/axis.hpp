@@ -10,8 +10,8 @@
 #include "analysis/search/rows.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/model.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/space/open_values.hpp"
+#include "sim/search/space/sweep.hpp"
 
 namespace pipewright::search {
 

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "sim/search/sweep.hpp"
+#include "sim/search/space/sweep.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/search/space/keys.hpp"
+#include "sim/search/space/values.hpp"
 
 // Where a sweep leaves its scenario open, and what may stand there.
 namespace pipewright::search {
@@ -22,21 +23,5 @@ struct OpenPlace {
 // In the order of the scenario. Lists and maps inside a schedule, model, GPU or cluster are spelled
 // out: their places are the keys themselves. Throws config::Error.
 std::vector<OpenPlace> open_places(const config::Value& scenario);
-
-// The place that a path leads to.
-config::Value& at_path(config::Value& root, const std::vector<std::size_t>& path);
-
-// The texts in a value that stands under a key ("": the scenario), lists left out.
-struct Scalar {
-  std::string key;
-  std::string text;
-};
-std::vector<Scalar> scalars(const config::Value& value, const std::string& key);
-
-// On one line, as YAML: "full", "[7, 8, 8, 7]".
-std::string line_of(const config::Value& value);
-
-// Without the places where things were written: quick to copy, and messages name keys alone.
-config::Value without_origins(config::Value value);
 
 }  // namespace pipewright::search

@@ -30,4 +30,13 @@ std::vector<config::KeyInfo> constraint_names();  // what constraints may speak 
 // The clusters that candidates are on; one empty text where there is none.
 std::vector<std::string> cluster_values(const Sweep& sweep);
 
+// What expressions and `auto` need to know of a cluster.
+struct ClusterFacts {
+  std::string name;
+  std::uint32_t gpus = 0;
+  std::uint32_t gpus_per_node = 0;
+  std::string gpu;           // type of the first
+  std::uint64_t memory = 0;  // of the first, bytes; 0: unknown
+};
+
 }  // namespace pipewright::search

@@ -1,4 +1,4 @@
-#include "sim/search/sweep.hpp"
+#include "sim/search/space/sweep.hpp"
 
 #include <algorithm>
 #include <array>
