@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analysis/search/rows.hpp"
-#include "sim/search/identity.hpp"
 
 // What a search has found so far, whatever happens to it: a file of lines of JSON, each written at
 // once when a candidate's outcome is final. Bounds are not in it, which take milliseconds, and so
@@ -19,6 +18,16 @@
 //
 // The first line says what was searched. A last line without a newline was torn, and is none.
 namespace pipewright::search {
+
+// Whose results these are.
+struct SearchIdentity {
+  std::string sweep;  // its text
+  std::vector<analysis::SearchAxis> axes;
+};
+
+// Throws trace::TraceError, which says where `found` in `file` is another search than `asked`.
+void check_same_search(const std::filesystem::path& file, const SearchIdentity& found,
+                       const SearchIdentity& asked);
 
 // A journal that is being written, by one process at a time.
 class Journal {

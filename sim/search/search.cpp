@@ -3,25 +3,64 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "analysis/search/results.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
-#include "sim/config/error.hpp"
 #include "sim/search/batches.hpp"
 #include "sim/search/handshake.hpp"
 #include "sim/search/journal.hpp"
-#include "sim/search/resume.hpp"
+#include "sim/search/space.hpp"
 #include "sim/search/worker_pool.hpp"
 
 namespace pipewright::search {
 namespace {
 
 using analysis::CandidateRow;
+
+std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Journal& journal,
+                                  const SearchIdentity& asked) {
+  if (!std::filesystem::exists(results)) return {};
+  analysis::SearchRun run = analysis::read_results(results);
+  const SearchIdentity found{.sweep = std::move(run.sweep), .axes = std::move(run.axes)};
+  try {
+    check_same_search(results, found, asked);
+  } catch (const trace::TraceError&) {
+    // A journal is of a later search, which would have replaced these results at its end.
+    if (journal.is_new()) throw;
+    return {};
+  }
+  return std::move(run.rows);
+}
+
+// What an earlier search of the same space left in its results and its journal, in order of
+// candidates, one row each. Throws trace::TraceError.
+std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Journal& journal,
+                                       const Space& space) {
+  std::vector<CandidateRow> rows =
+      rows_of(results, journal, {.sweep = space.sweep().text, .axes = space.axes()});
+  std::ranges::move(journal.take_rows(), std::back_inserter(rows));
+  // Of several, the last: the journal's.
+  std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
+  const auto same = [](const CandidateRow& one, const CandidateRow& other) {
+    return one.candidate == other.candidate;
+  };
+  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), same).base());
+  for (const CandidateRow& row : rows)
+    if (static_cast<double>(row.candidate) >= space.combinations() ||
+        row.group != space.group(row.candidate / space.schedules()))
+      throw trace::TraceError(
+          fmt::format("{}: candidate {} is none of this sweep", results.string(), row.candidate));
+  return rows;
+}
 
 analysis::SearchRun describe(const Space& space) {
   analysis::SearchRun run;
@@ -185,27 +224,6 @@ analysis::SearchRun Search::run() {
 }
 
 }  // namespace
-
-std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) {
-  const std::string handshake = to_line(Handshake{sweep, std::nullopt});
-  constexpr std::size_t worker = 0;
-  constexpr int attempts = 3;
-  std::string why = "it does not start";
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (!workers.is_alive(worker) && !workers.restart(worker)) break;
-    workers.send(worker, handshake);
-    while (workers.is_alive(worker))
-      for (const Workers::Event& event : workers.wait(1)) {
-        if (event.worker != worker) continue;
-        why = event.text;
-        if (event.kind == Workers::Event::Kind::lost) continue;
-        const HandshakeReply said = read_handshake_reply(event.text);
-        if (!said.error.empty()) throw config::Error(said.error);
-        if (said.facts) return *said.facts;
-      }
-  }
-  throw std::runtime_error(fmt::format("no worker answers: {}", why));
-}
 
 analysis::SearchRun run_search(const Space& space, Workers& workers, const SearchOptions& options,
                                const SearchCalls& calls) {

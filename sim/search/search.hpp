@@ -26,10 +26,6 @@ struct SearchCalls {
   std::function<bool()> interrupted;
 };
 
-// What the space's clusters are: a worker knows. Throws config::Error for what is wrong with the
-// sweep, and std::runtime_error if no worker can be made to answer.
-std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep);
-
 // Has the workers search the space until it is done, the budget is spent, or somebody interrupts.
 // Beside the results, `<results>.journal` has each finished candidate as soon as it is known, until
 // all of them are in the results; with `resume` both are read first. Throws trace::TraceError for

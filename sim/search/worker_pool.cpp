@@ -115,4 +115,25 @@ void WorkerPool::check_anybody_left() const {
         "workers are lost over and over, {} times in a row; the last: {}", losses_, last_loss_));
 }
 
+std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) {
+  const std::string handshake = to_line(Handshake{sweep, std::nullopt});
+  constexpr std::size_t worker = 0;
+  constexpr int attempts = 3;
+  std::string why = "it does not start";
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (!workers.is_alive(worker) && !workers.restart(worker)) break;
+    workers.send(worker, handshake);
+    while (workers.is_alive(worker))
+      for (const Workers::Event& event : workers.wait(1)) {
+        if (event.worker != worker) continue;
+        why = event.text;
+        if (event.kind == Workers::Event::Kind::lost) continue;
+        const HandshakeReply said = read_handshake_reply(event.text);
+        if (!said.error.empty()) throw config::Error(said.error);
+        if (said.facts) return *said.facts;
+      }
+  }
+  throw std::runtime_error(fmt::format("no worker answers: {}", why));
+}
+
 }  // namespace pipewright::search

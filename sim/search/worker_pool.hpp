@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/search/space/sweep.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::search {
@@ -40,5 +41,9 @@ class WorkerPool {
   std::size_t losses_ = 0;  // since anybody answered
   std::string last_loss_;
 };
+
+// What a sweep's clusters are: a worker knows. Throws config::Error for what is wrong with the
+// sweep, and std::runtime_error if no worker can be made to answer.
+std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep);
 
 }  // namespace pipewright::search

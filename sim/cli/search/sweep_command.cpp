@@ -27,6 +27,7 @@
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/search/search.hpp"
+#include "sim/search/worker_pool.hpp"
 
 namespace pipewright::cli {
 namespace {

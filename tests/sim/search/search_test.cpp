@@ -11,6 +11,7 @@
 #include "analysis/trace/error.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/search/journal.hpp"
+#include "sim/search/worker_pool.hpp"
 #include "support/fake_workers.hpp"
 #include "support/program.hpp"
 

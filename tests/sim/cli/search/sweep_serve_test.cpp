@@ -13,6 +13,7 @@
 #include "sim/search/local_workers.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/task.hpp"
+#include "sim/search/worker_pool.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
