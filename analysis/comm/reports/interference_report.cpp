@@ -37,7 +37,7 @@ std::string traffic_text(const Interference& found) {
   table.add_names("traffic", std::move(names));
   table.add_numbers({"groups"}, std::move(groups));
   table.add_numbers({"of ranks"}, std::move(ranks));
-  table.add_names("say", std::move(says));
+  table.add_names("collective", std::move(says));
   table.add_names("by", std::move(by));
   table.add_numbers({"one group", "alone"}, std::move(one));
   table.add_numbers({"all groups", "at once"}, std::move(alone));

@@ -29,35 +29,36 @@ using workload::Group;
 
 constexpr std::uint64_t typical = 64U << 20U;  // bytes of an activation that ranks share
 
-struct Talk {
+struct TypicalCollective {
   const char* name;
   Group group;
   Collective collective;
   std::uint64_t bytes;
 };
 
-// What each kind of group says most.
-std::vector<Talk> talks_of(const config::Parallel& parallel, bool ties_embeddings,
-                           const config::Communication& communication) {
+// What each kind of group calls most.
+std::vector<TypicalCollective> typical_collectives(const config::Parallel& parallel,
+                                                   bool ties_embeddings,
+                                                   const config::Communication& communication) {
   const Collective activations =
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
   const Collective gradients =
       parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
   const std::uint64_t bucket =
       config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
-  std::vector<Talk> talks{{"tp", Group::tp, activations, typical},
-                          {"cp", Group::cp, Collective::ring_exchange, typical},
-                          {"ep", Group::ep, Collective::all_to_all, typical},
-                          {"dp x cp", Group::dp, gradients, bucket}};
-  if (parallel.cp.value == 1) talks.back().name = "dp";
-  if (parallel.ep.value > 1) talks.push_back({"experts' dp", Group::edp, gradients, bucket});
+  std::vector<TypicalCollective> found{{"tp", Group::tp, activations, typical},
+                                       {"cp", Group::cp, Collective::ring_exchange, typical},
+                                       {"ep", Group::ep, Collective::all_to_all, typical},
+                                       {"dp x cp", Group::dp, gradients, bucket}};
+  if (parallel.cp.value == 1) found.back().name = "dp";
+  if (parallel.ep.value > 1) found.push_back({"experts' dp", Group::edp, gradients, bucket});
   if (ties_embeddings)
-    talks.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
-  return talks;
+    found.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
+  return found;
 }
 
 // "ring", or "tree, LL128".
-std::string way_text(const execution::Choice& choice) {
+std::string choice_text(const execution::Choice& choice) {
   if (choice.protocol != cluster::Protocol::simple) return execution::to_string(choice);
   return std::string(config::to_string(choice.algorithm));
 }
@@ -68,20 +69,20 @@ class Hops {
   explicit Hops(const execution::Places& places) : places_(places) {}
 
   void add(std::uint32_t source, std::uint32_t destination) {
-    std::vector<std::uint32_t> way;
+    std::vector<std::uint32_t> classes;
     for (const cluster::Link* link : places_.route(source, destination).links) {
       const std::uint32_t number = class_of(link);
-      if (std::ranges::find(way, number) == way.end()) way.push_back(number);
+      if (std::ranges::find(classes, number) == classes.end()) classes.push_back(number);
     }
-    ++count_[way];
+    ++count_[classes];
   }
 
   // The most frequent first: "16384 over nvlink".
   std::vector<std::string> text() const {
     std::vector<std::pair<std::uint64_t, std::string>> sorted;
-    for (const auto& [way, count] : count_) {
+    for (const auto& [classes, count] : count_) {
       std::vector<std::string_view> names;
-      for (const std::uint32_t number : way) names.push_back(names_[number]);
+      for (const std::uint32_t number : classes) names.push_back(names_[number]);
       sorted.emplace_back(count,
                           names.empty() ? "no link" : fmt::format("{}", fmt::join(names, " + ")));
     }
@@ -123,7 +124,7 @@ class GroupsTable {
     table.add_names("groups of", columns_[0]);
     table.add_numbers({"number"}, columns_[1]);
     table.add_numbers({"ranks"}, columns_[2]);
-    table.add_names("say", columns_[3]);
+    table.add_names("collective", columns_[3]);
     table.add_names("by", columns_[4]);
     table.add_numbers({"in"}, columns_[5]);
     table.add_names("hops", columns_[6]);
@@ -135,23 +136,25 @@ class GroupsTable {
 };
 
 // A table of the kinds of groups that have more than one rank: how many there are, over which
-// classes of links they talk, and, for what they typically say, the algorithm and the time that it
-// takes when all of them do so at once. `ties_embeddings`: the first and the last stage share one.
+// classes of links they communicate, and, for a typical collective, the algorithm and the time that
+// it takes when all of them run it at once. `ties_embeddings`: the first and the last stage share
+// one.
 std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
                          const config::Communication& communication, const workload::Ranks& ranks,
                          cluster::Cluster& cluster, const execution::Places& places) {
   GroupsTable table;
   execution::CollectiveTimes times(cluster, ranks, places, communication.all_reduce);
-  for (const Talk& talk : talks_of(parallel, ties_embeddings, communication)) {
-    if (ranks.group_size(talk.group) < 2) continue;
+  for (const TypicalCollective& one :
+       typical_collectives(parallel, ties_embeddings, communication)) {
+    if (ranks.group_size(one.group) < 2) continue;
     const Algorithm algorithm =
-        talk.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;
-    const auto groups = ranks.groups(talk.group);
-    const auto bytes = static_cast<double>(talk.bytes);
+        one.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;
+    const auto groups = ranks.groups(one.group);
+    const auto bytes = static_cast<double>(one.bytes);
     Hops hops(places);
     for (const auto& group : groups) {
       execution::FlowSum pairs;  // of all phases
-      for (const auto& phase : execution::plan(talk.collective, bytes, group, algorithm, places))
+      for (const auto& phase : execution::plan(one.collective, bytes, group, algorithm, places))
         for (const execution::Flow& flow : phase.flows) pairs.add(flow.source, flow.destination, 0);
       for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
     }
@@ -159,13 +162,13 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
     for (std::uint32_t device = 0; device < ranks.devices(); ++device)
       seconds = std::max(
           seconds,
-          times.seconds({.group = talk.group, .collective = talk.collective, .bytes = talk.bytes},
+          times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
                         device));
     table.add(
-        {talk.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
-         fmt::format("{} of {}", workload::name_of(talk.collective),
-                     analysis::format_bytes(talk.bytes)),
-         way_text(execution::choose(talk.collective, bytes, groups.front(), algorithm, places)),
+        {one.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
+         fmt::format("{} of {}", workload::name_of(one.collective),
+                     analysis::format_bytes(one.bytes)),
+         choice_text(execution::choose(one.collective, bytes, groups.front(), algorithm, places)),
          analysis::format_seconds(seconds)},
         hops);
   }

@@ -49,7 +49,7 @@ TEST_CASE("slow-downs are told by rows beside columns", "[comm]") {
       "mine.xml: 16 ranks, tp 4, dp 2, pp 2\n"
       "\n"
       "                                                                    one group  all groups\n"
-      "traffic  groups  of ranks  say                      by                  alone     at once\n"
+      "traffic  groups  of ranks  collective               by                  alone     at once\n"
       "dp            8         2  all-reduce of 256.0 MiB  ring, Simple     10.00 ms    15.00 ms\n"
       "pp            8         2  32.0 MiB each way        direct, Simple   1.000 ms    1.000 ms\n"
       "\n"

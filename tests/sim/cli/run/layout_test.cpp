@@ -55,7 +55,7 @@ TEST_CASE("the layout says where ranks are and how they talk", "[layout]") {
       "0      0-3           0-3    0-1 x2  0-1 (2 each)  0\n"
       "1      0-3           4-7    0-1 x2  0-1 (2 each)  1\n"
       "\n"
-      "groups of             number  ranks  say                      by          in  hops\n"
+      "groups of             number  ranks  collective               by          in  hops\n"
       "tp                         4      2  all-reduce of 64.0 MiB   ring    675 us  8 over "
       "nvlink\n"
       "dp                         4      2  all-reduce of 152.6 MiB  ring  1.604 ms  8 over "
