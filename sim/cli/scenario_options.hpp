@@ -1,10 +1,12 @@
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/options.hpp"
@@ -13,15 +15,19 @@
 // The options that stand for keys of a scenario, which several commands share.
 namespace pipewright::cli {
 
-// What an option is about: each command takes some kinds.
-enum class OptionKind : std::uint8_t {
-  pipeline,  // sizes, times, network
-  whole,     // a backward that is not split, fused pairs
-  run,       // engine, trace and the like
-};
+// A pipeline of passes: its sizes, times and network; with backwards that are cut in two, and with
+// whole ones and fused pairs as well.
+inline constexpr std::array<std::string_view, 7> split_pass_keys{
+    "devices",           "microbatches", "forward_times", "input_grad_times",
+    "weight_grad_times", "p2p_time",     "cluster"};
+inline constexpr std::array<std::string_view, 10> pass_keys{
+    "devices",           "microbatches", "forward_times", "backward_times", "input_grad_times",
+    "weight_grad_times", "overlap",      "fused_times",   "p2p_time",       "cluster"};
 
-// Adds those of the kinds given, and -c and --set.
-void add_scenario_options(po::options_description& options, const std::vector<OptionKind>& kinds);
+// Adds the options of some keys or of all that have one, and -c and --set; or these two alone.
+void add_scenario_options(po::options_description& options, std::span<const std::string_view> keys);
+void add_scenario_options(po::options_description& options);
+void add_file_options(po::options_description& options);
 
 // The file that is named, as the positional option "scenario" or by -c.
 std::optional<std::filesystem::path> scenario_file(const po::variables_map& given);

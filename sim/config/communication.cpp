@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/readers.hpp"
+
 namespace pipewright::config {
 namespace {
 
@@ -18,9 +20,10 @@ std::uint64_t read_bucket(const Field& field) {
   return bytes;
 }
 
+constexpr std::array<std::string_view, 3> gradient_sizes{"1", "2", "4"};
+
 std::uint32_t read_gradient_bytes(const Field& field) {
-  constexpr std::array<std::string_view, 3> sizes{"1", "2", "4"};
-  return 1U << static_cast<std::uint32_t>(read_choice(field, sizes));
+  return 1U << static_cast<std::uint32_t>(read_choice(field, gradient_sizes));
 }
 
 double read_slowdown(const Field& field) {
@@ -29,66 +32,64 @@ double read_slowdown(const Field& field) {
   return factor;
 }
 
-template <bool Communication::*Switch>
-void read_into(const Field& field, Communication& communication) {
-  communication.*Switch = read_flag(field);
-}
-
 constexpr std::array table{
     Key<Communication>{
         {.name = "overlap_p2p",
-         .help = "passes go on while boundary tensors are on their way: true or false (true)"},
-        read_into<&Communication::overlap_p2p>},
+         .help = "passes go on while boundary tensors are on their way: true or false",
+         .default_value = "true"},
+        flag<&Communication::overlap_p2p>},
     Key<Communication>{
         {.name = "overlap_grad_reduce",
-         .help = "reduce gradients by buckets, beside backward passes: true or false (true)"},
-        read_into<&Communication::overlap_grad_reduce>},
+         .help = "reduce gradients by buckets, beside backward passes: true or false",
+         .default_value = "true"},
+        flag<&Communication::overlap_grad_reduce>},
     Key<Communication>{
         {.name = "overlap_param_gather",
-         .help = "ZeRO-1, 2: gather weights by buckets, beside the first forward passes (true)"},
-        read_into<&Communication::overlap_param_gather>},
-    Key<Communication>{
-        {.name = "tp_comm_overlap",
-         .help = "with sp: run tp's collectives beside the products that they feed (false)"},
-        read_into<&Communication::tp_comm_overlap>},
+         .help = "ZeRO-1, 2: gather weights by buckets, beside the first forward passes",
+         .default_value = "true"},
+        flag<&Communication::overlap_param_gather>},
+    Key<Communication>{{.name = "tp_comm_overlap",
+                        .help = "with sp: run tp's collectives beside the products that they feed",
+                        .default_value = "false"},
+                       flag<&Communication::tp_comm_overlap>},
     Key<Communication>{
         {.name = "async_tensor_model_parallel_allreduce",
-         .help = "backward, run them beside the product of the other gradient: true or false "
-                 "(true)"},
-        read_into<&Communication::async_tensor_model_parallel_allreduce>},
-    Key<Communication>{
-        {.name = "scatter_gather",
-         .alias = "scatter_gather_tensors_in_pipeline",
-         .help = "each GPU of tp sends a part of a boundary tensor, not all of it (true)"},
-        read_into<&Communication::scatter_gather>},
-    Key<Communication>{
-        {.name = "bucket",
-         .help = "bytes of gradients that are reduced at once (40 M parameters, or 1 M a copy)"},
-        [](const Field& f, Communication& c) { c.bucket = read_bucket(f); }},
-    Key<Communication>{
-        {.name = "gradient_bytes", .help = "of an element when it is reduced: 1, 2 or 4 (4)"},
-        [](const Field& f, Communication& c) { c.gradient_bytes = read_gradient_bytes(f); }},
-    Key<Communication>{
-        {.name = "all_reduce",
-         .alias = "algorithm",
-         .help = "of all collectives that know it: automatic (as NCCL), ring, tree, hierarchical, "
-                 "direct, nvls or sharp"},
-        [](const Field& f, Communication& c) {
-          c.all_reduce = static_cast<Algorithm>(read_choice(f, algorithms));
-        }},
+         .help = "backward, run them beside the product of the other gradient: true or false",
+         .default_value = "true"},
+        flag<&Communication::async_tensor_model_parallel_allreduce>},
+    Key<Communication>{{.name = "scatter_gather",
+                        .alias = "scatter_gather_tensors_in_pipeline",
+                        .help = "each GPU of tp sends a part of a boundary tensor, not all of it",
+                        .default_value = "true"},
+                       flag<&Communication::scatter_gather>},
+    Key<Communication>{{.name = "bucket",
+                        .help = "bytes of gradients that are reduced at once",
+                        .default_value = "40 M parameters, or 1 M a copy"},
+                       into<&Communication::bucket, read_bucket>({ValueType::size})},
+    Key<Communication>{{.name = "gradient_bytes",
+                        .help = "bytes of an element when it is reduced",
+                        .default_value = "4"},
+                       into<&Communication::gradient_bytes, read_gradient_bytes>(
+                           {ValueType::choice, false, gradient_sizes, nullptr})},
+    Key<Communication>{{.name = "all_reduce",
+                        .alias = "algorithm",
+                        .help = "algorithm of all collectives that know it, as NCCL if automatic",
+                        .default_value = "automatic"},
+                       choice<&Communication::all_reduce, algorithms>},
     Key<Communication>{
         {.name = "overlap_slowdown",
-         .help = "compute beside which a collective runs takes so many times as long (1)"},
-        [](const Field& f, Communication& c) { c.overlap_slowdown = read_slowdown(f); }},
+         .help = "compute beside which a collective runs takes so many times as long",
+         .default_value = "1"},
+        into<&Communication::overlap_slowdown, read_slowdown>({ValueType::number})},
     Key<Communication>{{.name = "global_norm",
-                        .help = "clip gradients: all devices wait before the optimizer (true)"},
-                       read_into<&Communication::global_norm>},
+                        .help = "clip gradients: all devices wait before the optimizer",
+                        .default_value = "true"},
+                       flag<&Communication::global_norm>},
     Key<Communication>{{.name = "detail",
                         .flag = "--detail",
-                        .help = "fast: collectives inside passes are timed once; full: simulated"},
-                       [](const Field& f, Communication& c) {
-                         c.detail = static_cast<Detail>(read_choice(f, details));
-                       }},
+                        .help = "whether collectives inside passes are timed once or all simulated",
+                        .default_value = "fast"},
+                       choice<&Communication::detail, details>},
 };
 
 }  // namespace
@@ -105,7 +106,7 @@ Communication read_communication(const Field& field) {
   return communication;
 }
 
-std::vector<KeyInfo> communication_keys() { return key_infos(table); }
+std::vector<KeyRow> communication_keys() { return rows_of(table); }
 
 std::string_view to_string(Algorithm algorithm) {
   return algorithms.at(static_cast<std::size_t>(algorithm));

@@ -36,7 +36,7 @@ struct Communication {
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies);
 
 Communication read_communication(const Field& field);
-std::vector<KeyInfo> communication_keys();
+std::vector<KeyRow> communication_keys();
 std::string_view to_string(Algorithm algorithm);
 
 }  // namespace pipewright::config

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/library.hpp"
+#include "sim/config/readers.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::config {
@@ -44,38 +45,48 @@ double read_efficiency(const Field& field) {
   return part;
 }
 
-using GpuKey = Key<Gpu>;
+template <auto member>
+constexpr auto efficiency = into<member, read_efficiency>({ValueType::number});
 
 constexpr std::array table{
-    GpuKey{{.name = "name", .help = "what it is called; else the file's name"},
-           [](const Field& f, Gpu& g) { g.name = read_text(f, "a name"); }},
-    GpuKey{{.name = "source", .help = "where its numbers come from"},
-           [](const Field& f, Gpu&) { read_text(f, "where the numbers come from"); }},
-    GpuKey{{.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
-           [](const Field& f, Gpu& g) { g.flops = read_flops(f); }},
-    GpuKey{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
-           [](const Field& f, Gpu& g) { g.memory = read_memory(f); }},
-    GpuKey{{.name = "memory_bandwidth",
-            .help = "of its own memory, such as 2039 GB/s",
-            .required = true},
-           [](const Field& f, Gpu& g) { g.memory_bandwidth = read_bandwidth(f); }},
-    GpuKey{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
-           [](const Field& f, Gpu& g) { g.processors = read_count(f, "108"); }},
-    GpuKey{{.name = "matrix_efficiency", .help = "part of flops that large products reach (0.85)"},
-           [](const Field& f, Gpu& g) { g.matrix_efficiency = read_efficiency(f); }},
-    GpuKey{{.name = "attention_efficiency",
-            .help = "part of flops in attention's products, where scores are kept (0.42)"},
-           [](const Field& f, Gpu& g) { g.attention_efficiency = read_efficiency(f); }},
-    GpuKey{{.name = "flash_efficiency", .help = "part of flops in fused attention (0.42)"},
-           [](const Field& f, Gpu& g) { g.flash_efficiency = read_efficiency(f); }},
-    GpuKey{{.name = "memory_efficiency", .help = "part of memory_bandwidth (0.75)"},
-           [](const Field& f, Gpu& g) { g.memory_efficiency = read_efficiency(f); }},
-    GpuKey{{.name = "tile_fill", .help = "inner steps that starting a tile costs (64)"},
-           [](const Field& f, Gpu& g) { g.tile_fill = read_steps(f); }},
-    GpuKey{{.name = "kernel_overhead", .help = "time of each kernel (5 us)"},
-           [](const Field& f, Gpu& g) { g.kernel_overhead = read_time(f, "an overhead"); }},
-    GpuKey{{.name = "pass_overhead", .help = "time of each pass (1.2 ms)"},
-           [](const Field& f, Gpu& g) { g.pass_overhead = read_time(f, "an overhead"); }},
+    Key<Gpu>{{.name = "name", .help = "what it is called; else the file's name"},
+             text<&Gpu::name, "a name">},
+    Key<Gpu>{{.name = "source", .help = "where its numbers come from"},
+             {[](const Field& f, Gpu&) { read_text(f, "where the numbers come from"); }}},
+    Key<Gpu>{
+        {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
+        into<&Gpu::flops, read_flops>({ValueType::rate})},
+    Key<Gpu>{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
+             into<&Gpu::memory, read_memory>({ValueType::size})},
+    Key<Gpu>{{.name = "memory_bandwidth",
+              .help = "of its own memory, such as 2039 GB/s",
+              .required = true},
+             into<&Gpu::memory_bandwidth, read_bandwidth>({ValueType::rate})},
+    Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
+             count<&Gpu::processors, "108">},
+    Key<Gpu>{{.name = "matrix_efficiency",
+              .help = "part of flops that large products reach",
+              .default_value = "0.85"},
+             efficiency<&Gpu::matrix_efficiency>},
+    Key<Gpu>{{.name = "attention_efficiency",
+              .help = "part of flops in attention's products, where scores are kept",
+              .default_value = "0.42"},
+             efficiency<&Gpu::attention_efficiency>},
+    Key<Gpu>{{.name = "flash_efficiency",
+              .help = "part of flops in fused attention",
+              .default_value = "0.42"},
+             efficiency<&Gpu::flash_efficiency>},
+    Key<Gpu>{
+        {.name = "memory_efficiency", .help = "part of memory_bandwidth", .default_value = "0.75"},
+        efficiency<&Gpu::memory_efficiency>},
+    Key<Gpu>{{.name = "tile_fill",
+              .help = "inner steps that starting a tile costs",
+              .default_value = "64"},
+             into<&Gpu::tile_fill, read_steps>({ValueType::number})},
+    Key<Gpu>{{.name = "kernel_overhead", .help = "time of each kernel", .default_value = "5 us"},
+             time<&Gpu::kernel_overhead, "an overhead">},
+    Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
+             time<&Gpu::pass_overhead, "an overhead">},
 };
 
 Gpu from_map(const Value& map, const std::string& name) {
@@ -101,6 +112,6 @@ Gpu find_gpu(const std::string& name) {
   return gpu;
 }
 
-std::vector<KeyInfo> gpu_keys() { return key_infos(table); }
+std::vector<KeyRow> gpu_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

@@ -32,6 +32,6 @@ struct Gpu {
 Gpu read_gpu(const Field& field);
 Gpu find_gpu(const std::string& name);  // throws Error
 
-std::vector<KeyInfo> gpu_keys();
+std::vector<KeyRow> gpu_keys();
 
 }  // namespace pipewright::config

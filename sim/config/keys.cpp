@@ -39,6 +39,33 @@ Error missing(const Field& map, const KeyInfo& key) {
   return Error(locate(place, fmt::format("{} is missing: {} ({})", name, key.help, how)));
 }
 
+std::string help_line(const KeyRow& row) {
+  std::string line(row.info.help);
+  if (row.value.type == ValueType::choice && !row.value.choices.empty()) {
+    const auto& names = row.value.choices;
+    line += fmt::format(": {}", fmt::join(names.begin(), names.end() - 1, ", "));
+    line += row.value.list ? fmt::format(", {}, or a list", names.back())
+                           : fmt::format(" or {}", names.back());
+  }
+  if (!row.info.default_value.empty()) line += fmt::format(" ({})", row.info.default_value);
+  return line;
+}
+
+std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows) {
+  std::vector<KeyRow> all;
+  for (KeyRow& row : rows) {
+    const std::string name = row.name;
+    auto* const inner = row.value.keys;
+    all.push_back(std::move(row));
+    if (inner == nullptr) continue;
+    for (KeyRow& below : inner()) {
+      below.name = fmt::format("{}.{}", name, below.name);
+      all.push_back(std::move(below));
+    }
+  }
+  return all;
+}
+
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
   if (map.value.kind != Value::Kind::map) {
     std::vector<std::string_view> names;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,22 +8,63 @@
 
 #include "sim/config/fields.hpp"
 
-// Maps are read by tables: one row a key, from which come the reading, the list of allowed keys,
-// the message for a missing one and the help.
+// Maps are read by tables: one row a key. From the rows come the reading, the list of allowed keys,
+// the message for a missing one, the options of the command line, what `auto` and constraints of a
+// search know, the help and docs/scenario.md.
 namespace pipewright::config {
 
 struct KeyInfo {
   std::string_view name;
-  std::string_view alias = {};  // another name that means the same; may be empty
-  std::string_view flag = {};   // of the command line, "-s/--num-stages"; may be empty
-  std::string_view help = {};   // one line: what it is and what is allowed
+  std::string_view alias = {};          // another name that means the same; may be empty
+  std::string_view flag = {};           // of the command line, "-s/--num-stages"; may be empty
+  std::string_view help = {};           // one line: what it is
+  std::string_view unit = {};           // of a number, "samples"; times and sizes have their own
+  std::string_view default_value = {};  // what holds where it is left out, as written; may be empty
   bool required = false;
+};
+
+enum class ValueType : std::uint8_t {
+  text,
+  flag,     // true or false
+  choice,   // one of few names
+  count,    // a whole number
+  number,   // any other, parts in percent among them
+  time,     // "18 ms"
+  size,     // "24 MiB"
+  rate,     // "450 GB/s", "312 TFLOP/s"
+  path,     // of a file
+  map,      // of keys of its own
+  library,  // a name in a folder of platforms/, a file, or for some a map
+  schedule,
+};
+
+struct KeyRow;
+
+// What may stand under a key.
+struct ValueInfo {
+  ValueType type = ValueType::text;
+  bool list = false;  // a list of them is a value as well
+  std::span<const std::string_view> choices = {};
+  std::vector<KeyRow> (*keys)() = nullptr;  // of a map
+};
+
+// A row without what reads it. The name is dotted within a section, "parallel.tp".
+struct KeyRow {
+  std::string name;
+  KeyInfo info;
+  ValueInfo value;
+};
+
+template <class Target>
+struct Reader {
+  void (*read)(const Field&, Target&);
+  ValueInfo value = {};
 };
 
 template <class Target>
 struct Key {
   KeyInfo info;
-  void (*read)(const Field&, Target&);
+  Reader<Target> reader;
 };
 
 // "gpt.yaml: forward_times is missing; ...", for a key that only others make needless.
@@ -32,22 +74,32 @@ Error missing(const Field& map, const KeyInfo& key);
 // given by both its names, a required one that is missing, and a value that is no map.
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys);
 
+// What --help says of a key: "point to point: eager, rendezvous or blocking (eager)".
+std::string help_line(const KeyRow& row);
+
+// The rows under `prefix`, each followed by those of its own map.
+std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows);
+
 template <class Table>
-std::vector<KeyInfo> key_infos(const Table& table) {
-  std::vector<KeyInfo> infos;
-  for (const auto& key : table) infos.push_back(key.info);
-  return infos;
+std::vector<KeyRow> rows_of(const Table& table) {
+  std::vector<KeyRow> rows;
+  for (const auto& key : table)
+    rows.push_back({std::string(key.info.name), key.info, key.reader.value});
+  return with_inner_rows(std::move(rows));
 }
 
 // Reads a map into `target`, in the order of the table. `map.name` is empty for the scenario
 // itself and else stands before the names of keys, "activation.per_microbatch".
 template <class Target>
 void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& target) {
-  const std::vector<const Entry*> entries = match_keys(map, key_infos(keys));
+  std::vector<KeyInfo> infos;
+  infos.reserve(keys.size());
+  for (const Key<Target>& key : keys) infos.push_back(key.info);
+  const std::vector<const Entry*> entries = match_keys(map, infos);
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (const Entry* const entry = entries[i])
-      keys[i].read({entry->value, map.name.empty() ? entry->key : map.name + "." + entry->key},
-                   target);
+      keys[i].reader.read(
+          {entry->value, map.name.empty() ? entry->key : map.name + "." + entry->key}, target);
 }
 
 }  // namespace pipewright::config

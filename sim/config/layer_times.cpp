@@ -5,20 +5,18 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/readers.hpp"
+
 namespace pipewright::config {
 namespace {
 
 constexpr std::string_view pass_time = "a pass time";
 
-template <std::vector<double> PartTimes::*Member>
-void one(const Field& field, PartTimes& times) {
-  times.*Member = {read_time(field, pass_time)};
-}
+// One time, as a list of one.
+std::vector<double> read_one(const Field& field) { return {read_time(field, pass_time)}; }
 
-template <std::vector<double> PartTimes::*Member>
-void each(const Field& field, LayerTimes& times) {
-  times.layers.*Member = read_times(field, pass_time);
-}
+template <auto member>
+constexpr auto one = into<member, read_one>({ValueType::time});
 
 constexpr std::array part_table{
     Key<PartTimes>{{.name = "forward", .help = "time of its F"}, one<&PartTimes::forward>},
@@ -33,11 +31,24 @@ void check_backward(const Field& field, const PartTimes& times) {
                           subject(field), times.input_grad.empty() ? "weight_grad" : "input_grad"));
 }
 
-template <PartTimes LayerTimes::*Part>
-void part(const Field& field, LayerTimes& times) {
-  read_keys<PartTimes>(field, part_table, times.*Part);
-  check_backward(field, times.*Part);
+PartTimes read_part_times(const Field& field) {
+  PartTimes times;
+  read_keys<PartTimes>(field, part_table, times);
+  check_backward(field, times);
+  return times;
 }
+
+std::vector<KeyRow> part_keys() { return rows_of(part_table); }
+
+template <auto member>
+constexpr auto part_times = section<member, read_part_times, part_keys>;
+
+// Of all layers.
+template <std::vector<double> PartTimes::*member>
+constexpr Reader<LayerTimes> each{[](const Field& field, LayerTimes& times) {
+                                    times.layers.*member = read_times(field, pass_time);
+                                  },
+                                  {ValueType::time, true}};
 
 constexpr std::array table{
     Key<LayerTimes>{{.name = "forward", .help = "time of a layer's F: one, or one per layer"},
@@ -50,12 +61,12 @@ constexpr std::array table{
                     each<&PartTimes::weight_grad>},
     Key<LayerTimes>{
         {.name = "experts", .help = "{forward, backward, ..} of a layer with experts, if unlike"},
-        part<&LayerTimes::experts>},
+        part_times<&LayerTimes::experts>},
     Key<LayerTimes>{{.name = "embedding", .help = "{forward, backward, ..} of the embedding"},
-                    part<&LayerTimes::embedding>},
+                    part_times<&LayerTimes::embedding>},
     Key<LayerTimes>{{.name = "head",
                      .help = "{forward, backward, ..} of the output matrix, its norm, the loss"},
-                    part<&LayerTimes::head>},
+                    part_times<&LayerTimes::head>},
 };
 
 bool has_backward_pass(const PartTimes& times) {
@@ -108,6 +119,6 @@ void check_layer_times(const LayerTimes& times, const Field& field, const Model&
   check("weight_grad", times.layers.weight_grad);
 }
 
-std::vector<KeyInfo> layer_times_keys() { return key_infos(table); }
+std::vector<KeyRow> layer_times_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

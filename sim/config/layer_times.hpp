@@ -32,6 +32,6 @@ LayerTimes read_layer_times(const Field& field);
 // Throws an Error at the key that the model has no such part for, or another number of layers.
 void check_layer_times(const LayerTimes& times, const Field& field, const Model& model);
 
-std::vector<KeyInfo> layer_times_keys();
+std::vector<KeyRow> layer_times_keys();
 
 }  // namespace pipewright::config

@@ -79,24 +79,23 @@ struct ActivationDraft {
   std::optional<Releases> weight_grad;
 };
 
+template <auto read, auto member>
+constexpr Reader<ActivationDraft> per_device_of{
+    [](const Field& field, ActivationDraft& draft) { draft.*member = read(field, draft.devices); },
+    {ValueType::size, true}};
+
 constexpr std::array activation_table{
     Key<ActivationDraft>{
         {.name = "per_microbatch",
          .help = "bytes that one microbatch leaves on a device, all chunks together",
          .required = true},
-        [](const Field& field, ActivationDraft& draft) {
-          draft.whole = read_bytes(field, draft.devices);
-        }},
+        per_device_of<read_bytes, &ActivationDraft::whole>},
     Key<ActivationDraft>{
         {.name = "released_by_input_grad", .help = "the part that I frees, in bytes or percent"},
-        [](const Field& field, ActivationDraft& draft) {
-          draft.input_grad = read_releases(field, draft.devices);
-        }},
+        per_device_of<read_releases, &ActivationDraft::input_grad>},
     Key<ActivationDraft>{
         {.name = "released_by_weight_grad", .help = "the part that W frees; the rest if left out"},
-        [](const Field& field, ActivationDraft& draft) {
-          draft.weight_grad = read_releases(field, draft.devices);
-        }},
+        per_device_of<read_releases, &ActivationDraft::weight_grad>},
 };
 
 // What the named release takes of `whole`; it cannot be more.
@@ -131,22 +130,24 @@ std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) 
   return first;
 }
 
+struct StateDraft {
+  State state;
+  std::uint32_t devices = 0;
+};
+
+template <auto member>
+constexpr Reader<StateDraft> state_of{[](const Field& field, StateDraft& draft) {
+                                        draft.state.*member = read_bytes(field, draft.devices);
+                                      },
+                                      {ValueType::size, true}};
+
 constexpr std::array state_table{
-    Key<std::pair<State, std::uint32_t>>{
-        {.name = "weights", .help = "bytes of one version of the parameters"},
-        [](const Field& field, auto& draft) {
-          draft.first.weights = read_bytes(field, draft.second);
-        }},
-    Key<std::pair<State, std::uint32_t>>{
-        {.name = "gradients", .help = "bytes of the gradient buffers"},
-        [](const Field& field, auto& draft) {
-          draft.first.gradients = read_bytes(field, draft.second);
-        }},
-    Key<std::pair<State, std::uint32_t>>{
-        {.name = "optimizer", .help = "bytes of the optimizer's state"},
-        [](const Field& field, auto& draft) {
-          draft.first.optimizer = read_bytes(field, draft.second);
-        }},
+    Key<StateDraft>{{.name = "weights", .help = "bytes of one version of the parameters"},
+                    state_of<&State::weights>},
+    Key<StateDraft>{{.name = "gradients", .help = "bytes of the gradient buffers"},
+                    state_of<&State::gradients>},
+    Key<StateDraft>{{.name = "optimizer", .help = "bytes of the optimizer's state"},
+                    state_of<&State::optimizer>},
 };
 
 }  // namespace
@@ -174,12 +175,12 @@ Activation read_activation(const Field& field, std::uint32_t devices) {
 }
 
 State read_state(const Field& field, std::uint32_t devices) {
-  std::pair<State, std::uint32_t> draft{{}, devices};
-  read_keys<std::pair<State, std::uint32_t>>(field, state_table, draft);
-  return draft.first;
+  StateDraft draft{{}, devices};
+  read_keys<StateDraft>(field, state_table, draft);
+  return draft.state;
 }
 
-std::vector<KeyInfo> activation_keys() { return key_infos(activation_table); }
-std::vector<KeyInfo> state_keys() { return key_infos(state_table); }
+std::vector<KeyRow> activation_keys() { return rows_of(activation_table); }
+std::vector<KeyRow> state_keys() { return rows_of(state_table); }
 
 }  // namespace pipewright::config

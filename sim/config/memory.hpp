@@ -40,7 +40,7 @@ Activation read_activation(const Field& field, std::uint32_t devices);
 State read_state(const Field& field, std::uint32_t devices);
 
 // The keys of the two maps, for the help.
-std::vector<KeyInfo> activation_keys();
-std::vector<KeyInfo> state_keys();
+std::vector<KeyRow> activation_keys();
+std::vector<KeyRow> state_keys();
 
 }  // namespace pipewright::config

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/library.hpp"
+#include "sim/config/readers.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -56,106 +57,126 @@ constexpr std::uint32_t most_wide = 1U << 20U;  // sizes of vectors, heads, expe
 constexpr std::uint32_t most_ffn = 1U << 24U;
 constexpr std::uint32_t most_tokens = 1U << 28U;  // of a sample, and of a vocabulary
 
-void check_at_most(const Field& field, std::uint32_t value, std::uint32_t most) {
+std::uint32_t at_most(std::uint32_t most, std::uint32_t value, const Field& field) {
   if (value > most)
     throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", most));
+  return value;
 }
-template <class Target, std::uint32_t Target::*Member, std::uint32_t most = most_wide>
-void count(const Field& field, Target& target) {
-  target.*Member = read_count(field, "128");
-  check_at_most(field, target.*Member, most);
+template <std::uint32_t most>
+std::uint32_t read_extent(const Field& field) {
+  return at_most(most, read_count(field, "128"), field);
 }
-template <class Target, std::uint32_t Target::*Member, std::uint32_t most = most_wide>
-void number(const Field& field, Target& target) {
-  target.*Member = read_number(field, "1");
-  check_at_most(field, target.*Member, most);
+std::uint32_t read_extent_or_none(const Field& field) {
+  return at_most(most_wide, read_number(field, "1"), field);
 }
 
+template <auto member, std::uint32_t most = most_wide>
+constexpr auto extent = into<member, read_extent<most>>({ValueType::count});
+template <auto member>
+constexpr auto extent_or_none = into<member, read_extent_or_none>({ValueType::count});
+
 constexpr std::array latent_table{
-    Key<Latent>{{.name = "query_rank", .help = "of compressed queries; 0: they are not (0)"},
-                number<Latent, &Latent::query_rank>},
+    Key<Latent>{{.name = "query_rank",
+                 .help = "of compressed queries; 0: they are not",
+                 .default_value = "0"},
+                extent_or_none<&Latent::query_rank>},
     Key<Latent>{{.name = "kv_rank", .help = "of compressed keys and values", .required = true},
-                count<Latent, &Latent::kv_rank>},
+                extent<&Latent::kv_rank>},
     Key<Latent>{{.name = "nope_head_dim", .help = "of a head, without position", .required = true},
-                count<Latent, &Latent::nope_head_dim>},
+                extent<&Latent::nope_head_dim>},
     Key<Latent>{{.name = "rope_head_dim", .help = "of a head, with position", .required = true},
-                count<Latent, &Latent::rope_head_dim>},
+                extent<&Latent::rope_head_dim>},
     Key<Latent>{{.name = "value_head_dim", .help = "of a head's value", .required = true},
-                count<Latent, &Latent::value_head_dim>},
+                extent<&Latent::value_head_dim>},
 };
+
+Latent read_latent(const Field& field) {
+  Latent latent;
+  read_keys<Latent>(field, latent_table, latent);
+  return latent;
+}
+
+double read_capacity(const Field& field) {
+  const double factor = read_positive_number(field, "a factor");
+  if (factor < 1) throw wrong(field, "a factor of at least 1");
+  return factor;
+}
 
 constexpr std::array experts_table{
     Key<Experts>{{.name = "count", .help = "experts of a layer", .required = true},
-                 count<Experts, &Experts::count>},
-    Key<Experts>{{.name = "top_k", .help = "of them that a token visits (1)"},
-                 count<Experts, &Experts::top_k>},
+                 extent<&Experts::count>},
+    Key<Experts>{{.name = "top_k", .help = "of them that a token visits", .default_value = "1"},
+                 extent<&Experts::top_k>},
     Key<Experts>{{.name = "ffn", .help = "hidden size of one", .required = true},
-                 count<Experts, &Experts::ffn, most_ffn>},
-    Key<Experts>{{.name = "shared", .help = "experts that every token visits (0)"},
-                 number<Experts, &Experts::shared>},
-    Key<Experts>{{.name = "shared_ffn", .help = "hidden size of a shared one (ffn)"},
-                 count<Experts, &Experts::shared_ffn, most_ffn>},
+                 extent<&Experts::ffn, most_ffn>},
     Key<Experts>{
-        {.name = "capacity_factor", .help = "the busiest expert's tokens over the mean (1)"},
-        [](const Field& f, Experts& e) {
-          e.capacity_factor = read_positive_number(f, "a factor");
-          if (e.capacity_factor < 1) throw wrong(f, "a factor of at least 1");
-        }},
-    Key<Experts>{{.name = "first_dense", .help = "layers at the start without experts (0)"},
-                 number<Experts, &Experts::first_dense>},
-    Key<Experts>{{.name = "every", .help = "one layer in so many has experts (1)"},
-                 count<Experts, &Experts::every>},
+        {.name = "shared", .help = "experts that every token visits", .default_value = "0"},
+        extent_or_none<&Experts::shared>},
+    Key<Experts>{
+        {.name = "shared_ffn", .help = "hidden size of a shared one", .default_value = "ffn"},
+        extent<&Experts::shared_ffn, most_ffn>},
+    Key<Experts>{{.name = "capacity_factor",
+                  .help = "the busiest expert's tokens over the mean",
+                  .default_value = "1"},
+                 into<&Experts::capacity_factor, read_capacity>({ValueType::number})},
+    Key<Experts>{{.name = "first_dense",
+                  .help = "layers at the start without experts",
+                  .default_value = "0"},
+                 extent_or_none<&Experts::first_dense>},
+    Key<Experts>{
+        {.name = "every", .help = "one layer in so many has experts", .default_value = "1"},
+        extent<&Experts::every>},
 };
+
+Experts read_experts(const Field& field) {
+  Experts experts;
+  read_keys<Experts>(field, experts_table, experts);
+  return experts;
+}
 
 constexpr std::array table{
     Key<Model>{{.name = "name", .help = "what it is called; else the file's name"},
-               [](const Field& f, Model& m) { m.name = read_text(f, "a name"); }},
+               text<&Model::name, "a name">},
     Key<Model>{{.name = "source", .help = "where its numbers come from"},
-               [](const Field& f, Model&) { read_text(f, "where the numbers come from"); }},
+               {[](const Field& f, Model&) { read_text(f, "where the numbers come from"); }}},
     Key<Model>{{.name = "parameters", .help = "as published, such as 8.03B; nothing rests on it"},
-               [](const Field& f, Model& m) { m.published = read_parameters(f); }},
+               into<&Model::published, read_parameters>({ValueType::number})},
     Key<Model>{{.name = "layers", .help = "of the transformer", .required = true},
-               count<Model, &Model::layers, most_layers>},
+               extent<&Model::layers, most_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
-               count<Model, &Model::hidden>},
-    Key<Model>{{.name = "heads", .help = "of attention", .required = true},
-               count<Model, &Model::heads>},
-    Key<Model>{{.name = "kv_heads", .help = "of keys and values (heads)"},
-               count<Model, &Model::kv_heads>},
-    Key<Model>{{.name = "head_dim", .help = "size of a head (hidden / heads)"},
-               count<Model, &Model::head_dim>},
-    Key<Model>{{.name = "ffn", .help = "hidden size of the MLP (4 hidden; of swiglu it has none)"},
-               count<Model, &Model::ffn, most_ffn>},
-    Key<Model>{{.name = "mlp", .help = "gelu: two matrices, or swiglu: three (gelu)"},
-               [](const Field& f, Model& m) { m.gated = read_choice(f, mlp_names) == 1; }},
-    Key<Model>{{.name = "norm", .help = "layernorm or rmsnorm (layernorm)"},
-               [](const Field& f, Model& m) {
-                 m.norm = static_cast<Model::Norm>(read_choice(f, norm_names));
-               }},
-    Key<Model>{{.name = "biases", .help = "whether matrices have them (true)"},
-               [](const Field& f, Model& m) { m.biases = read_flag(f); }},
-    Key<Model>{{.name = "dropout", .help = "probability (0); its masks are kept"},
-               [](const Field& f, Model& m) { m.dropout = read_dropout(f); }},
+               extent<&Model::hidden>},
+    Key<Model>{{.name = "heads", .help = "of attention", .required = true}, extent<&Model::heads>},
+    Key<Model>{{.name = "kv_heads", .help = "of keys and values", .default_value = "heads"},
+               extent<&Model::kv_heads>},
+    Key<Model>{{.name = "head_dim", .help = "size of a head", .default_value = "hidden / heads"},
+               extent<&Model::head_dim>},
+    Key<Model>{{.name = "ffn",
+                .help = "hidden size of the MLP",
+                .default_value = "4 hidden; of swiglu it has none"},
+               extent<&Model::ffn, most_ffn>},
+    Key<Model>{{.name = "mlp", .help = "of two matrices or of three", .default_value = "gelu"},
+               choice<&Model::gated, mlp_names>},
+    Key<Model>{{.name = "norm", .help = "of the layers", .default_value = "layernorm"},
+               choice<&Model::norm, norm_names>},
+    Key<Model>{{.name = "biases", .help = "whether matrices have them", .default_value = "true"},
+               flag<&Model::biases>},
+    Key<Model>{
+        {.name = "dropout", .help = "its probability; the masks are kept", .default_value = "0"},
+        into<&Model::dropout, read_dropout>({ValueType::number})},
     Key<Model>{{.name = "vocabulary", .alias = "vocab", .help = "tokens", .required = true},
-               count<Model, &Model::vocabulary, most_tokens>},
-    Key<Model>{{.name = "tied_embeddings", .help = "one matrix for input and output (false)"},
-               [](const Field& f, Model& m) { m.tied_embeddings = read_flag(f); }},
-    Key<Model>{{.name = "positions", .help = "rotary or learned (rotary)"},
-               [](const Field& f, Model& m) {
-                 m.learned_positions = read_choice(f, position_names) == 1;
-               }},
+               extent<&Model::vocabulary, most_tokens>},
+    Key<Model>{{.name = "tied_embeddings",
+                .help = "one matrix for input and output",
+                .default_value = "false"},
+               flag<&Model::tied_embeddings>},
+    Key<Model>{{.name = "positions", .help = "how tokens know theirs", .default_value = "rotary"},
+               choice<&Model::learned_positions, position_names>},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
-               count<Model, &Model::sequence, most_tokens>},
+               extent<&Model::sequence, most_tokens>},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
-               [](const Field& f, Model& m) {
-                 m.latent = Latent{};
-                 read_keys<Latent>(f, latent_table, *m.latent);
-               }},
+               section<&Model::latent, read_latent, [] { return rows_of(latent_table); }>},
     Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
-               [](const Field& f, Model& m) {
-                 m.experts = Experts{};
-                 read_keys<Experts>(f, experts_table, *m.experts);
-               }},
+               section<&Model::experts, read_experts, [] { return rows_of(experts_table); }>},
 };
 
 // The nearest divisors of `whole` below and above `wanted`.
@@ -220,17 +241,6 @@ Model read_model(const Field& field) {
   return model;
 }
 
-std::vector<ModelKey> model_keys() {
-  std::vector<ModelKey> keys;
-  for (const Key<Model>& key : table) {
-    keys.push_back({std::string(key.info.name), key.info});
-    const std::vector<KeyInfo> inner = key.info.name == "latent"    ? key_infos(latent_table)
-                                       : key.info.name == "experts" ? key_infos(experts_table)
-                                                                    : std::vector<KeyInfo>{};
-    for (const KeyInfo& info : inner)
-      keys.push_back({fmt::format("{}.{}", key.info.name, info.name), info});
-  }
-  return keys;
-}
+std::vector<KeyRow> model_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

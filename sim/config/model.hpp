@@ -60,11 +60,6 @@ struct Model {
 // A map of a scenario, a path of a file, or the name of one in the library of models.
 Model read_model(const Field& field);
 
-// The keys of a model, those within maps by their dotted names.
-struct ModelKey {
-  std::string name;
-  KeyInfo info;
-};
-std::vector<ModelKey> model_keys();
+std::vector<KeyRow> model_keys();
 
 }  // namespace pipewright::config

@@ -8,15 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/readers.hpp"
+
 namespace pipewright::config {
 namespace {
 
 constexpr std::array<std::string_view, axes> axis_names{"tp", "cp", "ep", "dp", "pp"};
 
-std::uint32_t read_zero(const Field& field) {
-  constexpr std::array<std::string_view, 4> levels{"0", "1", "2", "3"};
-  return static_cast<std::uint32_t>(read_choice(field, levels));
-}
+constexpr std::array<std::string_view, 4> zero_levels{"0", "1", "2", "3"};
 
 Error wrong_order(const Field& field, std::string_view what) {
   return Error(fmt::format(
@@ -54,49 +53,53 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
   return result;
 }
 
-template <Located<std::uint32_t> Parallel::*Size>
-void read_size_of(const Field& field, Parallel& parallel) {
-  parallel.*Size = {read_count(field, "8"), field.value.origin};
-}
-
 // `order` stands after the sizes, by which it is judged.
 constexpr std::array table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",
                    .flag = "--tp",
-                   .help = "tensor parallelism: GPUs that share each layer (1)"},
-                  read_size_of<&Parallel::tp>},
+                   .help = "tensor parallelism: GPUs that share each layer",
+                   .default_value = "1"},
+                  count<&Parallel::tp>},
     Key<Parallel>{{.name = "cp",
                    .alias = "context",
                    .flag = "--cp",
-                   .help = "context parallelism: GPUs that share each sequence (1)"},
-                  read_size_of<&Parallel::cp>},
+                   .help = "context parallelism: GPUs that share each sequence",
+                   .default_value = "1"},
+                  count<&Parallel::cp>},
     Key<Parallel>{{.name = "ep",
                    .alias = "expert",
                    .flag = "--ep",
-                   .help = "expert parallelism: cp x dp GPUs hold the experts of so many (1)"},
-                  read_size_of<&Parallel::ep>},
+                   .help = "expert parallelism: cp x dp GPUs hold the experts of so many",
+                   .default_value = "1"},
+                  count<&Parallel::ep>},
     Key<Parallel>{{.name = "dp",
                    .alias = "data",
                    .flag = "--dp",
-                   .help = "data parallelism: replicas of the pipeline (1)"},
-                  read_size_of<&Parallel::dp>},
+                   .help = "data parallelism: replicas of the pipeline",
+                   .default_value = "1"},
+                  count<&Parallel::dp>},
     Key<Parallel>{{.name = "pp",
                    .alias = "pipeline",
-                   .flag = "-s/--num-stages",
-                   .help = "pipeline parallelism: the key devices by another name (1)"},
-                  read_size_of<&Parallel::pp>},
+                   .help = "pipeline parallelism: the key devices by another name",
+                   .default_value = "1"},
+                  count<&Parallel::pp>},
     Key<Parallel>{{.name = "sp",
                    .alias = "sequence",
                    .flag = "--sp",
-                   .help = "sequence parallelism over the GPUs of tp: true or false (false)"},
-                  [](const Field& f, Parallel& p) { p.sequence = read_flag(f); }},
-    Key<Parallel>{{.name = "zero",
-                   .flag = "--zero",
-                   .help = "ZeRO level: 1 shards the optimizer, 2 gradients, 3 weights too (0)"},
-                  [](const Field& f, Parallel& p) { p.zero = read_zero(f); }},
-    Key<Parallel>{{.name = "order", .help = "of ranks, the innermost axis first (tp-cp-ep-dp-pp)"},
-                  [](const Field& f, Parallel& p) { p.order = read_order(f, p); }},
+                   .help = "sequence parallelism over the GPUs of tp: true or false",
+                   .default_value = "false"},
+                  flag<&Parallel::sequence>},
+    Key<Parallel>{
+        {.name = "zero",
+         .flag = "--zero",
+         .help = "ZeRO level, of which 1 shards the optimizer, 2 gradients, 3 weights too",
+         .default_value = "0"},
+        choice<&Parallel::zero, zero_levels>},
+    Key<Parallel>{{.name = "order",
+                   .help = "of ranks, the innermost axis first",
+                   .default_value = "tp-cp-ep-dp-pp"},
+                  {[](const Field& f, Parallel& p) { p.order = read_order(f, p); }}},
 };
 
 }  // namespace
@@ -107,6 +110,6 @@ Parallel read_parallel(const Field& field) {
   return parallel;
 }
 
-std::vector<KeyInfo> parallel_keys() { return key_infos(table); }
+std::vector<KeyRow> parallel_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

@@ -31,6 +31,6 @@ struct Parallel {
 
 // Without pp, which is the scenario's `devices`.
 Parallel read_parallel(const Field& field);
-std::vector<KeyInfo> parallel_keys();
+std::vector<KeyRow> parallel_keys();
 
 }  // namespace pipewright::config

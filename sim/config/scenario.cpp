@@ -10,6 +10,7 @@
 
 #include "sim/config/library.hpp"
 #include "sim/config/override.hpp"
+#include "sim/config/readers.hpp"
 #include "sim/config/scenario_checks.hpp"
 #include "sim/config/spell_out.hpp"
 #include "sim/config/yaml.hpp"
@@ -19,14 +20,12 @@ namespace {
 
 constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
 constexpr std::array<std::string_view, 2> engine_names{"simgrid", "timing"};
-constexpr std::string_view pass_time = "a pass time";
 
-Located<std::filesystem::path> read_cluster(const Field& field) {
-  const Origin& origin = field.value.origin;
+std::filesystem::path read_cluster(const Field& field) {
   const std::string& text = read_text(field, "the path of a SimGrid platform file");
-  if (is_library_name(text, ".xml")) return {library_or_path(field, "clusters", ".xml"), origin};
+  if (is_library_name(text, ".xml")) return library_or_path(field, "clusters", ".xml");
   const std::filesystem::path path =
-      (std::filesystem::path(origin.folder) / text).lexically_normal();
+      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
   if (folder || !std::filesystem::exists(path, ignored))
@@ -36,7 +35,7 @@ Located<std::filesystem::path> read_cluster(const Field& field) {
                     "one",
                     subject(field), in_quotes(text), in_quotes(path.string()),
                     folder ? "a folder" : "no file"));
-  return {path, origin};
+  return path;
 }
 
 std::vector<Located<std::string>> read_placement(const Field& field) {
@@ -47,149 +46,152 @@ std::vector<Located<std::string>> read_placement(const Field& field) {
   return hosts;
 }
 
-Located<std::filesystem::path> read_path(const Field& field, std::string_view example) {
-  return {read_text(field, fmt::format("a path such as {}", example)), field.value.origin};
+std::filesystem::path read_trace(const Field& field) {
+  return read_text(field, "a path such as run.h5");
 }
 
-PassTimes read_pass_times(const Field& field) {
-  return {read_times(field, pass_time), field.value.origin};
+std::vector<Located<std::filesystem::path>> read_outputs(const Field& field) {
+  std::vector<Located<std::filesystem::path>> paths;
+  for (const Field& item : items(field, "a path or a list of paths"))
+    paths.push_back({read_text(item, "a path such as run.html"), item.value.origin});
+  return paths;
 }
+
+template <auto member>
+constexpr auto pass_times = times<member, "a pass time">;
 
 using ScenarioKey = Key<Scenario>;
 
 // The order is that of the canonical text. `devices` stands before the keys that need it.
 constexpr std::array table{
     ScenarioKey{{.name = "cluster",
+                 .flag = "--cluster",
                  .help = "path of a SimGrid platform file; without it the network is ideal"},
-                [](const Field& f, Scenario& s) { s.cluster = read_cluster(f); }},
+                into<&Scenario::cluster, read_cluster>({ValueType::library})},
     ScenarioKey{{.name = "devices",
                  .alias = "num_stages",
                  .flag = "-s/--num-stages",
                  .help = "how many pipeline devices, also parallel.pp; 1 with a model",
                  .required = true},
-                [](const Field& f, Scenario& s) {
-                  s.devices = {read_count(f, "8"), f.value.origin};
-                }},
+                count<&Scenario::devices>},
     ScenarioKey{{.name = "placement", .help = "host names, one per GPU; else the first hosts"},
-                [](const Field& f, Scenario& s) { s.placement = read_placement(f); }},
+                into<&Scenario::placement, read_placement>({ValueType::text, true})},
     ScenarioKey{{.name = "microbatches",
                  .alias = "num_batches",
                  .flag = "-b/--num-batches",
                  .help = "how many microbatches an iteration has (of each replica)"},
-                [](const Field& f, Scenario& s) {
-                  s.microbatches = {read_count(f, "64"), f.value.origin};
-                }},
+                count<&Scenario::microbatches, "64">},
     ScenarioKey{{.name = "global_batch",
                  .flag = "--global-batch",
-                 .help = "or samples of an iteration, over all replicas"},
-                [](const Field& f, Scenario& s) {
-                  s.global_batch = {read_count(f, "1536"), f.value.origin};
-                }},
+                 .help = "or samples of an iteration, over all replicas",
+                 .unit = "samples"},
+                count<&Scenario::global_batch, "1536">},
     ScenarioKey{{.name = "iterations",
                  .flag = "--iterations",
-                 .help = "how many iterations follow one another (1)"},
-                [](const Field& f, Scenario& s) {
-                  s.iterations = {read_count(f, "2"), f.value.origin};
-                }},
+                 .help = "how many iterations follow one another",
+                 .default_value = "1"},
+                count<&Scenario::iterations, "2">},
     ScenarioKey{
         {.name = "schedule",
          .flag = "--schedule",
-         .help = "a name, a .csv or .yaml file, {name, chunks, group_size}, or a list (1f1b)"},
-        [](const Field& f, Scenario& s) { s.schedules = read_schedules(f); }},
+         .help = "a name, a .csv or .yaml file, {name, chunks, group_size}, or a list",
+         .default_value = "1f1b"},
+        into<&Scenario::schedules, read_schedules>({ValueType::schedule, true, {}, schedule_keys})},
     ScenarioKey{{.name = "model",
                  .flag = "--model",
                  .help = "a transformer: a name of platforms/models, a file, or a map"},
-                [](const Field& f, Scenario& s) {
-                  s.model = {read_model(f), f.value.origin};
-                }},
+                into<&Scenario::model, read_model>({ValueType::library, false, {}, model_keys})},
     ScenarioKey{{.name = "gpu",
                  .flag = "--gpu",
                  .help = "a name of platforms/gpus, a file, or a map; else the cluster's"},
-                [](const Field& f, Scenario& s) { s.gpu = read_gpu(f); }},
+                into<&Scenario::gpu, read_gpu>({ValueType::library, false, {}, gpu_keys})},
     ScenarioKey{{.name = "parallel", .help = "how ranks are cut: tp, cp, ep, dp and pp, a map"},
-                [](const Field& f, Scenario& s) { s.parallel = read_parallel(f); }},
+                section<&Scenario::parallel, read_parallel, parallel_keys>},
     ScenarioKey{{.name = "partition",
                  .flag = "--partition",
-                 .help = "layers of the stages: even, ends_less, by_cost, or a list (even)"},
-                [](const Field& f, Scenario& s) { s.partition = read_partition(f); }},
+                 .help = "layers of the stages",
+                 .default_value = "even"},
+                into<&Scenario::partition, read_partition>(
+                    {ValueType::choice, true, partition_rules, nullptr})},
     ScenarioKey{{.name = "training", .help = "microbatch, sequence, recomputation, state"},
-                [](const Field& f, Scenario& s) { s.training = read_training(f); }},
+                section<&Scenario::training, read_training, training_keys>},
     ScenarioKey{{.name = "communication", .help = "who talks when, and by which algorithm"},
-                [](const Field& f, Scenario& s) { s.communication = read_communication(f); }},
+                section<&Scenario::communication, read_communication, communication_keys>},
     ScenarioKey{{.name = "variation", .help = "jitter, stragglers, slow links"},
-                [](const Field& f, Scenario& s) { s.variation = read_variation(f); }},
-    ScenarioKey{
-        {.name = "symmetric", .help = "simulate one replica for all: true or false (false)"},
-        [](const Field& f, Scenario& s) { s.symmetric = read_flag(f); }},
+                section<&Scenario::variation, read_variation, variation_keys>},
+    ScenarioKey{{.name = "symmetric",
+                 .flag = "--symmetric",
+                 .help = "simulate one replica for all",
+                 .default_value = "false"},
+                flag<&Scenario::symmetric>},
     ScenarioKey{
         {.name = "layer_times", .help = "measured times of the model's layers, above what it says"},
-        [](const Field& f, Scenario& s) {
-          s.layer_times = {read_layer_times(f), f.value.origin};
-        }},
+        section<&Scenario::layer_times, read_layer_times, layer_times_keys>},
     ScenarioKey{{.name = "forward_times",
                  .flag = "-f/--forward-times",
                  .help = "time of F: one, one per device, or one per stage"},
-                [](const Field& f, Scenario& s) { s.forward_times = read_pass_times(f); }},
+                pass_times<&Scenario::forward_times>},
     ScenarioKey{{.name = "backward_times",
                  .flag = "--backward-times",
                  .help = "time of the full backward pass B, likewise"},
-                [](const Field& f, Scenario& s) { s.backward_times = read_pass_times(f); }},
+                pass_times<&Scenario::backward_times>},
     ScenarioKey{{.name = "input_grad_times",
                  .flag = "--input-grad-times",
                  .help = "time of I, the backward pass of the input, likewise"},
-                [](const Field& f, Scenario& s) { s.input_grad_times = read_pass_times(f); }},
+                pass_times<&Scenario::input_grad_times>},
     ScenarioKey{{.name = "weight_grad_times",
                  .flag = "--weight-grad-times",
                  .help = "time of W, the backward pass of the weights, likewise"},
-                [](const Field& f, Scenario& s) { s.weight_grad_times = read_pass_times(f); }},
+                pass_times<&Scenario::weight_grad_times>},
     ScenarioKey{{.name = "overlap",
                  .flag = "--overlap",
-                 .help = "a fused forward and backward take this part of their sum (1)"},
-                [](const Field& f, Scenario& s) {
-                  s.overlap = read_positive_number(f, "a part such as 0.8");
-                }},
+                 .help = "a fused forward and backward take this part of their sum",
+                 .default_value = "1"},
+                number<&Scenario::overlap, "a part such as 0.8">},
     ScenarioKey{{.name = "fused_times",
                  .flag = "--fused-times",
                  .help = "or their own time, by the forward's device or stage"},
-                [](const Field& f, Scenario& s) { s.fused_times = read_pass_times(f); }},
+                pass_times<&Scenario::fused_times>},
     ScenarioKey{{.name = "p2p_time",
                  .flag = "--p2p-time",
-                 .help = "time of a hop on the ideal network (0)"},
-                [](const Field& f, Scenario& s) { s.p2p_time = read_time(f, "a hop's latency"); }},
-    ScenarioKey{{.name = "boundary_tensor", .help = "bytes that one stage sends the next (0)"},
-                [](const Field& f, Scenario& s) {
-                  s.boundary_tensor = read_size(f, "the size of a boundary tensor");
-                }},
+                 .help = "time of a hop on the ideal network",
+                 .default_value = "0"},
+                time<&Scenario::p2p_time, "a hop's latency">},
+    ScenarioKey{{.name = "boundary_tensor",
+                 .help = "bytes that one stage sends the next",
+                 .default_value = "0"},
+                size<&Scenario::boundary_tensor, "the size of a boundary tensor">},
     ScenarioKey{
         {.name = "activation", .help = "activation memory per device"},
-        [](const Field& f, Scenario& s) { s.activation = read_activation(f, s.devices.value); }},
+        {[](const Field& f, Scenario& s) { s.activation = read_activation(f, s.devices.value); },
+         {ValueType::map, false, {}, activation_keys}}},
     ScenarioKey{{.name = "state", .help = "memory held for the whole run per device"},
-                [](const Field& f, Scenario& s) { s.state = read_state(f, s.devices.value); }},
-    ScenarioKey{{.name = "samples_per_microbatch", .help = "for throughput in samples/s"},
-                [](const Field& f, Scenario& s) {
-                  s.samples_per_microbatch = read_positive_number(f, "a number of samples");
-                }},
-    ScenarioKey{{.name = "tokens_per_microbatch", .help = "for throughput in tokens/s"},
-                [](const Field& f, Scenario& s) {
-                  s.tokens_per_microbatch = read_positive_number(f, "a number of tokens");
-                }},
+                {[](const Field& f, Scenario& s) { s.state = read_state(f, s.devices.value); },
+                 {ValueType::map, false, {}, state_keys}}},
+    ScenarioKey{{.name = "samples_per_microbatch",
+                 .help = "for throughput in samples/s",
+                 .unit = "samples"},
+                number<&Scenario::samples_per_microbatch, "a number of samples">},
     ScenarioKey{
-        {.name = "p2p", .help = "eager, rendezvous or blocking transfers (eager)"},
-        [](const Field& f, Scenario& s) { s.p2p = static_cast<P2p>(read_choice(f, p2p_names)); }},
-    ScenarioKey{{.name = "engine", .flag = "--engine", .help = "simgrid or timing (simgrid)"},
-                [](const Field& f, Scenario& s) {
-                  s.engine = static_cast<Engine>(read_choice(f, engine_names));
-                }},
+        {.name = "tokens_per_microbatch", .help = "for throughput in tokens/s", .unit = "tokens"},
+        number<&Scenario::tokens_per_microbatch, "a number of tokens">},
+    ScenarioKey{{.name = "p2p",
+                 .flag = "--p2p",
+                 .help = "transfers point to point",
+                 .default_value = "eager"},
+                choice<&Scenario::p2p, p2p_names>},
+    ScenarioKey{{.name = "engine",
+                 .flag = "--engine",
+                 .help = "what plays the passes; timing knows no contention",
+                 .default_value = "simgrid"},
+                choice<&Scenario::engine, engine_names>},
     ScenarioKey{{.name = "output",
                  .alias = "output_file",
                  .flag = "-o/--output",
                  .help = "path or list of paths of pictures and reports"},
-                [](const Field& f, Scenario& s) {
-                  for (const Field& item : items(f, "a path or a list of paths"))
-                    s.outputs.push_back(read_path(item, "run.html"));
-                }},
-    ScenarioKey{{.name = "trace", .flag = "--trace", .help = "path of the trace to write"},
-                [](const Field& f, Scenario& s) { s.trace = read_path(f, "run.h5"); }},
+                into<&Scenario::outputs, read_outputs>({ValueType::path, true})},
+    ScenarioKey{{.name = "trace", .flag = "--trace", .help = "path of the HDF5 trace to write"},
+                into<&Scenario::trace, read_trace>({ValueType::path})},
 };
 
 const KeyInfo* find_key(std::string_view name) {
@@ -297,27 +299,6 @@ std::string_view to_string(Engine engine) {
   return engine_names.at(static_cast<std::size_t>(engine));
 }
 
-std::vector<KeyHelp> scenario_keys() {
-  std::vector<KeyHelp> keys;
-  for (const ScenarioKey& key : table) {
-    const std::string name(key.info.name);
-    keys.push_back({name, key.info});
-    const std::vector<KeyInfo> inner = name == "schedule"        ? schedule_keys()
-                                       : name == "activation"    ? activation_keys()
-                                       : name == "state"         ? state_keys()
-                                       : name == "layer_times"   ? layer_times_keys()
-                                       : name == "parallel"      ? parallel_keys()
-                                       : name == "training"      ? training_keys()
-                                       : name == "communication" ? communication_keys()
-                                       : name == "variation"     ? variation_keys()
-                                       : name == "gpu"           ? gpu_keys()
-                                                                 : std::vector<KeyInfo>{};
-    if (name == "model")
-      for (const ModelKey& key_of_model : model_keys())
-        keys.push_back({fmt::format("{}.{}", name, key_of_model.name), key_of_model.info});
-    for (const KeyInfo& info : inner) keys.push_back({fmt::format("{}.{}", name, info.name), info});
-  }
-  return keys;
-}
+std::vector<KeyRow> scenario_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

@@ -91,11 +91,7 @@ Scenario read_scenario(const Value& root);
 std::string_view to_string(P2p mode);
 std::string_view to_string(Engine engine);
 
-// All keys with help, those within maps by their dotted names.
-struct KeyHelp {
-  std::string name;
-  KeyInfo info;
-};
-std::vector<KeyHelp> scenario_keys();
+// All keys, those within maps by their dotted names.
+std::vector<KeyRow> scenario_keys();
 
 }  // namespace pipewright::config

@@ -9,7 +9,7 @@ namespace pipewright::config {
 namespace {
 
 Error missing_key(const Value& root, std::string_view name) {
-  for (const KeyHelp& key : scenario_keys())
+  for (const KeyRow& key : scenario_keys())
     if (key.name == name) return missing({root, ""}, key.info);
   throw std::logic_error("no key of a scenario has this name");
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/readers.hpp"
+
 namespace pipewright::config {
 namespace {
 
@@ -35,34 +37,28 @@ constexpr std::array table{
                        .flag = "--schedule",
                        .help = "which schedule, such as interleaved-1f1b",
                        .required = true},
-                      [](const Field& field, ScheduleSpec& spec) {
+                      {[](const Field& field, ScheduleSpec& spec) {
                         spec.name = read_name(field, "a name such as interleaved-1f1b");
                         spec.origin = field.value.origin;
-                      }},
+                      }}},
     Key<ScheduleSpec>{{.name = "chunks", .flag = "--chunks", .help = "stages on each device"},
-                      [](const Field& field, ScheduleSpec& spec) {
-                        spec.chunks = {read_count(field, "2"), field.value.origin};
-                      }},
+                      count<&ScheduleSpec::chunks, "2">},
     Key<ScheduleSpec>{{.name = "group_size",
+                       .flag = "--group-size",
                        .help = "microbatches that pass a chunk before the next chunk's turn"},
-                      [](const Field& field, ScheduleSpec& spec) {
-                        spec.group_size = {read_count(field, "8"), field.value.origin};
-                      }},
-    Key<ScheduleSpec>{{.name = "slices", .help = "of a microbatch along the sequence (2)"},
-                      [](const Field& field, ScheduleSpec& spec) {
-                        spec.slices = {read_count(field, "2"), field.value.origin};
-                      }},
+                      count<&ScheduleSpec::group_size, "8">},
+    Key<ScheduleSpec>{{.name = "slices",
+                       .flag = "--slices",
+                       .help = "of a microbatch along the sequence",
+                       .default_value = "2"},
+                      count<&ScheduleSpec::slices, "2">},
     Key<ScheduleSpec>{{.name = "recompute",
+                       .flag = "--recompute",
                        .help = "chunks of a device whose forward is run again before its backward"},
-                      [](const Field& field, ScheduleSpec& spec) {
-                        spec.recompute = {read_count(field, "1"), field.value.origin};
-                      }},
-    Key<ScheduleSpec>{
-        {.name = "memory_limit",
-         .help = "of 'searched': bytes that a device may hold; else what it has"},
-        [](const Field& field, ScheduleSpec& spec) {
-          spec.memory_limit = {read_size(field, "a size of memory"), field.value.origin};
-        }},
+                      count<&ScheduleSpec::recompute, "1">},
+    Key<ScheduleSpec>{{.name = "memory_limit",
+                       .help = "of 'searched': bytes that a device may hold; else what it has"},
+                      size<&ScheduleSpec::memory_limit, "a size of memory">},
 };
 
 }  // namespace
@@ -103,6 +99,6 @@ void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs)
   }
 }
 
-std::vector<KeyInfo> schedule_keys() { return key_infos(table); }
+std::vector<KeyRow> schedule_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

@@ -40,6 +40,6 @@ std::vector<ScheduleSpec> read_schedules(const Field& field);
 // Puts those paths into what was read, so that it says the same wherever it stands.
 void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs);
 
-std::vector<KeyInfo> schedule_keys();
+std::vector<KeyRow> schedule_keys();
 
 }  // namespace pipewright::config

@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/readers.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::config {
 namespace {
 
 constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
-constexpr std::array<std::string_view, 3> rule_names{"even", "ends_less", "by_cost"};
 
 // Bytes of a parameter; 0 is one, as of an optimizer without state.
 double read_bytes(const Field& field) {
@@ -38,58 +38,79 @@ double read_width(const Field& field) {
   return bytes;
 }
 
+template <auto member, auto read = read_bytes>
+constexpr auto bytes_of = into<member, read>({ValueType::number});
+
 constexpr std::array bytes_table{
-    Key<ParameterBytes>{{.name = "weights", .help = "of each weight (2)"},
-                        [](const Field& f, auto& b) { b.weights = read_bytes(f); }},
-    Key<ParameterBytes>{{.name = "gradients", .help = "of each gradient where it is summed (4)"},
-                        [](const Field& f, auto& b) { b.gradients = read_bytes(f); }},
-    Key<ParameterBytes>{{.name = "optimizer", .help = "of each parameter's optimizer state (12)"},
-                        [](const Field& f, auto& b) { b.optimizer = read_bytes(f); }},
-    Key<ParameterBytes>{{.name = "gathered", .help = "of each weight that ZeRO gathers (2)"},
-                        [](const Field& f, auto& b) { b.gathered = read_width(f); }},
+    Key<ParameterBytes>{{.name = "weights", .help = "of each weight", .default_value = "2"},
+                        bytes_of<&ParameterBytes::weights>},
+    Key<ParameterBytes>{
+        {.name = "gradients", .help = "of each gradient where it is summed", .default_value = "4"},
+        bytes_of<&ParameterBytes::gradients>},
+    Key<ParameterBytes>{
+        {.name = "optimizer", .help = "of each parameter's optimizer state", .default_value = "12"},
+        bytes_of<&ParameterBytes::optimizer>},
+    Key<ParameterBytes>{
+        {.name = "gathered", .help = "of each weight that ZeRO gathers", .default_value = "2"},
+        bytes_of<&ParameterBytes::gathered, read_width>},
 };
 
-template <bool Training::*Switch>
-void flag(const Field& field, Training& training) {
-  training.*Switch = read_flag(field);
+ParameterBytes read_parameter_bytes(const Field& field) {
+  ParameterBytes bytes;
+  read_keys<ParameterBytes>(field, bytes_table, bytes);
+  return bytes;
 }
+
+std::vector<KeyRow> parameter_bytes_keys() { return rows_of(bytes_table); }
 
 constexpr std::array table{
     Key<Training>{{.name = "microbatch_size",
                    .alias = "micro_batch_size",
-                   .help = "samples of a microbatch (1)"},
-                  [](const Field& f, Training& t) { t.microbatch_size = read_count(f, "1"); }},
-    Key<Training>{{.name = "sequence", .help = "tokens of a sample; else the model's"},
-                  [](const Field& f, Training& t) { t.sequence = read_sequence(f); }},
-    Key<Training>{{.name = "recompute", .help = "none, selective or full (none)"},
-                  [](const Field& f, Training& t) {
-                    t.recompute = static_cast<Recompute>(read_choice(f, recompute_names));
-                  }},
-    Key<Training>{{.name = "causal", .help = "flash attention skips what is masked (true)"},
-                  flag<&Training::causal>},
-    Key<Training>{{.name = "flash_attention", .help = "scores are never kept (true)"},
-                  flag<&Training::flash_attention>},
-    Key<Training>{{.name = "fused_loss", .help = "no fp32 copy of the logits (true)"},
-                  flag<&Training::fused_loss>},
-    Key<Training>{{.name = "fused_accumulation",
-                   .help = "W adds to the gradients within its products (true)"},
-                  flag<&Training::fused_accumulation>},
-    Key<Training>{{.name = "deallocate_outputs", .help = "free a stage's output once sent (true)"},
-                  flag<&Training::deallocate_outputs>},
+                   .flag = "--microbatch-size",
+                   .help = "samples of a microbatch",
+                   .unit = "samples",
+                   .default_value = "1"},
+                  count<&Training::microbatch_size, "1">},
     Key<Training>{
-        {.name = "vocabulary_multiple",
-         .help = "the vocabulary is padded to so many times tp (128)"},
-        [](const Field& f, Training& t) { t.vocabulary_multiple = read_count(f, "128"); }},
+        {.name = "sequence", .help = "tokens of a sample; else the model's", .unit = "tokens"},
+        into<&Training::sequence, read_sequence>({ValueType::count})},
+    Key<Training>{{.name = "recompute",
+                   .flag = "--recompute-activations",
+                   .help = "what backward passes compute again",
+                   .default_value = "none"},
+                  choice<&Training::recompute, recompute_names>},
+    Key<Training>{
+        {.name = "causal", .help = "flash attention skips what is masked", .default_value = "true"},
+        flag<&Training::causal>},
+    Key<Training>{
+        {.name = "flash_attention", .help = "scores are never kept", .default_value = "true"},
+        flag<&Training::flash_attention>},
+    Key<Training>{
+        {.name = "fused_loss", .help = "no fp32 copy of the logits", .default_value = "true"},
+        flag<&Training::fused_loss>},
+    Key<Training>{{.name = "fused_accumulation",
+                   .help = "W adds to the gradients within its products",
+                   .default_value = "true"},
+                  flag<&Training::fused_accumulation>},
+    Key<Training>{{.name = "deallocate_outputs",
+                   .help = "free a stage's output once sent",
+                   .default_value = "true"},
+                  flag<&Training::deallocate_outputs>},
+    Key<Training>{{.name = "vocabulary_multiple",
+                   .help = "the vocabulary is padded to so many times tp",
+                   .default_value = "128"},
+                  count<&Training::vocabulary_multiple, "128">},
     Key<Training>{
         {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer, gathered"},
-        [](const Field& f, Training& t) { read_keys<ParameterBytes>(f, bytes_table, t.bytes); }},
-    Key<Training>{{.name = "fragmentation", .help = "allowance, a part of the activations (0)"},
-                  [](const Field& f, Training& t) {
-                    t.fragmentation = read_part(f, "a part of the activations");
-                  }},
-    Key<Training>{
-        {.name = "reserved", .help = "bytes lost to driver, context and NCCL (0)"},
-        [](const Field& f, Training& t) { t.reserved = read_size(f, "a size of memory"); }},
+        section<&Training::bytes, read_parameter_bytes, parameter_bytes_keys>},
+    Key<Training>{{.name = "fragmentation",
+                   .help = "allowance, a part of the activations",
+                   .default_value = "0"},
+                  part<&Training::fragmentation, "a part of the activations">},
+    Key<Training>{{.name = "reserved",
+                   .help = "bytes lost to driver, context and NCCL",
+                   .default_value = "0"},
+                  size<&Training::reserved, "a size of memory">},
 };
 
 }  // namespace
@@ -98,7 +119,7 @@ Partition read_partition(const Field& field) {
   Partition partition;
   partition.origin = field.value.origin;
   if (field.value.kind == Value::Kind::text) {
-    partition.rule = static_cast<Partition::Rule>(read_choice(field, rule_names));
+    partition.rule = static_cast<Partition::Rule>(read_choice(field, partition_rules));
     return partition;
   }
   constexpr std::string_view allowed =
@@ -116,17 +137,6 @@ Training read_training(const Field& field) {
   return training;
 }
 
-std::vector<KeyInfo> training_keys() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> dotted;
-    for (const auto& key : bytes_table) dotted.push_back(fmt::format("bytes.{}", key.info.name));
-    return dotted;
-  }();
-  std::vector<KeyInfo> keys = key_infos(table);
-  std::vector<KeyInfo> inner = key_infos(bytes_table);
-  for (std::size_t i = 0; i < inner.size(); ++i) inner[i].name = names[i];
-  keys.insert(std::ranges::find(keys, "bytes", &KeyInfo::name) + 1, inner.begin(), inner.end());
-  return keys;
-}
+std::vector<KeyRow> training_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/fields.hpp"
@@ -49,9 +51,12 @@ struct Training {
   std::uint64_t reserved = 0;  // bytes a GPU loses to the driver, the context, NCCL
 };
 
+// The rules that have a name.
+inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_less", "by_cost"};
+
 // A rule's name, or a list of layers per stage.
 Partition read_partition(const Field& field);
 Training read_training(const Field& field);
-std::vector<KeyInfo> training_keys();
+std::vector<KeyRow> training_keys();
 
 }  // namespace pipewright::config

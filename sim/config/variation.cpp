@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/readers.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::config {
@@ -31,27 +32,29 @@ double read_factor(const Field& field) {
   return factor;
 }
 
+using Straggler = Variation::Straggler;
+using SlowLink = Variation::SlowLink;
+
+template <auto member, Words noun>
+constexpr auto index = into<member, called<noun, read_index>>({ValueType::count});
+
 constexpr std::array straggler_table{
-    Key<Variation::Straggler>{
-        {.name = "device", .help = "pipeline device, from 0", .required = true},
-        [](const Field& f, auto& s) { s.device = read_index(f, "a device"); }},
-    Key<Variation::Straggler>{
-        {.name = "replica", .help = "data-parallel replica, from 0; else all of them"},
-        [](const Field& f, auto& s) { s.replica = read_index(f, "a replica"); }},
-    Key<Variation::Straggler>{
+    Key<Straggler>{{.name = "device", .help = "pipeline device, from 0", .required = true},
+                   index<&Straggler::device, "a device">},
+    Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; else all of them"},
+                   index<&Straggler::replica, "a replica">},
+    Key<Straggler>{
         {.name = "factor", .help = "its passes take so many times as long", .required = true},
-        [](const Field& f, auto& s) { s.factor = read_factor(f); }},
+        into<&Straggler::factor, read_factor>({ValueType::number})},
 };
 
 constexpr std::array link_table{
-    Key<Variation::SlowLink>{
-        {.name = "link", .help = "its id in the platform file", .required = true},
-        [](const Field& f, auto& s) { s.link = read_text(f, "the id of a link"); }},
-    Key<Variation::SlowLink>{
-        {.name = "factor",
-         .help = "the part of its bandwidth that is left; 0: it has failed",
-         .required = true},
-        [](const Field& f, auto& s) { s.factor = read_part(f, "a part of the bandwidth"); }},
+    Key<SlowLink>{{.name = "link", .help = "its id in the platform file", .required = true},
+                  text<&SlowLink::link, "the id of a link">},
+    Key<SlowLink>{{.name = "factor",
+                   .help = "the part of its bandwidth that is left; 0: it has failed",
+                   .required = true},
+                  part<&SlowLink::factor, "a part of the bandwidth">},
 };
 
 template <class Item, std::size_t N>
@@ -70,30 +73,36 @@ std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& 
   return list;
 }
 
+std::vector<Straggler> read_stragglers(const Field& field) {
+  return read_list(field, straggler_table, "{device: 3, factor: 1.2} or a list of them");
+}
+
+std::vector<SlowLink> read_slow_links(const Field& field) {
+  return read_list(field, link_table, "{link: spine-0, factor: 0.5} or a list of them");
+}
+
 constexpr std::array table{
     Key<Variation>{{.name = "jitter",
-                    .help = "standard deviation of a pass's time over its mean, from 0 to 1 (0)"},
-                   [](const Field& f, Variation& v) { v.jitter = read_part(f, "a deviation"); }},
-    Key<Variation>{
-        {.name = "distribution",
-         .help = "of the times: normal or uniform, cut at 0 and twice the mean, or lognormal "
-                 "(normal)"},
-        [](const Field& f, Variation& v) {
-          v.distribution = static_cast<Variation::Distribution>(read_choice(f, distributions));
-        }},
-    Key<Variation>{{.name = "seed", .help = "of the random numbers: same seed, same result (1)"},
-                   [](const Field& f, Variation& v) { v.seed = read_index(f, "a seed"); }},
+                    .help = "standard deviation of a pass's time over its mean, from 0 to 1",
+                    .default_value = "0"},
+                   part<&Variation::jitter, "a deviation">},
+    Key<Variation>{{.name = "distribution",
+                    .help = "of the times, the first and last cut at 0 and twice the mean",
+                    .default_value = "normal"},
+                   choice<&Variation::distribution, distributions>},
+    Key<Variation>{{.name = "seed",
+                    .flag = "--seed",
+                    .help = "of the random numbers: same seed, same result",
+                    .default_value = "1"},
+                   index<&Variation::seed, "a seed">},
     Key<Variation>{
         {.name = "stragglers", .help = "slow devices: {device, replica, factor}, or a list"},
-        [](const Field& f, Variation& v) {
-          v.stragglers =
-              read_list(f, straggler_table, "{device: 3, factor: 1.2} or a list of them");
-        }},
+        into<&Variation::stragglers, read_stragglers>(
+            {ValueType::map, true, {}, [] { return rows_of(straggler_table); }})},
     Key<Variation>{
         {.name = "slow_links", .help = "slow or failed links: {link, factor}, or a list"},
-        [](const Field& f, Variation& v) {
-          v.links = read_list(f, link_table, "{link: spine-0, factor: 0.5} or a list of them");
-        }},
+        into<&Variation::links, read_slow_links>(
+            {ValueType::map, true, {}, [] { return rows_of(link_table); }})},
 };
 
 }  // namespace
@@ -104,6 +113,6 @@ Variation read_variation(const Field& field) {
   return variation;
 }
 
-std::vector<KeyInfo> variation_keys() { return key_infos(table); }
+std::vector<KeyRow> variation_keys() { return rows_of(table); }
 
 }  // namespace pipewright::config

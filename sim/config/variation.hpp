@@ -39,6 +39,6 @@ struct Variation {
 };
 
 Variation read_variation(const Field& field);
-std::vector<KeyInfo> variation_keys();
+std::vector<KeyRow> variation_keys();
 
 }  // namespace pipewright::config

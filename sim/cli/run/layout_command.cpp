@@ -188,7 +188,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
 
 po::options_description layout_options() {
   po::options_description options("options", 100);
-  add_scenario_options(options, {OptionKind::pipeline, OptionKind::whole});
+  add_scenario_options(options, pass_keys);
   options.add_options()("help,h", "this text");
   return options;
 }

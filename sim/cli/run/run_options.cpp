@@ -39,9 +39,8 @@ po::options_description visible_options() {
   auto add = options.add_options();
   add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
   for (const SizeOption& option : size_options) add(option.name, words("N"), option.help);
-  add_scenario_options(options, {OptionKind::pipeline, OptionKind::whole, OptionKind::run});
+  add_scenario_options(options);
   add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
-  add("symmetric", "simulate one replica, which stands for all");
   add("repeat", words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");
   add("json", "print the summary as JSON and nothing else");
@@ -67,8 +66,8 @@ void print_help() {
       "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
       "{}\nkeys of a scenario (* has to be there in a model or GPU that is a map):\n",
       describe(visible_options()));
-  for (const config::KeyHelp& key : config::scenario_keys())
-    fmt::print("  {:<36} {}{}\n", key.name, key.info.help,
+  for (const config::KeyRow& key : config::scenario_keys())
+    fmt::print("  {:<36} {}{}\n", key.name, help_line(key),
                key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
 }
 
@@ -127,8 +126,6 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
   const config::Value root = scenario_tree(given, [&](config::Value& tree) {
     if (const std::vector<std::string> files = values(given, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
-    if (given.count("symmetric") != 0)
-      config::set_key(tree, "symmetric", config::make_text("true", {.source = "--symmetric"}));
     set_schedules(tree, given);
   });
   return RunRequest{.scenario = config::read_scenario(root),

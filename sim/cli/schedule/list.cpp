@@ -16,7 +16,7 @@ namespace {
 
 po::options_description list_options() {
   po::options_description options("options of 'list'", 100);
-  add_scenario_options(options, {OptionKind::pipeline});
+  add_scenario_options(options, split_pass_keys);
   options.add_options()("markdown", "the table as Markdown");
   return options;
 }

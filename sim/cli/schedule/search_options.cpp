@@ -54,7 +54,7 @@ void check_sizes(const config::Scenario& scenario) {
 }  // namespace
 
 void add_search_options(po::options_description& options) {
-  add_scenario_options(options, {OptionKind::pipeline});
+  add_scenario_options(options, split_pass_keys);
   auto add = options.add_options();
   add("objective", po::value<std::string>()->default_value("makespan")->value_name("makespan|span"),
       "least time of an iteration, or least of the longest span of a device");

@@ -52,7 +52,7 @@ po::options_description sweep_options() {
   add("top", words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress");
-  add_scenario_options(options, {});
+  add_file_options(options);
   add("help,h", "this text");
   return options;
 }
@@ -143,8 +143,8 @@ void print_sweep_help() {
       "{{any_of: [.., ..]}}.\n\n"
       "{}\nkeys of the section 'search':\n",
       describe(sweep_options()));
-  for (const config::KeyInfo& key : search::sweep_keys())
-    fmt::print("  {:<12} {}\n", key.name, key.help);
+  for (const config::KeyRow& key : search::sweep_keys())
+    fmt::print("  {:<12} {}\n", key.name, help_line(key));
   fmt::print("\nAll other keys are those of a scenario: 'pipewright run --help'.\n");
 }
 

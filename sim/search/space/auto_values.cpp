@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,32 +32,10 @@ constexpr std::array dividing{
     Divides{"training.microbatch_size", &Known::batches, "global_batch"},
 };
 
-struct Choice {
-  std::string_view key;
-  std::array<std::string_view, 5> values;  // empty texts at the end are none
-};
-constexpr std::array choices{
-    Choice{"parallel.zero", {"0", "1", "2", "3"}},
-    Choice{"training.recompute", {"none", "selective", "full"}},
-    Choice{"p2p", {"eager", "rendezvous", "blocking"}},
-    Choice{"partition", {"even", "ends_less", "by_cost"}},
-    Choice{"communication.all_reduce", {"automatic", "ring", "tree", "hierarchical", "direct"}},
-};
-
-constexpr std::array<std::string_view, 12> flags{
-    "parallel.sp",
-    "training.flash_attention",
-    "training.fused_loss",
-    "training.fused_accumulation",
-    "training.deallocate_outputs",
-    "training.causal",
-    "communication.overlap_p2p",
-    "communication.overlap_grad_reduce",
-    "communication.overlap_param_gather",
-    "communication.tp_comm_overlap",
-    "communication.scatter_gather",
-    "communication.global_norm",
-};
+// All that a key can be by the table of keys: of a flag, or of a choice that is open by itself.
+std::span<const std::string_view> choices_of(const config::KeyRow& row) {
+  return is_in_whole(row.name) ? std::span<const std::string_view>() : row.value.choices;
+}
 
 }  // namespace
 
@@ -73,8 +52,8 @@ std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
 void check_auto(const std::string& key, const Origin& origin) {
   std::vector<std::string_view> keys{"schedule", "schedule.chunks"};
   for (const Divides& known : dividing) keys.push_back(known.key);
-  for (const Choice& known : choices) keys.push_back(known.key);
-  keys.insert(keys.end(), flags.begin(), flags.end());
+  for (const config::KeyRow& row : scenario_rows())
+    if (!choices_of(row).empty()) keys.push_back(row.name);
   if (std::ranges::find(keys, key) != keys.end()) return;
   throw Error(locate(origin, fmt::format("{} is auto, and nobody knows all that it can be; write "
                                          "the values, as in [1, 2], or auto for: {}",
@@ -90,14 +69,9 @@ std::vector<std::string> auto_values(const std::string& key, const Known& known,
       throw Error(locate(origin, fmt::format("{} is auto, which needs to know {}", key, by.needs)));
     return divisors(known.*by.numbers);
   }
-  for (const Choice& choice : choices) {
-    if (choice.key != key) continue;
-    std::vector<std::string> values;
-    for (const std::string_view value : choice.values)
-      if (!value.empty()) values.emplace_back(value);
-    return values;
-  }
-  return {"false", "true"};
+  const auto& rows = scenario_rows();
+  const auto choices = choices_of(*std::ranges::find(rows, key, &config::KeyRow::name));
+  return {choices.begin(), choices.end()};
 }
 
 }  // namespace pipewright::search

@@ -7,33 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include "sim/search/space/auto_values.hpp"
 #include "sim/search/space/schedule_values.hpp"
 
 namespace pipewright::search {
 namespace {
 
 constexpr double gib = 0x1.0p+30;
-
-struct Usual {
-  std::string_view name;
-  std::string_view key;
-  Type type;
-  std::string_view value;  // where the scenario says nothing; empty: it has to
-};
-constexpr std::array usual{
-    Usual{"tp", "parallel.tp", Type::number, "1"},
-    Usual{"cp", "parallel.cp", Type::number, "1"},
-    Usual{"ep", "parallel.ep", Type::number, "1"},
-    Usual{"dp", "parallel.dp", Type::number, "1"},
-    Usual{"pp", "parallel.pp", Type::number, "1"},
-    Usual{"zero", "parallel.zero", Type::number, "0"},
-    Usual{"sp", "parallel.sp", Type::truth, "false"},
-    Usual{"microbatch_size", "training.microbatch_size", Type::number, "1"},
-    Usual{"recompute", "training.recompute", Type::text, "none"},
-    Usual{"global_batch", "global_batch", Type::number, ""},
-    Usual{"microbatches", "microbatches", Type::number, ""},
-};
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
@@ -47,6 +26,18 @@ Type type_of(std::string_view text) {
   return number_in(text) ? Type::number : Type::text;
 }
 
+// Constraints speak of single values without units, whether or not a sweep gives them.
+bool has_name(const config::KeyRow& row) {
+  using config::ValueType;
+  const ValueType type = row.value.type;
+  const bool plain = type == ValueType::flag || type == ValueType::choice ||
+                     type == ValueType::count || type == ValueType::number;
+  // The table's `devices` is pp, and the model has a sequence of its own.
+  return plain && !is_in_whole(row.name) && row.name.find("stragglers") == std::string::npos &&
+         row.name.find("slow_links") == std::string::npos && row.name != "devices" &&
+         row.name != "training.sequence";
+}
+
 // Other keys than `devices` go by themselves.
 std::string name_key(const std::string& key) { return key == "devices" ? "parallel.pp" : key; }
 
@@ -57,7 +48,8 @@ class Maker {
 
   Names make() {
     collect();
-    for (const Usual& known : usual) add_usual(known);
+    for (const config::KeyRow& row : scenario_rows())
+      if (has_name(row)) add_key(row);
     for (const auto& [key, type] : types_)
       if (!names_.find(key)) names_.add({key.substr(key.rfind('.') + 1), key, type, ""}, 0);
     for (const Scalar& scalar : fixed_)
@@ -106,14 +98,17 @@ class Maker {
     if (!is_new && place->second != type) place->second = Type::text;
   }
 
-  void add_usual(const Usual& known) {
-    const std::string name(known.name);
-    const bool given = types_.contains(std::string(known.key));
+  void add_key(const config::KeyRow& row) {
+    const bool given = types_.contains(row.name);
     // May be defined by others instead.
-    if (name == "microbatches" && !given && types_.contains("global_batch")) return;
-    const std::string why = given || !known.value.empty() ? "" : "the sweep does not give it";
-    names_.add({name, std::string(known.key), known.type, why},
-               known.value.empty() ? 0 : number_of(std::string(known.value), known.type));
+    if (row.name == "microbatches" && !given && types_.contains("global_batch")) return;
+    const std::string value(row.info.default_value);
+    const Type type = value.empty() ? Type::number : type_of(value);
+    const std::string why = given || !value.empty() ? "" : "the sweep does not give it";
+    Name name{std::string(row.info.name), row.name, type, why, {}};
+    if (row.value.type == config::ValueType::choice && !row.value.list)
+      name.texts = {row.value.choices.begin(), row.value.choices.end()};
+    names_.add(std::move(name), value.empty() ? 0 : number_of(value, type));
   }
 
   double number_of(const std::string& text, Type type) {
@@ -251,7 +246,6 @@ class Maker {
     for (const std::string_view name : schedule_names()) schedules.emplace_back(name);
     for (const AxisValue& value : axes_.open.back().values)
       schedules.push_back(schedule_name(value.shown));
-    names_[*names_.find("recompute")].texts = auto_values("training.recompute", {}, {});
   }
 
   const Sweep& sweep_;

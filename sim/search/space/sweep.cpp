@@ -114,7 +114,7 @@ Sweep read_sweep(const Value& root) {
   return sweep;
 }
 
-std::vector<config::KeyInfo> sweep_keys() { return key_infos(table); }
+std::vector<config::KeyRow> sweep_keys() { return rows_of(table); }
 
 std::vector<std::string> cluster_values(const Sweep& sweep) {
   std::vector<std::string> clusters;

@@ -24,8 +24,7 @@ struct Sweep {
 };
 
 Sweep read_sweep(const config::Value& root);
-std::vector<config::KeyInfo> sweep_keys();        // of the section, for --help
-std::vector<config::KeyInfo> constraint_names();  // what constraints may speak of, likewise
+std::vector<config::KeyRow> sweep_keys();  // of the section, for --help
 
 // The clusters that candidates are on; one empty text where there is none.
 std::vector<std::string> cluster_values(const Sweep& sweep);

@@ -216,7 +216,7 @@ TEST_CASE("the stored text asks the same question again") {
 
 TEST_CASE("the help lists every key once") {
   std::vector<std::string> names;
-  for (const KeyHelp& key : scenario_keys()) {
+  for (const KeyRow& key : scenario_keys()) {
     CHECK_FALSE(key.info.help.empty());
     CHECK(std::find(names.begin(), names.end(), key.name) == names.end());
     names.push_back(key.name);
@@ -226,6 +226,34 @@ TEST_CASE("the help lists every key once") {
         "trace", "model.kv_heads", "model.experts.top_k", "model.latent.kv_rank", "gpu.flops",
         "gpu.memory_bandwidth", "parallel.pp", "training.bytes.optimizer"})
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
+}
+
+TEST_CASE("every choice that the table of keys lists can be read, and so can the default") {
+  for (const KeyRow& row : scenario_keys()) {
+    if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
+    INFO(row.name);
+    std::vector<std::string_view> values(row.value.choices.begin(), row.value.choices.end());
+    CHECK(std::find(values.begin(), values.end(), row.info.default_value) != values.end());
+    for (const std::string_view value : values) {
+      Value root = read_yaml_text(small, "t");
+      override_key(root, row.name, value, {});
+      if (row.name == "communication.tp_comm_overlap")
+        override_key(root, "parallel.sp", "true", {});
+      CHECK_NOTHROW(read_scenario(root));
+    }
+  }
+}
+
+TEST_CASE("the help of a key says its choices and its default") {
+  const auto help = [](std::string_view name) {
+    for (const KeyRow& row : scenario_keys())
+      if (row.name == name) return help_line(row);
+    return std::string();
+  };
+  CHECK(help("p2p") == "transfers point to point: eager, rendezvous or blocking (eager)");
+  CHECK(help("partition") == "layers of the stages: even, ends_less, by_cost, or a list (even)");
+  CHECK(help("parallel.tp") == "tensor parallelism: GPUs that share each layer (1)");
+  CHECK(help("forward_times") == "time of F: one, one per device, or one per stage");
 }
 
 TEST_CASE("modes and engines go by the names they are read by") {

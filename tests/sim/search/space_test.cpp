@@ -189,19 +189,19 @@ TEST_CASE("a layout has its schedules in a list, and its model spelled out", "[s
         "  dp: 1\nschedule: gpipe\n");
 }
 
-TEST_CASE("constraints may speak of all that the help names, and of other keys",
-          "[search][space]") {
+TEST_CASE("constraints may speak of sizes, of what is used, and of other keys", "[search][space]") {
   std::string constraints =
       "p2p != 'eager', overlap_p2p, communication.bucket == '1 GB', seed == 3";
-  for (const config::KeyInfo& info : constraint_names()) {
-    std::string names(info.name);
-    for (std::size_t comma = 0; !names.empty(); names.erase(0, comma + 2)) {
-      comma = std::min(names.find(", "), names.size());
-      const std::string name = names.substr(0, comma);
-      constraints += ", \"" + name + " == " + name + "\"";
-      if (comma == names.size()) names += ", ";
-    }
-  }
+  for (const std::string name : {"tp",           "cp",           "ep",
+                                 "dp",           "pp",           "gpus",
+                                 "sp",           "zero",         "microbatch_size",
+                                 "global_batch", "microbatches", "recompute",
+                                 "schedule",     "chunks",       "model",
+                                 "layers",       "hidden",       "heads",
+                                 "kv_heads",     "experts",      "sequence",
+                                 "cluster",      "nodes",        "gpus_per_node",
+                                 "gpu",          "memory_gib"})
+    constraints += ", \"" + name + " == " + name + "\"";
   const Space space = space_of(
       on_cluster +
       "parallel: {tp: [1, 2], pp: auto}\np2p: [eager, blocking]\nvariation: {seed: [2, 3]}\n"
@@ -210,6 +210,37 @@ TEST_CASE("constraints may speak of all that the help names, and of other keys",
       constraints + "]}");
   CHECK(space.combinations() == 2 * 5 * 5 * 16);
   CHECK(candidates_of(space).size() == 5 + 4);
+}
+
+TEST_CASE("auto is all that the table of keys lists, and constraints know each key by its default",
+          "[search][space]") {
+  CHECK(axes_of(space_of(on_cluster + "communication: {all_reduce: auto}")) ==
+        "all_reduce: automatic ring tree hierarchical direct nvls sharp, schedule: 1f1b");
+  CHECK(axes_of(space_of(on_cluster +
+                         "communication: {async_tensor_model_parallel_allreduce: auto}")) ==
+        "async_tensor_model_parallel_allreduce: false true, schedule: 1f1b");
+  std::size_t open = 0;
+  for (const config::KeyRow& row : config::scenario_keys()) {
+    if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
+    INFO(row.name);
+    ++open;
+    const bool inner = row.name.find('.') != std::string::npos;
+    const std::string section = row.name.substr(0, row.name.find('.'));
+    const std::string given =
+        inner ? section + ": {" + std::string(row.info.name) + ": auto}" : row.name + ": auto";
+    const Space space = space_of(on_cluster + given);
+    REQUIRE(space.axes().size() == 2);
+    CHECK(space.axes()[0].values ==
+          std::vector<std::string>(row.value.choices.begin(), row.value.choices.end()));
+    const bool text =
+        !(row.info.default_value.find_first_not_of("0123456789") == std::string::npos) &&
+        row.value.type == config::ValueType::choice;
+    const std::string value(row.info.default_value);
+    CHECK(candidates_of(space_of(on_cluster + "search: {constraints: \"" + row.name +
+                                 " == " + (text ? "'" + value + "'" : value) + "\"}"))
+              .size() == 1);
+  }
+  CHECK(open > 20);
 }
 
 TEST_CASE("a candidate knows its cluster and its model", "[search][space]") {
@@ -258,8 +289,14 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
   CHECK(
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
-      "tp, cp, ep, dp, pp, zero, sp, microbatch_size, recompute, global_batch, microbatches, "
-      "backward_times, forward_times, cluster, gpus_per_node, nodes, gpu, memory_gib, model, "
+      "microbatches, global_batch, iterations, partition, tp, cp, ep, dp, pp, sp, zero, "
+      "microbatch_size, recompute, causal, flash_attention, fused_loss, fused_accumulation, "
+      "deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, gathered, "
+      "fragmentation, overlap_p2p, overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
+      "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
+      "overlap_slowdown, global_norm, detail, jitter, distribution, seed, symmetric, overlap, "
+      "samples_per_microbatch, tokens_per_microbatch, p2p, engine, backward_times, forward_times, "
+      "cluster, gpus_per_node, nodes, gpu, memory_gib, model, "
       "layers, hidden, heads, kv_heads, experts, sequence, schedule, chunks, gpus, and texts in "
       "quotes");
   const auto constraint = [&](const std::string& text) {
