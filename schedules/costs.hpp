@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +18,10 @@ enum class P2p : std::uint8_t {
   rendezvous,  // it starts when the receiver has reached the pass that needs it; the sender goes on
   blocking,    // it starts at once, and the sender computes nothing until it has arrived
 };
+inline constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
+constexpr std::string_view to_string(P2p mode) {
+  return p2p_names.at(static_cast<std::size_t>(mode));
+}
 
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "schedules/costs.hpp"
 
@@ -22,5 +24,61 @@ struct Parameters {
   double hop = 0;
   double input_grad_releases = 0;  // the part of a pass's activations that I, before W, frees
 };
+
+// One of the optional ones.
+using Choice = std::optional<std::uint32_t> Parameters::*;
+
+// How users write and read of a choice. Scenario keys, options, checks and lists follow from it.
+struct ChoiceInfo {
+  Choice choice;
+  std::string_view key;      // of a schedule in a scenario, "group_size"
+  std::string_view flag;     // of the command line, "--group-size"
+  std::string_view help;     // one line
+  std::string_view example;  // of a value
+  std::string_view noun;     // as in "takes no group size"
+  std::string_view one;      // as in "at least 1 microbatch a group is needed"; empty: 0 is allowed
+  std::uint32_t neutral;     // the value that every family has; 0 of those that start at 1: none
+  std::string_view default_value = {};  // of the families that take it, as written
+};
+inline constexpr std::array choices{
+    ChoiceInfo{.choice = &Parameters::chunks,
+               .key = "chunks",
+               .flag = "--chunks",
+               .help = "stages on each device",
+               .example = "2",
+               .noun = "number of chunks",
+               .one = "chunk",
+               .neutral = 1},
+    ChoiceInfo{.choice = &Parameters::group_size,
+               .key = "group_size",
+               .flag = "--group-size",
+               .help = "microbatches that pass a chunk before the next chunk's turn",
+               .example = "8",
+               .noun = "group size",
+               .one = "microbatch a group",
+               .neutral = 0},
+    ChoiceInfo{.choice = &Parameters::slices,
+               .key = "slices",
+               .flag = "--slices",
+               .help = "of a microbatch along the sequence",
+               .example = "2",
+               .noun = "number of slices",
+               .one = "slice",
+               .neutral = 1,
+               .default_value = "2"},
+    ChoiceInfo{.choice = &Parameters::recompute,
+               .key = "recompute",
+               .flag = "--recompute",
+               .help = "chunks of a device whose forward is run again before its backward",
+               .example = "1",
+               .noun = "recomputed chunks",
+               .one = {},
+               .neutral = 0},
+};
+
+// Whether a choice is made that not every family has.
+inline bool is_chosen(const ChoiceInfo& info, const Parameters& parameters) {
+  return (parameters.*info.choice).value_or(info.neutral) > info.neutral;
+}
 
 }  // namespace pipewright::schedules

@@ -12,7 +12,7 @@ import sys
 ALLOWED = {
     "schedules": ((), ("fmt/",)),
     "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
-    "sim/config": ((), ("fmt/", "yaml-cpp/")),
+    "sim/config": (("schedules",), ("fmt/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
     "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
     "sim/cluster": (

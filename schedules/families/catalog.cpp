@@ -27,32 +27,28 @@ constexpr std::array entries{
     Entry{.name = "interleaved-1f1b",
           .help = "1F1B over several chunks a device",
           .source = "Narayanan et al. 2021, arXiv 2104.04473",
-          .takes_chunks = true,
-          .takes_group_size = true,
+          .accepts = {&Parameters::chunks, &Parameters::group_size},
           .make = interleaved_one_f_one_b},
     Entry{.name = "interleaved-low-memory",
           .help = "interleaved 1F1B with half the warm-up, which hides no transfers",
           .source = "Qi et al. 2024, arXiv 2405.15362",
-          .takes_chunks = true,
-          .takes_group_size = true,
+          .accepts = {&Parameters::chunks, &Parameters::group_size},
           .make = interleaved_low_memory},
     Entry{.name = "grouped-interleaved",
           .help = "interleaved in small groups, W apart: less memory, chunks may be recomputed",
           .source = "Wan et al. 2025, arXiv 2503.01328",
-          .takes_chunks = true,
-          .takes_group_size = true,
-          .takes_recompute = true,
+          .accepts = {&Parameters::chunks, &Parameters::group_size, &Parameters::recompute},
           .block = grouped_interleaved_block,
           .make = grouped_interleaved},
     Entry{.name = "looped-bfs",
           .help = "chunk by chunk, all microbatches of each: breadth first",
           .source = "Lamy-Poirier 2023, arXiv 2211.05953",
-          .takes_chunks = true,
+          .accepts = {&Parameters::chunks},
           .make = looped_bfs},
     Entry{.name = "seq1f1b",
           .help = "1F1B over slices of each sequence",
           .source = "Sun et al. 2024, arXiv 2406.03488",
-          .takes_slices = true,
+          .accepts = {&Parameters::slices},
           .make = seq_one_f_one_b},
     Entry{.name = "1f1b-2bw",
           .help = "1F1B without flush, two weight versions: PipeDream-2BW",
@@ -83,8 +79,7 @@ constexpr std::array entries{
     Entry{.name = "interleaved-zb",
           .help = "interleaved 1F1B whose W passes fill the bubble",
           .source = "PyTorch, ScheduleInterleavedZeroBubble",
-          .takes_chunks = true,
-          .takes_group_size = true,
+          .accepts = {&Parameters::chunks, &Parameters::group_size},
           .make = interleaved_zero_bubble},
     Entry{.name = "zb-v",
           .help = "no bubble within a device's span, at 1F1B's memory, two chunks in a V",
@@ -126,10 +121,10 @@ constexpr std::array entries{
 };
 
 // "interleaved-1f1b, looped-bfs do"
-std::string who_takes(bool Entry::*flag) {
+std::string who_takes(Choice choice) {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries)
-    if (entry.*flag) names.push_back(entry.name);
+    if (entry.takes(choice)) names.push_back(entry.name);
   return fmt::format("{} {}", fmt::join(names, ", "), names.size() == 1 ? "does" : "do");
 }
 
@@ -147,17 +142,12 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
   at_least_one(parameters.devices, "device");
   at_least_one(parameters.microbatches, "microbatch");
   at_least_one(parameters.iterations, "iteration");
-  at_least_one(parameters.chunks.value_or(1), "chunk");
-  at_least_one(parameters.group_size.value_or(1), "microbatch a group");
-  at_least_one(parameters.slices.value_or(1), "slice");
-  const auto takes = [&](bool given, bool Entry::*flag, std::string_view what) {
-    if (given && !(entry.*flag))
-      throw Error(fmt::format("{}: takes no {}; {}", entry.name, what, who_takes(flag)));
-  };
-  takes(parameters.chunks.value_or(1) > 1, &Entry::takes_chunks, "number of chunks");
-  takes(parameters.group_size.has_value(), &Entry::takes_group_size, "group size");
-  takes(parameters.slices.value_or(1) > 1, &Entry::takes_slices, "number of slices");
-  takes(parameters.recompute.value_or(0) > 0, &Entry::takes_recompute, "recomputed chunks");
+  for (const ChoiceInfo& info : choices)
+    if (!info.one.empty()) at_least_one((parameters.*info.choice).value_or(1), info.one);
+  for (const ChoiceInfo& info : choices)
+    if (is_chosen(info, parameters) && !entry.takes(info.choice))
+      throw Error(
+          fmt::format("{}: takes no {}; {}", entry.name, info.noun, who_takes(info.choice)));
 
   const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
   const auto at_most = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -14,13 +16,14 @@ struct Entry {
   std::string_view name;
   std::string_view help;    // one line
   std::string_view source;  // the paper or the implementation that it is from
-  bool takes_chunks = false;
-  bool takes_group_size = false;
-  bool takes_slices = false;
-  bool takes_recompute = false;
+  std::array<Choice, choices.size()> accepts = {};  // choices of users; the rest null
   bool takes_times = false;  // plans with device_times, hop and input_grad_releases
   BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
   Schedule (*make)(const Parameters& parameters) = nullptr;
+
+  constexpr bool takes(Choice choice) const {
+    return std::ranges::find(accepts, choice) != accepts.end();
+  }
 };
 
 // Every schedule there is. Adding one: its file beside this one, its line in catalog.cpp.

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "sim/config/error.hpp"
-#include "sim/config/yaml.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -71,11 +70,6 @@ void set_value(Value& root, std::string_view path, Value value) {
                                              : &entry(*place, part, origin);
   }
   *place = std::move(value);
-}
-
-void apply_override(Value& root, std::string_view path, std::string_view text,
-                    const Origin& origin) {
-  set_value(root, path, read_yaml_value(text, origin));
 }
 
 }  // namespace pipewright::config

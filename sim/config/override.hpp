@@ -11,8 +11,4 @@ namespace pipewright::config {
 // grow.
 void set_value(Value& root, std::string_view path, Value value);
 
-// The same with a text in YAML, so that "[1, 2]" is a list.
-void apply_override(Value& root, std::string_view path, std::string_view text,
-                    const Origin& origin);
-
 }  // namespace pipewright::config

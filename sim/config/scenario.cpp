@@ -18,7 +18,6 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
 constexpr std::array<std::string_view, 2> engine_names{"simgrid", "timing"};
 
 std::filesystem::path read_cluster(const Field& field) {
@@ -179,7 +178,7 @@ constexpr std::array table{
                  .flag = "--p2p",
                  .help = "transfers point to point",
                  .default_value = "eager"},
-                choice<&Scenario::p2p, p2p_names>},
+                choice<&Scenario::p2p, schedules::p2p_names>},
     ScenarioKey{{.name = "engine",
                  .flag = "--engine",
                  .help = "what plays the passes; timing knows no contention",
@@ -294,7 +293,6 @@ Scenario read_scenario(const Value& given) {
   return scenario;
 }
 
-std::string_view to_string(P2p mode) { return p2p_names.at(static_cast<std::size_t>(mode)); }
 std::string_view to_string(Engine engine) {
   return engine_names.at(static_cast<std::size_t>(engine));
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedules/costs.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/config/gpu.hpp"
@@ -22,8 +23,7 @@
 
 namespace pipewright::config {
 
-// How a boundary tensor goes from one device to the next.
-enum class P2p : std::uint8_t { eager, rendezvous, blocking };
+using schedules::P2p;
 enum class Engine : std::uint8_t { simgrid, timing };
 
 // Seconds as given: their number (1, devices, or devices x chunks) is checked where the chunks
@@ -81,14 +81,13 @@ struct Scenario {
 // A scenario with nothing in it, for runs that come from the command line alone.
 Value empty_scenario();
 
-// As set_value and apply_override, but they know the scenario: "devices" replaces what stands
-// under "num_stages", and "schedule.chunks" may follow a plain schedule name.
+// As set_value, for a value and for its YAML, but they know the scenario: "devices" replaces what
+// stands under "num_stages", and "schedule.chunks" may follow a plain schedule name.
 void set_key(Value& root, std::string_view path, Value value);
 void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin);
 
 Scenario read_scenario(const Value& root);
 
-std::string_view to_string(P2p mode);
 std::string_view to_string(Engine engine);
 
 // All keys, those within maps by their dotted names.

@@ -163,14 +163,15 @@ void check_schedules(const Scenario& scenario) {
                  fmt::format("schedule.memory_limit is for the schedule {}, which looks for an "
                              "order within it; {} has an order of its own; leave it out",
                              searched, spec.name)));
-    if (!spec.slices || !scenario.model) continue;
+    const auto& slices = spec[&schedules::Parameters::slices];
+    if (!slices || !scenario.model) continue;
     const std::uint32_t sequence =
         scenario.training.sequence.value_or(scenario.model->value.sequence);
-    if (spec.slices->value > sequence)
-      throw Error(locate(spec.slices->origin,
+    if (slices->value > sequence)
+      throw Error(locate(slices->origin,
                          fmt::format("schedule.slices is {}, and a sample has {} tokens; allowed: "
                                      "1 to {}",
-                                     spec.slices->value, sequence, sequence)));
+                                     slices->value, sequence, sequence)));
   }
 }
 

@@ -1,8 +1,10 @@
 #include "sim/config/schedule_spec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,36 +34,58 @@ std::string read_name(const Field& field, std::string_view what) {
   return path.string();
 }
 
-constexpr std::array table{
-    Key<ScheduleSpec>{{.name = "name",
-                       .flag = "--schedule",
-                       .help = "which schedule, such as interleaved-1f1b",
-                       .required = true},
-                      {[](const Field& field, ScheduleSpec& spec) {
-                        spec.name = read_name(field, "a name such as interleaved-1f1b");
-                        spec.origin = field.value.origin;
-                      }}},
-    Key<ScheduleSpec>{{.name = "chunks", .flag = "--chunks", .help = "stages on each device"},
-                      count<&ScheduleSpec::chunks, "2">},
-    Key<ScheduleSpec>{{.name = "group_size",
-                       .flag = "--group-size",
-                       .help = "microbatches that pass a chunk before the next chunk's turn"},
-                      count<&ScheduleSpec::group_size, "8">},
-    Key<ScheduleSpec>{{.name = "slices",
-                       .flag = "--slices",
-                       .help = "of a microbatch along the sequence",
-                       .default_value = "2"},
-                      count<&ScheduleSpec::slices, "2">},
-    Key<ScheduleSpec>{{.name = "recompute",
-                       .flag = "--recompute",
-                       .help = "chunks of a device whose forward is run again before its backward"},
-                      count<&ScheduleSpec::recompute, "1">},
-    Key<ScheduleSpec>{{.name = "memory_limit",
-                       .help = "of 'searched': bytes that a device may hold; else what it has"},
-                      size<&ScheduleSpec::memory_limit, "a size of memory">},
-};
+constexpr Key<ScheduleSpec> name_key{{.name = "name",
+                                      .flag = "--schedule",
+                                      .help = "which schedule, such as interleaved-1f1b",
+                                      .required = true},
+                                     {[](const Field& field, ScheduleSpec& spec) {
+                                       spec.name =
+                                           read_name(field, "a name such as interleaved-1f1b");
+                                       spec.origin = field.value.origin;
+                                     }}};
+
+template <std::size_t i>
+constexpr Key<ScheduleSpec> choice_key{
+    {.name = schedules::choices[i].key,
+     .flag = schedules::choices[i].flag,
+     .help = schedules::choices[i].help,
+     .default_value = schedules::choices[i].default_value},
+    {[](const Field& field, ScheduleSpec& spec) {
+       spec.choices[i] = {read_count(field, schedules::choices[i].example), field.value.origin};
+     },
+     {ValueType::count}}};
+
+constexpr Key<ScheduleSpec> memory_limit_key{
+    {.name = "memory_limit",
+     .help = "of 'searched': bytes that a device may hold; else what it has"},
+    size<&ScheduleSpec::memory_limit, "a size of memory">};
+
+template <std::size_t... i>
+constexpr auto keys_of(std::index_sequence<i...>) {
+  return std::array{name_key, choice_key<i>..., memory_limit_key};
+}
+constexpr auto table = keys_of(std::make_index_sequence<schedules::choices.size()>());
+
+std::size_t index_of(schedules::Choice choice) {
+  const auto info = std::ranges::find(schedules::choices, choice, &schedules::ChoiceInfo::choice);
+  return static_cast<std::size_t>(info - schedules::choices.begin());
+}
 
 }  // namespace
+
+const std::optional<Located<std::uint32_t>>& ScheduleSpec::operator[](
+    schedules::Choice choice) const {
+  return choices.at(index_of(choice));
+}
+
+std::optional<Located<std::uint32_t>>& ScheduleSpec::operator[](schedules::Choice choice) {
+  return choices.at(index_of(choice));
+}
+
+void ScheduleSpec::put_choices(schedules::Parameters& parameters) const {
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    if (choices[i]) parameters.*schedules::choices[i].choice = choices[i]->value;
+}
 
 bool is_file(ScheduleSource source) {
   return source == ScheduleSource::torch_file || source == ScheduleSource::building_block;

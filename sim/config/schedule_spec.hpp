@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "schedules/parameters.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
 
@@ -14,13 +16,15 @@ namespace pipewright::config {
 // A schedule as asked for. Whether a name exists, and what it takes, the catalog knows.
 struct ScheduleSpec {
   std::string name;
-  std::optional<Located<std::uint32_t>> chunks;
-  std::optional<Located<std::uint32_t>> group_size;
-  std::optional<Located<std::uint32_t>> slices;
-  std::optional<Located<std::uint32_t>> recompute;
+  // In the order of schedules::choices.
+  std::array<std::optional<Located<std::uint32_t>>, schedules::choices.size()> choices;
   std::optional<Located<std::uint64_t>>
       memory_limit;  // bytes of a device, where an order is searched
   Origin origin;
+
+  const std::optional<Located<std::uint32_t>>& operator[](schedules::Choice choice) const;
+  std::optional<Located<std::uint32_t>>& operator[](schedules::Choice choice);
+  void put_choices(schedules::Parameters& parameters) const;
 };
 
 // What a schedule's name is, by how it ends.

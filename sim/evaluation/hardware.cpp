@@ -17,18 +17,6 @@
 namespace pipewright::evaluation {
 namespace {
 
-schedules::P2p p2p_mode(config::P2p mode) {
-  switch (mode) {
-    case config::P2p::eager:
-      return schedules::P2p::eager;
-    case config::P2p::rendezvous:
-      return schedules::P2p::rendezvous;
-    case config::P2p::blocking:
-      break;
-  }
-  return schedules::P2p::blocking;
-}
-
 std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluster::Cluster& cluster,
                                   std::uint32_t ranks) {
   std::vector<std::string> names;
@@ -260,7 +248,7 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .costs = costs,
           .cluster = hardware.cluster,
           .hosts = hardware.hosts,
-          .p2p = p2p_mode(scenario.p2p),
+          .p2p = scenario.p2p,
           .ranks = hardware.ranks,
           .conditions = {.communication = scenario.communication,
                          .variation = scenario.variation,

@@ -67,21 +67,13 @@ std::uint32_t few(std::uint64_t microbatches, std::uint64_t devices, std::uint64
 // The stages of a schedule; none where there is no such schedule.
 std::optional<std::uint32_t> stages_of(const ScheduleSpec& spec, std::uint32_t devices,
                                        std::uint32_t microbatches) {
-  const auto given = [](const auto& size) {
-    return size ? std::optional<std::uint32_t>(size->value) : std::nullopt;
-  };
+  schedules::Parameters parameters{.devices = devices};
+  spec.put_choices(parameters);
   const bool file = config::is_file(config::schedule_source(spec.name));
-  const std::uint32_t enough =
-      file ? microbatches : few(microbatches, devices, given(spec.group_size).value_or(1));
+  parameters.microbatches =
+      file ? microbatches : few(microbatches, devices, parameters.group_size.value_or(1));
   try {
-    return workload::load_schedule(spec.name, {.devices = devices,
-                                               .microbatches = enough,
-                                               .chunks = given(spec.chunks),
-                                               .group_size = given(spec.group_size),
-                                               .slices = given(spec.slices),
-                                               .recompute = given(spec.recompute),
-                                               .device_times = {}})
-        .stages();
+    return workload::load_schedule(spec.name, parameters).stages();
   } catch (const schedules::Error&) {
     return std::nullopt;
   } catch (const config::Error&) {
@@ -200,11 +192,12 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
            workload::can_deal_out(partition, model.layers, static_cast<std::uint32_t>(number));
   };
   std::vector<std::string> offers;
-  if (spec.chunks) {
+  const auto& chunks_given = spec[&schedules::Parameters::chunks];
+  if (chunks_given) {
     const auto chunks =
-        workload::nearest(spec.chunks->value, (model.layers + 2) / devices, [&](std::uint32_t n) {
+        workload::nearest(chunks_given->value, (model.layers + 2) / devices, [&](std::uint32_t n) {
           ScheduleSpec other = spec;
-          other.chunks->value = n;
+          other[&schedules::Parameters::chunks]->value = n;
           return could(std::uint64_t{n} * devices) && stages_fit(scenario, other, devices, count);
         });
     if (!chunks.empty()) offers.push_back(fmt::format("chunks {}", fmt::join(chunks, " or ")));
@@ -220,9 +213,9 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
 
   const bool by_rule = partition.rule == config::Partition::Rule::ends_less;
   throw config::Error(
-      config::locate(by_rule       ? partition.origin
-                     : spec.chunks ? spec.chunks->origin
-                                   : scenario.devices.origin,
+      config::locate(by_rule        ? partition.origin
+                     : chunks_given ? chunks_given->origin
+                                    : scenario.devices.origin,
                      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}",
                                  model.layers, model.name.empty() ? "the model" : model.name,
                                  stages_text(devices, *stages), workload::what_it_needs(partition),

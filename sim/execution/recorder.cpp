@@ -1,25 +1,8 @@
 #include "sim/execution/recorder.hpp"
 
+#include "sim/execution/pass_kinds.hpp"
+
 namespace pipewright::execution {
-namespace {
-
-trace::PassKind kind_in_trace(schedules::PassKind kind) {
-  switch (kind) {
-    case schedules::PassKind::forward:
-      return trace::PassKind::forward;
-    case schedules::PassKind::input_grad:
-      return trace::PassKind::input_grad;
-    case schedules::PassKind::weight_grad:
-      return trace::PassKind::weight_grad;
-    case schedules::PassKind::recompute:
-      return trace::PassKind::recompute;
-    case schedules::PassKind::backward:
-      break;
-  }
-  return trace::PassKind::backward;
-}
-
-}  // namespace
 
 Recorder::Recorder(const Job& job, std::uint32_t device, trace::Sink& sink)
     : job_(job), device_(device), sink_(sink), ledger_(job, device) {

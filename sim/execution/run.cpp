@@ -43,24 +43,12 @@ double hardware_flops(const Job& job) {
   return flops;
 }
 
-const char* name_of(schedules::P2p mode) {
-  switch (mode) {
-    case schedules::P2p::eager:
-      return "eager";
-    case schedules::P2p::rendezvous:
-      return "rendezvous";
-    case schedules::P2p::blocking:
-      break;
-  }
-  return "blocking";
-}
-
 }  // namespace
 
 void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
   info.schedule = job.schedule.name;
   info.engine = engine == EngineKind::simgrid ? "simgrid" : "timing";
-  info.p2p = name_of(job.p2p);
+  info.p2p = to_string(job.p2p);
   info.network = job.cluster.name();
   info.cluster = job.cluster.text();
   info.devices = job.schedule.devices;

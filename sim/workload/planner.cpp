@@ -70,13 +70,7 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
     parameters.hop = device_costs_->hop;
     parameters.input_grad_releases = device_costs_->input_grad_releases;
   }
-  const auto set = [](std::optional<std::uint32_t>& parameter, const auto& given) {
-    if (given) parameter = given->value;
-  };
-  set(parameters.chunks, spec.chunks);
-  set(parameters.group_size, spec.group_size);
-  set(parameters.slices, spec.slices);
-  set(parameters.recompute, spec.recompute);
+  spec.put_choices(parameters);
   return parameters;
 }
 

@@ -14,9 +14,10 @@ namespace {
 std::string key_of(const std::string& name, const schedules::Parameters& parameters) {
   std::string key = fmt::format("{} {} {} {}", name, parameters.devices, parameters.microbatches,
                                 parameters.iterations);
-  for (const auto& choice :
-       {parameters.chunks, parameters.group_size, parameters.slices, parameters.recompute})
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    const std::optional<std::uint32_t>& choice = parameters.*info.choice;
     key += choice ? fmt::format(" {}", *choice) : " -";
+  }
   if (!plans_for_times(name)) return key;
   key += fmt::format(" {} {}", parameters.hop, parameters.input_grad_releases);
   for (const auto& of_device : parameters.device_times.of_stage)

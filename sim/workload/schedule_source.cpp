@@ -42,7 +42,10 @@ void check_agreement(const Schedule& schedule, const Parameters& given, const st
 
 // What the families of the catalog take, and files decide.
 void check_takes_no(const Parameters& given, const std::string& file) {
-  if (given.group_size || given.slices.value_or(1) > 1 || given.recompute.value_or(0) > 0)
+  const bool chosen = std::ranges::any_of(schedules::choices, [&](const auto& info) {
+    return info.choice != &Parameters::chunks && is_chosen(info, given);
+  });
+  if (chosen)
     throw schedules::Error(
         fmt::format("{}: a schedule from a file takes no group size, slices or "
                     "recomputed chunks: it says itself what runs",

@@ -11,25 +11,10 @@
 namespace pipewright::cli {
 namespace {
 
-// Options that put a number under a key of the schedules that take it.
-struct SizeOption {
-  const char* name;
-  const char* key;
-  const char* help;
-  bool schedules::Entry::*takes;
-};
-constexpr std::array size_options{
-    SizeOption{"chunks", "chunks", "stages per device, for schedules that take chunks",
-               &schedules::Entry::takes_chunks},
-    SizeOption{"group-size", "group_size",
-               "microbatches that pass a chunk before the next chunk's turn",
-               &schedules::Entry::takes_group_size},
-    SizeOption{"slices", "slices", "of a microbatch along the sequence",
-               &schedules::Entry::takes_slices},
-    SizeOption{"recompute", "recompute",
-               "chunks of a device whose forward is run again before its backward",
-               &schedules::Entry::takes_recompute},
-};
+// The option of a choice, "group-size".
+std::string option_of(const schedules::ChoiceInfo& info) {
+  return std::string(info.flag.substr(2));
+}
 
 po::options_description visible_options() {
   po::options_description options("options", 100);
@@ -38,7 +23,8 @@ po::options_description visible_options() {
   };
   auto add = options.add_options();
   add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
-  for (const SizeOption& option : size_options) add(option.name, words("N"), option.help);
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    add(option_of(info).c_str(), words("N"), std::string(info.help).c_str());
   add_scenario_options(options);
   add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("repeat", words("N"), "run with so many seeds and print the median and a 90 % band");
@@ -78,9 +64,9 @@ std::uint32_t repeat(const po::variables_map& given) {
   return config::read_count({value, "the number of runs"}, "20");
 }
 
-bool takes(const std::string& name, bool schedules::Entry::*flag) {
+bool takes(const std::string& name, schedules::Choice choice) {
   return std::ranges::any_of(schedules::catalog(), [&](const schedules::Entry& entry) {
-    return entry.name == name && entry.*flag;
+    return entry.name == name && entry.takes(choice);
   });
 }
 
@@ -98,18 +84,18 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     }
     config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
   }
-  for (const SizeOption& option : size_options) {
-    const std::vector<std::string> words = values(given, option.name);
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    const std::vector<std::string> words = values(given, option_of(info));
     if (words.empty()) continue;
-    const std::string flag = std::string("--") + option.name;
+    const std::string flag(info.flag);
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
-      config::set_key(root, fmt::format("schedule.{}", option.key), value);
+      config::set_key(root, fmt::format("schedule.{}", info.key), value);
       continue;
     }
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (takes(names[i], option.takes))
-        config::set_key(root, fmt::format("schedule.{}.{}", i, option.key), value);
+      if (takes(names[i], info.choice))
+        config::set_key(root, fmt::format("schedule.{}.{}", i, info.key), value);
   }
 }
 

@@ -28,9 +28,7 @@ po::options_description explain_options() {
   const auto count = [] { return po::value<std::string>()->value_name("N"); };
   add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
   add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
-  add("chunks", count(), "stages per device");
-  add("group-size", count(), "microbatches that pass a chunk before the next chunk's turn");
-  add("recompute", count(), "chunks of a device whose forward is run again before its backward");
+  add_choices(options);
   add("columns", count()->default_value(default_columns), "wider pictures go on below");
   return options;
 }
@@ -125,11 +123,8 @@ int explain_schedule(const Arguments& arguments) {
     case config::ScheduleSource::catalog:
       break;
   }
-  const schedules::Parameters parameters{.devices = devices,
-                                         .microbatches = microbatches,
-                                         .chunks = optional("chunks"),
-                                         .group_size = optional("group-size"),
-                                         .recompute = optional("recompute")};
+  schedules::Parameters parameters{.devices = devices, .microbatches = microbatches};
+  read_choices(given, parameters);
   schedules::make_schedule(name, parameters);  // or says what is wrong with them
   explain(block_of(name, parameters), microbatches, true, columns);
   return exit_ok;

@@ -23,10 +23,8 @@ po::options_description list_options() {
 
 std::string options_of(const schedules::Entry& entry) {
   std::vector<std::string_view> options;
-  if (entry.takes_chunks) options.emplace_back("--chunks");
-  if (entry.takes_group_size) options.emplace_back("--group-size");
-  if (entry.takes_slices) options.emplace_back("--slices");
-  if (entry.takes_recompute) options.emplace_back("--recompute");
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    if (entry.takes(info.choice)) options.push_back(info.flag);
   return fmt::format("{}", fmt::join(options, ", "));
 }
 

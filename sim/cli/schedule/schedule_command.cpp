@@ -4,6 +4,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
+#include "sim/config/fields.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -33,7 +34,26 @@ int print_help() {
   return exit_ok;
 }
 
+std::string option_of(const schedules::ChoiceInfo& info) {
+  return std::string(info.flag.substr(2));
+}
+
 }  // namespace
+
+void add_choices(po::options_description& options) {
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    options.add_options()(option_of(info).c_str(), po::value<std::string>()->value_name("N"),
+                          std::string(info.help).c_str());
+}
+
+void read_choices(const po::variables_map& given, schedules::Parameters& parameters) {
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    const std::string option = option_of(info);
+    if (given.count(option) == 0) continue;
+    const config::Value value = config::make_text(given[option].as<std::string>(), {});
+    parameters.*info.choice = config::read_count({value, std::string(info.flag)}, "8");
+  }
+}
 
 int schedule_command(const Arguments& arguments) {
   return run_verb("schedule", verbs, arguments, print_help);

@@ -23,10 +23,7 @@ po::options_description show_options() {
   add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
   add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
   add("iterations", count()->default_value("1"), "iterations, one after the other");
-  add("chunks", count(), "stages per device");
-  add("group-size", count(), "microbatches that pass a chunk before the next chunk's turn");
-  add("slices", count(), "of a microbatch along the sequence");
-  add("recompute", count(), "chunks of a device whose forward is run again before its backward");
+  add_choices(options);
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
   add("late-receives", "in comms: each receive just before its pass, not where the sender sends");
@@ -50,13 +47,11 @@ schedules::Schedule load(const std::string& name, const po::variables_map& given
     if (!torch_file) throw UsageError(fmt::format("--legacy is for a .csv file, not '{}'", name));
     return workload::read_torch_file(name, true).schedule;
   }
-  return workload::load_schedule(name, {.devices = size("num-stages"),
-                                        .microbatches = size("num-batches"),
-                                        .iterations = *optional("iterations"),
-                                        .chunks = optional("chunks"),
-                                        .group_size = optional("group-size"),
-                                        .slices = optional("slices"),
-                                        .recompute = optional("recompute")});
+  schedules::Parameters parameters{.devices = size("num-stages"),
+                                   .microbatches = size("num-batches"),
+                                   .iterations = *optional("iterations")};
+  read_choices(given, parameters);
+  return workload::load_schedule(name, parameters);
 }
 
 // Deadlocks are told of `name`, and not of a file without its extension.

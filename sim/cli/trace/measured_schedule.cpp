@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/execution/pass_kinds.hpp"
+
 namespace pipewright::cli {
 namespace {
 
@@ -40,7 +42,7 @@ analysis::PassOrder order_of(const Schedule& schedule) {
       order.back().push_back({.iteration = 0,
                               .microbatch = pass.microbatch,
                               .stage = pass.stage,
-                              .kind = static_cast<trace::PassKind>(pass.kind)});
+                              .kind = execution::kind_in_trace(pass.kind)});
   }
   return order;
 }
@@ -62,8 +64,8 @@ Schedule measured_schedule(const trace::Trace& trace) {
                        before->start == row.start && before->end == row.end &&
                        before->end > before->start;
     if (fused) own.back().fused = true;
-    own.push_back({static_cast<schedules::PassKind>(row.kind),
-                   static_cast<std::uint16_t>(row.stage), row.microbatch, false});
+    own.push_back({execution::kind_in_schedule(row.kind), static_cast<std::uint16_t>(row.stage),
+                   row.microbatch, false});
     before = &row;
   }
   for (const auto& own : passes) schedule.programs.push_back(schedules::fold(own));
@@ -76,10 +78,10 @@ const schedules::Entry* catalog_entry(const trace::Trace& trace) {
     if (row.iteration == 0) passes.push_back(analysis::timed(row));
   const analysis::PassOrder order = analysis::order_of(std::move(passes), trace.run.devices);
   for (const schedules::Entry& entry : schedules::catalog()) {
-    if (entry.takes_slices) continue;  // a profile tells no slices
+    if (entry.takes(&schedules::Parameters::slices)) continue;  // a profile tells no slices
     schedules::Parameters parameters{.devices = trace.run.devices,
                                      .microbatches = trace.run.microbatches};
-    if (entry.takes_chunks) parameters.chunks = trace.run.chunks;
+    if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = trace.run.chunks;
     try {
       const Schedule known = schedules::make_schedule(entry.name, parameters);
       if (known.chunks == trace.run.chunks && order_of(known) == order) return &entry;

@@ -160,7 +160,8 @@ std::string schedule_text(const trace::Trace& trace, const std::string& order_fi
       known != nullptr ? "the measured order"
                        : "the measured order is none of the catalogue's; --order keeps it";
   // Some schedules have just so many chunks.
-  const bool says_chunks = chunks > 1 && (known == nullptr || known->takes_chunks);
+  const bool says_chunks =
+      chunks > 1 && (known == nullptr || known->takes(&schedules::Parameters::chunks));
   return says_chunks
              ? fmt::format("schedule: {{name: {}, chunks: {}}}  # {}\n", name, chunks, comment)
              : fmt::format("schedule: {}  # {}\n", name, comment);

@@ -72,7 +72,7 @@ void add_p2p(const Scenario& scenario, Changes& changes) {
   for (const config::P2p mode :
        {config::P2p::eager, config::P2p::rendezvous, config::P2p::blocking}) {
     if (mode == scenario.p2p) continue;
-    const std::string name(config::to_string(mode));
+    const std::string name(to_string(mode));
     changes.push_back({.words = fmt::format("p2p {}", name), .edit = [name](Value& root) {
                          remove(root, "communication", "overlap_p2p");
                          set(root, "p2p", name);
@@ -91,7 +91,7 @@ void add_chunks(const Scenario& scenario, std::uint32_t chunks, Changes& changes
                        }});
     return;
   }
-  if (entry == schedules::catalog().end() || !entry->takes_chunks) return;
+  if (entry == schedules::catalog().end() || !entry->takes(&schedules::Parameters::chunks)) return;
   const auto with = [&](std::uint32_t count, const char* words) {
     changes.push_back(
         {.words = fmt::format("{}: {} chunks", words, count),

@@ -35,7 +35,7 @@ std::vector<Value> whole_catalog(const Value& place, const std::set<std::uint64_
   std::vector<Value> schedules;
   for (const schedules::Entry& entry : schedules::catalog()) {
     const Value name = make_text(std::string(entry.name), place.origin);
-    if (!entry.takes_chunks || layers.empty()) {
+    if (!entry.takes(&schedules::Parameters::chunks) || layers.empty()) {
       schedules.push_back(name);
       continue;
     }

@@ -248,19 +248,4 @@ void add_fragmentation(double part, const schedules::Schedule& schedule, StageCo
     costs.state[device].allowance += whole(part * peaks[device] * held[device]);
 }
 
-StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule) {
-  StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
-  add_fragmentation(job.training.fragmentation, schedule, costs);
-  return costs;
-}
-
-StageCosts model_costs(const config::Model& model, const config::Training& training,
-                       const config::Parallel& parallel, const config::Partition& partition,
-                       const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       const config::Communication& communication,
-                       const std::optional<config::LayerTimes>& measured) {
-  return model_costs({model, training, parallel, partition, gpus, communication, measured},
-                     schedule);
-}
-
 }  // namespace pipewright::workload

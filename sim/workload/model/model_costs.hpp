@@ -32,15 +32,9 @@ struct ModelJob {
 // the layout or the partition does not fit the model.
 StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
                        std::uint32_t slices = 1);
-// The same with the allowance for fragmentation, which depends on the order of the passes.
-StageCosts model_costs(const ModelJob& job, const schedules::Schedule& schedule);
-StageCosts model_costs(const config::Model& model, const config::Training& training,
-                       const config::Parallel& parallel, const config::Partition& partition,
-                       const std::vector<config::Gpu>& gpus, const schedules::Schedule& schedule,
-                       const config::Communication& communication = {},
-                       const std::optional<config::LayerTimes>& measured = {});
 
-// That allowance, `part` of a schedule's activations.
+// Adds the allowance for fragmentation, `part` of the activations, which depends on the order of
+// the passes.
 void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs);
 
 // The layers of each virtual stage.

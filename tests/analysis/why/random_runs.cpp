@@ -36,7 +36,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
   schedules::Parameters parameters{.devices = random.whole(1, most_devices),
                                    .microbatches = random.whole(1, 16),
                                    .iterations = random.whole(1, most_iterations)};
-  if (entry.takes_chunks) parameters.chunks = random.whole(1, 3);
+  if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {

@@ -46,7 +46,7 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
   for (const schedules::Entry& entry : schedules::catalog())
     for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
       schedules::Parameters parameters{.devices = 4, .microbatches = 8};
-      if (entry.takes_chunks) parameters.chunks = 2;
+      if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = 2;
       const schedules::Schedule schedule = entry.make(parameters);
       // How much of a fused pair is whose, a trace does not say.
       if (schedules::has_fused_pairs(schedule)) continue;

@@ -18,11 +18,13 @@ std::vector<schedules::Parameters> small_sizes(const schedules::Entry& entry) {
   std::vector<schedules::Parameters> sizes;
   for (std::uint32_t p = 1; p <= 7; ++p)
     for (std::uint32_t m : {1U, 2U, 3U, 6U, 7U, 14U, 17U})
-      for (std::uint32_t chunks = 1; chunks <= (entry.takes_chunks ? 3U : 1U); ++chunks)
-        for (std::uint32_t slices = 1; slices <= (entry.takes_slices ? 3U : 1U); ++slices) {
+      for (std::uint32_t chunks = 1;
+           chunks <= (entry.takes(&schedules::Parameters::chunks) ? 3U : 1U); ++chunks)
+        for (std::uint32_t slices = 1;
+             slices <= (entry.takes(&schedules::Parameters::slices) ? 3U : 1U); ++slices) {
           sizes.push_back({.devices = p, .microbatches = m, .iterations = 2});
-          if (entry.takes_chunks) sizes.back().chunks = chunks;
-          if (entry.takes_slices) sizes.back().slices = slices;
+          if (entry.takes(&schedules::Parameters::chunks)) sizes.back().chunks = chunks;
+          if (entry.takes(&schedules::Parameters::slices)) sizes.back().slices = slices;
         }
   return sizes;
 }
@@ -95,5 +97,24 @@ TEST_CASE("a million microbatches take no more memory than a hundred", "[catalog
     };
     CAPTURE(entry.name);
     CHECK(loops(1U << 16U) <= loops(128));
+  }
+}
+
+TEST_CASE("what a user may choose goes to the schedules that take it, and others refuse it",
+          "[catalog]") {
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    INFO(info.key);
+    std::size_t takers = 0;
+    for (const schedules::Entry& entry : schedules::catalog()) {
+      if (entry.takes(info.choice)) {
+        ++takers;
+        continue;
+      }
+      schedules::Parameters parameters{.devices = 4, .microbatches = 8};
+      parameters.*info.choice = 2;
+      CHECK_THROWS_WITH(make_schedule(entry.name, parameters),
+                        Catch::Contains("takes no " + std::string(info.noun)));
+    }
+    CHECK(takers > 0);
   }
 }

@@ -10,6 +10,11 @@ namespace {
 
 const Origin flag{"--set", 0, 0, ""};
 
+void apply_override(Value& root, std::string_view path, std::string_view text,
+                    const Origin& origin) {
+  set_value(root, path, read_yaml_value(text, origin));
+}
+
 std::string after(std::string_view before, std::string_view path, std::string_view text) {
   Value root = read_yaml_text(before, "t");
   apply_override(root, path, text, flag);

@@ -49,10 +49,10 @@ trace: run.h5
   CHECK(s.iterations.value == 3);
   REQUIRE(s.schedules.size() == 2);
   CHECK(s.schedules[0].name == "1f1b");
-  CHECK_FALSE(s.schedules[0].chunks);
+  CHECK_FALSE(s.schedules[0][&schedules::Parameters::chunks]);
   CHECK(s.schedules[1].name == "interleaved-1f1b");
-  CHECK(s.schedules[1].chunks->value == 2);
-  CHECK(s.schedules[1].group_size->value == 4);
+  CHECK(s.schedules[1][&schedules::Parameters::chunks]->value == 2);
+  CHECK(s.schedules[1][&schedules::Parameters::group_size]->value == 4);
   CHECK(to_string(s.schedules[1].origin) == path + ":7:25");
   CHECK(s.forward_times.value == Times{0.0185, 0.019});
   CHECK(to_string(s.forward_times.origin) == path + ":8:16");
@@ -143,8 +143,8 @@ TEST_CASE("a quick run needs no file") {
   CHECK(s.forward_times.origin.source == "--forward-times");
   REQUIRE(s.schedules.size() == 1);
   CHECK(s.schedules[0].name == "interleaved-1f1b");
-  CHECK(s.schedules[0].chunks->value == 2);
-  CHECK(s.schedules[0].chunks->origin.source == "--chunks");
+  CHECK(s.schedules[0][&schedules::Parameters::chunks]->value == 2);
+  CHECK(s.schedules[0][&schedules::Parameters::chunks]->origin.source == "--chunks");
   CHECK(s.title == "interleaved-1f1b");
   CHECK(s.text ==
         "devices: 4\nmicrobatches: 8\nschedule:\n  name: interleaved-1f1b\n  chunks: 2\n"
@@ -169,7 +169,7 @@ TEST_CASE("a plain schedule name takes parameters, also within a list") {
   REQUIRE(s.schedules.size() == 2);
   CHECK(s.schedules[0].name == "gpipe");
   CHECK(s.schedules[1].name == "1f1b");
-  CHECK(s.schedules[1].chunks->value == 2);
+  CHECK(s.schedules[1][&schedules::Parameters::chunks]->value == 2);
   CHECK(error_of([&] {
           override_key(root, "schedule.chunks", "2", {"--chunks", 0, 0, ""});
         }) ==

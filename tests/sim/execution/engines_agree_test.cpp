@@ -53,7 +53,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
   schedules::Parameters parameters{.devices = random.whole(1, most_devices),
                                    .microbatches = random.whole(1, 24),
                                    .iterations = random.whole(1, 3)};
-  if (entry.takes_chunks) parameters.chunks = random.whole(1, 4);
+  if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 4);
   try {
     return entry.make(parameters);
   } catch (const schedules::Error&) {

@@ -101,7 +101,7 @@ void compare(EngineKind reference, std::uint32_t tp, const std::vector<std::uint
       for (const std::uint32_t zero : zeros) {
         schedules::Parameters parameters{.devices = random.flip() ? 4U : 2U,
                                          .microbatches = 2 * random.whole(1, 6)};
-        if (entry.takes_chunks) parameters.chunks = random.whole(1, 3);
+        if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
         std::optional<schedules::Schedule> schedule;
         try {
           schedule = entry.make(parameters);

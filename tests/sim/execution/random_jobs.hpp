@@ -29,9 +29,9 @@ inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Rand
                                    .microbatches = random.whole(1, space.most_microbatches),
                                    .iterations = random.whole(1, space.most_iterations)};
   if (random.flip()) parameters.microbatches *= 2;
-  if (entry.takes_chunks) parameters.chunks = random.whole(1, 3);
-  if (entry.takes_slices) parameters.slices = random.whole(1, 2);
-  if (entry.takes_recompute && random.flip()) parameters.recompute = 1;
+  if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+  if (entry.takes(&schedules::Parameters::slices)) parameters.slices = random.whole(1, 2);
+  if (entry.takes(&schedules::Parameters::recompute) && random.flip()) parameters.recompute = 1;
   Layout layout{
       .zero = space.zeros[random.whole(0, static_cast<std::uint32_t>(space.zeros.size()) - 1)],
       .replicas_together = random.flip()};

@@ -61,7 +61,8 @@ TEST_CASE("schedule search is never worse than a schedule of the catalog that fi
     CHECK(most_in_flight(found) <= limit);
     for (const auto& entry : schedules::catalog()) {
       // Two copies of the weights, fused pairs and slices are other questions.
-      if (entry.name.starts_with("dualpipe") || entry.takes_slices) continue;
+      if (entry.name.starts_with("dualpipe") || entry.takes(&schedules::Parameters::slices))
+        continue;
       const tests::Ran ran =
           place.run(fmt::format("run {} --engine timing --schedule {} --json", uneven, entry.name));
       if (ran.status != 0) continue;

@@ -233,7 +233,8 @@ TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
       schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
   const auto allowance = [&](const std::string& training, std::uint32_t device) {
     return with({.training = training}, [&](const workload::ModelJob& job) {
-      const StageCosts c = model_costs(job, schedule);
+      StageCosts c = model_costs(job, schedule.routes, schedule.slices);
+      add_fragmentation(job.training.fragmentation, schedule, c);
       return std::pair{c.state[device].allowance, c.activations[device].held};
     });
   };
