@@ -33,16 +33,14 @@ double read_slowdown(const Field& field) {
 }
 
 constexpr std::array table{
-    Key<Communication>{
-        {.name = "overlap_p2p",
-         .help = "passes go on while boundary tensors are on their way: true or false",
-         .default_value = "true"},
-        flag<&Communication::overlap_p2p>},
-    Key<Communication>{
-        {.name = "overlap_grad_reduce",
-         .help = "reduce gradients by buckets, beside backward passes: true or false",
-         .default_value = "true"},
-        flag<&Communication::overlap_grad_reduce>},
+    Key<Communication>{{.name = "overlap_p2p",
+                        .help = "passes go on while boundary tensors are on their way",
+                        .default_value = "true"},
+                       flag<&Communication::overlap_p2p>},
+    Key<Communication>{{.name = "overlap_grad_reduce",
+                        .help = "reduce gradients by buckets, beside backward passes",
+                        .default_value = "true"},
+                       flag<&Communication::overlap_grad_reduce>},
     Key<Communication>{
         {.name = "overlap_param_gather",
          .help = "ZeRO-1, 2: gather weights by buckets, beside the first forward passes",
@@ -52,11 +50,10 @@ constexpr std::array table{
                         .help = "with sp: run tp's collectives beside the products that they feed",
                         .default_value = "false"},
                        flag<&Communication::tp_comm_overlap>},
-    Key<Communication>{
-        {.name = "async_tensor_model_parallel_allreduce",
-         .help = "backward, run them beside the product of the other gradient: true or false",
-         .default_value = "true"},
-        flag<&Communication::async_tensor_model_parallel_allreduce>},
+    Key<Communication>{{.name = "async_tensor_model_parallel_allreduce",
+                        .help = "backward, run them beside the product of the other gradient",
+                        .default_value = "true"},
+                       flag<&Communication::async_tensor_model_parallel_allreduce>},
     Key<Communication>{{.name = "scatter_gather",
                         .alias = "scatter_gather_tensors_in_pipeline",
                         .help = "each GPU of tp sends a part of a boundary tensor, not all of it",

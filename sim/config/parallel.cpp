@@ -87,7 +87,7 @@ constexpr std::array table{
     Key<Parallel>{{.name = "sp",
                    .alias = "sequence",
                    .flag = "--sp",
-                   .help = "sequence parallelism over the GPUs of tp: true or false",
+                   .help = "sequence parallelism over the GPUs of tp",
                    .default_value = "false"},
                   flag<&Parallel::sequence>},
     Key<Parallel>{

@@ -65,7 +65,8 @@ using ScenarioKey = Key<Scenario>;
 constexpr std::array table{
     ScenarioKey{{.name = "cluster",
                  .flag = "--cluster",
-                 .help = "path of a SimGrid platform file; without it the network is ideal"},
+                 .help = "a name of platforms/clusters, or a SimGrid platform file (XML); else an "
+                         "ideal network"},
                 into<&Scenario::cluster, read_cluster>({ValueType::library})},
     ScenarioKey{{.name = "devices",
                  .alias = "num_stages",
@@ -82,7 +83,7 @@ constexpr std::array table{
                 count<&Scenario::microbatches, "64">},
     ScenarioKey{{.name = "global_batch",
                  .flag = "--global-batch",
-                 .help = "or samples of an iteration, over all replicas",
+                 .help = "of an iteration over all replicas, instead of microbatches",
                  .unit = "samples"},
                 count<&Scenario::global_batch, "1536">},
     ScenarioKey{{.name = "iterations",

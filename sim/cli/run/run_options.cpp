@@ -35,6 +35,14 @@ po::options_description visible_options() {
   return options;
 }
 
+// What is counted, or the type.
+std::string_view type_of(const config::KeyRow& row) {
+  constexpr std::array<std::string_view, 12> names{"text",   "flag", "choice", "count",
+                                                   "number", "time", "size",   "rate",
+                                                   "path",   "map",  "name",   "name"};
+  return row.info.unit.empty() ? names.at(static_cast<std::size_t>(row.value.type)) : row.info.unit;
+}
+
 void print_help() {
   fmt::print(
       "usage: pipewright run [SCENARIO] [OPTIONS]\n\n"
@@ -50,10 +58,11 @@ void print_help() {
       "      --schedule interleaved-1f1b --chunks 2 --p2p-time '0.6 ms' --json\n"
       "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n\n"
       "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
-      "{}\nkeys of a scenario (* has to be there in a model or GPU that is a map):\n",
+      "{}\nkeys of a scenario, what each is, and its [option]; * has to be there in its section:\n",
       describe(visible_options()));
   for (const config::KeyRow& key : config::scenario_keys())
-    fmt::print("  {:<36} {}{}\n", key.name, help_line(key),
+    fmt::print("  {:<36} {:<7} {}{}{}\n", key.name, type_of(key), help_line(key),
+               key.info.flag.empty() ? "" : fmt::format(" [{}]", key.info.flag),
                key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
 }
 

@@ -289,7 +289,7 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
   CHECK(
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
-      "microbatches, global_batch, iterations, partition, tp, cp, ep, dp, pp, sp, zero, "
+      "microbatches, global_batch, iterations, tp, cp, ep, dp, pp, sp, zero, partition, "
       "microbatch_size, recompute, causal, flash_attention, fused_loss, fused_accumulation, "
       "deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, gathered, "
       "fragmentation, overlap_p2p, overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
