@@ -133,4 +133,6 @@ inline constexpr Colour steady = colour_of(0x8b95a3);
 inline constexpr Colour cool_down = colour_of(0x5b6470);
 }  // namespace time_colours
 
+enum class PictureKind : std::uint8_t { svg, png, pdf };  // files that pictures are drawn to
+
 }  // namespace pipewright::analysis

@@ -47,7 +47,9 @@ Quantity Quantity::on(ColumnScale scale) {
   return {.scale = [scale = std::move(scale)](double) { return scale; }};
 }
 
-Quantity Quantity::each_as(std::string (*write)(double)) { return {.each = write}; }
+Quantity Quantity::each_as(std::function<std::string(double)> write) {
+  return {.each = std::move(write)};
+}
 
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
                 const std::vector<Json>& cells, bool is_optional) {
@@ -64,7 +66,8 @@ void add_column(TextTable& table, const std::vector<std::string>& heading, const
     return quantity.each ? quantity.each(value) : scale(value);
   };
   const auto text_of = [&](const Json& cell) {
-    if (cell.is_null() || (quantity.zero_is_unknown && cell == 0)) return quantity.unknown;
+    if (cell.is_null() || cell.is_discarded() || (quantity.zero_is_unknown && cell == 0))
+      return quantity.unknown;
     if (cell.is_number()) return number_text(cell);
     if (!cell.is_array()) return as_it_is(cell);
     const std::string least = number_text(cell.at(0));

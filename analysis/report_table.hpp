@@ -76,13 +76,13 @@ struct Quantity {
   bool is_name = false;                     // to the left, under a heading of one line
 
   static Quantity name() { return {.is_name = true}; }
-  static Quantity count() { return {}; }                  // to the right, as it is
-  static Quantity seconds(int digits);                    // significant digits
-  static Quantity bytes();                                // in KiB, MiB, ...
-  static Quantity rate();                                 // things per second: k/s, M/s, ...
-  static Quantity percent(int decimals = 1);              // from a ratio
-  static Quantity on(ColumnScale scale);                  // one that several columns share
-  static Quantity each_as(std::string (*write)(double));  // with units of their own
+  static Quantity count() { return {}; }      // to the right, as it is
+  static Quantity seconds(int digits);        // significant digits
+  static Quantity bytes();                    // in KiB, MiB, ...
+  static Quantity rate();                     // things per second: k/s, M/s, ...
+  static Quantity percent(int decimals = 1);  // from a ratio
+  static Quantity on(ColumnScale scale);      // one that several columns share
+  static Quantity each_as(std::function<std::string(double)> write);  // with units of their own
 };
 
 template <class Row>

@@ -1,13 +1,6 @@
 #include "analysis/compare/compare_json.hpp"
 
-#include <cmath>
-
 namespace pipewright::analysis {
-namespace {
-
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-}  // namespace
 
 Json metrics_json(const Metrics& metrics) {
   Json json = Json::object();
@@ -22,35 +15,30 @@ Json differences_json(const Metrics& base, const Metrics& run) {
     const Metric* const first = find_metric(base, metric.name);
     if (!metric.value || first == nullptr || !first->value) continue;
     json[metric.name] = {{"difference", difference(*first->value, *metric.value)},
-                         {"change", finite(relative_change(*first->value, *metric.value))}};
+                         {"change", relative_change(*first->value, *metric.value)}};
   }
   return json;
 }
 
 Json judgements_json(std::span<const Judgement> judgements) {
-  Json json = Json::array();
-  for (const Judgement& one : judgements) {
-    Json entry;
-    entry["condition"] = one.condition.text;
-    entry["metric"] = one.condition.metric;
-    entry["file"] = one.name;
-    entry["value"] = one.value;
-    entry["baseline"] = one.condition.operand == Operand::value ? Json(nullptr) : Json(one.base);
-    entry["holds"] = one.holds;
-    json.push_back(std::move(entry));
-  }
-  return json;
+  const ReportColumns<Judgement> columns{
+      {"condition", [](const Judgement& one) { return one.condition.text; }},
+      {"metric", [](const Judgement& one) { return one.condition.metric; }},
+      {"file", &Judgement::name},
+      {"value", &Judgement::value},
+      {"baseline",
+       [](const Judgement& one) {
+         return one.condition.operand == Operand::value ? Json() : Json(one.base);
+       }},
+      {"holds", &Judgement::holds}};
+  return json_rows(columns, judgements);
 }
 
-void add_pass(Json& json, const PassKey& pass) {
-  json["stage"] = pass.stage;
-  json["kind"] = pass_letter(pass.kind);
-  json["microbatch"] = pass.microbatch;
-  json["iteration"] = pass.iteration;
-}
-
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+ReportColumns<PassKey> pass_columns() {
+  return {{"stage", &PassKey::stage},
+          {"kind", [](const PassKey& pass) { return pass_letter(pass.kind); }},
+          {"microbatch", &PassKey::microbatch},
+          {"iteration", &PassKey::iteration}};
 }
 
 }  // namespace pipewright::analysis

@@ -95,33 +95,63 @@ std::string text_of(const std::optional<Range>& range) {
   return least == most || range->least == 0 ? most : least + ".." + most;
 }
 
-std::string table_of(const std::string& head, const std::vector<std::string>& names,
-                     const std::vector<const TimerComparison*>& timers) {
-  std::vector<std::string> predicted, measured, errors;
-  for (const TimerComparison* const timer : timers) {
-    predicted.push_back(text_of(timer->predicted));
-    measured.push_back(text_of(timer->measured));
-    errors.push_back(timer->error ? format_change(1, 1 + *timer->error) : unknown);
-  }
-  TextTable table;
-  table.add_names(head, names);
-  table.add_numbers({"predicted"}, std::move(predicted));
-  table.add_numbers({"measured"}, std::move(measured));
-  table.add_numbers({"error"}, std::move(errors));
-  return table.text();
+// A timer of the whole run, or of one device of it.
+struct TimerRow {
+  const TimerComparison* timer;
+  std::optional<std::size_t> device;
+};
+
+std::vector<TimerRow> rows_of(const std::vector<TimerComparison>& timers,
+                              std::optional<std::size_t> device = {}) {
+  std::vector<TimerRow> rows;
+  for (const TimerComparison& timer : timers) rows.push_back({&timer, device});
+  return rows;
 }
 
-Json timer_json(const TimerComparison& timer) {
-  const auto range = [](const std::optional<Range>& one) -> Json {
-    if (!one) return nullptr;
-    return {{"least_s", one->least}, {"most_s", one->most}};
+std::vector<TimerRow> device_rows(const LogComparison& comparison) {
+  std::vector<TimerRow> rows;
+  for (std::size_t device = 0; device < comparison.devices.size(); ++device)
+    for (const TimerRow& row : rows_of(comparison.devices[device], device)) rows.push_back(row);
+  return rows;
+}
+
+ReportColumns<TimerRow> timer_columns(const char* heading) {
+  using Side = std::optional<Range> TimerComparison::*;
+  const auto text_of_side = [](Side side) {
+    return [side](const TimerRow& row) { return text_of(row.timer->*side); };
   };
-  Json json;
-  json["timer"] = timer.name;
-  json["predicted"] = range(timer.predicted);
-  json["measured"] = range(timer.measured);
-  json["error"] = timer.error ? Json(*timer.error) : Json(nullptr);
-  return json;
+  const auto json_of_side = [](Side side) {
+    return [side](const TimerRow& row) -> Json {
+      const std::optional<Range>& range = row.timer->*side;
+      if (!range) return nullptr;
+      return {{"least_s", range->least}, {"most_s", range->most}};
+    };
+  };
+  return {
+      table_only<TimerRow>({"name",
+                            {heading},
+                            Quantity::name(),
+                            [](const TimerRow& row) {
+                              return row.device
+                                         ? fmt::format("{}  {}", *row.device, row.timer->name)
+                                         : row.timer->name;
+                            }}),
+      {"timer", [](const TimerRow& row) { return row.timer->name; }},
+      table_only<TimerRow>({"predicted_text",
+                            {"predicted"},
+                            Quantity::count(),
+                            text_of_side(&TimerComparison::predicted)}),
+      table_only<TimerRow>({"measured_text",
+                            {"measured"},
+                            Quantity::count(),
+                            text_of_side(&TimerComparison::measured)}),
+      {"predicted", json_of_side(&TimerComparison::predicted)},
+      {"measured", json_of_side(&TimerComparison::measured)},
+      {"error",
+       {"error"},
+       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
+       [](const TimerRow& row) { return row.timer->error; }},
+      {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
 }
 
 }  // namespace
@@ -173,27 +203,15 @@ Metrics measured_metrics(const LogComparison& comparison) {
 }
 
 std::string console_text(const LogComparison& comparison) {
-  std::vector<std::string> names;
-  std::vector<const TimerComparison*> timers;
-  for (const TimerComparison& timer : comparison.timers) {
-    names.push_back(printable(timer.name));
-    timers.push_back(&timer);
-  }
   std::string text =
       fmt::format("predicted  {}\nmeasured   {}, {} iterations, standard deviation {}\n\n",
                   printable(comparison.predicted_name), printable(comparison.measured_name),
                   comparison.iterations, format_seconds(comparison.deviation_s));
-  text += table_of("timer", names, timers);
-  names.clear();
-  timers.clear();
-  for (std::size_t device = 0; device < comparison.devices.size(); ++device)
-    for (const TimerComparison& timer : comparison.devices[device]) {
-      names.push_back(fmt::format("{}  {}", device, printable(timer.name)));
-      timers.push_back(&timer);
-    }
-  if (!timers.empty())
+  text += table_text(timer_columns("timer"), rows_of(comparison.timers));
+  const std::vector<TimerRow> devices = device_rows(comparison);
+  if (!devices.empty())
     text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
-            table_of("device", names, timers);
+            table_text(timer_columns("device"), devices);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }
@@ -204,17 +222,10 @@ std::string json_text(const LogComparison& comparison) {
   json["measured"] = comparison.measured_name;
   json["iterations"] = comparison.iterations;
   json["deviation_s"] = comparison.deviation_s;
-  json["timers"] = Json::array();
-  for (const TimerComparison& timer : comparison.timers)
-    json["timers"].push_back(timer_json(timer));
-  json["devices"] = Json::array();
-  for (std::size_t device = 0; device < comparison.devices.size(); ++device)
-    for (const TimerComparison& timer : comparison.devices[device]) {
-      json["devices"].push_back(timer_json(timer));
-      json["devices"].back()["device"] = device;
-    }
+  json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
+  json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
   json["conditions"] = judgements_json(comparison.judgements);
-  return text_of(json);
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "analysis/compare/against_measured.hpp"
+#include "analysis/compare/compare_json.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
@@ -9,8 +10,6 @@ namespace {
 
 constexpr const char* unknown = "-";
 
-using Cells = std::vector<std::string>;
-
 std::string describe(const std::string& role, const std::string& name, const trace::RunInfo& run,
                      std::uint32_t iterations) {
   return fmt::format("{:<10} {}: {}, {} x {} x {}\n", role, printable(name),
@@ -18,59 +17,95 @@ std::string describe(const std::string& role, const std::string& name, const tra
                      counted(run.microbatches, "microbatch"), counted(iterations, "iteration"));
 }
 
-std::string spread(const PassTime& time) {
-  const std::string least = format_seconds(time.least);
-  const std::string most = format_seconds(time.most);
-  return least == most ? most : least + ".." + most;
-}
-
 // Errors say how much the prediction is above the measurement.
 std::string run_table(const AgainstMeasured& result) {
+  struct Row {
+    Metric predicted;
+    Metric measured;
+  };
   const Metrics predicted = metrics_of(result.predicted);
   const Metrics measured = metrics_of(result.measured);
-  Cells labels, said, found, errors;
-  for (std::size_t i = 0; i < predicted.size(); ++i) {
-    const Metric& ours = predicted[i];
-    const Metric& theirs = measured[i];
-    labels.push_back(ours.label);
-    said.push_back(ours.value ? format_value(ours.quantity, *ours.value) : unknown);
-    found.push_back(theirs.value ? format_value(theirs.quantity, *theirs.value) : unknown);
-    errors.push_back(!ours.value || !theirs.value ? unknown
-                     : ours.quantity == MetricKind::ratio
-                         ? format_difference(ours.quantity, *theirs.value, *ours.value)
-                         : format_change(*theirs.value, *ours.value));
-  }
-  TextTable table;
-  table.add_names("", std::move(labels));
-  table.add_numbers({"predicted"}, std::move(said));
-  table.add_numbers({"measured"}, std::move(found));
-  table.add_numbers({"error"}, std::move(errors));
-  return table.text();
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < predicted.size(); ++i) rows.push_back({predicted[i], measured[i]});
+  const auto text_of = [](const Metric& metric) {
+    return metric.value ? format_value(metric.quantity, *metric.value) : unknown;
+  };
+  const auto error_of = [](const Row& row) -> std::string {
+    const auto& [ours, theirs] = row;
+    if (!ours.value || !theirs.value) return unknown;
+    return ours.quantity == MetricKind::ratio
+               ? format_difference(ours.quantity, *theirs.value, *ours.value)
+               : format_change(*theirs.value, *ours.value);
+  };
+  const ReportColumns<Row> columns{
+      {"label", {""}, Quantity::name(), [](const Row& row) { return row.predicted.label; }},
+      {"predicted",
+       {"predicted"},
+       Quantity::count(),
+       [=](const Row& row) { return text_of(row.predicted); }},
+      {"measured",
+       {"measured"},
+       Quantity::count(),
+       [=](const Row& row) { return text_of(row.measured); }},
+      {"error", {"error"}, Quantity::count(), error_of}};
+  return table_text(columns, rows);
 }
 
-std::string pass_table(const std::vector<PassTimeError>& passes) {
-  Cells stages, kinds, counts, said, found, deviations, spreads, errors;
-  for (const PassTimeError& one : passes) {
-    stages.push_back(std::to_string(one.stage));
-    kinds.push_back(pass_letter(one.kind));
-    counts.push_back(one.measured ? std::to_string(one.measured->passes) : unknown);
-    said.push_back(one.predicted ? format_seconds(one.predicted->mean) : unknown);
-    found.push_back(one.measured ? format_seconds(one.measured->mean) : unknown);
-    deviations.push_back(one.measured ? format_seconds(one.measured->deviation) : unknown);
-    spreads.push_back(one.measured ? spread(*one.measured) : unknown);
-    const auto error = one.error();
-    errors.push_back(error ? format_change(1, 1 + *error) : unknown);
-  }
-  TextTable table;
-  table.add_names("stage", std::move(stages));
-  table.add_names("kind", std::move(kinds));
-  table.add_numbers({"measured", "passes"}, std::move(counts));
-  table.add_numbers({"predicted", "mean"}, std::move(said));
-  table.add_numbers({"measured", "mean"}, std::move(found));
-  table.add_numbers({"standard", "deviation"}, std::move(deviations));
-  table.add_numbers({"least..most"}, std::move(spreads));
-  table.add_numbers({"error"}, std::move(errors));
-  return table.text();
+ReportColumns<PassTime> time_columns() {
+  return {{"passes", &PassTime::passes},   {"mean_s", &PassTime::mean},
+          {"median_s", &PassTime::median}, {"deviation_s", &PassTime::deviation},
+          {"least_s", &PassTime::least},   {"most_s", &PassTime::most}};
+}
+
+ReportColumns<PassTimeError> error_columns() {
+  const Quantity seconds = Quantity::each_as(format_seconds);
+  // What a table shows of the times of a side, and a file as an object of all of them.
+  const auto shown = [](std::vector<std::string> heading, const Quantity& quantity,
+                        std::optional<PassTime> PassTimeError::*side, auto value_of) {
+    return table_only<PassTimeError>(
+        {"", std::move(heading), quantity, [=](const PassTimeError& one) -> Json {
+           const std::optional<PassTime>& time = one.*side;
+           return time ? Json(std::invoke(value_of, *time)) : Json();
+         }});
+  };
+  const auto all = [](std::optional<PassTime> PassTimeError::*side) {
+    return [side](const PassTimeError& one) {
+      const std::optional<PassTime>& time = one.*side;
+      return time ? json_object(time_columns(), *time) : Json();
+    };
+  };
+  return {
+      {"stage", {"stage"}, Quantity::name(), &PassTimeError::stage},
+      {"kind",
+       {"kind"},
+       Quantity::name(),
+       [](const PassTimeError& one) { return pass_letter(one.kind); }},
+      {"predicted", all(&PassTimeError::predicted)},
+      {"measured", all(&PassTimeError::measured)},
+      shown({"measured", "passes"}, Quantity::count(), &PassTimeError::measured, &PassTime::passes),
+      shown({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
+      shown({"measured", "mean"}, seconds, &PassTimeError::measured, &PassTime::mean),
+      shown({"standard", "deviation"}, seconds, &PassTimeError::measured, &PassTime::deviation),
+      shown({"least..most"}, seconds, &PassTimeError::measured,
+            [](const PassTime& time) {
+              return Range{time.least, time.most};
+            }),
+      {"error",
+       {"error"},
+       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
+       &PassTimeError::error}};
+}
+
+Json side_json(const std::string& name, const trace::RunInfo& run,
+               const IterationFigures& figures) {
+  Json json;
+  json["file"] = name;
+  json["devices"] = run.devices;
+  json["microbatches"] = run.microbatches;
+  json["iterations"] = figures.iterations;
+  json["metrics"] = metrics_json(metrics_of(figures));
+  json["pass_span_deviation_s"] = figures.pass_span_deviation_s;
+  return json;
 }
 
 }  // namespace
@@ -83,9 +118,23 @@ std::string console_text(const MeasuredComparison& comparison) {
                               result.measured.iterations);
   for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   text += '\n' + run_table(result);
-  text += '\n' + pass_table(result.passes);
+  text += '\n' + table_text(error_columns(), result.passes);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
+}
+
+std::string json_text(const MeasuredComparison& comparison) {
+  const AgainstMeasured& result = comparison.result;
+  Json json;
+  json["predicted"] =
+      side_json(comparison.predicted_name, comparison.predicted_run, result.predicted);
+  json["measured"] = side_json(comparison.measured_name, comparison.measured_run, result.measured);
+  // Of the prediction against the measurement.
+  json["errors"] = differences_json(metrics_of(result.measured), metrics_of(result.predicted));
+  json["passes"] = json_rows(error_columns(), result.passes);
+  json["notes"] = comparison.notes;
+  json["conditions"] = judgements_json(comparison.judgements);
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

@@ -102,20 +102,17 @@ std::string json_text(const OrderComparison& comparison, const std::string& firs
   json["only_in_baseline"] = comparison.only_first;
   json["only_in_other"] = comparison.only_second;
   json["on_another_device"] = comparison.elsewhere;
-  json["devices"] = Json::array();
-  const auto pass_json = [](const std::optional<PassKey>& pass) -> Json {
-    if (!pass) return nullptr;
-    Json entry;
-    add_pass(entry, *pass);
-    return entry;
+  const auto pass_json = [](const std::optional<PassKey>& pass) {
+    return pass ? json_object(pass_columns(), *pass) : Json();
   };
-  for (const OrderDifference& one : comparison.differences)
-    json["devices"].push_back({{"device", one.device},
-                               {"same_passes", one.place},
-                               {"baseline_next", pass_json(one.first)},
-                               {"other_next", pass_json(one.second)},
-                               {"displaced", one.displaced}});
-  return text_of(json);
+  const ReportColumns<OrderDifference> columns{
+      {"device", &OrderDifference::device},
+      {"same_passes", &OrderDifference::place},
+      {"baseline_next", [=](const OrderDifference& one) { return pass_json(one.first); }},
+      {"other_next", [=](const OrderDifference& one) { return pass_json(one.second); }},
+      {"displaced", &OrderDifference::displaced}};
+  json["devices"] = json_rows(columns, comparison.differences);
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "analysis/compare/compare_json.hpp"
 #include "analysis/compare/trace_comparison.hpp"
+#include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
@@ -111,38 +114,49 @@ std::string describe_first(const Moved& pass) {
                      format_seconds(pass.second_length), format_seconds(pass.first_length));
 }
 
+ReportColumns<KindChange> kind_columns() {
+  using Kind = KindChange;
+  const Quantity seconds = Quantity::each_as(format_seconds);
+  const auto shift = [](const Kind& kind) {
+    const bool has_moved = kind.later + kind.earlier > 0;
+    return format_difference(MetricKind::seconds, 0, has_moved ? kind.mean_shift : 0);
+  };
+  const auto change = [](const Kind& kind) {
+    return format_change(kind.first_length, kind.second_length);
+  };
+  return {table_only<Kind>({"name",
+                            {"passes"},
+                            Quantity::name(),
+                            [](const Kind& kind) {
+                              return fmt::format("{} of stage {}", pass_letter(kind.kind),
+                                                 kind.stage);
+                            }}),
+          {"stage", &Kind::stage},
+          {"kind", [](const Kind& kind) { return pass_letter(kind.kind); }},
+          {"passes", {"number"}, Quantity::count(), &Kind::passes},
+          {"later", {"later"}, Quantity::count(), &Kind::later},
+          {"earlier", {"earlier"}, Quantity::count(), &Kind::earlier},
+          {"mean_shift_s", &Kind::mean_shift},
+          {"mean_duration_s", {"mean is"}, seconds, &Kind::second_length},
+          {"baseline_mean_duration_s", {"mean was"}, seconds, &Kind::first_length},
+          table_only<Kind>({"change", {"change"}, Quantity::count(), change}),
+          table_only<Kind>({"shift", {"mean shift"}, Quantity::count(), shift})};
+}
+
+// Of those that changed, the first ones.
 std::string kinds_table(const Moves& moves) {
-  Cells names, passes, was, is, changes, later, earlier, shifts;
-  std::size_t more = 0;
-  for (const KindChange& kind : moves.kinds) {
-    const bool moved = kind.later + kind.earlier > 0;
-    if (!moved && difference(kind.first_length, kind.second_length) == 0) continue;
-    if (names.size() == most_rows) {
-      ++more;
-      continue;
-    }
-    names.push_back(fmt::format("{} of stage {}", pass_letter(kind.kind), kind.stage));
-    passes.push_back(std::to_string(kind.passes));
-    was.push_back(format_seconds(kind.first_length));
-    is.push_back(format_seconds(kind.second_length));
-    changes.push_back(format_change(kind.first_length, kind.second_length));
-    later.push_back(std::to_string(kind.later));
-    earlier.push_back(std::to_string(kind.earlier));
-    shifts.push_back(format_difference(MetricKind::seconds, 0, moved ? kind.mean_shift : 0));
-  }
-  if (names.empty()) return {};
-  TextTable table;
-  table.add_names("passes", std::move(names));
-  table.add_numbers({"number"}, std::move(passes));
-  table.add_numbers({"mean was"}, std::move(was));
-  table.add_numbers({"mean is"}, std::move(is));
-  table.add_numbers({"change"}, std::move(changes));
-  table.add_numbers({"later"}, std::move(later));
-  table.add_numbers({"earlier"}, std::move(earlier));
-  table.add_numbers({"mean shift"}, std::move(shifts));
-  std::string text = table.text();
-  if (more > 0) text += fmt::format("and {} more (--json lists all)\n", more);
-  return text;
+  std::vector<KindChange> changed;
+  std::ranges::copy_if(moves.kinds, std::back_inserter(changed), [](const KindChange& kind) {
+    return kind.later + kind.earlier > 0 || difference(kind.first_length, kind.second_length) != 0;
+  });
+  if (changed.empty()) return {};
+  const std::size_t more = changed.size() - std::min(changed.size(), most_rows);
+  changed.resize(changed.size() - more);
+  const std::string table =
+      table_text(picked(kind_columns(), {"name", "passes", "baseline_mean_duration_s",
+                                         "mean_duration_s", "change", "later", "earlier", "shift"}),
+                 changed);
+  return more > 0 ? table + fmt::format("and {} more (--json lists all)\n", more) : table;
 }
 
 std::string moves_text(const RunFigures& first, const RunFigures& run, const Moves& moves) {
@@ -165,6 +179,52 @@ std::string moves_text(const RunFigures& first, const RunFigures& run, const Mov
   return text + '\n' + kinds_table(moves);
 }
 
+ReportColumns<Moved> move_columns() {
+  ReportColumns<Moved> columns = of_part<Moved>(pass_columns(), &Moved::pass);
+  const ReportColumns<Moved> more{{"device", &Moved::second_device},
+                                  {"baseline_device", &Moved::first_device},
+                                  {"start_s", &Moved::second_start},
+                                  {"baseline_start_s", &Moved::first_start},
+                                  {"shift_s", &Moved::shift},
+                                  {"duration_s", &Moved::second_length},
+                                  {"baseline_duration_s", &Moved::first_length}};
+  columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
+}
+
+Json moves_json(const Moves& moves) {
+  Json json;
+  if (!moves.not_comparable.empty()) {
+    json["not_compared"] = moves.not_comparable;
+    return json;
+  }
+  json["in_both"] = moves.matched;
+  json["only_in_baseline"] = moves.only_first;
+  json["only_here"] = moves.only_second;
+  json["on_another_device"] = moves.elsewhere;
+  json["later"] = moves.later;
+  json["earlier"] = moves.earlier;
+  json["unmoved"] = moves.unmoved;
+  json["longer"] = moves.longer;
+  json["shorter"] = moves.shorter;
+  json["first_to_differ"] = moves.first ? json_object(move_columns(), *moves.first) : Json();
+  json["largest_shifts"] = json_rows(move_columns(), moves.largest);
+  json["by_stage_and_kind"] = json_rows(kind_columns(), moves.kinds);
+  return json;
+}
+
+Json run_json(const RunFigures& run) {
+  Json json;
+  json["file"] = run.name;
+  json["schedule"] = run.summary.run.schedule;
+  json["metrics"] = metrics_json(metrics_of(run));
+  json["devices"] =
+      json_rows(picked(device_columns(run.summary.makespan_s),
+                       {"device", "busy_s", "exposed_communication_s", "peak_memory_bytes"}),
+                run.summary.devices);
+  return json;
+}
+
 }  // namespace
 
 std::string console_text(const TraceComparison& comparison) {
@@ -183,6 +243,25 @@ std::string console_text(const TraceComparison& comparison) {
   }
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
+}
+
+std::string json_text(const TraceComparison& comparison) {
+  const RunFigures& first = comparison.runs.front();
+  Json json;
+  json["baseline"] = run_json(first);
+  json["others"] = Json::array();
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
+    Json run = run_json(comparison.runs[i]);
+    run["differences"] = differences_json(metrics_of(first), metrics_of(comparison.runs[i]));
+    run["notes"] = unlike_notes(first, comparison.runs[i]);
+    run["passes"] = moves_json(comparison.moves[i - 1]);
+    json["others"].push_back(std::move(run));
+  }
+  json["notes"] = Json::array();
+  if (const std::string note = link_note(comparison.runs); !note.empty())
+    json["notes"].push_back(note);
+  json["conditions"] = judgements_json(comparison.judgements);
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

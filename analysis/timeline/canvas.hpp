@@ -8,7 +8,6 @@
 #include <cairo.h>
 
 #include "analysis/palette.hpp"
-#include "analysis/timeline/drawing.hpp"
 
 // The little of cairo that a timeline needs. Included by .cpp files only.
 namespace pipewright::analysis {

@@ -5,18 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/why/critical_walk.hpp"
 #include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
-
-std::vector<CriticalPiece> critical_path(const trace::Trace& trace) {
-  return critical_path(trace, TraceIndex(trace));
-}
-
-std::vector<CriticalPiece> critical_path(const trace::Trace& trace, const TraceIndex& index) {
-  return CriticalWalk(trace, index).walk();
-}
 
 const char* words(CriticalPart part) {
   static constexpr std::array<const char*, critical_parts> all{

@@ -14,12 +14,12 @@ CriticalWalk::CriticalWalk(const trace::Trace& trace, const TraceIndex& index)
     if (last == nullptr || row.reduced > last->reduced) last = &row;
   }
   for (const trace::CollectiveRow& row : trace.collectives) {
-    Meetings& meetings = meetings_[meeting_of(row)];
-    meetings.by_post.push_back(&row);
-    meetings.devices.insert(row.device);
+    Instances& instances = collectives_[instance_of(row)];
+    instances.by_post.push_back(&row);
+    instances.devices.insert(row.device);
   }
-  for (auto& [key, meetings] : meetings_)
-    std::ranges::stable_sort(meetings.by_post, {}, &trace::CollectiveRow::posted);
+  for (auto& [key, instances] : collectives_)
+    std::ranges::stable_sort(instances.by_post, {}, &trace::CollectiveRow::posted);
 }
 
 std::vector<CriticalPiece> CriticalWalk::walk() {
@@ -97,7 +97,7 @@ void CriticalWalk::add_pass(std::size_t pass, double start) {
 }
 
 CriticalWalk::At CriticalWalk::through_unit(std::size_t number) {
-  const Unit& unit = index_.units()[number];
+  const PassUnit& unit = index_.units()[number];
   const double start = trace_.passes[unit.first].start;
   // How the two of a fused pair share its time, the trace does not say.
   if (unit.is_fused() && start < now_) add_pass(unit.last, start + (now_ - start) / 2);
@@ -114,7 +114,7 @@ double CriticalWalk::device_ready(std::size_t number) const {
 }
 
 CriticalWalk::At CriticalWalk::before_unit(std::size_t number) {
-  const Unit& unit = index_.units()[number];
+  const PassUnit& unit = index_.units()[number];
   const double free = device_ready(number);
   if (!is_past(free)) return before_on_device(number);
 
@@ -176,7 +176,7 @@ CriticalWalk::At CriticalWalk::input_of(std::size_t pass) {
     if (is_past(row.sent)) {
       // A rendezvous began when the receiver came to it.
       const std::size_t number = index_.unit_of(pass);
-      const Unit& unit = index_.units()[number];
+      const PassUnit& unit = index_.units()[number];
       if (is_now(device_ready(number))) return before_on_device(number);
       if (pass == unit.last && unit.is_fused() && is_now(trace_.passes[unit.first].ready))
         return input_of(unit.first);
@@ -232,7 +232,7 @@ const CollectiveRow* CriticalWalk::collective_at(std::uint32_t device, const Wan
   return nullptr;
 }
 
-const CollectiveRow* CriticalWalk::weights_for(const Unit& unit) const {
+const CollectiveRow* CriticalWalk::weights_for(const PassUnit& unit) const {
   const trace::PassRow& first = trace_.passes[unit.first];
   const trace::PassRow& last = trace_.passes[unit.last];
   const auto wanted = [&](const CollectiveRow& row) {
@@ -249,7 +249,7 @@ const CollectiveRow* CriticalWalk::weights_for(const Unit& unit) const {
   return nullptr;
 }
 
-CriticalWalk::MeetingKey CriticalWalk::meeting_of(const CollectiveRow& row) {
+CriticalWalk::InstanceKey CriticalWalk::instance_of(const CollectiveRow& row) {
   const bool tied = row.kind == CollectiveKind::tie_embeddings;  // two stages meet
   return {row.kind, tied ? 0 : row.stage, row.iteration};
 }
@@ -296,12 +296,12 @@ CriticalWalk::At CriticalWalk::through_collective(const CollectiveRow& row) {
   if (!is_past(row.posted)) return {.place = Place::device, .device = row.device};
 
   // It waited for another device that has a part in it, or for one before it in the same stream.
-  const Meetings& meetings = meetings_.at(meeting_of(row));
-  auto other = std::ranges::lower_bound(meetings.by_post, now_ - time_tolerance(now_), {},
+  const Instances& instances = collectives_.at(instance_of(row));
+  auto other = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
                                         &CollectiveRow::posted);
-  for (; other != meetings.by_post.end() && is_now((*other)->posted); ++other)
+  for (; other != instances.by_post.end() && is_now((*other)->posted); ++other)
     if ((*other)->device != row.device) return {.place = Place::device, .device = (*other)->device};
-  for (const std::uint32_t device : meetings.devices) {
+  for (const std::uint32_t device : instances.devices) {
     const CollectiveRow* before = collective_at(device, [this](const CollectiveRow& one) {
       return one.kind != CollectiveKind::tie_embeddings && is_past(one.start);
     });
@@ -344,6 +344,14 @@ CriticalWalk::At CriticalWalk::within_step(const StepRow& step) {
   if (is_past(step.synchronized)) return step_updated(step);
   if (is_past(step.reduced)) return step_synchronized(step);
   return step_reduced(step);
+}
+
+std::vector<CriticalPiece> critical_path(const trace::Trace& trace) {
+  return critical_path(trace, TraceIndex(trace));
+}
+
+std::vector<CriticalPiece> critical_path(const trace::Trace& trace, const TraceIndex& index) {
+  return CriticalWalk(trace, index).walk();
 }
 
 }  // namespace pipewright::analysis

@@ -53,7 +53,7 @@ class CriticalWalk {
 
   // When the device could have started the unit, its input aside.
   double device_ready(std::size_t unit) const;
-  const trace::CollectiveRow* weights_for(const Unit& unit) const;
+  const trace::CollectiveRow* weights_for(const PassUnit& unit) const;
   // One that ends now on a device and is wanted, or null.
   template <class Wanted>
   const trace::CollectiveRow* collective_at(std::uint32_t device, const Wanted& wanted) const;
@@ -67,15 +67,15 @@ class CriticalWalk {
 
   const trace::Trace& trace_;
   const TraceIndex& index_;
-  using MeetingKey = std::tuple<trace::CollectiveKind, std::uint32_t, std::uint32_t>;
-  static MeetingKey meeting_of(const trace::CollectiveRow& row);
+  using InstanceKey = std::tuple<trace::CollectiveKind, std::uint32_t, std::uint32_t>;
+  static InstanceKey instance_of(const trace::CollectiveRow& row);
   std::map<std::uint32_t, const trace::StepRow*> last_reduced_;  // by iteration
   // Collectives of one kind, stage and iteration.
-  struct Meetings {
+  struct Instances {
     std::vector<const trace::CollectiveRow*> by_post;  // in order of `posted`
     std::set<std::uint32_t> devices;
   };
-  std::map<MeetingKey, Meetings> meetings_;
+  std::map<InstanceKey, Instances> collectives_;
   double now_ = 0;
   std::vector<CriticalPiece> pieces_;  // the last first
 };

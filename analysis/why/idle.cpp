@@ -22,7 +22,7 @@ class DeviceIdle {
     const auto& steps = index_.steps_on(device_);
     auto step = steps.begin();
     for (const std::uint32_t number : index_.units_on(device_)) {
-      const Unit& unit = index_.units()[number];
+      const PassUnit& unit = index_.units()[number];
       const double start = trace_.passes[unit.first].start;
       while (step != steps.end() && (*step)->end <= start + time_tolerance(start))
         before_and_in(**step++);
@@ -76,7 +76,7 @@ class DeviceIdle {
   }
 
   // Waits for the one of its inputs that comes last.
-  void before(const Unit& unit) {
+  void before(const PassUnit& unit) {
     const PassRow& first = trace_.passes[unit.first];
     blocked(first.start);
     const PassRow& second = trace_.passes[unit.last];
@@ -92,7 +92,7 @@ class DeviceIdle {
   }
 
   // Parts of weights may come while it runs; what it waits for them counts as before it.
-  bool waits_for_weights(const Unit& unit) const {
+  bool waits_for_weights(const PassUnit& unit) const {
     const PassRow& first = trace_.passes[unit.first];
     const PassRow& last = trace_.passes[unit.last];
     const auto& rows = index_.collectives_on(device_);

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "analysis/why/retiming_builder.hpp"
-
 namespace pipewright::analysis {
 namespace {
 
 constexpr double rounding = 1e-9;  // of the makespan
 
 }  // namespace
-
-Retiming::Retiming(const trace::Trace& trace, const TraceIndex& index) {
-  Builder(trace, index, *this).build();
-  find_critical();
-}
 
 // Times everything once from the start and once from the end.
 void Retiming::find_critical() {
@@ -42,8 +35,8 @@ void Retiming::find_critical() {
   }
 }
 
-Retiming::Front Retiming::sweep(const std::array<Class, lanes>& classes, const Lanes& more,
-                                std::vector<Front>& room) const {
+Retiming::Front Retiming::time_again(const std::array<Class, lanes>& classes, const Lanes& more,
+                                     std::vector<Front>& room) const {
   room.resize(nodes_.size());
   Front last;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -105,7 +98,7 @@ void Retiming::narrow(const std::vector<Class>& classes, std::vector<double>& sl
     }
     for (bool going = true; going;) {
       going = false;
-      const Front end = sweep(kinds, more, room);
+      const Front end = time_again(kinds, more, room);
       for (std::size_t lane = 0; lane < count; ++lane) {
         const double over = end.time[lane] - makespan_;
         if (over <= rounding * makespan_ || end.work[lane] <= 0 || more[lane] <= 0) continue;
@@ -127,7 +120,7 @@ std::vector<double> Retiming::cost(const std::vector<Class>& classes, double mor
     std::array<Class, lanes> kinds;
     kinds.fill(no_class);
     std::copy_n(classes.begin() + static_cast<std::ptrdiff_t>(begin), count, kinds.begin());
-    const Front end = sweep(kinds, all, room);
+    const Front end = time_again(kinds, all, room);
     for (std::size_t lane = 0; lane < count; ++lane)
       result[begin + lane] = end.time[lane] - makespan_;
   }

@@ -43,7 +43,7 @@ class Retiming {
   double makespan() const { return makespan_; }  // as timed again, unchanged
 
  private:
-  static constexpr std::size_t lanes = 8;  // classes that one sweep looks at
+  static constexpr std::size_t lanes = 8;  // classes that one time_again looks at
   struct Node {
     double delay = 0;     // seconds, whatever its class; collectives within a pass too
     double duration = 0;  // that its class stretches
@@ -66,8 +66,8 @@ class Retiming {
     return node + 1 < nodes_.size() ? nodes_[node + 1].first_edge : edges_.size();
   }
   // The makespan of each lane with its class longer by a factor 1 + more.
-  Front sweep(const std::array<Class, lanes>& classes, const Lanes& more,
-              std::vector<Front>& room) const;
+  Front time_again(const std::array<Class, lanes>& classes, const Lanes& more,
+                   std::vector<Front>& room) const;
   void find_critical();
   void narrow(const std::vector<Class>& classes, std::vector<double>& slack) const;
 

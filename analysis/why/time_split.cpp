@@ -39,7 +39,7 @@ std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
                              std::uint32_t device, const std::map<std::uint32_t, double>& ends) {
   std::vector<const PassRow*> rows;
   for (const std::uint32_t number : index.units_on(device)) {
-    const Unit& unit = index.units()[number];
+    const PassUnit& unit = index.units()[number];
     rows.push_back(&trace.passes[unit.first]);
     if (unit.is_fused()) rows.push_back(&trace.passes[unit.last]);
   }
@@ -67,7 +67,7 @@ std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
 void add_passes(const trace::Trace& trace, const TraceIndex& index, std::uint32_t device,
                 TimeSplit& split) {
   for (const std::uint32_t number : index.units_on(device)) {
-    const Unit& unit = index.units()[number];
+    const PassUnit& unit = index.units()[number];
     const double parts = unit.is_fused() ? 2 : 1;  // who has how much, the trace does not say
     for (std::size_t pass = unit.first;; pass = unit.last) {
       const PassRow& row = trace.passes[pass];

@@ -19,7 +19,7 @@ inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 inline double time_tolerance(double time) { return 2e-9 + 1e-12 * time; }
 
 // What runs at once on a device: a pass, or a fused forward and backward.
-struct Unit {
+struct PassUnit {
   std::size_t first = no_row;     // row of trace.passes
   std::size_t last = no_row;      // the same, or that of the second
   std::size_t previous = no_row;  // the unit before on the device
@@ -48,7 +48,7 @@ class TraceIndex {
  public:
   explicit TraceIndex(const trace::Trace& trace);
 
-  const std::vector<Unit>& units() const { return units_; }  // of one device in order of time
+  const std::vector<PassUnit>& units() const { return units_; }  // of one device in order of time
   std::size_t unit_of(std::size_t pass) const { return unit_of_[pass]; }
   const std::vector<std::uint32_t>& units_on(std::uint32_t device) const {
     return units_on_[device];
@@ -88,7 +88,7 @@ class TraceIndex {
   void add_passes();
 
   const trace::Trace& trace_;
-  std::vector<Unit> units_;
+  std::vector<PassUnit> units_;
   std::vector<std::uint32_t> unit_of_;                // of each pass
   std::vector<std::vector<std::uint32_t>> units_on_;  // by device
   std::vector<std::vector<const trace::StepRow*>> steps_on_;

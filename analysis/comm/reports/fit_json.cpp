@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "analysis/comm/reports/fit_report.hpp"
-#include "analysis/compare/compare_json.hpp"
+#include "analysis/report_table.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -79,7 +79,7 @@ std::string fit_json(const FitReport& report) {
   json["outliers"] = Json::array();
   for (const std::size_t row : report.outliers)
     json["outliers"].push_back(row_json(report.after[row]));
-  return text_of(json);
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

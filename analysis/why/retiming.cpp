@@ -1,11 +1,65 @@
-#include "analysis/why/retiming_builder.hpp"
-
 #include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/why/slack.hpp"
 
 namespace pipewright::analysis {
 
 using trace::PassRow;
 using trace::StepRow;
+
+// Makes the graph of a trace: a node for each pass, each transfer, and two for each step.
+class Retiming::Builder {
+ public:
+  Builder(const trace::Trace& trace, const TraceIndex& index, Retiming& into);
+  void build();
+
+ private:
+  using Number = std::uint32_t;
+  static constexpr Number no_node = 0xffffffff;
+  struct Planned {
+    Class kind = no_class;
+    bool ends_run = false;
+    double start = 0;  // in the trace
+    double end = 0;
+    double waits = 0;  // of a pass for collectives within it, which keep their time
+    double stretched() const { return end - start - waits; }
+  };
+  struct Edge {
+    Number from = 0;
+    Number to = 0;
+  };
+
+  Number add_node(const Planned& node);
+  // Only if the trace bears it out.
+  void add_edge(Number from, Number to);
+  void add_units();
+  void add_transfers();
+  void add_steps();
+  void connect_unit(std::size_t number);
+  void connect_transfer(std::size_t pass, Number node);
+  // What has to be over on the device before it goes on to a unit, or after one.
+  void wait_before(std::size_t unit, Number node);
+  void wait_after(std::size_t unit, Number node);
+  Class link_class_of(const trace::PathRow* path);
+  // In which all come after what they wait for.
+  std::vector<Number> order() const;
+  void write(const std::vector<Number>& order);
+
+  const trace::Trace& trace_;
+  const TraceIndex& index_;
+  Retiming& into_;
+  bool rendezvous_;
+  std::vector<Planned> nodes_;
+  std::vector<Edge> edges_;
+  std::vector<Number> transfer_into_;  // node of the transfer into each pass
+  std::vector<Number> transfer_from_;  // and from each
+  std::unordered_map<const trace::StepRow*, Number> step_ends_;
+  std::map<std::string, Class> link_numbers_;
+};
 
 // Nodes of passes have their rows' numbers. The second of a fused pair follows the first, each
 // with half of the time that they take together.
@@ -54,7 +108,7 @@ void Retiming::Builder::add_units() {
   into_.stages_.resize(stages);
   for (std::size_t pass = 0; pass < trace_.passes.size(); ++pass) {
     const PassRow& row = trace_.passes[pass];
-    const Unit& unit = index_.units()[index_.unit_of(pass)];
+    const PassUnit& unit = index_.units()[index_.unit_of(pass)];
     Planned node{.kind = row.stage, .ends_run = true, .start = row.start, .end = row.end};
     if (unit.is_fused())
       (pass == unit.first ? node.end : node.start) = row.start + (row.end - row.start) / 2;
@@ -90,7 +144,7 @@ void Retiming::Builder::add_transfers() {
 }
 
 void Retiming::Builder::wait_after(std::size_t number, Number node) {
-  const Unit& unit = index_.units()[number];
+  const PassUnit& unit = index_.units()[number];
   const PassRow& last = trace_.passes[unit.last];
   add_edge(static_cast<Number>(unit.last), node);
   if (last.released <= last.end + time_tolerance(last.end)) return;
@@ -111,7 +165,7 @@ void Retiming::Builder::wait_before(std::size_t number, Number node) {
 }
 
 void Retiming::Builder::connect_unit(std::size_t number) {
-  const Unit& unit = index_.units()[number];
+  const PassUnit& unit = index_.units()[number];
   const auto first = static_cast<Number>(unit.first);
   wait_before(number, first);
   add_edge(transfer_into_[unit.first], first);
@@ -122,7 +176,7 @@ void Retiming::Builder::connect_unit(std::size_t number) {
 
 void Retiming::Builder::connect_transfer(std::size_t pass, Number node) {
   const std::size_t producer = index_.producer(trace_.passes[pass]);
-  const Unit& from = index_.units()[index_.unit_of(producer)];
+  const PassUnit& from = index_.units()[index_.unit_of(producer)];
   add_edge(static_cast<Number>(from.last), node);
   const double sent = trace_.passes[pass].sent;
   // The second of a fused pair sends after the first has sent.
@@ -130,7 +184,7 @@ void Retiming::Builder::connect_transfer(std::size_t pass, Number node) {
     add_edge(transfer_from_[from.first], node);
   if (!rendezvous_) return;
   const std::size_t number = index_.unit_of(pass);
-  const Unit& unit = index_.units()[number];
+  const PassUnit& unit = index_.units()[number];
   wait_before(number, node);
   if (pass != unit.first) add_edge(transfer_into_[unit.first], node);
 }
@@ -225,6 +279,11 @@ void Retiming::Builder::write(const std::vector<Number>& order) {
     delay = delay - due[i] > 2 * time_tolerance(delay) ? delay - due[i] : 0;
     delay += nodes_[order[i]].waits;
   }
+}
+
+Retiming::Retiming(const trace::Trace& trace, const TraceIndex& index) {
+  Builder(trace, index, *this).build();
+  find_critical();
 }
 
 }  // namespace pipewright::analysis
