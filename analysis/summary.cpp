@@ -15,13 +15,15 @@ using trace::PassKind;
 
 double length(double from, double to) { return std::max(0.0, to - from); }
 
-// How much of the gap before a pass is covered by the transfer of its input, [sent, ready], or by
-// the blocking send of the pass before, which begins with the gap: the measure of their union.
-double exposed(double gap_start, double send_end, const trace::PassRow& next) {
-  const double send_until = std::clamp(send_end, gap_start, std::max(gap_start, next.start));
-  const double input_from = std::max(next.sent, send_until);
-  const double input_until = std::min(next.ready, next.start);
-  return length(gap_start, send_until) + length(input_from, input_until);
+// For how long of a gap, from `now` on, the input or the send before is in the network.
+double exposed_in(const Gap& gap, double now) {
+  double exposed = 0;
+  cut_gap(gap, [&](IdleCause cause, double end, std::size_t) {
+    if (end <= now) return;
+    if (cause != IdleCause::input) exposed += end - now;
+    now = end;
+  });
+  return exposed;
 }
 
 }  // namespace
@@ -64,10 +66,10 @@ void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::Devi
     recomputed_.at(stage.stage) = stage.recomputed != 0;
   }
   if (count > 0) recomputed_.resize(count);
-  waits_.assign(recomputed_.size(), {});
+  in_passes_.assign(recomputed_.size(), {});
   for (const trace::StageRow& stage : stages)
-    waits_[stage.stage] = {stage.waits_f, stage.waits_i, stage.waits_w, stage.waits_b,
-                           stage.waits_r};
+    in_passes_[stage.stage] = {stage.waits_f, stage.waits_i, stage.waits_w, stage.waits_b,
+                               stage.waits_r};
 }
 
 void SummarySink::pass(const trace::PassRow& row) {
@@ -75,20 +77,28 @@ void SummarySink::pass(const trace::PassRow& row) {
   Running& running = running_[row.device];
   if (device.passes++ == 0) device.start_s = row.start;
   device.end_s = std::max(device.end_s, row.end);
-  Pair& pair = running.pair;
-  const bool fused =
-      device.passes > 1 && row.start == pair.start && row.end == running.previous_end;
-  if (!fused) {
+  Gap& gap = running.gap;
+  const bool is_fused = device.passes > 1 && row.start == gap.end && row.end == running.end;
+  const Gap::Input input{row.sent, row.ready};
+  if (is_fused) {
+    gap.inputs[1] = input;
+    gap.number_inputs = 2;
+  } else {
+    keep_between(running);
     device.busy_s += row.end - row.start;
-    pair = {row.start, running.previous_end, running.previous_released, 0};
+    gap = {running.end, running.released, row.start, {input, {}}, 1};
+    running.exposed = 0;
   }
-  // Two that run as one wait for the later of their inputs.
-  const double waited = exposed(pair.gap_start, pair.send_end, row);
-  device.exposed.p2p_s += length(pair.exposed, waited);
-  device.exposed.in_passes_s += waits_.at(row.stage)[static_cast<std::size_t>(row.kind)];
-  pair.exposed = std::max(pair.exposed, waited);
-  running.previous_end = row.end;
-  running.previous_released = row.released;
+  const double exposed = exposed_in(gap, gap.start);
+  device.parts.p2p += length(running.exposed, exposed);
+  running.exposed = exposed;
+  device.parts.in_passes += in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
+  if (row.iteration > running.iteration) {
+    running.gap_after = running.iteration;
+    running.iteration = row.iteration;
+  }
+  running.end = row.end;
+  running.released = row.released;
 
   if (row.kind == (recomputed_.at(row.stage) ? PassKind::recompute : PassKind::forward)) {
     running.peak_chunks_in_flight =
@@ -114,26 +124,64 @@ void SummarySink::memory(const trace::MemoryRow& row) {
 
 void SummarySink::collective(const trace::CollectiveRow& row) {
   if (row.kind == trace::CollectiveKind::gather_weights) return;
-  running_.at(row.device).reductions[row.iteration].push_back({row.start, row.end});
+  running_.at(row.device)
+      .between[row.iteration]
+      .reductions.push_back(
+          {row.start, row.end, row.stage, row.kind == trace::CollectiveKind::tie_embeddings});
 }
 
-// Until those are there that a collective is for, a device waits for their passes.
 void SummarySink::step(const trace::StepRow& row) {
   DeviceSummary& device = summary_.devices.at(row.device);
-  std::vector<Span> spans = std::move(running_[row.device].reductions[row.iteration]);
-  running_[row.device].reductions.erase(row.iteration);
-  if (spans.empty()) spans.push_back({row.start, row.reduced});  // the trace does not tell
-  std::ranges::sort(spans, {}, &Span::start);
+  Running& running = running_[row.device];
+  Between& between = running.between[row.iteration];
   double now = row.start;
-  for (const Span& span : spans) {
-    const double end = std::min(span.end, row.reduced);
-    device.exposed.gradients_s += length(std::max(now, span.start), end);
-    now = std::max(now, end);
+  cut_step(row, between.reductions, [&](IdleCause cause, double end, const Reduction*) {
+    if (end <= now) return;
+    if (cause == IdleCause::gradients || cause == IdleCause::embeddings)
+      device.parts.gradients += end - now;
+    now = end;
+  });
+  between.reductions = {};
+  between.step = row;
+  device.parts.weights += length(row.updated, row.end) + row.gathering;
+  device.parts.optimizer += length(row.synchronized, row.updated);
+  running.step_end = std::max(running.step_end, row.end);
+}
+
+// The gap before what ran last, if an iteration ended before it.
+void SummarySink::keep_between(Running& running) {
+  if (running.gap_after) running.between[*running.gap_after].gaps.push_back(running.gap);
+  running.gap_after.reset();
+}
+
+// What a step covers is no exposed transfer, but the send before it is.
+void SummarySink::cut_by_step(Running& running, Between& between) {
+  if (!between.step) return;
+  const trace::StepRow& step = *between.step;
+  const double rounding = 1e-9 * step.end;
+  for (const Gap& gap : between.gaps) {
+    if (step.start < gap.start - rounding || step.end > gap.end + rounding) continue;
+    const double sending = length(gap.start, std::min(gap.released, step.start));
+    running.covered_by_steps += exposed_in(gap, gap.start) - sending - exposed_in(gap, step.end);
+    return;
   }
-  device.exposed.weights_s += length(row.updated, row.end) + row.gathering;
-  device.step_s += length(row.synchronized, row.updated);
-  double& end = running_[row.device].step_end;
-  end = std::max(end, row.end);
+  if (step.start >= running.end - rounding)  // the last
+    running.covered_by_steps -= length(running.end, std::min(running.released, step.start));
+}
+
+// What is left of the makespan is idle.
+TimeParts SummarySink::parts_of(std::size_t number) {
+  const DeviceSummary& device = summary_.devices[number];
+  Running& running = running_[number];
+  keep_between(running);
+  for (auto& [iteration, between] : running.between) cut_by_step(running, between);
+  TimeParts parts = device.parts;
+  parts.p2p -= running.covered_by_steps;
+  parts.in_passes = std::min(parts.in_passes, device.busy_s);
+  parts.compute = device.busy_s - parts.in_passes;
+  parts.idle = summary_.makespan_s - device.busy_s - parts.p2p - parts.gradients - parts.weights -
+               parts.optimizer;
+  return parts;
 }
 
 void SummarySink::finish() {
@@ -150,6 +198,7 @@ void SummarySink::finish() {
     summary_.span_bubble_s =
         std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
   }
+  for (std::size_t i = 0; i < summary_.devices.size(); ++i) summary_.devices[i].parts = parts_of(i);
   if (summary_.makespan_s <= 0) return;  // no passes: nothing to divide by
   constexpr double rounding = 1e-12;     // of sums of times
   if (summary_.span_bubble_s < rounding * summary_.makespan_s) summary_.span_bubble_s = 0;
@@ -184,8 +233,20 @@ bool fits(const Summary& summary) {
 double exposed_communication(const Summary& summary) {
   double longest = 0;
   for (const DeviceSummary& device : summary.devices)
-    longest = std::max(longest, device.exposed.total_s());
+    longest = std::max(longest, device.parts.exposed());
   return longest;
+}
+
+TimeParts mean_parts(const Summary& summary) {
+  TimeParts mean;
+  const double share =
+      1 / (static_cast<double>(summary.devices.size()) * std::max(1U, summary.run.iterations));
+  for (const DeviceSummary& device : summary.devices)
+    for (double TimeParts::*part :
+         {&TimeParts::compute, &TimeParts::in_passes, &TimeParts::p2p, &TimeParts::gradients,
+          &TimeParts::weights, &TimeParts::optimizer, &TimeParts::idle})
+      mean.*part += device.parts.*part * share;
+  return mean;
 }
 
 std::uint64_t gpus(const trace::RunInfo& run) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/idle_time.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/trace/sink.hpp"
 
@@ -36,14 +37,18 @@ struct JobInfo {
 // as usual; empty without a model.
 std::string describe(const JobInfo& job);
 
-// Seconds in which a device computes nothing because of communication, by what it waits for.
-struct Exposed {
-  double p2p_s = 0;        // its next input or its own send is on the way
-  double in_passes_s = 0;  // tensor, context and expert collectives
-  double gradients_s = 0;  // data-parallel reduction, and tied embeddings, once all are there
-  double weights_s = 0;    // sharded weights that are gathered
+// Where a device's time goes, in seconds that add up to the makespan. What is neither computing,
+// nor the optimizer's step, nor idle is exposed communication: the device waits for it.
+struct TimeParts {
+  double compute = 0;    // passes, without their collectives
+  double in_passes = 0;  // tensor, context and expert collectives
+  double p2p = 0;        // its next input or its own send is on the way
+  double gradients = 0;  // data-parallel reduction, and tied embeddings, once all are there
+  double weights = 0;    // sharded weights that are gathered
+  double optimizer = 0;
+  double idle = 0;  // bubble, and all other waiting
 
-  double total_s() const { return p2p_s + in_passes_s + gradients_s + weights_s; }
+  double exposed() const { return p2p + in_passes + gradients + weights; }
 };
 
 // One device's share of a run. Definitions with formulas: analysis/metrics.md.
@@ -51,11 +56,10 @@ struct DeviceSummary {
   std::uint32_t device = 0;
   std::string host;
   std::uint64_t passes = 0;
-  double busy_s = 0;                    // sum of its passes' durations
-  double start_s = 0;                   // its first pass starts
-  double end_s = 0;                     // its last pass ends
-  double step_s = 0;                    // sum of its optimizer's steps
-  Exposed exposed;                      // what it waits for
+  double busy_s = 0;   // sum of its passes' durations
+  double start_s = 0;  // its first pass starts
+  double end_s = 0;    // its last pass ends
+  TimeParts parts;
   double peak_in_flight = 0;            // microbatches of a whole device (a chunk counts 1/chunks)
   std::uint64_t peak_memory_bytes = 0;  // over all categories at once
   std::array<std::uint64_t, trace::memory_categories> at_peak{};  // bytes of each category then
@@ -102,37 +106,42 @@ class SummarySink final : public trace::Sink {
   const Summary& summary() const { return summary_; }
 
  private:
-  // What runs at once: a pass, or a fused forward and backward.
-  struct Pair {
-    double start = 0;
-    double gap_start = 0;  // the end of what ran before
-    double send_end = 0;   // and of its blocking send
-    double exposed = 0;    // communication in the gap
-  };
-  struct Span {
-    double start = 0;
-    double end = 0;
+  // The gap between an iteration and the next, which the step of the optimizer cuts in two. A file
+  // has its steps after all passes, an engine reports a step before the next pass.
+  struct Between {
+    std::vector<Reduction> reductions;
+    std::vector<Gap> gaps;  // more than one where iterations overlap
+    std::optional<trace::StepRow> step;
   };
   struct Running {
-    Pair pair;
-    double previous_end = 0;       // of the pass before
-    double previous_released = 0;  // likewise
+    Gap gap;             // before what runs: a pass, or a fused forward and backward
+    double exposed = 0;  // communication in that
+    std::optional<std::uint32_t> gap_after;  // the iteration that ended before that gap
+    double end = 0;                          // of the last pass
+    double released = 0;                     // likewise
     double step_end = 0;
+    double covered_by_steps = 0;  // of what is exposed in gaps, less what steps leave open
+    std::uint32_t iteration = 0;  // of the last pass
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
     std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
-    std::map<std::uint32_t, std::vector<Span>> reductions;       // by iteration, until its step
+    std::map<std::uint32_t, Between> between;                    // by iteration
   };
+  static void keep_between(Running& running);
+  static void cut_by_step(Running& running, Between& between);
+  TimeParts parts_of(std::size_t device);
+
   Summary summary_;
   std::vector<Running> running_;
-  std::vector<bool> recomputed_;                              // by stage
-  std::vector<std::array<double, trace::pass_kinds>> waits_;  // likewise, seconds
+  std::vector<bool> recomputed_;                                  // by stage
+  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // likewise, exposed seconds
 };
 
 Summary summarize(const trace::Trace& trace);
 
 bool fits(const Summary& summary);                     // on all devices that say what they have
 double exposed_communication(const Summary& summary);  // seconds, of the device that has most of it
+TimeParts mean_parts(const Summary& summary);          // over devices, of an iteration
 std::uint64_t gpus(const trace::RunInfo& run);
 
 }  // namespace pipewright::analysis

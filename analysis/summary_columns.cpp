@@ -38,11 +38,11 @@ Json held_json(const DeviceSummary& device) {
   return held;
 }
 
-ReportColumns<Exposed> exposed_columns() {
-  return {{"p2p_s", &Exposed::p2p_s},
-          {"in_passes_s", &Exposed::in_passes_s},
-          {"gradients_s", &Exposed::gradients_s},
-          {"weights_s", &Exposed::weights_s}};
+ReportColumns<TimeParts> exposed_columns() {
+  return {{"p2p_s", &TimeParts::p2p},
+          {"in_passes_s", &TimeParts::in_passes},
+          {"gradients_s", &TimeParts::gradients},
+          {"weights_s", &TimeParts::weights}};
 }
 
 Json fits_json(const Summary& run) {
@@ -169,10 +169,10 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
       {"exposed_communication_s",
        {"exposed", "comm"},
        Quantity::seconds(3),
-       [](const Device& device) { return device.exposed.total_s(); }},
+       [](const Device& device) { return device.parts.exposed(); }},
       {"exposed",
-       [](const Device& device) { return json_object(exposed_columns(), device.exposed); }},
-      {"optimizer_step_s", &Device::step_s},
+       [](const Device& device) { return json_object(exposed_columns(), device.parts); }},
+      {"optimizer_step_s", [](const Device& device) { return device.parts.optimizer; }},
       {"peak_in_flight",
        {"in", "flight", ""},
        Quantity::each_as([](double count) {
@@ -194,35 +194,22 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
 }
 
 ReportColumns<DeviceSummary> time_columns(double makespan_s) {
-  using Device = DeviceSummary;
   const Quantity time = Quantity::on(time_scale(makespan_s, 4));
-  return {{"device", {"device"}, Quantity::name(), &Device::device},
-          {"compute_s",
-           {"", "compute"},
-           time,
-           [](const Device& device) { return device.busy_s - device.exposed.in_passes_s; }},
-          {"in_passes_s",
-           {"tp, cp, ep", "collectives"},
-           time,
-           [](const Device& device) { return device.exposed.in_passes_s; }},
-          {"p2p_s",
-           {"point", "to point"},
-           time,
-           [](const Device& device) { return device.exposed.p2p_s; }},
-          {"gradients_s",
-           {"gradient", "reduction"},
-           time,
-           [](const Device& device) { return device.exposed.gradients_s; }},
-          {"weights_s",
-           {"weight", "gather"},
-           time,
-           [](const Device& device) { return device.exposed.weights_s; }},
-          {"optimizer_s", {"optimizer", "step"}, time, &Device::step_s},
-          {"idle_s", {"other", "idle"}, time, [=](const Device& device) {
-             return std::max(0.0, makespan_s - device.busy_s - device.step_s -
-                                      device.exposed.p2p_s - device.exposed.gradients_s -
-                                      device.exposed.weights_s);
-           }}};
+  const ReportColumns<TimeParts> parts{
+      {"compute_s", {"", "compute"}, time, &TimeParts::compute},
+      {"in_passes_s", {"tp, cp, ep", "collectives"}, time, &TimeParts::in_passes},
+      {"p2p_s", {"point", "to point"}, time, &TimeParts::p2p},
+      {"gradients_s", {"gradient", "reduction"}, time, &TimeParts::gradients},
+      {"weights_s", {"weight", "gather"}, time, &TimeParts::weights},
+      {"optimizer_s", {"optimizer", "step"}, time, &TimeParts::optimizer},
+      {"idle_s", {"other", "idle"}, time, [](const TimeParts& all) {
+         return std::max(0.0, all.idle);
+       }}};
+  ReportColumns<DeviceSummary> columns{
+      {"device", {"device"}, Quantity::name(), &DeviceSummary::device}};
+  for (auto& column : of_part<DeviceSummary>(parts, &DeviceSummary::parts))
+    columns.push_back(std::move(column));
+  return columns;
 }
 
 std::string in_flight_text(const Summary& run) {

@@ -84,7 +84,7 @@ std::string device_table(const Summary& run) {
 // Of a run with more in it than passes and transfers.
 std::string time_table(const Summary& run) {
   const bool has_more = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
-    return d.step_s + d.exposed.total_s() - d.exposed.p2p_s > 0;
+    return d.parts.optimizer + d.parts.exposed() - d.parts.p2p > 0;
   });
   return has_more ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
 }

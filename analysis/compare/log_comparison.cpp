@@ -31,7 +31,7 @@ std::vector<DeviceTimes> predicted_times(const RunFigures& run) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     const DeviceSummary& device = run.summary.devices[i];
     times[i]["forward-backward"] = (device.end_s - device.start_s) / iterations;
-    if (device.step_s > 0) times[i]["optimizer"] = device.step_s / iterations;
+    if (device.parts.optimizer > 0) times[i]["optimizer"] = device.parts.optimizer / iterations;
   }
   return times;
 }

@@ -84,18 +84,17 @@ RunFigures figures_of(const trace::Trace& trace, std::string name) {
 
 Metrics metrics_of(const RunFigures& run) {
   const Summary& summary = run.summary;
-  Exposed exposed;  // each part of the device that has most of it
+  TimeParts most;  // each part of the device that has most of it
   double busy = 0;
-  double step = 0;
   double in_flight = 0;
   std::uint64_t memory = 0;
   for (const DeviceSummary& device : summary.devices) {
-    exposed.p2p_s = std::max(exposed.p2p_s, device.exposed.p2p_s);
-    exposed.in_passes_s = std::max(exposed.in_passes_s, device.exposed.in_passes_s);
-    exposed.gradients_s = std::max(exposed.gradients_s, device.exposed.gradients_s);
-    exposed.weights_s = std::max(exposed.weights_s, device.exposed.weights_s);
+    most.p2p = std::max(most.p2p, device.parts.p2p);
+    most.in_passes = std::max(most.in_passes, device.parts.in_passes);
+    most.gradients = std::max(most.gradients, device.parts.gradients);
+    most.weights = std::max(most.weights, device.parts.weights);
     busy = std::max(busy, device.busy_s);
-    step = std::max(step, device.step_s);
+    most.optimizer = std::max(most.optimizer, device.parts.optimizer);
     in_flight = std::max(in_flight, device.peak_in_flight);
     memory = std::max(memory, device.peak_memory_bytes);
   }
@@ -107,11 +106,11 @@ Metrics metrics_of(const RunFigures& run) {
       {"busy_s", "busy", MetricKind::seconds, busy},
       {"exposed_communication_s", "exposed communication", MetricKind::seconds,
        exposed_communication(summary)},
-      {"p2p_s", "  point to point", MetricKind::seconds, exposed.p2p_s},
-      {"in_passes_s", "  collectives in passes", MetricKind::seconds, exposed.in_passes_s},
-      {"gradients_s", "  gradient reduction", MetricKind::seconds, exposed.gradients_s},
-      {"weights_s", "  weight gathering", MetricKind::seconds, exposed.weights_s},
-      {"optimizer_step_s", "optimizer step", MetricKind::seconds, step},
+      {"p2p_s", "  point to point", MetricKind::seconds, most.p2p},
+      {"in_passes_s", "  collectives in passes", MetricKind::seconds, most.in_passes},
+      {"gradients_s", "  gradient reduction", MetricKind::seconds, most.gradients},
+      {"weights_s", "  weight gathering", MetricKind::seconds, most.weights},
+      {"optimizer_step_s", "optimizer step", MetricKind::seconds, most.optimizer},
       {"peak_memory_bytes", "memory peak", MetricKind::bytes,
        memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
       {"peak_in_flight", "peak in flight", MetricKind::count, in_flight},

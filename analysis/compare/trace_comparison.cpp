@@ -28,9 +28,8 @@ bool unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
 }
 
 bool waits_in_passes(const RunFigures& run) {
-  return std::ranges::any_of(run.summary.devices, [](const DeviceSummary& device) {
-    return device.exposed.in_passes_s > 0;
-  });
+  return std::ranges::any_of(
+      run.summary.devices, [](const DeviceSummary& device) { return device.parts.in_passes > 0; });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/search/objective.hpp"
+#include "analysis/summary.hpp"
 
 // What a search over layouts, schedules and the like came to, as plain data.
 namespace pipewright::analysis {
@@ -17,18 +18,6 @@ enum class Outcome : std::uint8_t {
   bounded_away,  // its bound shows that it is neither the best nor on the front
   simulated,
   failed,  // its simulation crashed, ran out of memory or past its time
-};
-
-// Where an iteration's time goes on a device, in seconds, as a mean over the devices of a replica.
-// The sum is the time of the iteration.
-struct TimeParts {
-  double compute = 0;    // passes, without their collectives
-  double in_passes = 0;  // exposed collectives of tp, cp and ep
-  double p2p = 0;        // likewise the rest of what is exposed
-  double gradients = 0;
-  double weights = 0;
-  double optimizer = 0;
-  double idle = 0;  // bubble, and all other waiting
 };
 
 struct CandidateRow {
@@ -49,7 +38,7 @@ struct CandidateRow {
   double time_s = 0;  // of an iteration
   double bubble_ratio = 0;
   double span_bubble_s = 0;
-  TimeParts parts;
+  TimeParts parts;  // as a mean over the devices of a replica
 };
 
 // What the sweep leaves open. Of the last, the schedules, a candidate takes one as of the others.

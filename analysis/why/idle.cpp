@@ -41,52 +41,50 @@ class DeviceIdle {
     now_ = end;
   }
 
+  // Until the device's own send is over.
   void blocked(double until) {
-    if (last_ == no_row) return;
-    const PassRow& row = trace_.passes[last_];
-    idle(IdleCause::blocked_send, std::min(row.released, until), row.stage, row.microbatch);
+    if (last_ != no_row) idle(IdleCause::blocked_send, until, last().stage, last().microbatch);
   }
 
   void before_and_in(const StepRow& step) {
-    blocked(step.start);
+    if (last_ != no_row) blocked(std::min(last().released, step.start));
     idle(IdleCause::other, step.start);
-    const std::uint32_t stage = last_ == no_row ? 0 : trace_.passes[last_].stage;
-    reductions(step);
-    idle(IdleCause::gradients, step.reduced, stage);  // where the trace has no collectives
-    idle(IdleCause::norm, step.synchronized);
+    const std::uint32_t stage = last_ == no_row ? 0 : last().stage;
+    std::vector<Reduction> reductions = reductions_of(step);
+    cut_step(step, reductions, [&](IdleCause cause, double end, const Reduction* reduction) {
+      const bool is_of_all = cause == IdleCause::norm;
+      idle(cause, end, reduction != nullptr ? reduction->stage : is_of_all ? 0 : stage);
+    });
     now_ = std::max(now_, step.updated);  // the optimizer's step
     idle(IdleCause::weights, step.end, stage);
   }
 
-  void reductions(const StepRow& step) {
-    std::vector<const trace::CollectiveRow*> rows;
+  std::vector<Reduction> reductions_of(const StepRow& step) const {
+    std::vector<Reduction> reductions;
     for (auto at = first_ending_after(step.start);
          at != index_.collectives_on(device_).end() &&
          (*at)->end <= step.reduced + time_tolerance(step.reduced);
          ++at)
       if ((*at)->iteration == step.iteration && (*at)->kind != CollectiveKind::gather_weights)
-        rows.push_back(*at);
-    std::ranges::stable_sort(rows, {}, &trace::CollectiveRow::start);
-    for (const trace::CollectiveRow* row : rows) {
-      const bool tied = row->kind == CollectiveKind::tie_embeddings;
-      idle(IdleCause::peers, std::min(row->start, step.reduced), row->stage);
-      idle(tied ? IdleCause::embeddings : IdleCause::gradients, std::min(row->end, step.reduced),
-           row->stage);
-    }
+        reductions.push_back({(*at)->start, (*at)->end, (*at)->stage,
+                              (*at)->kind == CollectiveKind::tie_embeddings});
+    return reductions;
   }
 
-  // Waits for the one of its inputs that comes last.
   void before(const PassUnit& unit) {
     const PassRow& first = trace_.passes[unit.first];
-    blocked(first.start);
     const PassRow& second = trace_.passes[unit.last];
-    if (unit.is_fused() && second.ready < first.ready) {
-      wait_for(second);
-      wait_for(first);
-    } else {
-      wait_for(first);
-      if (unit.is_fused()) wait_for(second);
-    }
+    const Gap gap{.start = now_,
+                  .released = last_ == no_row ? 0 : last().released,
+                  .end = first.start,
+                  .inputs = {{{first.sent, first.ready}, {second.sent, second.ready}}},
+                  .number_inputs = unit.is_fused() ? 2U : 1U};
+    cut_gap(gap, [&](IdleCause cause, double end, std::size_t input) {
+      if (cause == IdleCause::blocked_send)
+        blocked(end);
+      else
+        wait_for(input == 0 ? first : second, cause, end);
+    });
     idle(waits_for_weights(unit) ? IdleCause::weights : IdleCause::other, first.start, first.stage,
          first.microbatch);
   }
@@ -104,16 +102,16 @@ class DeviceIdle {
     return false;
   }
 
-  void wait_for(const PassRow& row) {
+  // Until then the input of a pass is made, or on its way: at first until both ends are ready.
+  void wait_for(const PassRow& row, IdleCause cause, double end) {
+    if (end <= now_) return;  // as of most passes
     const std::size_t producer = index_.producer(row);
     const std::uint32_t stage = producer == no_row ? row.stage : trace_.passes[producer].stage;
-    const double ready = std::min(row.ready, row.start);
-    idle(IdleCause::input, std::min(row.sent, ready), stage, row.microbatch);
     const std::size_t transfer = index_.transfer_to(row);
-    if (transfer != no_row)
-      idle(IdleCause::rendezvous, std::min(trace_.transfers[transfer].start, ready), stage,
+    if (cause == IdleCause::transfer && transfer != no_row)
+      idle(IdleCause::rendezvous, std::min(trace_.transfers[transfer].start, end), stage,
            row.microbatch);
-    idle(IdleCause::transfer, ready, stage, row.microbatch);
+    idle(cause, end, stage, row.microbatch);
   }
 
   // The first of the device's collectives that does not end before.
@@ -121,6 +119,8 @@ class DeviceIdle {
     const auto& rows = index_.collectives_on(device_);
     return std::ranges::lower_bound(rows, time, {}, &trace::CollectiveRow::end);
   }
+
+  const PassRow& last() const { return trace_.passes[last_]; }
 
   const trace::Trace& trace_;
   const TraceIndex& index_;

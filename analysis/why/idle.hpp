@@ -3,25 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/idle_time.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
-
-// What a device that computes nothing waits for.
-enum class IdleCause : std::uint8_t {
-  input,         // a pass of `stage` that makes its next input is not done yet
-  transfer,      // its next input is on its way from `stage`
-  rendezvous,    // its next input waits for both ends to be ready
-  blocked_send,  // its own send, of `stage`, holds it
-  weights,       // sharded weights of `stage` are gathered
-  gradients,     // its gradients, of `stage`, are reduced
-  embeddings,    // tied embeddings likewise
-  norm,          // all devices' gradients, for their norm
-  peers,         // who else its gradients or embeddings are summed with is not there yet
-  finished,      // nothing: its iteration, or the run, is over for it
-  other,         // none of these shows in the trace
-};
-inline constexpr int idle_causes = 11;
 
 // A piece of time in which a device computes nothing, for one reason. An optimizer's step is no
 // idle time.

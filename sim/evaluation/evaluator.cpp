@@ -14,7 +14,6 @@
 #include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
-#include "sim/evaluation/time_parts.hpp"
 #include "sim/evaluation/work.hpp"
 #include "sim/execution/bound.hpp"
 #include "sim/execution/noise.hpp"
@@ -266,7 +265,7 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   row.time_s = summary.makespan_s / plan.schedule.iterations;
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;
-  row.parts = time_parts(summary);
+  row.parts = analysis::mean_parts(summary);
   return row;
 }
 

@@ -40,7 +40,7 @@ Summary large_run(std::uint32_t devices) {
     analysis::DeviceSummary device;
     device.device = i;
     device.busy_s = 10.015 + i * 0.001;
-    device.exposed.p2p_s = 0.1234;
+    device.parts.p2p = 0.1234;
     device.peak_in_flight = 1.25 + 0.5 * (i % 16);
     device.peak_memory_bytes = (20ULL << 30) + i * (1ULL << 24);
     run.devices.push_back(device);

@@ -28,13 +28,13 @@ TEST_CASE("1F1B on two devices, counted with pencil and paper", "[summary]") {
   CHECK(first.start_s == 0);
   CHECK(first.end_s == 10);
   CHECK(first.peak_in_flight == 2);
-  CHECK(first.exposed.total_s() == 1);  // before each B
+  CHECK(first.parts.exposed() == 1);  // before each B
   const auto& second = summary.devices.at(1);
   CHECK(second.busy_s == 6);
   CHECK(second.start_s == 1.5);
   CHECK(second.end_s == 7.5);
   CHECK(second.peak_in_flight == 1);
-  CHECK(second.exposed.total_s() == 0.5);  // before its first F
+  CHECK(second.parts.exposed() == 0.5);  // before its first F
 }
 
 TEST_CASE("throughput counts all iterations, and is unknown without samples", "[summary]") {
@@ -53,7 +53,7 @@ TEST_CASE("a blocking send and an input on its way are exposed once where they o
   trace.devices = {{0, "", 0}};
   const auto pass = [&](double sent, double ready, double start, double end, double released) {
     trace.passes.push_back({0, 0, 0, 0, 0, PassKind::forward, sent, ready, start, end, released});
-    return summarize(trace).devices[0].exposed.total_s();
+    return summarize(trace).devices[0].parts.exposed();
   };
   // Its input was under way from 1 to 3; the device computes from 4 to 5, and sends until 7.
   CHECK(pass(1, 3, 4, 5, 7) == 2);
@@ -103,7 +103,7 @@ TEST_CASE("gradients are exposed while they are reduced, not while others are aw
   trace.run.devices = 1;
   trace.devices = {{0, "", 0}};
   trace.steps = {{0, 0, 10, 20, 21, 22, 22, 0}};  // its passes end at 10, all is reduced at 20
-  const auto gradients = [&] { return summarize(trace).devices[0].exposed.gradients_s; };
+  const auto gradients = [&] { return summarize(trace).devices[0].parts.gradients; };
   CHECK(gradients() == 10);  // nothing says what for
   // From 9 on a bucket, which hides a second of itself; the next one waits for a replica until 13.
   trace.collectives = {{0, 0, 0, CollectiveKind::reduce_gradients, 1, 8, 9, 12},

@@ -25,7 +25,7 @@ void check(const trace::Trace& trace, const std::string& what) {
     const analysis::DeviceSummary& device = summary.devices[split.device];
     CHECK(std::abs(split.total_s() - summary.makespan_s) < tolerance);
     CHECK(std::abs(split.computing_s() + split.in_passes_s - device.busy_s) < tolerance);
-    CHECK(std::abs(split.optimizer_s - device.step_s) < tolerance);
+    CHECK(std::abs(split.optimizer_s - device.parts.optimizer) < tolerance);
     bool negative = false;
     for (const double part :
          {split.in_passes_s, split.p2p_s, split.weights_s, split.gradients_s, split.embeddings_s,
