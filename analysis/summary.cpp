@@ -67,9 +67,7 @@ void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::Devi
   }
   if (count > 0) recomputed_.resize(count);
   in_passes_.assign(recomputed_.size(), {});
-  for (const trace::StageRow& stage : stages)
-    in_passes_[stage.stage] = {stage.waits_f, stage.waits_i, stage.waits_w, stage.waits_b,
-                               stage.waits_r};
+  for (const trace::StageRow& stage : stages) in_passes_[stage.stage] = stage.exposed_in_passes();
 }
 
 void SummarySink::pass(const trace::PassRow& row) {
@@ -250,7 +248,7 @@ TimeParts mean_parts(const Summary& summary) {
 }
 
 std::uint64_t gpus(const trace::RunInfo& run) {
-  return std::uint64_t{run.devices} * run.lanes * run.replicas;
+  return std::uint64_t{run.devices} * run.ranks_per_stage * run.replicas;
 }
 
 }  // namespace pipewright::analysis

@@ -52,7 +52,7 @@ class ChromeExport final : public trace::Sink {
 
   ChromeEvents events_;
   std::vector<Device> devices_;
-  std::vector<std::array<double, trace::pass_kinds>> waits_;  // by stage, seconds
+  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage, seconds
   std::optional<PassSpans> spans_;
   std::optional<Handovers> handovers_;
   std::optional<MemoryCounters> memory_;
@@ -68,9 +68,8 @@ void ChromeExport::begin(const trace::RunInfo& run, const std::vector<trace::Dev
   memory_.emplace(devices.size());
   handovers_.emplace(stages);
   for (const trace::StageRow& stage : stages) {
-    if (waits_.size() <= stage.stage) waits_.resize(stage.stage + 1);
-    waits_[stage.stage] = {stage.waits_f, stage.waits_i, stage.waits_w, stage.waits_b,
-                           stage.waits_r};
+    if (in_passes_.size() <= stage.stage) in_passes_.resize(stage.stage + 1);
+    in_passes_[stage.stage] = stage.exposed_in_passes();
   }
   std::string about;
   for (const auto& field : trace::text_fields)
@@ -106,7 +105,7 @@ Track ChromeExport::lane(std::uint32_t device, Group group, std::int64_t start, 
 void ChromeExport::pass(const trace::PassRow& row) {
   const Span span = spans_->next(row);
   const Track place = track(row.device, Group::passes, 0);
-  const double waits = waits_.at(row.stage)[static_cast<std::size_t>(row.kind)];
+  const double waits = in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
   const std::string name =
       fmt::format(FMT_COMPILE("{} {}"), style(row.kind).letter, row.microbatch);
   events_.slice(

@@ -46,7 +46,7 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
   const std::vector<Part> parts{[](auto& run) { return counted(run.devices, "device"); },
                                 [](auto& run) { return counted(run.microbatches, "microbatch"); },
                                 [](auto& run) { return counted(run.replicas, "replica"); },
-                                [](auto& run) { return counted(run.lanes, "GPU") + " a device"; },
+                                [](auto& run) { return counted(run.ranks_per_stage, "GPU") + " a device"; },
                                 [](auto& run) { return counted(run.iterations, "iteration"); },
                                 [](auto& run) { return run.network; },
                                 [](auto& run) { return run.p2p; },

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -59,10 +60,10 @@ struct RunInfo {
   double tokens_per_microbatch = 0;   // 0: unknown
   std::uint32_t slices = 1;    // of a microbatch along the sequence; passes then count slices
   std::uint32_t replicas = 1;  // data-parallel copies of the pipeline, of which rows show the first
-  std::uint32_t lanes = 1;     // GPUs that make up a device
-  double model_flops = 0;      // FLOP of a microbatch: forward and backward; 0: unknown
-  double hardware_flops = 0;   // with what is recomputed
-  double peak_flops = 0;       // FLOP/s of a GPU
+  std::uint32_t ranks_per_stage = 1;  // GPUs that make up a device
+  double model_flops = 0;             // FLOP of a microbatch: forward and backward; 0: unknown
+  double hardware_flops = 0;          // with what is recomputed
+  double peak_flops = 0;              // FLOP/s of a GPU
 
   bool operator==(const RunInfo&) const = default;
 };
@@ -87,6 +88,9 @@ struct StageRow {
   double waits_b = 0;
   double waits_r = 0;
 
+  std::array<double, pass_kinds> exposed_in_passes() const {  // by kind of pass
+    return {waits_f, waits_i, waits_w, waits_b, waits_r};
+  }
   bool operator==(const StageRow&) const = default;
 };
 

@@ -180,7 +180,7 @@ inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{
      {"slices", &RunInfo::slices},
      {"iterations", &RunInfo::iterations},
      {"replicas", &RunInfo::replicas},
-     {"lanes", &RunInfo::lanes}}};
+     {"lanes", &RunInfo::ranks_per_stage}}};
 inline constexpr std::array<RunField<double>, 5> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
      {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch},

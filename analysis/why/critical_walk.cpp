@@ -90,7 +90,7 @@ void CriticalWalk::add_pass(std::size_t pass, double start) {
   CriticalPiece piece{
       .device = row.device, .pass = pass, .stage = row.stage, .microbatch = row.microbatch};
   piece.part = CriticalPart::in_passes;
-  const double waits = index_.waits_within(row) * share;
+  const double waits = index_.exposed_within(row) * share;
   if (waits > 0) add(std::max(start, now_ - waits), piece);
   piece.part = CriticalPart::compute;
   add(start, piece);

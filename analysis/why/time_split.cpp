@@ -72,7 +72,7 @@ void add_passes(const trace::Trace& trace, const TraceIndex& index, std::uint32_
     for (std::size_t pass = unit.first;; pass = unit.last) {
       const PassRow& row = trace.passes[pass];
       const double seconds = (row.end - row.start) / parts;
-      const double waits = std::min(index.waits_within(row), seconds);
+      const double waits = std::min(index.exposed_within(row), seconds);
       split.in_passes_s += waits;
       split.compute_s.at(static_cast<std::size_t>(row.kind)) += seconds - waits;
       if (pass == unit.last) break;

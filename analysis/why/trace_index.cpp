@@ -46,8 +46,8 @@ TraceIndex::TraceIndex(const trace::Trace& trace)
   for (const CollectiveRow& row : trace.collectives) collectives_on_.at(row.device).push_back(&row);
   for (auto& rows : collectives_on_) std::ranges::stable_sort(rows, {}, &CollectiveRow::end);
   for (const trace::StageRow& row : trace.stages) {
-    if (row.stage >= waits_.size()) waits_.resize(std::size_t{row.stage} + 1);
-    waits_[row.stage] = {row.waits_f, row.waits_i, row.waits_w, row.waits_b, row.waits_r};
+    if (row.stage >= in_passes_.size()) in_passes_.resize(std::size_t{row.stage} + 1);
+    in_passes_[row.stage] = row.exposed_in_passes();
   }
   for (const trace::PathRow& row : trace.paths)
     paths_.try_emplace({row.traffic, row.source, row.destination, row.stage}, &row);
@@ -152,9 +152,9 @@ const trace::PathRow* TraceIndex::path_of_output(std::size_t pass) const {
               trace_.passes[to].device, 0);
 }
 
-double TraceIndex::waits_within(const PassRow& pass) const {
-  if (pass.stage >= waits_.size()) return 0;
-  return std::min(waits_[pass.stage].at(static_cast<std::size_t>(pass.kind)),
+double TraceIndex::exposed_within(const PassRow& pass) const {
+  if (pass.stage >= in_passes_.size()) return 0;
+  return std::min(in_passes_[pass.stage].at(static_cast<std::size_t>(pass.kind)),
                   pass.end - pass.start);
 }
 

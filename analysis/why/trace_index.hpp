@@ -78,7 +78,7 @@ class TraceIndex {
   const trace::PathRow* path_of_output(std::size_t pass) const;
 
   // Seconds of a pass in which it waits for collectives within it, at the most its duration.
-  double waits_within(const trace::PassRow& pass) const;
+  double exposed_within(const trace::PassRow& pass) const;
   double makespan() const { return makespan_; }  // as metrics.md says
   // Whether the trace says when inputs arrived, which measured runs do not.
   bool knows_inputs() const { return knows_inputs_; }
@@ -97,7 +97,7 @@ class TraceIndex {
   RowsByPlace activation_transfers_, gradient_transfers_;  // by what produces them
   using Way = std::tuple<trace::TrafficClass, std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<Way, const trace::PathRow*> paths_;
-  std::vector<std::array<double, trace::pass_kinds>> waits_;  // by stage
+  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage
   double makespan_ = 0;
   bool knows_inputs_ = false;
 };

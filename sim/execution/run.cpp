@@ -57,7 +57,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.slices = job.schedule.slices;
   info.iterations = job.schedule.iterations;
   info.replicas = job.replicas();
-  info.lanes = job.ranks_per_stage();
+  info.ranks_per_stage = job.ranks_per_stage();
   info.model_flops = job.costs.model_flops_per_microbatch;
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;

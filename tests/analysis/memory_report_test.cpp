@@ -1,7 +1,6 @@
-#include "analysis/memory_report.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "analysis/summary_report.hpp"
 #include "tests/analysis/runs.hpp"
 
 using namespace pipewright;
