@@ -67,6 +67,48 @@ TEST_CASE("a blocking send and an input on its way are exposed once where they o
   CHECK(pass(13, 15.75, 16, 17, 17) == 2 + 4 + 0 + 0.5 + 0.75);
 }
 
+TEST_CASE("both inputs of a fused pair are exposed", "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.devices = {{0, "", 0}};
+  trace.passes = {{0, 0, 0, 1, 0, PassKind::forward, 0, 1, 4, 6, 6},
+                  {0, 0, 0, 0, 0, PassKind::backward, 2, 3, 4, 6, 6}};
+  CHECK(summarize(trace).devices[0].parts.p2p == 2);
+  trace.passes[0].ready = 2.5;  // what overlaps counts once
+  CHECK(summarize(trace).devices[0].parts.p2p == 3);
+}
+
+TEST_CASE("a step covers what is on its way meanwhile, and the send before it counts",
+          "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.run.iterations = 2;
+  trace.devices = {{0, "", 0}};
+  // Of the gap from 1 to 6 the step has 1.5 to 4; the next input is on its way from 2 to 5.
+  trace.passes = {{0, 0, 0, 0, 0, PassKind::forward, 0, 0, 0, 1, 1.5},
+                  {0, 0, 0, 1, 1, PassKind::forward, 2, 5, 6, 7, 7.5}};
+  trace.steps = {{0, 0, 1.5, 3, 3, 4, 4, 0}, {0, 1, 7.5, 8, 8, 8.25, 8.5, 0}};
+  const auto check = [](const Summary& summary) {
+    const analysis::TimeParts& parts = summary.devices.at(0).parts;
+    CHECK(parts.p2p == 0.5 + 1 + 0.5);
+    CHECK(parts.gradients == 1.5 + 0.5);
+    CHECK(parts.optimizer == 1 + 0.25);
+    CHECK(parts.weights == 0.25);
+    CHECK(parts.compute == 2);
+    CHECK(parts.idle == 1);  // from 5 to 6
+  };
+  check(summarize(trace));
+  // An engine reports a step before the passes that follow it.
+  analysis::SummarySink sink;
+  sink.begin(trace.run, trace.devices, trace.stages);
+  for (std::size_t i = 0; i < 2; ++i) {
+    sink.pass(trace.passes[i]);
+    sink.step(trace.steps[i]);
+  }
+  sink.finish();
+  check(sink.summary());
+}
+
 TEST_CASE("a chunk is in flight from its F to its W or B, and counts its share", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
