@@ -58,7 +58,6 @@ ALLOWED = {
 # How many files and rooms of a folder still stand in a circle; these may only become fewer.
 IN_CIRCLES = {
     "sim/config": 4,
-    "sim/workload": 5,
     "sim/cluster": 14,
     "sim/execution": 7,
 }

@@ -18,8 +18,8 @@
 #include "sim/execution/bound.hpp"
 #include "sim/execution/noise.hpp"
 #include "sim/execution/run.hpp"
-#include "sim/workload/planner.hpp"
-#include "sim/workload/searched_schedule.hpp"
+#include "sim/workload/plan/planner.hpp"
+#include "sim/workload/plan/searched_schedule.hpp"
 
 namespace pipewright::evaluation {
 namespace {

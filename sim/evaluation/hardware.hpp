@@ -5,7 +5,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/execution/job.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 #include "sim/workload/ranks.hpp"
 
 namespace pipewright::evaluation {

@@ -2,7 +2,7 @@
 
 #include "analysis/search/objective.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::evaluation {
 

@@ -13,7 +13,7 @@
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/bound.hpp"
-#include "sim/workload/planner.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace {
 

@@ -34,7 +34,7 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work.hpp"
 #include "sim/execution/run.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
 namespace {

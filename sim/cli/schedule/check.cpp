@@ -8,7 +8,7 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/check_report.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {

@@ -7,7 +7,7 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
 

@@ -24,7 +24,7 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "analysis/why/why.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
 

@@ -1,4 +1,4 @@
-#include "sim/workload/schedule_cache.hpp"
+#include "sim/workload/plan/schedule_cache.hpp"
 
 #include <algorithm>
 #include <utility>

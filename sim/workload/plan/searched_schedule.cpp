@@ -1,4 +1,4 @@
-#include "sim/workload/searched_schedule.hpp"
+#include "sim/workload/plan/searched_schedule.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -6,10 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "sim/workload/plan.hpp"
-#include "sim/workload/schedule_cache.hpp"
+#include "sim/workload/plan/schedule_cache.hpp"
+#include "sim/workload/plan/schedule_costs.hpp"
 
 namespace pipewright::workload {
+
+// One schedule of a scenario, generated and checked, with what its passes cost.
+struct Plan {
+  schedules::Schedule schedule;
+  StageCosts costs;
+};
 
 // Plans the schedules of one scenario: what they have in common is worked out once. All that is
 // passed by reference outlives this.
@@ -57,5 +63,13 @@ class Planner {
   std::deque<Placed> placed_;
   StageCosts own_;  // of one schedule alone
 };
+
+// Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown
+// schedule, sizes that it cannot do, a list of times that fits neither devices nor stages.
+Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
+               const Gpus& gpus = {}, const NetworkEstimate& estimate = {});
+// Of a schedule from elsewhere.
+Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
+               const Gpus& gpus = {});
 
 }  // namespace pipewright::workload

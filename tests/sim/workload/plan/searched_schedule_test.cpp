@@ -1,4 +1,4 @@
-#include "sim/workload/searched_schedule.hpp"
+#include "sim/workload/plan/searched_schedule.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "schedules/timing.hpp"
 #include "sim/config/error.hpp"
 #include "sim/config/yaml.hpp"
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 using namespace pipewright;
 

@@ -7,17 +7,9 @@
 #include "schedules/schedule.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/workload/stage_costs.hpp"
+#include "sim/workload/plan/modelled.hpp"
 
 namespace pipewright::workload {
-
-// One schedule of a scenario, generated and checked, with what its passes cost.
-struct Plan {
-  schedules::Schedule schedule;
-  StageCosts costs;
-};
-
-using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
 
 // What those who plan an order for given times are told of the network; without it, nothing waits.
 struct NetworkEstimate {
@@ -28,18 +20,10 @@ struct NetworkEstimate {
   std::vector<std::uint64_t> memory;  // of each device, bytes; none: what its GPU's type has
 };
 
-// Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown
-// schedule, sizes that it cannot do, a list of times that fits neither devices nor stages.
-Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-               const Gpus& gpus = {}, const NetworkEstimate& estimate = {});
-// Of a schedule from elsewhere.
-Plan make_plan(const config::Scenario& scenario, schedules::Schedule schedule,
-               const Gpus& gpus = {});
-
-// The parts of it. Costs that all schedules with the same routes and slices share:
+// The costs that all schedules with the same routes and slices share.
 StageCosts shared_costs(const config::Scenario& scenario, const schedules::Schedule& schedule,
                         const Gpus& gpus);
-// and a check of those of one.
+// Throws config::Error where a schedule's bytes are more than can be counted.
 void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
 
 // What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.

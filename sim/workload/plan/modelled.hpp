@@ -1,8 +1,14 @@
 #pragma once
 
-#include "sim/workload/plan.hpp"
+#include <vector>
+
+#include "schedules/schedule.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/workload/stage_costs.hpp"
 
 namespace pipewright::workload {
+
+using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
 
 // What a schedule's passes cost by the scenario's model. What the scenario says itself, of times,
 // boundary tensors, activations and state, stands in place of what the model says.

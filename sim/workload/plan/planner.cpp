@@ -1,11 +1,11 @@
-#include "sim/workload/planner.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/plan/searched_schedule.hpp"
 #include "sim/workload/schedule_source.hpp"
-#include "sim/workload/searched_schedule.hpp"
 
 namespace pipewright::workload {
 
@@ -112,6 +112,19 @@ const StageCosts& Planner::costs(const Schedule& schedule) {
   }
   check_memory_can_be_counted(schedule, *costs);
   return *costs;
+}
+
+Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,
+               const NetworkEstimate& estimate) {
+  Planner planner(scenario, gpus, estimate);
+  const auto schedule = planner.schedule(spec);
+  return {.schedule = *schedule, .costs = planner.costs(*schedule)};
+}
+
+Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
+  Planner planner(scenario, gpus);
+  StageCosts costs = planner.costs(schedule);
+  return {.schedule = std::move(schedule), .costs = std::move(costs)};
 }
 
 }  // namespace pipewright::workload

@@ -1,4 +1,4 @@
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 #include <numeric>
 

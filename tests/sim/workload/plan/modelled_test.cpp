@@ -1,4 +1,4 @@
-#include "sim/workload/modelled.hpp"
+#include "sim/workload/plan/modelled.hpp"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "sim/workload/limits.hpp"
+#include "sim/workload/plan/limits.hpp"
 
 #include <algorithm>
 #include <array>

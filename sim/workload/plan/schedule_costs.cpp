@@ -1,4 +1,4 @@
-#include "sim/workload/plan.hpp"
+#include "sim/workload/plan/schedule_costs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,9 @@
 
 #include "schedules/search/search.hpp"
 #include "sim/workload/by_stage.hpp"
-#include "sim/workload/limits.hpp"
-#include "sim/workload/modelled.hpp"
-#include "sim/workload/planner.hpp"
-#include "sim/workload/searched_schedule.hpp"
+#include "sim/workload/plan/limits.hpp"
+#include "sim/workload/plan/modelled.hpp"
+#include "sim/workload/plan/searched_schedule.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -150,19 +149,6 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
   if (capacity.empty())
     for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.memory);
   return search_request(scenario, spec, costs_of, capacity, estimate.hop);
-}
-
-Plan make_plan(const config::Scenario& scenario, const config::ScheduleSpec& spec, const Gpus& gpus,
-               const NetworkEstimate& estimate) {
-  Planner planner(scenario, gpus, estimate);
-  const auto schedule = planner.schedule(spec);
-  return {.schedule = *schedule, .costs = planner.costs(*schedule)};
-}
-
-Plan make_plan(const config::Scenario& scenario, Schedule schedule, const Gpus& gpus) {
-  Planner planner(scenario, gpus);
-  StageCosts costs = planner.costs(schedule);
-  return {.schedule = std::move(schedule), .costs = std::move(costs)};
 }
 
 }  // namespace pipewright::workload
