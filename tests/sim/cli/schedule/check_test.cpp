@@ -86,6 +86,10 @@ TEST_CASE("schedule check says the same in JSON", "[cli][torch]") {
   CHECK(order["swap"].is_null());
   CHECK(order["waits"].at(0)["behind"] == "1RECV_B0");
   CHECK(order["waits"].at(0)["wait"] == 3);
+  // Bytes of a name that are no UTF-8 are replaced, and what is printed stays JSON.
+  place.write("\xff.csv", behind);
+  CHECK(nlohmann::json::parse(place.run("schedule check '\xff.csv' --json").out)["file"] ==
+        "\xef\xbf\xbd.csv");
 }
 
 TEST_CASE("an unsound file is told in JSON too", "[cli][torch]") {
