@@ -6,6 +6,7 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/yaml.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 using namespace pipewright;
 using schedules::PassKind;
