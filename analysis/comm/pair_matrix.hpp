@@ -62,7 +62,7 @@ struct PermutationFigures {
 };
 
 // What the network does when all GPUs send at once.
-struct Crowd {
+struct Contention {
   double bisection = 0;           // as `platform show`: along rails, each GPU to those of its place
   double all_pairs = 0;           // all of the first half to all of the second, each pair alike
   PermutationFigures half_shift;  // GPU i to i + n/2

@@ -8,13 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/engine.hpp"
 #include "sim/cluster/flow_zone.hpp"
-#include "sim/cluster/names.hpp"
 #include "sim/cluster/network.hpp"
-#include "sim/cluster/platform_properties.hpp"
-#include "sim/cluster/platform_reader.hpp"
-#include "sim/config/units.hpp"
+#include "sim/cluster/platform/names.hpp"
+#include "sim/cluster/simgrid.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -155,12 +152,12 @@ const MessageModel& Cluster::model(Numbers numbers) const {
   return numbers == Numbers::actual ? network_->model : network_->expected;
 }
 
-bool Cluster::expects_otherwise() const { return !is_ideal() && network_->expects_otherwise; }
+bool Cluster::has_tuning_model() const { return !is_ideal() && network_->has_tuning_model; }
 
 void Cluster::keep_expectations(bool keep) {
   if (is_ideal() || network_->says_expected) return;
   network_->expected = network_->model;
-  network_->expects_otherwise = keep;
+  network_->has_tuning_model = keep;
   network_->find_models();
 }
 
@@ -264,18 +261,12 @@ void Cluster::scale_latency(double factor) {
   latency_factor_ *= factor;
 }
 
-std::string name_of(const Host* host) { return host->get_cname(); }
-
-std::string gpu_of(const Host* host) {
-  const char* text = host->get_property("gpu");
-  return text == nullptr ? "" : text;
-}
-
-std::uint64_t memory_of(const Host* host) {
-  const char* text = host->get_property("memory");
-  if (text == nullptr) return 0;
-  return config::parse_size(text, fmt::format("host '{}': property memory", name_of(host)),
-                            "a GPU's memory");
+std::string simgrid_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
 }
 
 }  // namespace pipewright::cluster

@@ -1,51 +1,16 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "sim/cluster/message_model.hpp"
-
-namespace simgrid::s4u {
-class Host;
-class Link;
-}  // namespace simgrid::s4u
+#include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/route.hpp"
 
 namespace pipewright::cluster {
-
-using simgrid::s4u::Host;
-using simgrid::s4u::Link;
-
-// A platform file, or a use of one, that cannot work.
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// The way from one GPU to another when nothing else is on it.
-struct Route {
-  double latency = 0;                                          // seconds
-  double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of its narrowest link
-  // Between which SimGrid carries a flow: the GPUs, or the ports of their NICs.
-  Host* source = nullptr;
-  Host* destination = nullptr;
-  std::vector<const Link*> links;
-  // By each protocol; by Simple, the latency that stands above, and all of the bandwidth.
-  struct By {
-    double latency = 0;     // seconds
-    double efficiency = 1;  // part of the bandwidth that payload gets
-  };
-  std::array<By, protocols> by;
-
-  double seconds(std::uint64_t bytes) const {
-    return latency + static_cast<double>(bytes) / bandwidth;
-  }
-};
 
 class Network;
 
@@ -95,7 +60,7 @@ class Cluster {
   const MessageModel& model(Numbers numbers = Numbers::actual) const;
   // Whether NCCL chooses algorithms and protocols by other numbers than the actual ones: the file
   // says so, or keep_expectations() was called.
-  bool expects_otherwise() const;
+  bool has_tuning_model() const;
   // Whether NCCL goes on to choose by the numbers as they are now, whatever is set later. Not where
   // the file says by which it does.
   void keep_expectations(bool keep);
@@ -125,13 +90,6 @@ class Cluster {
   std::vector<Host*> gpus_;
   std::shared_ptr<Network> network_;  // null: ideal
 };
-
-// What a host's name is called in outputs, its type of GPU (property "gpu", "" if it has none), and
-// its GPU memory in bytes (property "memory", 0: unknown). memory_of throws config::Error if the
-// property is no size.
-std::string name_of(const Host* host);
-std::string gpu_of(const Host* host);
-std::uint64_t memory_of(const Host* host);
 
 std::string simgrid_version();  // "SimGrid 3.32"
 

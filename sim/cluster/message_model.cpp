@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform/error.hpp"
 #include "sim/config/units.hpp"
 
 namespace pipewright::cluster {

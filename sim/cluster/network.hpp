@@ -2,14 +2,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cluster/cluster.hpp"
-#include "sim/cluster/platform.hpp"
-#include "sim/cluster/platform_file.hpp"
+#include "sim/cluster/platform/platform.hpp"
+#include "sim/cluster/platform/platform_file.hpp"
+#include "sim/cluster/route.hpp"
 
 namespace pipewright::cluster {
 
@@ -63,7 +64,7 @@ class Network {
   std::unordered_map<const Link*, LinkInfo> links;
   MessageModel model;
   MessageModel expected;  // if others than those of the model
-  bool expects_otherwise = false;
+  bool has_tuning_model = false;
   bool says_expected = false;  // the file does
 };
 
@@ -71,5 +72,12 @@ class Network {
 std::shared_ptr<Network> make_network(const PlatformFile& file, Platform platform);
 // Has SimGrid load a file, whatever is in it.
 std::shared_ptr<Network> load_with_simgrid(const PlatformFile& file);
+
+// Reads what the outermost zone says of messages, and has the links follow it. Throws Error with
+// the property's line.
+void read_model(const PlatformFile& file, Network& network);
+
+// Throws Error, with the line of a GPU whose memory is no size.
+void check_memory(const PlatformFile& file, const Network& network);
 
 }  // namespace pipewright::cluster

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/engine.hpp"
 #include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/network.hpp"
-#include "sim/cluster/roles.hpp"
+#include "sim/cluster/platform/roles.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -45,8 +44,8 @@ class PlatformNetwork final : public Network {
     for (const Platform::Zone& one : platform_.zones) lines_.push_back(file.line_of(one.offset));
     is_gateway_.resize(platform_.vertices.size());
     for (const Platform::Zone& one : platform_.zones)
-      for (const auto& [key, way] : one.ways)
-        for (const Index gateway : {way.source_gateway, way.destination_gateway})
+      for (const auto& [key, route] : one.routes)
+        for (const Index gateway : {route.source_gateway, route.destination_gateway})
           if (gateway != nothing) is_gateway_[gateway] = true;
     make_top(engine(), *zone);
     add_links(*zone);

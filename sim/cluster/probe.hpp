@@ -1,8 +1,24 @@
 #pragma once
 
-#include "sim/cluster/platform_file.hpp"
+#include <set>
+#include <string>
+
+#include "sim/cluster/platform/platform_file.hpp"
+#include "sim/cluster/route.hpp"
 
 namespace pipewright::cluster {
+
+// A file's zones of routing None, which have no ways. SimGrid ends the process when it is asked for
+// one through them.
+class EmptyZones {
+ public:
+  explicit EmptyZones(const PlatformFile& file);
+  // Whether the way between two hosts would lead through one.
+  bool are_between(const Host* a, const Host* b) const;
+
+ private:
+  std::set<std::string> names_;
+};
 
 // SimGrid ends the process over some faults of a platform file, or of a route in it, instead of
 // throwing. So a child process loads the file first, and asks for ways between its zones. Throws

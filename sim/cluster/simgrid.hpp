@@ -12,6 +12,10 @@ namespace pipewright::cluster {
 
 namespace sg4 = simgrid::s4u;
 
+// The process's one SimGrid engine, configured for flow-level GPU fabrics: plain bandwidth sharing
+// (CM02) without the TCP terms that SimGrid fits to Ethernet clusters by default.
+sg4::Engine& engine();
+
 template <class Body>
 sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
 #if SIMGRID_VERSION >= 40100

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
-#include "sim/cluster/empty_zone.hpp"
-#include "sim/cluster/engine.hpp"
 #include "sim/cluster/flow_zone.hpp"
-#include "sim/cluster/names.hpp"
 #include "sim/cluster/network.hpp"
-#include "sim/cluster/places.hpp"
+#include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/platform/names.hpp"
+#include "sim/cluster/platform/roles.hpp"
 #include "sim/cluster/probe.hpp"
-#include "sim/cluster/roles.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -157,8 +155,8 @@ class SimgridNetwork final : public Network {
       return assign_roles(members);
     } catch (const MemberFault& fault) {
       throw Error(fmt::format("{}:{}: host '{}': {}", file.path().string(),
-                              Places(file).line_of_host(names[fault.member]), names[fault.member],
-                              fault.what));
+                              SourceLines(file).line_of_host(names[fault.member]),
+                              names[fault.member], fault.what));
     }
   }
 

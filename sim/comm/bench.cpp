@@ -1,29 +1,77 @@
 #include "sim/comm/bench.hpp"
 
-#include "sim/comm/alpha_beta.hpp"
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/execution/collectives/algorithm_choice.hpp"
 
 namespace pipewright::comm {
+namespace {
 
-Setting several_groups(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
-                       std::uint32_t groups, bool strided, Algorithm algorithm) {
-  Setting setting{.operation = operation,
-                  .algorithm = algorithm,
-                  .places = place_ranks(cluster, ranks * groups),
-                  .groups = std::vector<std::vector<std::uint32_t>>(groups)};
-  for (std::uint32_t rank = 0; rank < ranks * groups; ++rank)
-    setting.groups[strided ? rank % groups : rank / ranks].push_back(rank);
-  return setting;
+using execution::ByProtocol;
+using execution::PhaseCost;
+
+// Seconds of the GPU that has the most to send or to receive over one of its links, for each byte
+// of the operation.
+ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& placement) {
+  std::map<std::pair<std::uint32_t, const cluster::Link*>, ByProtocol> seconds_of;
+  for (const execution::Flow& flow : cost.flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    if (route.links.empty()) continue;
+    for (std::size_t p = 0; p < route.by.size(); ++p) {
+      const double efficiency = cost.is_raw ? 1 : route.by[p].efficiency;
+      const double seconds = flow.bytes / efficiency / route.bandwidth;
+      seconds_of[{flow.source, route.links.front()}][p] += seconds;
+      seconds_of[{flow.destination, route.links.back()}][p] += seconds;
+    }
+  }
+  ByProtocol most{};
+  for (const auto& [who, seconds] : seconds_of)
+    for (std::size_t p = 0; p < most.size(); ++p) most[p] = std::max(most[p], seconds[p]);
+  return most;
 }
 
-std::vector<analysis::BenchRow> bench(cluster::Cluster& cluster, const Setting& setting,
+}  // namespace
+
+double alpha_beta(const BenchmarkRun& run, std::uint64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  const workload::Collective kind = collective_of(run.operation);
+  const std::vector<std::uint32_t>& group = run.groups.front();
+  const execution::AlgorithmProtocol choice =
+      execution::choose(kind, size, group, run.algorithm, run.placement);
+  double seconds = 0;
+  const std::vector<execution::AlgorithmChoice> choices =
+      execution::algorithm_choices(kind, group, choice.algorithm, run.placement);
+  for (const PhaseCost& cost : choices.front().phases) {
+    const ByProtocol transfer = busiest_gpu(cost, run.placement);
+    seconds += transfer[static_cast<std::size_t>(choice.protocol)] * size +
+               overhead(cost, transfer, choice.protocol, size);
+  }
+  return seconds;
+}
+
+BenchmarkRun several_groups(const cluster::Cluster& cluster, Operation operation,
+                            std::uint32_t ranks, std::uint32_t groups, bool strided,
+                            Algorithm algorithm) {
+  BenchmarkRun run{.operation = operation,
+                   .algorithm = algorithm,
+                   .placement = place_ranks(cluster, ranks * groups),
+                   .groups = std::vector<std::vector<std::uint32_t>>(groups)};
+  for (std::uint32_t rank = 0; rank < ranks * groups; ++rank)
+    run.groups[strided ? rank % groups : rank / ranks].push_back(rank);
+  return run;
+}
+
+std::vector<analysis::BenchRow> bench(cluster::Cluster& cluster, const BenchmarkRun& run,
                                       std::span<const std::uint64_t> sizes,
                                       const std::function<void(std::size_t)>& report) {
   std::vector<analysis::BenchRow> rows;
   for (const std::uint64_t bytes : sizes) {
-    const Prediction prediction = simulate(cluster, setting, bytes);
+    const Prediction prediction = simulate(cluster, run, bytes);
     rows.push_back({.bytes = bytes,
                     .seconds = prediction.seconds,
-                    .formula = alpha_beta(setting, bytes),
+                    .formula = alpha_beta(run, bytes),
                     .by = prediction.by});
     if (report) report(rows.size());
   }

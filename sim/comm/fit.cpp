@@ -9,10 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/comm/identifiability.hpp"
-#include "sim/comm/intervals.hpp"
-#include "sim/comm/row_predictor.hpp"
+#include "sim/comm/parameters.hpp"
 #include "sim/comm/selection.hpp"
+#include "sim/comm/uncertainty.hpp"
 
 namespace pipewright::comm {
 namespace {
@@ -203,7 +202,7 @@ FitReport fit(cluster::Cluster& cluster, std::span<const Measurement> rows,
   if (options.progress) last.progress = [&options](double) { options.progress(1); };
   FitReport report =
       Fit(cluster, rows, held_out, last).report(std::move(keeps ? by_file : by_truth));
-  report.keeps_expectations = cluster.expects_otherwise();
+  report.keeps_expectations = cluster.has_tuning_model();
   return report;
 }
 

@@ -6,9 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/cluster/sharing.hpp"
-#include "sim/execution/collectives/alone.hpp"
-#include "sim/execution/collectives/simulate_alone.hpp"
+#include "sim/execution/collectives/collective_times.hpp"
+#include "sim/execution/collectives/link_load.hpp"
 
 namespace pipewright::comm {
 namespace {
@@ -17,7 +16,7 @@ using analysis::Encounter;
 using analysis::SharedLinks;
 using cluster::Cluster;
 using execution::Phase;
-using execution::Places;
+using execution::RankPlacement;
 using Plans = std::vector<std::vector<Phase>>;
 using Loads = std::unordered_map<const cluster::Link*, double>;  // bytes over shared links
 
@@ -25,12 +24,12 @@ double slowest(std::span<const double> seconds) {
   return seconds.empty() ? 0 : std::ranges::max(seconds);
 }
 
-Loads loads_of(const Plans& plans, const Places& places) {
+Loads loads_of(const Plans& plans, const RankPlacement& placement) {
   Loads sum;
   for (const std::vector<Phase>& phases : plans)
     for (const Phase& phase : phases)
-      for (const auto& [link, bytes] : execution::loads(phase, places))
-        if (cluster::is_shared(link)) sum[link] += bytes;
+      for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+        if (cluster::is_shared(link)) sum[link] += bytes.front();
   return sum;
 }
 
@@ -64,30 +63,32 @@ std::vector<SharedLinks> shared_links(const Cluster& cluster, const Loads& one,
 }
 
 // The flows of one phase of every group, so large that each lasts at least so many seconds.
-Plans kept_busy(const Plans& plans, std::size_t phase, double seconds, const Places& places) {
+Plans kept_busy(const Plans& plans, std::size_t phase, double seconds,
+                const RankPlacement& placement) {
   Plans busy;
   for (const std::vector<Phase>& phases : plans) {
     if (phase >= phases.size()) continue;
     Phase endless{.flows = phases[phase].flows};
     for (execution::Flow& flow : endless.flows)
-      flow.bytes = places.route(flow.source, flow.destination).bandwidth * seconds;
+      flow.bytes = placement.route(flow.source, flow.destination).bandwidth * seconds;
     if (!endless.flows.empty()) busy.push_back({std::move(endless)});
   }
   return busy;
 }
 
-class Meetings {
+class InterferenceRuns {
  public:
-  Meetings(Cluster& cluster, const Places& places, std::span<const Traffic> traffic)
-      : cluster_(cluster), places_(places), traffic_(traffic) {
-    for (const Traffic& kind : traffic) loads_.push_back(loads_of(kind.plans, places));
+  InterferenceRuns(Cluster& cluster, const RankPlacement& placement,
+                   std::span<const Traffic> traffic)
+      : cluster_(cluster), placement_(placement), traffic_(traffic) {
+    for (const Traffic& kind : traffic) loads_.push_back(loads_of(kind.plans, placement));
   }
 
   analysis::TrafficFigures alone(const Traffic& kind) {
     const auto longest = std::ranges::max_element(
-        kind.plans, {}, [&](const auto& plan) { return execution::alone(plan, places_); });
+        kind.plans, {}, [&](const auto& plan) { return execution::alone(plan, placement_); });
     return {.name = kind.name,
-            .says = kind.says,
+            .operation = kind.operation,
             .by = kind.by,
             .groups = kind.plans.size(),
             .ranks = kind.ranks,
@@ -95,7 +96,7 @@ class Meetings {
             .alone = slowest(simulate(kind.plans))};
   }
 
-  Encounter meet(std::size_t one, std::size_t other, std::span<const double> alone) {
+  Encounter together(std::size_t one, std::size_t other, std::span<const double> alone) {
     Encounter two{.one = one,
                   .other = other,
                   .one_busy = alone[one],
@@ -117,7 +118,7 @@ class Meetings {
 
  private:
   std::vector<double> simulate(const Plans& plans) {
-    return execution::simulate_alone(cluster_, places_, plans);
+    return execution::simulate_alone(cluster_, placement_, plans);
   }
 
   // Seconds of one kind while the other is busy: its mean speed over the other's phases.
@@ -132,7 +133,7 @@ class Meetings {
       for (const std::vector<Phase>& plan : plans)
         if (phase < plan.size())
           weight = std::max(
-              weight, execution::alone(std::vector{Phase{.flows = plan[phase].flows}}, places_));
+              weight, execution::alone(std::vector{Phase{.flows = plan[phase].flows}}, placement_));
       if (weight <= 0) continue;
       weights += weight;
       speed += weight / beside_phase(one, other, phase, alone);
@@ -144,7 +145,7 @@ class Meetings {
     const Plans& own = traffic_[one].plans;
     for (double horizon = 4 * alone;; horizon *= 4) {
       Plans both = own;
-      for (auto& plan : kept_busy(traffic_[other].plans, phase, horizon, places_))
+      for (auto& plan : kept_busy(traffic_[other].plans, phase, horizon, placement_))
         both.push_back(std::move(plan));
       const std::vector<double> seconds = simulate(both);
       // Nobody of the others may have ended before.
@@ -154,36 +155,36 @@ class Meetings {
   }
 
   Cluster& cluster_;
-  const Places& places_;
+  const RankPlacement& placement_;
   std::span<const Traffic> traffic_;
   std::vector<Loads> loads_;
 };
 
 }  // namespace
 
-Traffic make_traffic(const std::string& name, const std::string& says,
+Traffic make_traffic(const std::string& name, const std::string& operation,
                      workload::Collective collective, std::uint64_t bytes,
                      const std::vector<std::vector<std::uint32_t>>& groups,
-                     execution::Algorithm algorithm, const Places& places) {
-  Traffic traffic{.name = name, .says = says};
+                     execution::Algorithm algorithm, const RankPlacement& placement) {
+  Traffic traffic{.name = name, .operation = operation};
   const auto count = static_cast<double>(bytes);
   for (const std::vector<std::uint32_t>& group : groups) {
     if (group.size() < 2) continue;
     if (traffic.plans.empty()) {
       traffic.ranks = group.size();
-      traffic.by = to_string(execution::choose(collective, count, group, algorithm, places));
+      traffic.by = to_string(execution::choose(collective, count, group, algorithm, placement));
     }
-    traffic.plans.push_back(execution::plan(collective, count, group, algorithm, places));
+    traffic.plans.push_back(execution::plan(collective, count, group, algorithm, placement));
   }
   if (traffic.plans.empty()) throw std::logic_error("traffic '" + name + "' of nobody");
   return traffic;
 }
 
-analysis::Interference interfere(Cluster& cluster, const Places& places,
+analysis::Interference interfere(Cluster& cluster, const RankPlacement& placement,
                                  std::span<const Traffic> traffic,
                                  const std::function<void(double)>& progress) {
-  analysis::Interference found{.cluster = cluster.name(), .ranks = places.size()};
-  Meetings meetings(cluster, places, traffic);
+  analysis::Interference found{.cluster = cluster.name(), .ranks = placement.size()};
+  InterferenceRuns runs(cluster, placement, traffic);
   const std::size_t kinds = traffic.size();
   const std::size_t pairs = kinds * (kinds - 1) / 2;
   const auto steps = static_cast<double>(kinds + pairs);
@@ -193,13 +194,13 @@ analysis::Interference interfere(Cluster& cluster, const Places& places,
   };
   std::vector<double> alone;
   for (const Traffic& kind : traffic) {
-    found.traffic.push_back(meetings.alone(kind));
+    found.traffic.push_back(runs.alone(kind));
     alone.push_back(found.traffic.back().alone);
     step();
   }
   for (std::size_t one = 0; one < kinds; ++one)
     for (std::size_t other = one + 1; other < kinds; ++other) {
-      found.encounters.push_back(meetings.meet(one, other, alone));
+      found.encounters.push_back(runs.together(one, other, alone));
       step();
     }
   return found;

@@ -5,132 +5,114 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/Cholesky>
+#include <Eigen/Dense>
+#include <unsupported/Eigen/NonLinearOptimization>
+
 namespace pipewright::comm {
 namespace {
-
-double weight(double residual) { return 1 / std::hypot(1, residual / robust_scale); }
 
 // What decides where measurements say little is a Gaussian prior: usual numbers may be wrong by a
 // factor of 7 (2 in a logarithm) where rows scatter by 4 %. Their ratio:
 constexpr double pull = 0.02;
 
-double cost_of(std::span<const double> residuals, std::span<const Unknown> unknowns,
-               std::span<const double> x) {
-  double sum = 0;
-  for (const double residual : residuals) sum += robust_loss(residual);
-  for (std::size_t i = 0; i < x.size(); ++i)
-    sum += std::pow(pull * (x[i] - unknowns[i].usual), 2) / 2;
-  return sum;
+double bend(double residual) { return std::hypot(1, residual / robust_scale); }
+double weight(double residual) { return 1 / bend(residual); }
+
+// The number whose half square is the robust loss, and its derivative.
+double softened(double residual) { return residual * std::sqrt(2 / (1 + bend(residual))); }
+double softened_slope(double residual) {
+  return std::sqrt((1 + bend(residual)) / 2) * weight(residual);
 }
 
-Matrix pulled_normal_matrix(const Matrix& jacobian, std::span<const double> weights) {
-  Matrix normal = normal_matrix(jacobian, weights);
-  for (std::size_t i = 0; i < normal.rows; ++i) normal.at(i, i) += pull * pull;
-  return normal;
-}
-
-std::vector<double> weights_of(std::span<const double> residuals) {
-  std::vector<double> weights;
-  for (const double residual : residuals) weights.push_back(weight(residual));
-  return weights;
-}
-
-Matrix derivatives(const Residuals& function, std::span<const Unknown> unknowns,
-                   std::span<const double> x, std::span<const double> at_x) {
+Eigen::MatrixXd derivatives(const Residuals& function, std::span<const Unknown> unknowns,
+                            std::span<const double> x, std::span<const double> at_x) {
   constexpr double step = 1e-5;
-  Matrix jacobian(at_x.size(), x.size());
+  Eigen::MatrixXd jacobian(at_x.size(), x.size());
   std::vector<double> near(x.begin(), x.end());
   for (std::size_t i = 0; i < x.size(); ++i) {
     near[i] = x[i] + step > unknowns[i].most ? x[i] - step : x[i] + step;
     const std::vector<double> there = function(near);
     for (std::size_t row = 0; row < there.size(); ++row)
-      jacobian.at(row, i) = (there[row] - at_x[row]) / (near[i] - x[i]);
+      jacobian(row, i) = (there[row] - at_x[row]) / (near[i] - x[i]);
     near[i] = x[i];
   }
   return jacobian;
 }
 
-// Where the steps lead from one point.
-class Descent {
+// What Eigen minimises: half the squares of the softened residuals and of the pulls to what is
+// usual. Beyond the bounds it is what it is at them, and an unknown that is at a bound and would go
+// beyond has no slope, so that the others go on without it.
+class Bounded {
  public:
-  Descent(const Residuals& function, std::span<const Unknown> unknowns)
-      : function_(function), unknowns_(unknowns) {
-    for (const Unknown& unknown : unknowns)
-      at_.unknowns.push_back(std::clamp(unknown.start, unknown.least, unknown.most));
-    at_.residuals = function_(at_.unknowns);
-    at_.cost = cost_of(at_.residuals, unknowns_, at_.unknowns);
-    look_around();
+  Bounded(const Residuals& function, std::span<const Unknown> unknowns)
+      : function_(function), unknowns_(unknowns), x_(unknowns.size()) {}
+
+  Eigen::VectorXd start() {
+    Eigen::VectorXd x(x_.size());
+    for (std::size_t i = 0; i < x_.size(); ++i) x[i] = unknowns_[i].start;
+    look(x);
+    return inside(x);
+  }
+  Eigen::VectorXd inside(const Eigen::VectorXd& x) const {
+    Eigen::VectorXd result(x.size());
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      result[i] = std::clamp(x[i], unknowns_[i].least, unknowns_[i].most);
+    return result;
+  }
+  LeastSquares found(const Eigen::VectorXd& x) {
+    look(x);
+    LeastSquares found{.unknowns = x_, .residuals = residuals_, .weights = {}, .jacobian = {}};
+    for (const double residual : residuals_) {
+      found.weights.push_back(weight(residual));
+      found.cost += robust_loss(residual);
+    }
+    for (std::size_t i = 0; i < x_.size(); ++i) found.cost += std::pow(pulled(i), 2) / 2;
+    found.jacobian = derivatives(function_, unknowns_, x_, residuals_);
+    return found;
   }
 
-  LeastSquares go(double least) {
-    constexpr int most_steps = 60;
-    for (int i = 0; i < most_steps; ++i) {
-      const double before = at_.cost;
-      if (!step()) break;
-      look_around();
-      if (before - at_.cost <= least * before || at_.cost < 1e-18) break;
+  // What Eigen asks of a function.
+  int values() const { return static_cast<int>(residuals_.size() + x_.size()); }
+  int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& values) {
+    look(x);
+    const std::size_t rows = residuals_.size();
+    for (std::size_t row = 0; row < rows; ++row) values[row] = softened(residuals_[row]);
+    for (std::size_t i = 0; i < x_.size(); ++i) values[rows + i] = pulled(i);
+    return 0;
+  }
+  int df(const Eigen::VectorXd& x, Eigen::MatrixXd& slopes) {
+    look(x);
+    const auto rows = static_cast<Eigen::Index>(residuals_.size());
+    slopes.setZero();
+    slopes.topRows(rows) = derivatives(function_, unknowns_, x_, residuals_);
+    Eigen::VectorXd values(slopes.rows());
+    (*this)(x, values);
+    for (Eigen::Index row = 0; row < rows; ++row)
+      slopes.row(row) *= softened_slope(residuals_[row]);
+    for (Eigen::Index i = 0; i < slopes.cols(); ++i) {
+      slopes(rows + i, i) = pull;
+      const double up = slopes.col(i).dot(values);
+      if ((x_[i] <= unknowns_[i].least && up > 0) || (x_[i] >= unknowns_[i].most && up < 0))
+        slopes.col(i).setZero();
     }
-    return std::move(at_);
+    return 0;
   }
 
  private:
-  void look_around() {
-    at_.weights = weights_of(at_.residuals);
-    at_.jacobian = derivatives(function_, unknowns_, at_.unknowns, at_.residuals);
-  }
+  double pulled(std::size_t i) const { return pull * (x_[i] - unknowns_[i].usual); }
 
-  // Tries ever shorter steps, until one lowers the cost.
-  bool step() {
-    const std::size_t n = unknowns_.size();
-    std::vector<double> down(n);
-    for (std::size_t i = 0; i < n; ++i)
-      down[i] = pull * pull * (unknowns_[i].usual - at_.unknowns[i]);
-    for (std::size_t row = 0; row < at_.residuals.size(); ++row)
-      for (std::size_t i = 0; i < n; ++i)
-        down[i] -= at_.weights[row] * at_.residuals[row] * at_.jacobian.at(row, i);
-    Matrix normal = pulled_normal_matrix(at_.jacobian, at_.weights);
-    for (std::size_t i = 0; i < n; ++i)
-      if (is_held(i, down[i])) {  // at a bound, and would go beyond
-        down[i] = 0;
-        for (std::size_t j = 0; j < n; ++j) normal.at(i, j) = normal.at(j, i) = 0;
-      }
-    constexpr int most_tries = 12;
-    for (int i = 0; i < most_tries; ++i) {
-      if (try_step(normal, down)) {
-        damping_ = std::max(damping_ / 10, 1e-9);
-        return true;
-      }
-      damping_ *= 5;
-    }
-    return false;
-  }
-
-  bool is_held(std::size_t i, double down) const {
-    return (at_.unknowns[i] <= unknowns_[i].least && down < 0) ||
-           (at_.unknowns[i] >= unknowns_[i].most && down > 0);
-  }
-
-  bool try_step(Matrix normal, std::span<const double> down) {
-    constexpr double longest = 1;
-    for (std::size_t i = 0; i < normal.rows; ++i) normal.at(i, i) *= 1 + damping_;
-    const std::vector<double> step = solve(normal, down);
-    std::vector<double> x = at_.unknowns;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      x[i] = std::clamp(x[i] + std::clamp(step[i], -longest, longest), unknowns_[i].least,
-                        unknowns_[i].most);
-    std::vector<double> residuals = function_(x);
-    const double cost = cost_of(residuals, unknowns_, x);
-    if (!(cost < at_.cost)) return false;
-    at_.unknowns = std::move(x);
-    at_.residuals = std::move(residuals);
-    at_.cost = cost;
-    return true;
+  void look(const Eigen::VectorXd& x) {
+    const Eigen::VectorXd at = inside(x);
+    if (!residuals_.empty() && std::equal(at.begin(), at.end(), x_.begin())) return;
+    x_.assign(at.begin(), at.end());
+    residuals_ = function_(x_);
   }
 
   const Residuals& function_;
   std::span<const Unknown> unknowns_;
-  LeastSquares at_;
-  double damping_ = 1e-3;
+  std::vector<double> x_;  // where it looked last
+  std::vector<double> residuals_;
 };
 
 // Halton's sequence: digits of `index` in a base, mirrored behind the point.
@@ -163,16 +145,37 @@ double LeastSquares::deviation() const {
   return freedom > 0 ? std::sqrt(squares / freedom) : std::numeric_limits<double>::infinity();
 }
 
-Matrix LeastSquares::covariance() const {
-  Matrix result = inverse(pulled_normal_matrix(jacobian, weights));
-  const double variance = deviation() * deviation();
-  for (double& value : result.values) value *= variance;
-  return result;
+Eigen::MatrixXd LeastSquares::weighted_jacobian() const {
+  const Eigen::Map<const Eigen::ArrayXd> of_rows(weights.data(), jacobian.rows());
+  return of_rows.sqrt().matrix().asDiagonal() * jacobian;
+}
+
+Eigen::MatrixXd LeastSquares::covariance() const {
+  const Eigen::MatrixXd slopes = weighted_jacobian();
+  const auto identity = Eigen::MatrixXd::Identity(slopes.cols(), slopes.cols());
+  const Eigen::MatrixXd normal = slopes.transpose() * slopes + pull * pull * identity;
+  return deviation() * deviation() * normal.ldlt().solve(identity);
 }
 
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
                            double least) {
-  return Descent(residuals, unknowns).go(least);
+  Bounded bounded(residuals, unknowns);
+  Eigen::VectorXd x = bounded.start();
+  if (unknowns.empty()) return bounded.found(x);
+  Eigen::LevenbergMarquardt<Bounded> steps(bounded);
+  // Unknowns are in scales in which steps of 1 are large and equal ones alike.
+  steps.useExternalScaling = true;
+  steps.diag = Eigen::VectorXd::Ones(x.size());
+  steps.parameters.factor = x.isZero() ? 1 : 1 / x.norm();
+  steps.parameters.ftol = least;
+  steps.parameters.maxfev = 120;
+  steps.minimizeInit(x);
+  Eigen::LevenbergMarquardtSpace::Status status = Eigen::LevenbergMarquardtSpace::Running;
+  while (status == Eigen::LevenbergMarquardtSpace::Running) {
+    status = steps.minimizeOneStep(x);
+    x = bounded.inside(x);
+  }
+  return bounded.found(x);
 }
 
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,

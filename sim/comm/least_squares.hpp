@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/comm/small_matrix.hpp"
+#include <Eigen/Core>
 
 // Numbers that make a model agree with measurements, of which some are wrong.
 namespace pipewright::comm {
@@ -31,17 +31,20 @@ struct LeastSquares {
   std::vector<double> unknowns;
   std::vector<double> residuals;
   std::vector<double> weights;  // of the residuals, 1 or less: derivative of the loss over r
-  Matrix jacobian{0, 0};        // of the residuals
+  Eigen::MatrixXd jacobian;     // of the residuals: a row each, a column for each unknown
   double cost = 0;              // sum of the losses, and of a pull to what is usual
 
   // What a least-squares fit with these weights says of its unknowns' uncertainty.
-  Matrix covariance() const;
+  Eigen::MatrixXd covariance() const;
   // Of a row that is not an outlier: standard deviation, from the weighted residuals.
   double deviation() const;
+  // The rows by the square roots of their weights.
+  Eigen::MatrixXd weighted_jacobian() const;
 };
 
-// Levenberg's and Marquardt's steps with differences for derivatives and steps cut off at the
-// bounds, from where `unknowns` start, until one lowers the cost by a smaller part than `least`.
+// Levenberg's and Marquardt's steps (Eigen's, after MINPACK) with differences for derivatives and
+// steps cut off at the bounds, from where `unknowns` start, until one lowers the cost by a smaller
+// part than `least`.
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
                            double least = 1e-7);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,11 +46,11 @@ std::optional<double> value_of(const Cluster& cluster, const std::string& owner,
 
 // Of the links from one rank to the next, and from the first to all, which is every kind of way
 // that ranks in order use.
-void add_classes(const Cluster& cluster, const execution::Places& places,
+void add_classes(const Cluster& cluster, const execution::RankPlacement& placement,
                  std::set<std::string>& classes) {
-  for (std::uint32_t rank = 1; rank < places.size(); ++rank)
+  for (std::uint32_t rank = 1; rank < placement.size(); ++rank)
     for (const std::uint32_t other : {0U, rank - 1})
-      for (const Link* link : places.route(other, rank).links)
+      for (const Link* link : placement.route(other, rank).links)
         classes.insert(cluster.link_class(link));
 }
 
@@ -78,7 +80,7 @@ std::vector<Parameter> candidates(const Cluster& cluster,
   std::set<std::string> classes;
   for (const analysis::Measurement& row : rows)
     if (seen.emplace(row.ranks, row.nodes).second)
-      add_classes(cluster, setting_of(cluster, row).places, classes);
+      add_classes(cluster, run_of(cluster, row).placement, classes);
   std::vector<std::string> owners{"collective"};
   for (const std::string& name : cluster.link_classes())
     if (classes.contains(name)) owners.push_back(name);
@@ -125,6 +127,35 @@ std::vector<Parameter> named_parameters(const Cluster& cluster,
     found.push_back({name, info, *value});
   }
   return found;
+}
+
+RowPredictor::RowPredictor(cluster::Cluster& cluster, std::span<const Parameter> parameters,
+                           std::span<const analysis::Measurement> rows)
+    : cluster_(cluster), parameters_(parameters), rows_(rows) {
+  for (const Parameter& parameter : parameters) values_.push_back(parameter.value);
+  std::map<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>, std::size_t> curve_of;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto key = std::tuple(rows[i].operation, rows[i].ranks, rows[i].nodes);
+    const auto [place, is_new] = curve_of.emplace(key, curves_.size());
+    if (is_new) curves_.push_back({run_of(cluster, rows[i]), {}});
+    curves_[place->second].rows.push_back(i);
+  }
+}
+
+std::vector<double> RowPredictor::seconds(std::span<const std::size_t> chosen,
+                                          std::span<const double> values) {
+  std::vector<double> wanted;
+  for (const Parameter& parameter : parameters_) wanted.push_back(parameter.value);
+  for (std::size_t i = 0; i < chosen.size(); ++i) wanted[chosen[i]] = values[i];
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i] != values_[i]) cluster_.set_parameter(parameters_[i].name, wanted[i]);
+  values_ = std::move(wanted);
+  std::vector<double> predicted(rows_.size());
+  for (const Curve& curve : curves_) {
+    const Formula formula(curve.run);
+    for (const std::size_t row : curve.rows) predicted[row] = formula.seconds(rows_[row].bytes);
+  }
+  return predicted;
 }
 
 }  // namespace pipewright::comm

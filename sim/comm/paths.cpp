@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/cluster/sharing.hpp"
-
 namespace pipewright::comm {
 
 using cluster::Cluster;

@@ -18,7 +18,7 @@ SettingKey key_of(const Measurement& row) { return {row.operation, row.ranks, ro
 
 }  // namespace
 
-Setting setting_of(const cluster::Cluster& cluster, const Measurement& row, Algorithm algorithm) {
+BenchmarkRun run_of(const cluster::Cluster& cluster, const Measurement& row, Algorithm algorithm) {
   try {
     return one_group(cluster, row.operation, row.ranks, row.nodes, algorithm);
   } catch (const cluster::Error& error) {
@@ -30,19 +30,19 @@ std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 std::span<const Measurement> rows,
                                                 Algorithm algorithm, const RowsDone& done) {
   struct Asked {
-    Setting setting;
+    BenchmarkRun run;
     std::map<std::uint64_t, Prediction> by_bytes;
   };
   std::map<SettingKey, Asked> asked;
   for (const Measurement& row : rows)
     if (!asked.contains(key_of(row)))
-      asked.emplace(key_of(row), Asked{setting_of(cluster, row, algorithm), {}});
+      asked.emplace(key_of(row), Asked{run_of(cluster, row, algorithm), {}});
   std::vector<analysis::ComparedRow> predicted;
   for (const Measurement& row : rows) {
-    auto& [setting, by_bytes] = asked.at(key_of(row));
+    auto& [run, by_bytes] = asked.at(key_of(row));
     auto found = by_bytes.find(row.bytes);
     if (found == by_bytes.end())
-      found = by_bytes.emplace(row.bytes, simulate(cluster, setting, row.bytes)).first;
+      found = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
     predicted.push_back({.measured = row,
                          .predicted = found->second.seconds,
                          .by = found->second.by,
@@ -65,7 +65,7 @@ std::vector<analysis::CurvePoint> predict_between(const cluster::Cluster& cluste
     }
   std::vector<analysis::CurvePoint> points;
   if (most == 0) return points;
-  const Formula formula(setting_of(cluster, curve.rows.front().measured, algorithm));
+  const Formula formula(run_of(cluster, curve.rows.front().measured, algorithm));
   const double end = std::log2(static_cast<double>(most));
   for (double power = std::log2(static_cast<double>(least)); power < end; power += step) {
     const auto bytes = static_cast<std::uint64_t>(std::llround(std::exp2(power)));

@@ -12,13 +12,13 @@ namespace pipewright::comm {
 
 // What a benchmark did that printed a row. Throws cluster::Error, "FILE:LINE: what", if the cluster
 // does not have its ranks or nodes.
-Setting setting_of(const cluster::Cluster& cluster, const analysis::Measurement& row,
-                   Algorithm algorithm = Algorithm::automatic);
+BenchmarkRun run_of(const cluster::Cluster& cluster, const analysis::Measurement& row,
+                    Algorithm algorithm = Algorithm::automatic);
 
 // Hears how many rows of how many are done.
 using RowsDone = std::function<void(std::size_t done, std::size_t of)>;
 
-// A simulation for each row, in their order, and equal ones once; all settings are looked at first.
+// A simulation for each row, in their order, and equal ones once; all are looked at first.
 std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 std::span<const analysis::Measurement> rows,
                                                 Algorithm algorithm = Algorithm::automatic,

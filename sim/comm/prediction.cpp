@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/comm/collective_of.hpp"
+#include "sim/execution/collectives/collective_times.hpp"
 #include "sim/execution/collectives/least_time.hpp"
-#include "sim/execution/collectives/simulate_alone.hpp"
 
 namespace pipewright::comm {
 namespace {
@@ -25,8 +24,28 @@ std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cl
 
 }  // namespace
 
-execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
-                              std::uint32_t nodes) {
+workload::Collective collective_of(Operation operation) {
+  switch (operation) {
+    case Operation::all_reduce:
+      return workload::Collective::all_reduce;
+    case Operation::all_gather:
+      return workload::Collective::all_gather;
+    case Operation::reduce_scatter:
+      return workload::Collective::reduce_scatter;
+    case Operation::all_to_all:
+      return workload::Collective::all_to_all;
+    case Operation::broadcast:
+      return workload::Collective::broadcast;
+    case Operation::send_recv:
+      return workload::Collective::send_recv;
+    case Operation::pairwise:
+      break;
+  }
+  return workload::Collective::pairwise;
+}
+
+execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
+                                     std::uint32_t nodes) {
   if (ranks < 2) throw cluster::Error(fmt::format("{} ranks: it takes two to talk", ranks));
   const std::size_t gpus = cluster.gpus().size();
   const auto all = gpus_by_node(cluster);
@@ -53,42 +72,42 @@ execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ran
   return {cluster, std::move(hosts)};
 }
 
-Setting one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
-                  std::uint32_t nodes, Algorithm algorithm) {
-  Setting setting{.operation = operation,
-                  .algorithm = algorithm,
-                  .places = place_ranks(cluster, ranks, nodes),
-                  .groups = {{}}};
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) setting.groups.front().push_back(rank);
-  return setting;
+BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
+                       std::uint32_t nodes, Algorithm algorithm) {
+  BenchmarkRun run{.operation = operation,
+                   .algorithm = algorithm,
+                   .placement = place_ranks(cluster, ranks, nodes),
+                   .groups = {{}}};
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) run.groups.front().push_back(rank);
+  return run;
 }
 
-bool takes(const Setting& setting, Algorithm algorithm) {
-  return execution::choose(collective_of(setting.operation), 1, setting.groups.front(), algorithm,
-                           setting.places)
+bool takes(const BenchmarkRun& run, Algorithm algorithm) {
+  return execution::choose(collective_of(run.operation), 1, run.groups.front(), algorithm,
+                           run.placement)
              .algorithm == algorithm;
 }
 
-Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes) {
-  const Collective kind = collective_of(setting.operation);
+Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes) {
+  const Collective kind = collective_of(run.operation);
   const auto size = static_cast<double>(bytes);
   std::vector<std::vector<execution::Phase>> plans;
-  for (const std::vector<std::uint32_t>& group : setting.groups)
-    plans.push_back(execution::plan(kind, size, group, setting.algorithm, setting.places));
-  const std::vector<double> seconds = execution::simulate_alone(cluster, setting.places, plans);
+  for (const std::vector<std::uint32_t>& group : run.groups)
+    plans.push_back(execution::plan(kind, size, group, run.algorithm, run.placement));
+  const std::vector<double> seconds = execution::simulate_alone(cluster, run.placement, plans);
   return {.seconds = *std::ranges::max_element(seconds),
-          .by = execution::to_string(execution::choose(kind, size, setting.groups.front(),
-                                                       setting.algorithm, setting.places))};
+          .by = execution::to_string(
+              execution::choose(kind, size, run.groups.front(), run.algorithm, run.placement))};
 }
 
 struct Formula::Parts {
   execution::LeastTime time;
 };
 
-Formula::Formula(const Setting& setting)
+Formula::Formula(const BenchmarkRun& run)
     : parts_(std::make_unique<Parts>(
-          Parts{execution::LeastTime(collective_of(setting.operation), {setting.groups.front()},
-                                     setting.algorithm, setting.places, false)})) {}
+          Parts{execution::LeastTime(collective_of(run.operation), {run.groups.front()},
+                                     run.algorithm, run.placement, false)})) {}
 Formula::~Formula() = default;
 Formula::Formula(Formula&&) noexcept = default;
 

@@ -7,8 +7,9 @@
 
 #include "analysis/comm/operation.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/execution/collectives/places.hpp"
 #include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/collectives/rank_placement.hpp"
+#include "sim/workload/traffic.hpp"
 
 // What communication benchmarks would measure on a cluster.
 namespace pipewright::comm {
@@ -16,21 +17,24 @@ namespace pipewright::comm {
 using analysis::Operation;
 using config::Algorithm;
 
+// What a benchmark's operation is called in a training job.
+workload::Collective collective_of(Operation operation);
+
 // Groups of ranks that do the same at the same time. Ranks are numbered over all groups.
-struct Setting {
+struct BenchmarkRun {
   Operation operation = Operation::all_reduce;
   Algorithm algorithm = Algorithm::automatic;
-  execution::Places places;
+  execution::RankPlacement placement;
   std::vector<std::vector<std::uint32_t>> groups;
 };
 
 // One group on the first GPUs of a cluster, as a benchmark would use them: whole nodes one after
 // the other, or, with `nodes`, equally many of each of that many nodes. Throws Error if the cluster
 // does not have them.
-execution::Places place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
-                              std::uint32_t nodes = 0);
-Setting one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
-                  std::uint32_t nodes = 0, Algorithm algorithm = Algorithm::automatic);
+execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
+                                     std::uint32_t nodes = 0);
+BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
+                       std::uint32_t nodes = 0, Algorithm algorithm = Algorithm::automatic);
 
 // Seconds of the slowest group, and how the first one does it: "ring, LL128".
 struct Prediction {
@@ -39,11 +43,11 @@ struct Prediction {
 };
 
 // Whether an operation goes by an algorithm, or it gives way to another: see execution::plan().
-bool takes(const Setting& setting, Algorithm algorithm);
+bool takes(const BenchmarkRun& run, Algorithm algorithm);
 
 // As flows on the cluster, with all groups at once. Runs SimGrid's engine, which can be done again
 // and again, but not from an actor.
-Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint64_t bytes);
+Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
 
 // The same of one group alone, without the engine, for any size in about a microsecond: exact where
 // flows that share a link end together, as they do where members are placed evenly; else a lower
@@ -51,7 +55,7 @@ Prediction simulate(cluster::Cluster& cluster, const Setting& setting, std::uint
 // model, make another.
 class Formula {
  public:
-  explicit Formula(const Setting& setting);
+  explicit Formula(const BenchmarkRun& run);
   ~Formula();
   Formula(Formula&&) noexcept;
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <Eigen/QR>
+
 namespace pipewright::comm {
 namespace {
 
@@ -28,10 +30,10 @@ std::vector<Unknown> starting_at(std::span<const Unknown> candidates, const Sele
   return unknowns;
 }
 
-class Search {
+class BeamSearch {
  public:
-  Search(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
-         const SelectionOptions& options)
+  BeamSearch(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
+             const SelectionOptions& options)
       : residuals_(residuals), candidates_(candidates), options_(options) {}
 
   Selection run() {
@@ -59,7 +61,7 @@ class Search {
     LeastSquares fit;
     fit.residuals = residuals_({}, {});
     fit.weights.assign(fit.residuals.size(), 1);
-    fit.jacobian = Matrix(fit.residuals.size(), 0);
+    fit.jacobian = Eigen::MatrixXd(fit.residuals.size(), 0);
     for (const double residual : fit.residuals) fit.cost += robust_loss(residual);
     return {.chosen = {}, .fit = std::move(fit)};
   }
@@ -89,14 +91,14 @@ class Search {
   }
 
   // A choice, and from where its fit begins.
-  struct Draft {
+  struct Start {
     std::vector<std::size_t> chosen;
     std::vector<Unknown> unknowns;
     double cost = 0;
   };
 
   std::vector<Selection> extend(const std::vector<Selection>& kept, std::size_t size) {
-    std::vector<Draft> drafts;
+    std::vector<Start> starts;
     std::set<std::vector<std::size_t>> tried;
     for (const Selection& one : kept)
       for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
@@ -104,16 +106,17 @@ class Search {
         const auto place = std::ranges::lower_bound(chosen, candidate);
         if (place != chosen.end() && *place == candidate) continue;
         chosen.insert(place, candidate);
-        if (tried.insert(chosen).second) drafts.push_back(draft(one, std::move(chosen), candidate));
+        if (tried.insert(chosen).second)
+          starts.push_back(start_of(one, std::move(chosen), candidate));
         tell(size, 0.5 / static_cast<double>(kept.size() * candidates_.size()));
       }
-    std::ranges::stable_sort(drafts, {}, &Draft::cost);
-    drafts.resize(std::min(drafts.size(), promising));
+    std::ranges::stable_sort(starts, {}, &Start::cost);
+    starts.resize(std::min(starts.size(), promising));
 
     std::vector<Selection> found;
-    for (const Draft& one : drafts) {
+    for (const Start& one : starts) {
       found.push_back(fit(one.chosen, one.unknowns, coarse));
-      tell(size, 0.5 / static_cast<double>(drafts.size()));
+      tell(size, 0.5 / static_cast<double>(starts.size()));
     }
     // Of those that miss nothing but roundings, the one of the most general candidates: they come
     // first.
@@ -145,8 +148,8 @@ class Search {
 
   // With the new one at several places and the others as they are, or all where the slopes point
   // to: whichever is best.
-  Draft draft(const Selection& from, std::vector<std::size_t> chosen, std::size_t added) const {
-    Draft best{std::move(chosen), {}, from.fit.cost};
+  Start start_of(const Selection& from, std::vector<std::size_t> chosen, std::size_t added) const {
+    Start best{std::move(chosen), {}, from.fit.cost};
     std::vector<double> values;
     std::size_t place = 0;
     for (std::size_t i = 0, old = 0; i < best.chosen.size(); ++i) {
@@ -166,10 +169,10 @@ class Search {
     };
     const std::vector<double> here = values;
     const std::vector<double> there = along_slopes(from, best, here, place);
-    constexpr std::array<double, 6> ways{-2.5, -1.2, -0.5, 0.5, 1.2, 2.5};
-    for (const double way : ways) {
+    constexpr std::array<double, 6> shifts{-2.5, -1.2, -0.5, 0.5, 1.2, 2.5};
+    for (const double shift : shifts) {
       values[place] =
-          std::clamp(here[place] + way, best.unknowns[place].least, best.unknowns[place].most);
+          std::clamp(here[place] + shift, best.unknowns[place].least, best.unknowns[place].most);
       look(values);
     }
     look(there);
@@ -177,26 +180,27 @@ class Search {
   }
 
   // One step of Gauss and Newton.
-  std::vector<double> along_slopes(const Selection& from, const Draft& draft,
+  std::vector<double> along_slopes(const Selection& from, const Start& start,
                                    std::vector<double> values, std::size_t place) const {
     constexpr double step = 1e-4;
-    const Unknown& added = draft.unknowns[place];
+    const Unknown& added = start.unknowns[place];
     const double sign = added.start + step > added.most ? -1 : 1;
     values[place] += sign * step;
-    const std::vector<double> near = residuals_(draft.chosen, values);
+    const std::vector<double> near = residuals_(start.chosen, values);
     values[place] = added.start;
-    Matrix slopes(near.size(), values.size());
-    std::vector<double> down(values.size());
-    for (std::size_t row = 0; row < near.size(); ++row)
-      for (std::size_t i = 0, old = 0; i < values.size(); ++i) {
-        slopes.at(row, i) = i == place ? sign * (near[row] - from.fit.residuals[row]) / step
-                                       : from.fit.jacobian.at(row, old++);
-        down[i] -= from.fit.weights[row] * from.fit.residuals[row] * slopes.at(row, i);
-      }
-    const std::vector<double> steps = solve(normal_matrix(slopes, from.fit.weights), down);
+    Eigen::MatrixXd slopes(near.size(), values.size());
+    Eigen::VectorXd misses(near.size());
+    for (std::size_t row = 0; row < near.size(); ++row) {
+      const double root = std::sqrt(from.fit.weights[row]);
+      misses[row] = root * from.fit.residuals[row];
+      for (std::size_t i = 0, old = 0; i < values.size(); ++i)
+        slopes(row, i) = root * (i == place ? sign * (near[row] - from.fit.residuals[row]) / step
+                                            : from.fit.jacobian(row, old++));
+    }
+    const Eigen::VectorXd steps = slopes.completeOrthogonalDecomposition().solve(-misses);
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = std::clamp(values[i] + std::clamp(steps[i], -1.0, 1.0), draft.unknowns[i].least,
-                             draft.unknowns[i].most);
+      values[i] = std::clamp(values[i] + std::clamp(steps[i], -1.0, 1.0), start.unknowns[i].least,
+                             start.unknowns[i].most);
     return values;
   }
 
@@ -211,7 +215,7 @@ class Search {
 
 Selection select(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                  const SelectionOptions& options) {
-  return Search(residuals, candidates, options).run();
+  return BeamSearch(residuals, candidates, options).run();
 }
 
 Selection refine(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,

@@ -10,8 +10,7 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 7> algorithms{"automatic", "ring", "tree", "hierarchical",
-                                                     "direct",    "nvls", "sharp"};
+constexpr const auto& algorithms = algorithm_names;
 constexpr std::array<std::string_view, 2> details{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {
@@ -104,9 +103,5 @@ Communication read_communication(const Field& field) {
 }
 
 std::vector<KeyRow> communication_keys() { return rows_of(table); }
-
-std::string_view to_string(Algorithm algorithm) {
-  return algorithms.at(static_cast<std::size_t>(algorithm));
-}
 
 }  // namespace pipewright::config

@@ -5,14 +5,12 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/config/collective_algorithm.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
 
 namespace pipewright::config {
 
-// nvls: switches inside nodes add up (NVLink SHARP), trees between nodes; sharp: switches between
-// nodes add up.
-enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct, nvls, sharp };
 enum class Detail : std::uint8_t { fast, full };
 
 // Who talks when, under the names that Megatron-LM gives the switches.
@@ -37,6 +35,5 @@ std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t cop
 
 Communication read_communication(const Field& field);
 std::vector<KeyRow> communication_keys();
-std::string_view to_string(Algorithm algorithm);
 
 }  // namespace pipewright::config

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/names.hpp"
+#include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/library.hpp"
 #include "sim/evaluation/sizes.hpp"

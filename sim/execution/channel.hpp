@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedules/costs.hpp"
-#include "sim/execution/collectives/course.hpp"
+#include "sim/execution/collectives/transfer_plan.hpp"
 #include "sim/execution/links/link_book.hpp"
 
 namespace pipewright::execution {

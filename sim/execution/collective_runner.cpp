@@ -12,14 +12,14 @@ void CollectiveRunner::run(const std::vector<CollectiveOp>& ops, trace::TrafficC
 void CollectiveRunner::run_from(const std::shared_ptr<const std::vector<CollectiveOp>>& ops,
                                 std::size_t at, const LinkAccount& account,
                                 const std::function<void()>& done) {
-  while (at < ops->size() && wiring_.courses((*ops)[at]).empty()) ++at;
+  while (at < ops->size() && wiring_.transfer_plans((*ops)[at]).empty()) ++at;
   if (at == ops->size()) return done();
-  const Wiring::Courses& all = wiring_.courses((*ops)[at]);
+  const Wiring::TransferPlans& all = wiring_.transfer_plans((*ops)[at]);
   const auto left = std::make_shared<std::size_t>(all.size());
   const auto after = [this, ops, at, left, account, done] {
     if (--*left == 0) run_from(ops, at + 1, account, done);
   };
-  for (const auto& course : all) start(course, after, account);
+  for (const auto& transfer_plan : all) start(transfer_plan, after, account);
 }
 
 }  // namespace pipewright::execution

@@ -8,8 +8,8 @@ namespace pipewright::execution {
 
 void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
   if (!job.ranks || costs.traffic.empty()) return;
-  const Places places(cluster, job.hosts);
-  CollectiveTimes times(cluster, *job.ranks, places, job.conditions.communication.all_reduce);
+  const RankPlacement placement(cluster, job.hosts);
+  CollectiveTimes times(cluster, *job.ranks, placement, job.conditions.communication.all_reduce);
   add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
     return times.seconds(call, device);
   });

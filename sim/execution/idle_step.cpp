@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/execution/collectives/alone.hpp"
+#include "sim/execution/collectives/link_load.hpp"
 #include "sim/execution/collectives/plan.hpp"
 #include "sim/execution/milestones.hpp"
 
@@ -14,7 +14,7 @@ namespace pipewright::execution {
 IdleStep::IdleStep(const Job& job, trace::Sink& sink)
     : job_(job),
       sink_(sink),
-      places_(job.cluster, job.hosts),
+      placement_(job.cluster, job.hosts),
       replica_groups_(job),
       busy_until_(job.schedule.devices),
       passes_end_(job.schedule.devices),
@@ -46,8 +46,8 @@ double IdleStep::seconds(const std::vector<CollectiveOp>& ops) const {
     double slowest = 0;
     for (const auto& group : *op.groups)
       slowest = std::max(slowest, alone(plan(op.collective, static_cast<double>(op.bytes), group,
-                                             job_.conditions.communication.all_reduce, places_),
-                                        places_));
+                                             job_.conditions.communication.all_reduce, placement_),
+                                        placement_));
     sum += slowest;
   }
   return sum;

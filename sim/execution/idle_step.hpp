@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/execution/gradient_count.hpp"
 #include "sim/execution/replica_groups.hpp"
 
@@ -45,7 +45,7 @@ class IdleStep {
 
   const Job& job_;
   trace::Sink& sink_;
-  Places places_;
+  RankPlacement placement_;
   ReplicaGroups replica_groups_;
   std::vector<double> gradient_seconds_;  // by stage, of a part
   std::vector<double> weight_seconds_;    // likewise

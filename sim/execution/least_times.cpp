@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <unordered_map>
 
-#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::execution {
 
 LeastTimes::LeastTimes(const Job& job, Sharing sharing)
-    : places_(job.cluster, job.hosts), devices_(job.schedule.devices), sharing_(sharing) {
+    : placement_(job.cluster, job.hosts), devices_(job.schedule.devices), sharing_(sharing) {
   for (std::uint32_t replica = 0; replica < job.replicas(); ++replica)
     for (std::uint32_t device = 0; device < devices_; ++device) {
       std::vector<std::uint32_t>& ranks = ranks_.emplace_back();
@@ -28,19 +26,14 @@ LeastTimes::Hop LeastTimes::find_hop(std::uint32_t replica, std::uint32_t source
   const auto& from = ranks_[std::size_t{replica} * devices_ + source];
   const auto& to = ranks_[std::size_t{replica} * devices_ + destination];
   Hop hop;
-  std::unordered_map<const cluster::Link*, std::uint32_t> flows;
+  LinkLoads flows(placement_);  // of one byte each
   const std::size_t members = sharing_ == Sharing::known ? from.size() : 1;
   for (std::size_t member = 0; member < members; ++member) {
-    const cluster::Route route = places_.route(from[member], to[member]);
-    hop.latency = std::max(hop.latency, places_.message_latency(route));
-    for (const cluster::Link* link : route.links) {
-      std::uint32_t& count = flows[link];
-      const bool shared = link->get_sharing_policy() != cluster::sg4::Link::SharingPolicy::FATPIPE;
-      count = shared ? count + 1 : 1;
-      hop.seconds_per_byte =
-          std::max(hop.seconds_per_byte, count / cluster::Cluster::bandwidth_of(link));
-    }
+    const cluster::Route route = placement_.route(from[member], to[member]);
+    hop.latency = std::max(hop.latency, placement_.message_latency(route));
+    flows.add(route, 1);
   }
+  hop.seconds_per_byte = flows.busiest_seconds().front();
   return hop;
 }
 
@@ -61,7 +54,7 @@ double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algor
     auto known = ops_.find(key);
     if (known == ops_.end())
       known =
-          ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, places_, together()))
+          ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, placement_, together()))
               .first;
     sum += known->second.seconds(op.bytes);
   }
@@ -87,8 +80,9 @@ double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Alg
         std::ranges::copy_if(groups_->process_group(call.group, process_group).groups,
                              std::back_inserter(groups),
                              [&](const auto& group) { return touches(group, device); });
-    known = calls_.emplace(key, LeastTime(call.collective, groups, algorithm, places_, together()))
-                .first;
+    known =
+        calls_.emplace(key, LeastTime(call.collective, groups, algorithm, placement_, together()))
+            .first;
   }
   return known->second.seconds(call.bytes);
 }

@@ -41,7 +41,7 @@ class LeastTimes {
 
   bool touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const;
 
-  Places places_;
+  RankPlacement placement_;
   std::vector<std::vector<std::uint32_t>> ranks_;  // ranks, by replica and device
   std::uint32_t devices_;
   Sharing sharing_;

@@ -7,11 +7,11 @@ namespace pipewright::execution {
 namespace {
 
 // A boundary tensor has arrived when the last of its parts has.
-std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::Courses& courses,
+std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::TransferPlans& transfer_plans,
                                       const LinkAccount& account) {
   FlowRoute route{.account = account};
-  for (const auto& course : courses) {
-    const Course::Step& step = course->steps.front();
+  for (const auto& transfer_plan : transfer_plans) {
+    const TransferPlan::Step& step = transfer_plan->steps.front();
     route.latency = std::max(route.latency, step.latency);
     for (const Transfer& transfer : step.transfers) route.transfers.push_back(transfer);
   }

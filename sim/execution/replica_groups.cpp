@@ -21,21 +21,23 @@ namespace {
 // Switches that cannot add up would quietly give way to a ring.
 void check_switches(const Job& job) {
   const config::Algorithm algorithm = job.conditions.communication.all_reduce;
-  if (algorithm != config::Algorithm::nvls && algorithm != config::Algorithm::sharp) return;
-  const Places places(job.cluster, job.hosts);
+  const auto switches = config::switches_of(algorithm);
+  if (!switches) return;
+  const RankPlacement placement(job.cluster, job.hosts);
   for (const Group kind : {Group::tp, Group::dp, Group::edp, Group::embedding}) {
     if (job.ranks->group_size(kind) < 2) continue;
     const auto groups = job.ranks->groups(kind);
     if (groups.empty()) continue;
-    if (choose(Collective::all_reduce, 1, groups.front(), algorithm, places).algorithm == algorithm)
+    if (choose(Collective::all_reduce, 1, groups.front(), algorithm, placement).algorithm ==
+        algorithm)
       return;
   }
   throw cluster::Error(fmt::format(
       "communication.all_reduce is {}, but no group of this job can leave its sums to switches {} "
       "nodes: that takes {}, equally many on each, and a platform file that says what the switches "
       "do (property CLASS.sharp-efficiency); leave it out, or take automatic",
-      config::to_string(algorithm), algorithm == config::Algorithm::nvls ? "inside" : "between",
-      algorithm == config::Algorithm::nvls ? "several ranks on a node" : "ranks on several nodes"));
+      config::to_string(algorithm), *switches,
+      *switches == "inside" ? "several ranks on a node" : "ranks on several nodes"));
 }
 
 }  // namespace

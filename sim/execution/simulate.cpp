@@ -4,9 +4,9 @@
 #include <string>
 
 #include "schedules/deadlock.hpp"
-#include "sim/cluster/engine.hpp"
+#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/device.hpp"
-#include "sim/execution/links/link_rows.hpp"
+#include "sim/execution/link_rows.hpp"
 #include "sim/execution/run.hpp"
 
 namespace pipewright::execution {
@@ -16,9 +16,9 @@ namespace sg4 = cluster::sg4;
 void simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
   const double epoch = sg4::Engine::get_clock();
-  const Places places(job.cluster, job.hosts);
+  const RankPlacement placement(job.cluster, job.hosts);
   const ReplicaGroups replica_groups(job);
-  Wiring wiring(job, places, replica_groups);
+  Wiring wiring(job, placement, replica_groups);
   std::optional<LinkBook> book;
   if (sink.wants_links()) book.emplace();
   const LinkAccount account{.book = book ? &*book : nullptr, .epoch = epoch};

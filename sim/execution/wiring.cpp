@@ -11,14 +11,14 @@
 
 namespace pipewright::execution {
 
-Wiring::Wiring(const Job& job, const Places& places, const ReplicaGroups& replica_groups)
-    : job_(job), places_(places) {
+Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups)
+    : job_(job), placement_(placement) {
   Plans hops;
   add_hops(hops);
   const bool folds = job.ranks_per_stage() > 1 || job.symmetric;
   if (!folds) {
     for (std::size_t i = 0; i < hops.plans.size(); ++i)
-      hops.owners[i]->push_back(make_course(hops.plans[i], places));
+      hops.owners[i]->push_back(make_transfer_plan(hops.plans[i], placement));
     return;
   }
   Plans ops;
@@ -28,15 +28,15 @@ Wiring::Wiring(const Job& job, const Places& places, const ReplicaGroups& replic
     hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
     hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
     hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
-    take(hops, fold(job.cluster, places, hops.plans, hops.kinds));
+    take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
     return;
   }
   // Replicas are alike as far as their pipelines go. Of the rings between them, edges differ: those
   // that leave a leaf cross more links. They lie on the links that stand for all replicas'.
-  const Folded folded = fold(job.cluster, places, hops.plans, hops.kinds);
+  const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds);
   check_symmetry(hops, folded);
   take(hops, folded);
-  take(ops, fold_beside(folded, job.cluster, places, ops.plans, ops.kinds));
+  take(ops, fold_beside(folded, job.cluster, placement, ops.plans, ops.kinds));
 }
 
 void Wiring::add_hops(Plans& plans) {
@@ -49,7 +49,7 @@ void Wiring::add_hops(Plans& plans) {
         const std::uint32_t destination = job_.rank(replica, b, member);
         plans.plans.push_back(
             {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
-              .latency = places_.message_latency(places_.route(source, destination))}});
+              .latency = placement_.message_latency(placement_.route(source, destination))}});
         plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
         plans.owners.push_back(&hops_[{replica, a, b}]);
       }
@@ -60,7 +60,8 @@ std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
   std::vector<std::vector<Phase>> plans;
   const auto algorithm = job_.conditions.communication.all_reduce;
   for (const auto& group : *op.groups)
-    plans.push_back(plan(op.collective, static_cast<double>(op.bytes), group, algorithm, places_));
+    plans.push_back(
+        plan(op.collective, static_cast<double>(op.bytes), group, algorithm, placement_));
   return plans;
 }
 
@@ -119,47 +120,48 @@ void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
           });
 }
 
-// One course for all of an owner's plans that are in one class.
+// One transfer_plan for all of an owner's plans that are in one class.
 void Wiring::take(const Plans& plans, const Folded& folded) {
-  std::set<std::pair<const Courses*, std::uint32_t>> taken;
+  std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {
-    const std::uint32_t course = folded.course_of[i];
-    if (!taken.insert({plans.owners[i], course}).second) continue;
-    plans.owners[i]->push_back(folded.courses[course]);
-    for (const Course::Step& step : folded.courses[course]->steps) flows_ += step.transfers.size();
+    const std::uint32_t transfer_plan = folded.plan_of[i];
+    if (!taken.insert({plans.owners[i], transfer_plan}).second) continue;
+    plans.owners[i]->push_back(folded.transfer_plans[transfer_plan]);
+    for (const TransferPlan::Step& step : folded.transfer_plans[transfer_plan]->steps)
+      flows_ += step.transfers.size();
   }
   std::unordered_map<const cluster::Link*, std::uint32_t> classes;
   for (const auto& [link, stand_in] : folded.stand_in) ++classes[stand_in];
-  for (const auto& [link, count] : classes) stands_for_.emplace(link, count);
+  for (const auto& [link, count] : classes) represented_by_.emplace(link, count);
 }
 
-std::uint32_t Wiring::stands_for(const cluster::Link* link) const {
-  const auto found = stands_for_.find(link);
-  return found == stands_for_.end() ? 1 : found->second;
+std::uint32_t Wiring::represents(const cluster::Link* link) const {
+  const auto found = represented_by_.find(link);
+  return found == represented_by_.end() ? 1 : found->second;
 }
 
 void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
   const std::size_t of_replica = plans.plans.size() / job_.replicas();
   for (std::size_t i = of_replica; i < plans.plans.size(); ++i) {
-    if (folded.course_of[i] == folded.course_of[i % of_replica]) continue;
+    if (folded.plan_of[i] == folded.plan_of[i % of_replica]) continue;
     const Flow& flow = plans.plans[i].front().flows.front();
     const Flow& first = plans.plans[i % of_replica].front().flows.front();
     throw cluster::Error(fmt::format(
         "symmetric: the placement is not symmetric: the way of replica {} from '{}' to '{}' does "
         "not fare as that of replica 0 from '{}' to '{}'; leave out symmetric, or place the "
         "replicas alike",
-        i / of_replica, cluster::name_of(places_.host(flow.source)),
-        cluster::name_of(places_.host(flow.destination)),
-        cluster::name_of(places_.host(first.source)),
-        cluster::name_of(places_.host(first.destination))));
+        i / of_replica, cluster::name_of(placement_.host(flow.source)),
+        cluster::name_of(placement_.host(flow.destination)),
+        cluster::name_of(placement_.host(first.source)),
+        cluster::name_of(placement_.host(first.destination))));
   }
 }
 
-const Wiring::Courses& Wiring::courses(const CollectiveOp& op) {
+const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {
   const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
   if (is_new)
     for (const auto& plan : plan_op(op))
-      if (!plan.empty()) place->second.push_back(make_course(plan, places_));
+      if (!plan.empty()) place->second.push_back(make_transfer_plan(plan, placement_));
   return place->second;
 }
 

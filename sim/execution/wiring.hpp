@@ -6,7 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execution/collectives/course.hpp"
 #include "sim/execution/collectives/fold.hpp"
 #include "sim/execution/replica_groups.hpp"
 
@@ -17,21 +16,22 @@ namespace pipewright::execution {
 // symmetric run also for those of all replicas.
 class Wiring {
  public:
-  using Courses = std::vector<std::shared_ptr<const Course>>;
+  using TransferPlans = std::vector<std::shared_ptr<const TransferPlan>>;
 
   // Throws Error if the run is to be symmetric and the placement is not.
-  Wiring(const Job& job, const Places& places, const ReplicaGroups& replica_groups);
+  Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups);
 
   // A boundary tensor on its way from a device to a neighbour; all GPUs of a device send at once.
-  const Courses& hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const {
+  const TransferPlans& hop(std::uint32_t replica, std::uint32_t source,
+                           std::uint32_t destination) const {
     return hops_.at({replica, source, destination});
   }
   // A collective over all its groups.
-  const Courses& courses(const CollectiveOp& op);
+  const TransferPlans& transfer_plans(const CollectiveOp& op);
 
   std::uint64_t flows() const { return flows_; }  // of folded traffic, after the folding
   // How many links fare as this one does, which stands for them: 1 where nothing is folded.
-  std::uint32_t stands_for(const cluster::Link* link) const;
+  std::uint32_t represents(const cluster::Link* link) const;
 
  private:
   using Hop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -39,7 +39,7 @@ class Wiring {
   struct Plans {
     std::vector<std::vector<Phase>> plans;
     std::vector<std::uint64_t> kinds;
-    std::vector<Courses*> owners;
+    std::vector<TransferPlans*> owners;
   };
 
   std::vector<std::vector<Phase>> plan_op(const CollectiveOp& op) const;
@@ -55,11 +55,11 @@ class Wiring {
   void check_symmetry(const Plans& plans, const Folded& folded) const;
 
   const Job& job_;
-  const Places& places_;
-  std::map<Hop, Courses> hops_;
-  std::map<OpKey, Courses> ops_;
+  const RankPlacement& placement_;
+  std::map<Hop, TransferPlans> hops_;
+  std::map<OpKey, TransferPlans> ops_;
   std::uint64_t flows_ = 0;
-  std::unordered_map<const cluster::Link*, std::uint32_t> stands_for_;
+  std::unordered_map<const cluster::Link*, std::uint32_t> represented_by_;
 };
 
 }  // namespace pipewright::execution

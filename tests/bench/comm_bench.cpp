@@ -8,10 +8,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include "sim/cluster/engine.hpp"
 #include "sim/cluster/make/make_platform.hpp"
+#include "sim/cluster/simgrid.hpp"
 #include "sim/comm/bench.hpp"
-#include "sim/execution/collectives/course.hpp"
+#include "sim/execution/collectives/transfer_plan.hpp"
 
 namespace {
 
@@ -29,7 +29,8 @@ cluster::Cluster& cluster_of_256() {
   return loaded;
 }
 
-comm::Setting setting(Operation operation, std::uint32_t ranks, config::Algorithm algorithm) {
+comm::BenchmarkRun benchmark_run(Operation operation, std::uint32_t ranks,
+                                 config::Algorithm algorithm) {
   return comm::one_group(cluster_of_256(), operation, ranks, 0, algorithm);
 }
 
@@ -37,7 +38,8 @@ void ring_sweep(benchmark::State& state) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t bytes = 8; bytes <= std::uint64_t{8} << 30U; bytes *= 2)
     sizes.push_back(bytes);
-  const comm::Setting ring = setting(Operation::all_reduce, 256, config::Algorithm::ring);
+  const comm::BenchmarkRun ring =
+      benchmark_run(Operation::all_reduce, 256, config::Algorithm::ring);
   for (auto _ : state)
     benchmark::DoNotOptimize(comm::bench(cluster_of_256(), ring, sizes).back().seconds);
   state.counters["sizes"] = static_cast<double>(sizes.size());
@@ -53,7 +55,8 @@ void count_flows(benchmark::State& state, double ranks) {
 
 void all_to_all(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
-  const comm::Setting all = setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
+  const comm::BenchmarkRun all =
+      setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
   for (auto _ : state)
     benchmark::DoNotOptimize(comm::simulate(cluster_of_256(), all, 1U << 30U).seconds);
   count_flows(state, ranks);
@@ -63,13 +66,14 @@ BENCHMARK(all_to_all)->Arg(32)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond)
 // The baseline: each flow as an activity of SimGrid.
 void all_to_all_flow_by_flow(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
-  const comm::Setting all = setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
-  const auto course = execution::make_course(
+  const comm::BenchmarkRun all =
+      setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
+  const auto transfer_plan = execution::make_transfer_plan(
       execution::plan(workload::Collective::all_to_all, 1U << 30U, all.groups.front(),
-                      config::Algorithm::automatic, all.places),
-      all.places);
+                      config::Algorithm::automatic, all.placement),
+      all.placement);
   for (auto _ : state) {
-    execution::start(course, [] {});
+    execution::start(transfer_plan, [] {});
     cluster::engine().run();
   }
   count_flows(state, ranks);

@@ -11,7 +11,7 @@
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "schedules/families/catalog.hpp"
-#include "sim/cluster/engine.hpp"
+#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/run.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <simgrid/plugins/load.h>
 
 #include "analysis/trace/sink.hpp"
-#include "sim/cluster/engine.hpp"
+#include "sim/cluster/simgrid.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 #include "tests/sim/config/support.hpp"

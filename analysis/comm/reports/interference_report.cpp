@@ -23,12 +23,12 @@ std::string size_of(double bytes) {
 }
 
 std::string traffic_text(const Interference& found) {
-  std::vector<std::string> names, groups, ranks, says, by, one, alone;
+  std::vector<std::string> names, groups, ranks, operations, by, one, alone;
   for (const TrafficFigures& kind : found.traffic) {
     names.push_back(printable(kind.name));
     groups.push_back(fmt::format("{}", kind.groups));
     ranks.push_back(fmt::format("{}", kind.ranks));
-    says.push_back(kind.says);
+    operations.push_back(kind.operation);
     by.push_back(kind.by);
     one.push_back(format_seconds(kind.one_group));
     alone.push_back(format_seconds(kind.alone));
@@ -37,7 +37,7 @@ std::string traffic_text(const Interference& found) {
   table.add_names("traffic", std::move(names));
   table.add_numbers({"groups"}, std::move(groups));
   table.add_numbers({"of ranks"}, std::move(ranks));
-  table.add_names("collective", std::move(says));
+  table.add_names("collective", std::move(operations));
   table.add_names("by", std::move(by));
   table.add_numbers({"one group", "alone"}, std::move(one));
   table.add_numbers({"all groups", "at once"}, std::move(alone));
@@ -99,7 +99,7 @@ std::string encounters_text(const Interference& found) {
 
 Json traffic_json(const TrafficFigures& kind) {
   return {{"name", kind.name},
-          {"says", kind.says},
+          {"says", kind.operation},
           {"by", kind.by},
           {"groups", kind.groups},
           {"ranks_of_a_group", kind.ranks},

@@ -9,9 +9,9 @@ namespace pipewright::analysis {
 
 // Groups of ranks that do the same at the same time, as the tensor-parallel groups of a job do.
 struct TrafficFigures {
-  std::string name;  // "dp"
-  std::string says;  // "all-reduce of 256.0 MiB"
-  std::string by;    // "ring, LL128"
+  std::string name;       // "dp"
+  std::string operation;  // "all-reduce of 256.0 MiB"
+  std::string by;         // "ring, LL128"
   std::uint64_t groups = 0;
   std::uint64_t ranks = 0;  // of a group
   double one_group = 0;     // the group that takes longest, with nothing else on the network

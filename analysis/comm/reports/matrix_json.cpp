@@ -60,21 +60,22 @@ Json permutation_json(const PermutationFigures& one, const PairMatrix& gpus) {
 }  // namespace
 
 std::string matrix_json(const MatrixReport& report) {
-  const Crowd& crowd = report.crowd;
+  const Contention& contention = report.contention;
   Json json{{"cluster", report.cluster}, {"gpus", report.by_gpu.names}};
   json["nodes"] = report.by_gpu.nodes;
   json["pairs_looked_at"] = report.by_gpu.pairs;
   json["message_bytes"] = report.message > 0 ? Json(report.message) : Json(nullptr);
   json["classes"] = classes_json(report.by_gpu, report.message);
   json["matrix"] = {{"rows", report.matrix.names}, {"class_of", cells_json(report.matrix)}};
-  json["bisection_bytes_per_s"] = crowd.bisection;
-  json["all_pairs_bytes_per_s"] = crowd.all_pairs > 0 ? Json(crowd.all_pairs) : Json(nullptr);
-  json["half_shift"] = permutation_json(crowd.half_shift, report.by_gpu);
-  json["worst_found"] = permutation_json(crowd.worst, report.by_gpu);
-  json["worst_found"]["from"] = crowd.worst_from;
-  json["permutations_tried"] = crowd.tried;
+  json["bisection_bytes_per_s"] = contention.bisection;
+  json["all_pairs_bytes_per_s"] =
+      contention.all_pairs > 0 ? Json(contention.all_pairs) : Json(nullptr);
+  json["half_shift"] = permutation_json(contention.half_shift, report.by_gpu);
+  json["worst_found"] = permutation_json(contention.worst, report.by_gpu);
+  json["worst_found"]["from"] = contention.worst_from;
+  json["permutations_tried"] = contention.tried;
   json["slowest_bound_bytes_per_s"] =
-      crowd.slowest_bound > 0 ? Json(crowd.slowest_bound) : Json(nullptr);
+      contention.slowest_bound > 0 ? Json(contention.slowest_bound) : Json(nullptr);
   json["definitions"] = "analysis/metrics.md";
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }

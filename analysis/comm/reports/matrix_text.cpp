@@ -73,17 +73,17 @@ std::string matrices_text(const MatrixReport& report) {
 }
 
 std::string crowd_text(const MatrixReport& report) {
-  const Crowd& crowd = report.crowd;
+  const Contention& contention = report.contention;
   const auto half = static_cast<double>(std::max<std::size_t>(report.by_gpu.size() / 2, 1));
   const auto gpus = [&](double rate) {
     return fmt::format("{} GB/s, {} a GPU", gigabytes(rate), gigabytes(rate / half));
   };
   std::string text =
       fmt::format("\nfirst half of the GPUs to the second, along rails (bisection): {}\n",
-                  gpus(crowd.bisection));
-  if (crowd.all_pairs > 0)
+                  gpus(contention.bisection));
+  if (contention.all_pairs > 0)
     text += fmt::format("first half of the GPUs to the second, each to all alike:       {}\n",
-                        gpus(crowd.all_pairs));
+                        gpus(contention.all_pairs));
   text += '\n';
   std::vector<std::string> names, slowest, totals, parts, links, flows;
   const auto add = [&](std::string name, const PermutationFigures& one) {
@@ -96,8 +96,8 @@ std::string crowd_text(const MatrixReport& report) {
                                                    gigabytes(one.link_bandwidth)));
     flows.push_back(one.link.empty() ? "" : fmt::format("{}", one.link_flows));
   };
-  add(fmt::format("shift by {}", report.by_gpu.size() / 2), crowd.half_shift);
-  add("worst found: " + crowd.worst_from, crowd.worst);
+  add(fmt::format("shift by {}", report.by_gpu.size() / 2), contention.half_shift);
+  add("worst found: " + contention.worst_from, contention.worst);
   TextTable table;
   table.add_names("all send at once, each to one", std::move(names));
   table.add_numbers({"slowest", "GB/s"}, std::move(slowest));
@@ -106,12 +106,12 @@ std::string crowd_text(const MatrixReport& report) {
   table.add_names("the slowest waits for", std::move(links));
   table.add_numbers({"flows", "on it"}, std::move(flows));
   text += table.text();
-  if (crowd.slowest_bound > 0)
+  if (contention.slowest_bound > 0)
     text += fmt::format(
         "{} permutations tried; whatever the permutation, no flow gets less than {} GB/s\n",
-        crowd.tried, gigabytes(crowd.slowest_bound));
+        contention.tried, gigabytes(contention.slowest_bound));
   else
-    text += fmt::format("{} permutations tried\n", crowd.tried);
+    text += fmt::format("{} permutations tried\n", contention.tried);
   return text;
 }
 

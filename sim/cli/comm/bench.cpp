@@ -26,8 +26,7 @@ po::options_description bench_options() {
   add("op", word("OP"), "the operation (all-reduce); see below");
   add("ranks", count("N"), "GPUs that take part, from the first on (all; of each group)");
   add("sizes", word("SIZES"), "8:8G:2 (from, to, times), 1M:64M:+1M, or 4K,1M,1G (8:8G:2)");
-  add("algorithm", word("NAME"),
-      "automatic (the fastest, as NCCL chooses), ring, tree, hierarchical, direct, nvls or sharp");
+  add_algorithm_option(options);
   add("concurrent", count("GROUPS"), "so many groups do the same at once (1)");
   add("strided", "with --concurrent 8, a group is every eighth GPU: data parallel ranks");
   add("assume", word("BW"), "say where a flat bus bandwidth holds: '180 GB/s'");
@@ -89,26 +88,24 @@ std::vector<std::filesystem::path> output_files(const po::variables_map& given) 
 }
 
 // Switches that cannot add up would quietly give way to a ring.
-void check_switches(const comm::Setting& setting) {
-  const bool in_switch =
-      setting.algorithm == config::Algorithm::nvls || setting.algorithm == config::Algorithm::sharp;
-  if (!in_switch || comm::takes(setting, setting.algorithm)) return;
+void check_switches(const comm::BenchmarkRun& run) {
+  const auto switches = config::switches_of(run.algorithm);
+  if (!switches || comm::takes(run, run.algorithm)) return;
   throw UsageError(fmt::format(
       "--algorithm {}: {} over these ranks cannot be left to switches {} nodes: it takes an "
       "all-reduce, equally many ranks on each node, and a platform file that says what the "
       "switches do (property CLASS.sharp-efficiency)",
-      config::to_string(setting.algorithm), analysis::to_string(setting.operation),
-      setting.algorithm == config::Algorithm::nvls ? "inside" : "between"));
+      config::to_string(run.algorithm), analysis::to_string(run.operation), *switches));
 }
 
-BenchReport describe_bench(const cluster::Cluster& cluster, const comm::Setting& setting) {
+BenchReport describe_bench(const cluster::Cluster& cluster, const comm::BenchmarkRun& run) {
   BenchReport report{.cluster = cluster.name(),
-                     .operation = setting.operation,
-                     .groups = static_cast<std::uint32_t>(setting.groups.size())};
+                     .operation = run.operation,
+                     .groups = static_cast<std::uint32_t>(run.groups.size())};
   std::set<std::uint32_t> nodes;
-  for (const std::uint32_t rank : setting.groups.front()) {
-    report.gpus.push_back(cluster::name_of(setting.places.host(rank)));
-    report.node_of.push_back(setting.places.node(rank));
+  for (const std::uint32_t rank : run.groups.front()) {
+    report.gpus.push_back(cluster::name_of(run.placement.host(rank)));
+    report.node_of.push_back(run.placement.node(rank));
     nodes.insert(report.node_of.back());
   }
   report.nodes = static_cast<std::uint32_t>(nodes.size());
@@ -139,14 +136,14 @@ int comm_bench(const Arguments& arguments) {
   cluster::Cluster cluster = load_cluster(given, "bench");
   const auto gpus = static_cast<std::uint32_t>(cluster.gpus().size());
   const std::uint32_t ranks = count(given, "ranks", std::max(gpus / groups, 1U));
-  const comm::Setting setting = comm::several_groups(cluster, operation, ranks, groups,
-                                                     given.count("strided") != 0, algorithm);
-  check_switches(setting);
-  BenchReport report = describe_bench(cluster, setting);
+  const comm::BenchmarkRun run = comm::several_groups(cluster, operation, ranks, groups,
+                                                      given.count("strided") != 0, algorithm);
+  check_switches(run);
+  BenchReport report = describe_bench(cluster, run);
   report.assumed = assumed;
   watch_for_interrupts();
   ProgressBar bar("comm bench", given.count("json") == 0);
-  report.rows = comm::bench(cluster, setting, sizes, [&](std::size_t done) {
+  report.rows = comm::bench(cluster, run, sizes, [&](std::size_t done) {
     throw_if_interrupted();
     if (bar.is_due())
       bar.draw(static_cast<double>(done) / static_cast<double>(sizes.size()),

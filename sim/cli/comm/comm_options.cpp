@@ -60,6 +60,13 @@ void add_cluster_option(po::options_description& options) {
       "the cluster: a SimGrid platform file, or a name of the library");
 }
 
+void add_algorithm_option(po::options_description& options) {
+  const std::string others =
+      config::algorithm_list().substr(config::to_string(config::Algorithm::automatic).size());
+  const std::string help = "automatic (the fastest, as NCCL chooses)" + others;
+  options.add_options()("algorithm", po::value<std::string>()->value_name("NAME"), help.c_str());
+}
+
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb) {
   const std::vector<std::string> words = values(given, "cluster");
   if (words.size() > 1)
@@ -102,13 +109,8 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::strin
 
 config::Algorithm parse_algorithm(const std::string& text) {
   if (text == "auto") return config::Algorithm::automatic;
-  for (const config::Algorithm algorithm :
-       {config::Algorithm::automatic, config::Algorithm::ring, config::Algorithm::tree,
-        config::Algorithm::hierarchical, config::Algorithm::direct, config::Algorithm::nvls,
-        config::Algorithm::sharp})
-    if (config::to_string(algorithm) == text) return algorithm;
-  throw UsageError(fmt::format(
-      "--algorithm '{}': automatic, ring, tree, hierarchical, direct, nvls or sharp", text));
+  if (const auto algorithm = config::parse_algorithm(text)) return *algorithm;
+  throw UsageError(fmt::format("--algorithm '{}': {}", text, config::algorithm_list()));
 }
 
 double parse_bandwidth(std::string_view text) {

@@ -22,6 +22,7 @@ void add_cluster_option(po::options_description& options);
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb);
 
 // "automatic" (or "auto"), "ring", ..; and "180 GB/s" of --assume. Throw UsageError.
+void add_algorithm_option(po::options_description& options);
 config::Algorithm parse_algorithm(const std::string& text);
 double parse_bandwidth(std::string_view text);
 

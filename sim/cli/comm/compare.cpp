@@ -47,8 +47,7 @@ po::options_description compare_options() {
   add("max-error", word("PERCENT"), "exit with status 1 if the median error is above: 20%");
   add("in-place", "rows measured in place and no others");
   add("out-of-place", "the others and no rows measured in place");
-  add("algorithm", word("NAME"),
-      "automatic (the fastest, as NCCL chooses), ring, tree, hierarchical, direct, nvls or sharp");
+  add_algorithm_option(options);
   add_log_options(options);
   add("all-rows", "print every row, of whatever long logs");
   add("json", "print the comparison as JSON and nothing else");

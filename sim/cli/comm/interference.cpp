@@ -129,11 +129,11 @@ int comm_interference(const Arguments& arguments) {
   if (!scenario.cluster)
     throw UsageError("comm interference: on an ideal network nothing meets; give --cluster");
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-  const execution::Places places(hardware.cluster, hardware.hosts);
+  const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   std::vector<comm::Traffic> traffic;
   for (const std::string& text : texts)
-    traffic.push_back(parse_traffic(text, hardware.ranks, places));
-  if (texts.empty()) traffic = job_traffic(scenario, hardware, places);
+    traffic.push_back(parse_traffic(text, hardware.ranks, placement));
+  if (texts.empty()) traffic = job_traffic(scenario, hardware, placement);
   if (traffic.empty())
     throw UsageError(
         "comm interference: the ranks of this scenario say nothing to each other, as far as it "
@@ -144,7 +144,7 @@ int comm_interference(const Arguments& arguments) {
   analysis::Interference found;
   {
     ProgressBar bar("interference", true);
-    found = comm::interfere(hardware.cluster, places, traffic, [&](double share) {
+    found = comm::interfere(hardware.cluster, placement, traffic, [&](double share) {
       throw_if_interrupted();
       if (bar.is_due()) bar.draw(share, "of traffic alone and by twos");
     });

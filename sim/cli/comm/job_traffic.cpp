@@ -12,7 +12,7 @@
 
 #include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/comm/collective_of.hpp"
+#include "sim/comm/prediction.hpp"
 #include "sim/execution/neighbours.hpp"
 #include "sim/execution/replica_groups.hpp"
 #include "sim/workload/collective_name.hpp"
@@ -21,7 +21,7 @@ namespace pipewright::cli {
 namespace {
 
 using config::Algorithm;
-using execution::Places;
+using execution::RankPlacement;
 using workload::Collective;
 using workload::Group;
 using workload::Ranks;
@@ -74,7 +74,7 @@ Groups groups_of(const std::string& name, Collective collective, const Ranks& ra
   return known == group_names.end() ? Groups{} : ranks.groups(known->group);
 }
 
-std::string says(Collective collective, std::uint64_t bytes, bool between_stages) {
+std::string operation_text(Collective collective, std::uint64_t bytes, bool between_stages) {
   return between_stages ? fmt::format("{} each way", analysis::format_bytes(bytes))
                         : fmt::format("{} of {}", workload::name_of(collective),
                                       analysis::format_bytes(bytes));
@@ -98,7 +98,8 @@ bool have_partners(const Groups& groups) {
 }  // namespace
 
 std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
-                                       const evaluation::Hardware& hardware, const Places& places) {
+                                       const evaluation::Hardware& hardware,
+                                       const RankPlacement& placement) {
   const workload::Plan plan =
       workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
   const Ranks& ranks = hardware.ranks;
@@ -109,8 +110,8 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
     const Algorithm algorithm = collective == Collective::all_reduce
                                     ? scenario.communication.all_reduce
                                     : Algorithm::automatic;
-    found.push_back(comm::make_traffic(name, says(collective, bytes, between_stages), collective,
-                                       bytes, groups, algorithm, places));
+    found.push_back(comm::make_traffic(name, operation_text(collective, bytes, between_stages),
+                                       collective, bytes, groups, algorithm, placement));
   };
   for (const GroupName& one : {group_names[0], group_names[1], group_names[2]})
     if (const auto call = main_call(plan.costs, one.group))
@@ -133,7 +134,8 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
   return found;
 }
 
-comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks, const Places& places) {
+comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
+                            const RankPlacement& placement) {
   const auto fail = [&](const std::string& what) {
     throw UsageError(fmt::format(
         "--traffic '{}': {}; as in 'all-reduce 256M dp': an operation, a size, groups (tp, cp, ep, "
@@ -154,12 +156,8 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks, const P
   if (!known) fail(fmt::format("there are no groups '{}'", name));
   Algorithm algorithm = Algorithm::automatic;
   if (words.size() == 4) {
-    constexpr std::array all{Algorithm::automatic,    Algorithm::ring,   Algorithm::tree,
-                             Algorithm::hierarchical, Algorithm::direct, Algorithm::nvls,
-                             Algorithm::sharp};
-    const auto* const found = std::ranges::find(
-        all, words[3], [](Algorithm one) { return std::string(config::to_string(one)); });
-    if (found == all.end()) fail(fmt::format("there is no algorithm '{}'", words[3]));
+    const auto found = config::parse_algorithm(words[3]);
+    if (!found) fail(fmt::format("there is no algorithm '{}'", words[3]));
     algorithm = *found;
   }
   const Collective collective = comm::collective_of(*operation);
@@ -170,8 +168,8 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks, const P
                     "more",
                     text, name, name == "edp" || name == "world" ? "dp" : name));
   const bool between_stages = name == "pp" && collective == Collective::send_recv;
-  return comm::make_traffic(name, says(collective, sizes.front(), between_stages), collective,
-                            sizes.front(), groups, algorithm, places);
+  return comm::make_traffic(name, operation_text(collective, sizes.front(), between_stages),
+                            collective, sizes.front(), groups, algorithm, placement);
 }
 
 }  // namespace pipewright::cli

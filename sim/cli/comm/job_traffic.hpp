@@ -14,11 +14,11 @@ namespace pipewright::cli {
 // between stages, both ways. Empty for a job without a model, but for its boundary tensors.
 std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
                                        const evaluation::Hardware& hardware,
-                                       const execution::Places& places);
+                                       const execution::RankPlacement& placement);
 
 // "all-reduce 256M dp", and perhaps the algorithm, "ring", over the groups of a layout. Throws
 // UsageError.
 comm::Traffic parse_traffic(const std::string& text, const workload::Ranks& ranks,
-                            const execution::Places& places);
+                            const execution::RankPlacement& placement);
 
 }  // namespace pipewright::cli

@@ -10,7 +10,7 @@
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/comm/crowd.hpp"
+#include "sim/comm/contention.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -163,7 +163,7 @@ int comm_matrix(const Arguments& arguments) {
     comm::Pairs pairs = comm::look_at_pairs(paths, progress_of(bar, "of GPUs"));
     ProgressBar second("permutations", true);
     search.progress = progress_of(second, "of the search for the worst");
-    report.crowd = comm::crowd(paths, pairs, search);
+    report.contention = comm::find_contention(paths, pairs, search);
     report.by_gpu = std::move(pairs.matrix);
   }
   report.matrix = nodes ? analysis::by_node(report.by_gpu) : report.by_gpu;

@@ -3,7 +3,7 @@
 #include "analysis/text_table.hpp"
 #include "sim/cli/platform/platform_json.hpp"
 #include "sim/cli/platform/platform_verbs.hpp"
-#include "sim/cluster/faults.hpp"
+#include "sim/cluster/checks/faults.hpp"
 
 namespace pipewright::cli {
 namespace {

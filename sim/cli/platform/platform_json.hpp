@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/describe.hpp"
-#include "sim/cluster/faults.hpp"
+#include "sim/cluster/checks/describe.hpp"
+#include "sim/cluster/checks/faults.hpp"
 
 // What `platform show` and `platform check` print with --json.
 namespace pipewright::cli {

@@ -7,7 +7,7 @@
 #include "analysis/units_text.hpp"
 #include "sim/cli/platform/platform_json.hpp"
 #include "sim/cli/platform/platform_verbs.hpp"
-#include "sim/cluster/describe.hpp"
+#include "sim/cluster/checks/describe.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/collectives/collective_times.hpp"
-#include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/collective_name.hpp"
 #include "sim/workload/ranks.hpp"
 
@@ -58,7 +58,7 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
 }
 
 // "ring", or "tree, LL128".
-std::string choice_text(const execution::Choice& choice) {
+std::string choice_text(const execution::AlgorithmProtocol& choice) {
   if (choice.protocol != cluster::Protocol::simple) return execution::to_string(choice);
   return std::string(config::to_string(choice.algorithm));
 }
@@ -66,11 +66,11 @@ std::string choice_text(const execution::Choice& choice) {
 // Counts flows by the classes of the links that they cross.
 class Hops {
  public:
-  explicit Hops(const execution::Places& places) : places_(places) {}
+  explicit Hops(const execution::RankPlacement& placement) : placement_(placement) {}
 
   void add(std::uint32_t source, std::uint32_t destination) {
     std::vector<std::uint32_t> classes;
-    for (const cluster::Link* link : places_.route(source, destination).links) {
+    for (const cluster::Link* link : placement_.route(source, destination).links) {
       const std::uint32_t number = class_of(link);
       if (std::ranges::find(classes, number) == classes.end()) classes.push_back(number);
     }
@@ -97,14 +97,14 @@ class Hops {
   std::uint32_t class_of(const cluster::Link* link) {
     const auto [known, is_new] = class_of_.emplace(link, 0);
     if (!is_new) return known->second;
-    const std::string& name = places_.cluster().link_class(link);
+    const std::string& name = placement_.cluster().link_class(link);
     const auto place = std::ranges::find(names_, name);
     known->second = static_cast<std::uint32_t>(place - names_.begin());
     if (place == names_.end()) names_.push_back(name);
     return known->second;
   }
 
-  const execution::Places& places_;
+  const execution::RankPlacement& placement_;
   std::unordered_map<const cluster::Link*, std::uint32_t> class_of_;
   std::vector<std::string> names_;
   std::map<std::vector<std::uint32_t>, std::uint64_t> count_;
@@ -141,9 +141,9 @@ class GroupsTable {
 // one.
 std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
                          const config::Communication& communication, const workload::Ranks& ranks,
-                         cluster::Cluster& cluster, const execution::Places& places) {
+                         cluster::Cluster& cluster, const execution::RankPlacement& placement) {
   GroupsTable table;
-  execution::CollectiveTimes times(cluster, ranks, places, communication.all_reduce);
+  execution::CollectiveTimes times(cluster, ranks, placement, communication.all_reduce);
   for (const TypicalCollective& one :
        typical_collectives(parallel, ties_embeddings, communication)) {
     if (ranks.group_size(one.group) < 2) continue;
@@ -151,10 +151,10 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
         one.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;
     const auto groups = ranks.groups(one.group);
     const auto bytes = static_cast<double>(one.bytes);
-    Hops hops(places);
+    Hops hops(placement);
     for (const auto& group : groups) {
       execution::FlowSum pairs;  // of all phases
-      for (const auto& phase : execution::plan(one.collective, bytes, group, algorithm, places))
+      for (const auto& phase : execution::plan(one.collective, bytes, group, algorithm, placement))
         for (const execution::Flow& flow : phase.flows) pairs.add(flow.source, flow.destination, 0);
       for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
     }
@@ -164,16 +164,16 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
           seconds,
           times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
                         device));
-    table.add(
-        {one.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
-         fmt::format("{} of {}", workload::name_of(one.collective),
-                     analysis::format_bytes(one.bytes)),
-         choice_text(execution::choose(one.collective, bytes, groups.front(), algorithm, places)),
-         analysis::format_seconds(seconds)},
-        hops);
+    table.add({one.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
+               fmt::format("{} of {}", workload::name_of(one.collective),
+                           analysis::format_bytes(one.bytes)),
+               choice_text(
+                   execution::choose(one.collective, bytes, groups.front(), algorithm, placement)),
+               analysis::format_seconds(seconds)},
+              hops);
   }
   if (ranks.devices() > 1) {
-    Hops hops(places);
+    Hops hops(placement);
     for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
       for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
         for (std::uint32_t device = 1; device < ranks.devices(); ++device)
@@ -229,13 +229,13 @@ int layout_command(const Arguments& arguments) {
   }
   const config::Scenario scenario = config::read_scenario(scenario_tree(given));
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-  const execution::Places places(hardware.cluster, hardware.hosts);
+  const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),
              sizes_text(scenario.parallel),
-             placement_table(scenario.parallel, hardware.ranks, places));
+             placement_table(scenario.parallel, hardware.ranks, placement));
   const std::string groups =
       groups_table(scenario.parallel, !scenario.model || scenario.model->value.tied_embeddings,
-                   scenario.communication, hardware.ranks, hardware.cluster, places);
+                   scenario.communication, hardware.ranks, hardware.cluster, placement);
   if (!groups.empty()) fmt::print("\n{}", groups);
   return exit_ok;
 }

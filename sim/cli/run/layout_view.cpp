@@ -62,19 +62,20 @@ Numbers in_order(std::uint32_t count) {
 }
 
 // By seat.
-Numbers places_in_nodes(const execution::Places& places) {
+Numbers places_in_nodes(const execution::RankPlacement& placement) {
   std::unordered_map<std::uint32_t, std::uint32_t> taken;
   Numbers numbers;
-  for (const cluster::Host* gpu : places.cluster().gpus())
-    numbers.push_back(taken[places.cluster().node_of(gpu)]++);
+  for (const cluster::Host* gpu : placement.cluster().gpus())
+    numbers.push_back(taken[placement.cluster().node_of(gpu)]++);
   return numbers;
 }
 
 // The ranks of each row.
 std::vector<Numbers> rows_of(const std::vector<Column>& columns, const workload::Ranks& ranks,
-                             const execution::Places& places) {
+                             const execution::RankPlacement& placement) {
   Numbers sorted = in_order(ranks.size());
-  std::ranges::stable_sort(sorted, {}, [&](std::uint32_t rank) { return places.seat(rank); });
+  std::ranges::stable_sort(sorted, {},
+                           [&](std::uint32_t rank) { return placement.gpu_index(rank); });
   // Experts are no axis of their own: they lie across cp and dp.
   std::uint32_t Coordinates::*outermost = nullptr;
   for (const Column& column : columns)
@@ -115,10 +116,10 @@ std::string describe_sequence(std::span<const std::uint32_t> values) {
 }
 
 std::string placement_table(const config::Parallel& parallel, const workload::Ranks& ranks,
-                            const execution::Places& places) {
+                            const execution::RankPlacement& placement) {
   const std::vector<Column> columns = columns_of(parallel);
-  const std::vector<Numbers> rows = rows_of(columns, ranks, places);
-  const Numbers place_in_node = places_in_nodes(places);
+  const std::vector<Numbers> rows = rows_of(columns, ranks, placement);
+  const Numbers place_in_node = places_in_nodes(placement);
 
   std::vector<std::vector<std::string>> cells(columns.size() + 3);
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -136,15 +137,16 @@ std::string placement_table(const config::Parallel& parallel, const workload::Ra
       }
       return describe_sequence(numbers);
     };
-    cells[0].push_back(describe([&](auto rank) { return places.node(rank); }, true));
-    cells[1].push_back(describe([&](auto rank) { return place_in_node[places.seat(rank)]; }, true));
+    cells[0].push_back(describe([&](auto rank) { return placement.node(rank); }, true));
+    cells[1].push_back(
+        describe([&](auto rank) { return place_in_node[placement.gpu_index(rank)]; }, true));
     cells[2].push_back(describe([](auto rank) { return rank; }, false));
     for (std::size_t i = 0; i < columns.size(); ++i)
       cells[i + 3].push_back(
           describe([&](auto rank) { return ranks.of(rank).*columns[i].index; }, false));
   }
   analysis::TextTable table;
-  if (!places.cluster().is_ideal()) {
+  if (!placement.cluster().is_ideal()) {
     table.add_names("nodes", cells[0]);
     table.add_names("GPUs of each", cells[1]);
   }

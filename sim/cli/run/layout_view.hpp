@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/config/parallel.hpp"
-#include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/ranks.hpp"
 
 namespace pipewright::cli {
@@ -17,6 +17,6 @@ std::string describe_sequence(std::span<const std::uint32_t> values);
 // A table of the GPUs in the order of the cluster, with the coordinates of their ranks: one row for
 // each index of the outermost axis, or for each node where an axis changes on the way otherwise.
 std::string placement_table(const config::Parallel& parallel, const workload::Ranks& ranks,
-                            const execution::Places& places);
+                            const execution::RankPlacement& placement);
 
 }  // namespace pipewright::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/make/make_platform.hpp"
+#include "sim/cluster/make/node_kind.hpp"
 #include "sim/cluster/make/xml_text.hpp"
 
 namespace pipewright::cluster {

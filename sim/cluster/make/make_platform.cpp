@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/leaves.hpp"
 #include "sim/cluster/make/topologies.hpp"
+#include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
 namespace {

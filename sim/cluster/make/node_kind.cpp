@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
 namespace {

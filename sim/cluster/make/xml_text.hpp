@@ -35,7 +35,9 @@ class XmlText {
 };
 
 // "24GBps", "1.7us", as SimGrid reads them and as exactly as they print.
-std::string bandwidth_text(double bytes_per_second);
-std::string latency_text(double seconds);
+inline std::string bandwidth_text(double bytes_per_second) {
+  return fmt::format("{:.10g}GBps", bytes_per_second / 1e9);
+}
+inline std::string latency_text(double seconds) { return fmt::format("{:.10g}us", seconds * 1e6); }
 
 }  // namespace pipewright::cluster

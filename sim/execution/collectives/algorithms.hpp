@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/execution/collectives/draft.hpp"
-#include "sim/execution/collectives/places.hpp"
+#include "sim/execution/collectives/phase_cost.hpp"
+#include "sim/execution/collectives/rank_placement.hpp"
 
 // The algorithms behind plan(), for collectives of one byte. All take two members or more.
 namespace pipewright::execution {
@@ -25,39 +25,49 @@ struct RingChannel {
 // ones before have left room for, as NCCL searches for them (src/graph/search.cc). One, in the
 // order given, behind a switch.
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
-                                          const Places& places);
+                                          const RankPlacement& placement);
 // Over nodes with k members each, or more, there are k, which leave a node by different GPUs.
-std::vector<RingChannel> channels_over(const Nodes& nodes, const Places& places);
+std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement);
 
 // Each rank passes on `volume` bytes in `steps` steps, each of which takes the mean latency of the
 // rings' hops.
-Draft ring(const std::vector<RingChannel>& channels, double volume, double steps,
-           const Places& places);
+PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double steps,
+               const RankPlacement& placement);
 
 // From a rank along the channels to all others: every one but the last passes on all bytes.
-Draft chain(std::vector<RingChannel> channels, std::uint32_t root, const Places& places);
+PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root,
+                const RankPlacement& placement);
 
 // all_reduce. Between nodes a hop takes twice the latency of a ring's, by LL and LL128: nothing
 // else goes on meanwhile (NCCL's hwLatencies of trees and rings over a network).
-Draft tree(const Nodes& nodes, const Places& places);
+PhaseCost tree(const Nodes& nodes, const RankPlacement& placement);
+
+// Two binary trees over `roots`, each for half of the bytes, up and down (Sanders, Speck and Traeff
+// 2009): whoever is an inner node in one is a leaf in the other.
+std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes);
+// Seconds of the longest way from a GPU through the chain of its node, up one of the trees, and
+// back down.
+ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement);
 
 // all_reduce by switches inside the nodes, which read each byte of all GPUs and write the sum to
 // all, and trees over the nodes (NVLink SHARP; NCCL's NVLS and NVLSTree).
-bool has_nvls(const Nodes& nodes, const Places& places);
-Draft nvls(const Nodes& nodes, const Places& places);
+bool has_nvls(const Nodes& nodes, const RankPlacement& placement);
+PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement);
 // all_reduce by rings inside the nodes and switches between them, which every NIC sends its part
 // to and gets the sum from (SHARP; NCCL's CollNet).
-bool has_sharp(const Nodes& nodes, const Places& places);
-Draft sharp(const Nodes& nodes, const Places& places);
+bool has_sharp(const Nodes& nodes, const RankPlacement& placement);
+PhaseCost sharp(const Nodes& nodes, const RankPlacement& placement);
 
 // What runs at once in sets of ranks that have no rank in common: rings inside each node, a ring
 // over each of `sets`, and flows of `bytes` between all pairs of each, which take the latency of
 // the longest way.
-Draft rings_inside(const Nodes& nodes, double volume, double steps, const Places& places);
-Draft rings_over(const Nodes& sets, double volume, double steps, const Places& places);
-Draft pairs(const Nodes& sets, double bytes, const Places& places);
+PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
+                       const RankPlacement& placement);
+PhaseCost rings_over(const Nodes& sets, double volume, double steps,
+                     const RankPlacement& placement);
+PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
 // Flows that all run at once, as those of pairs.
-Draft at_once(std::vector<Flow> flows, const Places& places);
+PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement);
 
 // Of nodes with equally many members: the first members of all nodes, the second ones, and so on.
 Nodes across(const Nodes& nodes);

@@ -3,7 +3,6 @@
 #include <limits>
 #include <unordered_map>
 
-#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/collectives/algorithms.hpp"
 
 namespace pipewright::execution {
@@ -12,21 +11,21 @@ namespace {
 constexpr std::size_t most_searched = 8;  // members: 7! rings
 
 // Looks for the fastest ring over what the rings before it have left of the links.
-class Search {
+class RingSearch {
  public:
-  Search(const std::vector<std::uint32_t>& ranks, const Places& places) : size_(ranks.size()) {
+  RingSearch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement)
+      : size_(ranks.size()) {
     std::unordered_map<const cluster::Link*, std::size_t> index_of;
     for (const std::uint32_t source : ranks)
       for (const std::uint32_t destination : ranks) {
-        std::vector<std::size_t>& way = ways_.emplace_back();
+        std::vector<std::size_t>& route = routes_.emplace_back();
         if (source == destination) continue;
-        for (const cluster::Link* link : places.route(source, destination).links) {
+        for (const cluster::Link* link : placement.route(source, destination).links) {
           const auto [place, is_new] = index_of.emplace(link, links_.size());
           if (is_new)
-            links_.push_back({.left = cluster::Cluster::bandwidth_of(link),
-                              .shared = link->get_sharing_policy() !=
-                                        cluster::sg4::Link::SharingPolicy::FATPIPE});
-          way.push_back(place->second);
+            links_.push_back(
+                {.left = cluster::Cluster::bandwidth_of(link), .shared = cluster::is_shared(link)});
+          route.push_back(place->second);
         }
       }
   }
@@ -41,7 +40,7 @@ class Search {
   }
   void take(const std::vector<std::size_t>& order, double rate) {
     for (std::size_t i = 0; i < size_; ++i)
-      for (const std::size_t link : ways_[order[i] * size_ + order[(i + 1) % size_]])
+      for (const std::size_t link : routes_[order[i] * size_ + order[(i + 1) % size_]])
         if (links_[link].shared) links_[link].left -= rate;
   }
 
@@ -54,7 +53,7 @@ class Search {
 
   // The rate of the path's flows when one more joins them.
   double join(std::size_t from, std::size_t to, double rate) {
-    for (const std::size_t link : ways_[from * size_ + to]) {
+    for (const std::size_t link : routes_[from * size_ + to]) {
       Shared& one = links_[link];
       ++one.flows;
       rate = std::min(rate, one.shared ? one.left / one.flows : one.left);
@@ -62,7 +61,7 @@ class Search {
     return rate;
   }
   void leave(std::size_t from, std::size_t to) {
-    for (const std::size_t link : ways_[from * size_ + to]) --links_[link].flows;
+    for (const std::size_t link : routes_[from * size_ + to]) --links_[link].flows;
   }
 
   void extend(double rate) {
@@ -86,7 +85,7 @@ class Search {
   }
 
   std::size_t size_;
-  std::vector<std::vector<std::size_t>> ways_;  // [source * size + destination]
+  std::vector<std::vector<std::size_t>> routes_;  // [source * size + destination]
   std::vector<Shared> links_;
   std::vector<std::size_t> path_;
   std::vector<std::size_t> best_path_;
@@ -94,12 +93,12 @@ class Search {
 };
 
 // Whether the ways from the first member and around the ring are all as wide.
-bool is_uniform(const std::vector<std::uint32_t>& ranks, const Places& places) {
-  const double bandwidth = places.route(ranks[0], ranks[1]).bandwidth;
+bool is_uniform(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  const double bandwidth = placement.route(ranks[0], ranks[1]).bandwidth;
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     const std::uint32_t next = ranks[(i + 1) % ranks.size()];
-    if (places.route(ranks[0], ranks[i]).bandwidth != bandwidth ||
-        places.route(ranks[i], next).bandwidth != bandwidth)
+    if (placement.route(ranks[0], ranks[i]).bandwidth != bandwidth ||
+        placement.route(ranks[i], next).bandwidth != bandwidth)
       return false;
   }
   return true;
@@ -108,10 +107,10 @@ bool is_uniform(const std::vector<std::uint32_t>& ranks, const Places& places) {
 }  // namespace
 
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
-                                          const Places& places) {
-  if (ranks.size() < 3 || ranks.size() > most_searched || is_uniform(ranks, places))
+                                          const RankPlacement& placement) {
+  if (ranks.size() < 3 || ranks.size() > most_searched || is_uniform(ranks, placement))
     return {{ranks, 1}};
-  Search search(ranks, places);
+  RingSearch search(ranks, placement);
   std::vector<RingChannel> channels;
   std::vector<std::size_t> order;
   double total = 0;

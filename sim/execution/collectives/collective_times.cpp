@@ -2,13 +2,34 @@
 
 #include <algorithm>
 
-#include "sim/execution/collectives/simulate_alone.hpp"
+#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/collectives/fold.hpp"
 
 namespace pipewright::execution {
 
+std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+                                   std::span<const std::vector<Phase>> plans) {
+  const Folded folded = fold(cluster, placement, plans);
+  const double begin = cluster::sg4::Engine::get_clock();
+  std::vector<double> seconds_of_plan(folded.transfer_plans.size());
+  auto next = seconds_of_plan.begin();
+  for (const auto& transfer_plan : folded.transfer_plans) {
+    double& seconds = *next++;
+    if (!transfer_plan->steps.empty())
+      start(transfer_plan,
+            [&seconds, begin] { seconds = cluster::sg4::Engine::get_clock() - begin; });
+  }
+  cluster::engine().run();
+
+  std::vector<double> seconds;
+  for (const std::uint32_t transfer_plan : folded.plan_of)
+    seconds.push_back(seconds_of_plan[transfer_plan]);
+  return seconds;
+}
+
 CollectiveTimes::CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
-                                 const Places& places, Algorithm algorithm)
-    : cluster_(cluster), ranks_(ranks), places_(places), algorithm_(algorithm) {}
+                                 const RankPlacement& placement, Algorithm algorithm)
+    : cluster_(cluster), ranks_(ranks), placement_(placement), algorithm_(algorithm) {}
 
 double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device) {
   const Key key{call.group, call.collective, call.bytes};
@@ -25,9 +46,9 @@ std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const 
   plans.reserve(groups.size());
   for (const std::vector<std::uint32_t>& group : groups)
     plans.push_back(
-        plan(call.collective, static_cast<double>(call.bytes), group, algorithm_, places_));
+        plan(call.collective, static_cast<double>(call.bytes), group, algorithm_, placement_));
 
-  const std::vector<double> seconds = simulate_alone(cluster_, places_, plans);
+  const std::vector<double> seconds = simulate_alone(cluster_, placement_, plans);
   for (std::size_t i = 0; i < groups.size(); ++i)
     for (const std::uint32_t rank : groups[i]) {
       double& device = slowest[ranks_.of(rank).pp];

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -10,13 +11,18 @@
 
 namespace pipewright::execution {
 
+// Starts all these collectives at once on the cluster, where nothing else happens, and returns how
+// many seconds each takes. Runs SimGrid's engine: not from an actor, nor while actors wait to run.
+std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+                                   std::span<const std::vector<Phase>> plans);
+
 // How long the collectives inside passes take: each kind and size is simulated once, with all
 // groups of its kind in the whole job at once, and nothing else on the network.
 class CollectiveTimes {
  public:
   // `algorithm` is that of all collectives that know it. What is passed by reference outlives this.
-  CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks, const Places& places,
-                  Algorithm algorithm);
+  CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+                  const RankPlacement& placement, Algorithm algorithm);
 
   // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
   // this device, in any replica. May run SimGrid's engine: see simulate_alone().
@@ -28,7 +34,7 @@ class CollectiveTimes {
 
   cluster::Cluster& cluster_;
   const workload::Ranks& ranks_;
-  const Places& places_;
+  const RankPlacement& placement_;
   Algorithm algorithm_;
   std::map<Key, std::vector<double>> known_;
 };

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cluster/cluster.hpp"
+
 namespace pipewright::execution {
 
 struct Flow {
@@ -20,6 +22,13 @@ struct Flow {
 struct Phase {
   std::vector<Flow> flows;
   double latency = 0;
+};
+
+// A flow as SimGrid carries it.
+struct Transfer {
+  cluster::Host* source = nullptr;  // a GPU, or its NIC's port
+  cluster::Host* destination = nullptr;
+  std::uint64_t bytes = 0;
 };
 
 // Gathers flows, those of the same pair of ranks as one, in the order of their first mention.

@@ -9,8 +9,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "sim/cluster/simgrid.hpp"
-
 namespace pipewright::execution {
 namespace {
 
@@ -26,17 +24,13 @@ Color mix(Color x) {
 }
 Color mix(double x) { return mix(std::bit_cast<Color>(x)); }
 
-bool is_shared(const cluster::Link* link) {
-  return link->get_sharing_policy() != cluster::sg4::Link::SharingPolicy::FATPIPE;
-}
-
 // All flows of all groups, and the shared links that they cross. Each has a colour; sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
-class Picture {
+class FlowSymmetry {
  public:
-  Picture(const Places& places, std::span<const std::vector<Phase>> plans,
-          std::span<const std::uint64_t> kinds)
-      : places_(places) {
+  FlowSymmetry(const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
+               std::span<const std::uint64_t> kinds)
+      : placement_(placement) {
     for (const std::vector<Phase>& phases : plans) {
       Color color = phases.size();
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
@@ -59,7 +53,7 @@ class Picture {
               const StandIns& others) const;
 
  private:
-  struct Way {
+  struct PlannedFlow {
     const Flow* flow;
     Index group;
     Index step;
@@ -74,16 +68,16 @@ class Picture {
 
   void add(const Flow& flow, Index step);
   bool refine();
-  std::span<const Index> links_of(std::size_t way) const {
-    const std::size_t begin = way == 0 ? 0 : ways_[way - 1].links_end;
-    return {links_of_.data() + begin, ways_[way].links_end - begin};
+  std::span<const Index> links_of(std::size_t flow_index) const {
+    const std::size_t begin = flow_index == 0 ? 0 : planned_[flow_index - 1].links_end;
+    return {links_of_.data() + begin, planned_[flow_index].links_end - begin};
   }
-  cluster::Route representative(const cluster::Cluster& cluster, std::size_t way,
+  cluster::Route representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                 const std::unordered_map<Index, Index>& times,
                                 const StandIns& others, Owners& owners) const;
 
-  const Places& places_;
-  std::vector<Way> ways_;
+  const RankPlacement& placement_;
+  std::vector<PlannedFlow> planned_;
   std::vector<Index> links_of_;
   std::vector<SharedLink> links_;
   std::vector<Color> groups_;
@@ -92,14 +86,14 @@ class Picture {
   std::size_t classes_ = 0;
 };
 
-void Picture::add(const Flow& flow, Index step) {
+void FlowSymmetry::add(const Flow& flow, Index step) {
   const auto bytes = static_cast<std::uint64_t>(std::llround(flow.bytes));
-  const cluster::Route route = places_.route(flow.source, flow.destination);
+  const cluster::Route route = placement_.route(flow.source, flow.destination);
   if (bytes == 0 || route.links.empty()) return;
   double cap = std::numeric_limits<double>::infinity();
   for (const cluster::Link* link : route.links) {
     const double bandwidth = cluster::Cluster::bandwidth_of(link);
-    if (!is_shared(link)) {
+    if (!cluster::is_shared(link)) {
       cap = std::min(cap, bandwidth);
       continue;
     }
@@ -107,27 +101,27 @@ void Picture::add(const Flow& flow, Index step) {
     if (is_new) links_.push_back({link, mix(bandwidth)});
     links_of_.push_back(place->second);
   }
-  ways_.push_back({.flow = &flow,
-                   .group = static_cast<Index>(groups_.size()),
-                   .step = step,
-                   .bytes = bytes,
-                   .links_end = links_of_.size(),
-                   .color = mix(mix(bytes) + step) ^ mix(cap)});
+  planned_.push_back({.flow = &flow,
+                      .group = static_cast<Index>(groups_.size()),
+                      .step = step,
+                      .bytes = bytes,
+                      .links_end = links_of_.size(),
+                      .color = mix(mix(bytes) + step) ^ mix(cap)});
 }
 
 // One round; false if it parts nothing any more.
-bool Picture::refine() {
+bool FlowSymmetry::refine() {
   std::vector<Color> of_links(links_.size());
   std::vector<Color> of_groups(groups_.size());
   std::unordered_set<Color> colors;
-  for (std::size_t i = 0; i < ways_.size(); ++i) {
-    Way& way = ways_[i];
-    Color sum = mix(groups_[way.group]);
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    PlannedFlow& planned = planned_[i];
+    Color sum = mix(groups_[planned.group]);
     for (const Index link : links_of(i)) sum += mix(links_[link].color);
-    way.color = mix(mix(way.color) + sum);
-    for (const Index link : links_of(i)) of_links[link] += mix(way.color);
-    of_groups[way.group] += mix(way.color);
-    colors.insert(way.color);
+    planned.color = mix(mix(planned.color) + sum);
+    for (const Index link : links_of(i)) of_links[link] += mix(planned.color);
+    of_groups[planned.group] += mix(planned.color);
+    colors.insert(planned.color);
   }
   std::size_t classes = colors.size();
   colors.clear();
@@ -141,39 +135,42 @@ bool Picture::refine() {
   return classes > std::exchange(classes_, classes);
 }
 
-// The way of one flow over the links that stand for their classes, each as many times as flows of
+// The route of one flow over the links that stand for their classes, each as many times as flows of
 // this class cross it.
-cluster::Route Picture::representative(const cluster::Cluster& cluster, std::size_t way,
-                                       const std::unordered_map<Index, Index>& times,
-                                       const StandIns& others, Owners& owners) const {
+cluster::Route FlowSymmetry::representative(const cluster::Cluster& cluster, std::size_t flow_index,
+                                            const std::unordered_map<Index, Index>& times,
+                                            const StandIns& others, Owners& owners) const {
   const auto stand_in = [&](Index link) {
     const cluster::Link* const here = links_[link].link;
     const auto found = others.find(here);
     if (found == others.end()) return here;
-    const Color owner =
-        owners.try_emplace({kinds_[ways_[way].group], found->second}, ways_[way].color)
-            .first->second;
-    return owner == ways_[way].color ? found->second : here;
+    const Color owner = owners
+                            .try_emplace({kinds_[planned_[flow_index].group], found->second},
+                                         planned_[flow_index].color)
+                            .first->second;
+    return owner == planned_[flow_index].color ? found->second : here;
   };
-  const Flow& flow = *ways_[way].flow;
-  cluster::Route own = places_.route(flow.source, flow.destination);
+  const Flow& flow = *planned_[flow_index].flow;
+  cluster::Route own = placement_.route(flow.source, flow.destination);
   const auto once = [&](Index link) {
     const auto found = times.find(link);
     return found != times.end() && found->second == 1 && stand_in(link) == links_[link].link;
   };
-  if (times.size() == links_of(way).size() && std::ranges::all_of(links_of(way), once)) return own;
+  if (times.size() == links_of(flow_index).size() &&
+      std::ranges::all_of(links_of(flow_index), once))
+    return own;
 
   std::vector<std::pair<Index, Index>> sorted(times.begin(), times.end());
   std::ranges::sort(sorted);
   std::vector<const cluster::Link*> links;
   for (const auto& [link, count] : sorted) links.insert(links.end(), count, stand_in(link));
   for (const cluster::Link* link : own.links)
-    if (!is_shared(link)) links.push_back(link);
+    if (!cluster::is_shared(link)) links.push_back(link);
   return cluster.add_route(links);
 }
 
-Folded Picture::fold(const cluster::Cluster& cluster, std::span<const std::vector<Phase>> plans,
-                     const StandIns& others) const {
+Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
+                          std::span<const std::vector<Phase>> plans, const StandIns& others) const {
   Folded folded;
   std::unordered_map<Color, Index> link_of_class;
   for (Index link = 0; link < links_.size(); ++link) {
@@ -183,43 +180,46 @@ Folded Picture::fold(const cluster::Cluster& cluster, std::span<const std::vecto
 
   // Of each class of flows: how many of them cross the links that stand for classes.
   std::unordered_map<Color, std::unordered_map<Index, Index>> times;
-  for (std::size_t i = 0; i < ways_.size(); ++i)
+  for (std::size_t i = 0; i < planned_.size(); ++i)
     for (const Index link : links_of(i))
-      if (link_of_class.at(links_[link].color) == link) ++times[ways_[i].color][link];
+      if (link_of_class.at(links_[link].color) == link) ++times[planned_[i].color][link];
 
   Owners owners;
-  std::unordered_map<Color, Index> course_of_class;
-  std::size_t way = 0;
+  std::unordered_map<Color, Index> plan_of_class;
+  std::size_t flow_index = 0;
   for (Index group = 0; group < groups_.size(); ++group) {
     const auto [place, is_new] =
-        course_of_class.emplace(groups_[group], static_cast<Index>(folded.courses.size()));
-    folded.course_of.push_back(place->second);
-    Course course{.host = places_.host(0)};
-    for (const Phase& phase : plans[group]) course.steps.push_back({.latency = phase.latency});
+        plan_of_class.emplace(groups_[group], static_cast<Index>(folded.transfer_plans.size()));
+    folded.plan_of.push_back(place->second);
+    TransferPlan transfer_plan{.host = placement_.host(0)};
+    for (const Phase& phase : plans[group])
+      transfer_plan.steps.push_back({.latency = phase.latency});
     std::unordered_set<Color> known;
-    for (; way < ways_.size() && ways_[way].group == group; ++way) {
-      if (!is_new || !known.insert(ways_[way].color).second) continue;
+    for (; flow_index < planned_.size() && planned_[flow_index].group == group; ++flow_index) {
+      if (!is_new || !known.insert(planned_[flow_index].color).second) continue;
       const cluster::Route route =
-          representative(cluster, way, times[ways_[way].color], others, owners);
-      course.steps[ways_[way].step].transfers.push_back(
-          {route.source, route.destination, ways_[way].bytes});
+          representative(cluster, flow_index, times[planned_[flow_index].color], others, owners);
+      transfer_plan.steps[planned_[flow_index].step].transfers.push_back(
+          {route.source, route.destination, planned_[flow_index].bytes});
     }
-    if (is_new) folded.courses.push_back(std::make_shared<const Course>(std::move(course)));
+    if (is_new)
+      folded.transfer_plans.push_back(
+          std::make_shared<const TransferPlan>(std::move(transfer_plan)));
   }
   return folded;
 }
 
 }  // namespace
 
-Folded fold(const cluster::Cluster& cluster, const Places& places,
+Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds) {
-  return Picture(places, plans, kinds).fold(cluster, plans, {});
+  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, {});
 }
 
-Folded fold_beside(const Folded& others, const cluster::Cluster& cluster, const Places& places,
-                   std::span<const std::vector<Phase>> plans,
+Folded fold_beside(const Folded& others, const cluster::Cluster& cluster,
+                   const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds) {
-  return Picture(places, plans, kinds).fold(cluster, plans, others.stand_in);
+  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, others.stand_in);
 }
 
 }  // namespace pipewright::execution

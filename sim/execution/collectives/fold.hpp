@@ -6,14 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/execution/collectives/course.hpp"
+#include "sim/execution/collectives/transfer_plan.hpp"
 
 namespace pipewright::execution {
 
-// Many collectives, up to symmetry: groups that fare alike have one course.
+// Many collectives, up to symmetry: groups that fare alike have one plan.
 struct Folded {
-  std::vector<std::shared_ptr<const Course>> courses;
-  std::vector<std::uint32_t> course_of;  // of each group
+  std::vector<std::shared_ptr<const TransferPlan>> transfer_plans;
+  std::vector<std::uint32_t> plan_of;  // of each group
   // Of each shared link, the one that stands for its class.
   std::unordered_map<const cluster::Link*, const cluster::Link*> stand_in;
 };
@@ -29,12 +29,13 @@ struct Folded {
 // `plans[g]` is what group g does, and `kinds[g]` of which kind it is: groups of one kind start
 // together, those of different kinds whenever they like. Without kinds all start together. Adds
 // routes to the cluster.
-Folded fold(const cluster::Cluster& cluster, const Places& places,
+Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds = {});
 
 // The same where others use the network as well, whose folding says which links they stand on: a
 // class of links that theirs have in common is that one link here, too.
-Folded fold_beside(const Folded& others, const cluster::Cluster& cluster, const Places& places,
-                   std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds);
+Folded fold_beside(const Folded& others, const cluster::Cluster& cluster,
+                   const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
+                   std::span<const std::uint64_t> kinds);
 
 }  // namespace pipewright::execution

@@ -8,7 +8,7 @@ namespace pipewright::execution {
 
 namespace {
 
-void join(Draft& all, const Draft& one) {
+void join(PhaseCost& all, const PhaseCost& one) {
   all.flows.insert(all.flows.end(), one.flows.begin(), one.flows.end());
   for (std::size_t p = 0; p < all.latency.size(); ++p)
     all.latency[p] = std::max(all.latency[p], one.latency[p]);
@@ -17,42 +17,44 @@ void join(Draft& all, const Draft& one) {
 
 }  // namespace
 
-Draft rings_inside(const Nodes& nodes, double volume, double steps, const Places& places) {
-  Draft all;
+PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
+                       const RankPlacement& placement) {
+  PhaseCost all;
   for (const std::vector<std::uint32_t>& node : nodes)
-    join(all, ring(channels_in_node(node, places), volume, steps, places));
+    join(all, ring(channels_in_node(node, placement), volume, steps, placement));
   return all;
 }
 
-Draft rings_over(const Nodes& sets, double volume, double steps, const Places& places) {
-  Draft all;
+PhaseCost rings_over(const Nodes& sets, double volume, double steps,
+                     const RankPlacement& placement) {
+  PhaseCost all;
   for (const std::vector<std::uint32_t>& set : sets)
-    join(all, ring({{set, 1}}, volume, steps, places));
+    join(all, ring({{set, 1}}, volume, steps, placement));
   return all;
 }
 
-Draft at_once(std::vector<Flow> flows, const Places& places) {
-  Draft draft{.flows = std::move(flows)};
+PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
+  PhaseCost cost{.flows = std::move(flows)};
   std::unordered_map<std::uint32_t, double> messages;
   double most = 0;
-  for (const Flow& flow : draft.flows) {
-    const cluster::Route route = places.route(flow.source, flow.destination);
-    for (std::size_t p = 0; p < draft.latency.size(); ++p)
-      draft.latency[p] = std::max(draft.latency[p], route.by[p].latency);
+  for (const Flow& flow : cost.flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    for (std::size_t p = 0; p < cost.latency.size(); ++p)
+      cost.latency[p] = std::max(cost.latency[p], route.by[p].latency);
     most = std::max(most, ++messages[flow.source]);
   }
-  const cluster::MessageModel& model = places.model();
-  for (double& latency : draft.latency) latency += model.step + (most - 1) * model.message;
-  return draft;
+  const cluster::MessageModel& model = placement.model();
+  for (double& latency : cost.latency) latency += model.step + (most - 1) * model.message;
+  return cost;
 }
 
-Draft pairs(const Nodes& sets, double bytes, const Places& places) {
+PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement) {
   std::vector<Flow> flows;
   for (const std::vector<std::uint32_t>& set : sets)
     for (std::size_t step = 1; step < set.size(); ++step)
       for (std::size_t i = 0; i < set.size(); ++i)
         flows.push_back({set[i], set[(i + step) % set.size()], bytes});
-  return at_once(std::move(flows), places);
+  return at_once(std::move(flows), placement);
 }
 
 Nodes across(const Nodes& nodes) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/execution/collectives/algorithm_choice.hpp"
 #include "sim/execution/collectives/plan.hpp"
-#include "sim/execution/collectives/ways.hpp"
 
 namespace pipewright::execution {
 
@@ -20,7 +20,7 @@ class LeastTime {
   // Flows are of whole bytes, and share links with those of other groups; without `together`,
   // neither counts, as in alone().
   LeastTime(workload::Collective kind, const Groups& groups, Algorithm algorithm,
-            const Places& places, bool together = true);
+            const RankPlacement& placement, bool together = true);
 
   double seconds(std::uint64_t bytes) const;
 
@@ -35,14 +35,14 @@ class LeastTime {
   };
   struct Step {  // a phase
     std::vector<Load> loads;
-    Draft draft;          // without flows
+    PhaseCost cost;       // without flows
     ByProtocol transfer;  // see overhead()
 
     bool operator==(const Step& other) const;
     double seconds(Protocol protocol, double bytes, bool whole) const;
   };
   // By one algorithm and protocol: of each group that differs from others, and all together.
-  struct Means {
+  struct Variant {
     Protocol protocol = Protocol::simple;
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
@@ -52,17 +52,18 @@ class LeastTime {
     double alone(std::size_t group, double bytes) const;
     double all(double bytes) const;
   };
-  static Step step_of(const Draft& draft, Protocol protocol, const Places& places);
-  static void add_together(Means& means, const std::vector<const Way*>& ways, const Places& places);
-  void add_means(workload::Collective kind, const Groups& groups, Algorithm algorithm,
-                 const Places& places, bool together);
+  static Step step_of(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement);
+  static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
+                           const RankPlacement& placement);
+  void add_variants(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+                    const RankPlacement& placement, bool together);
   void merge_equal();
-  double to_choose_by(std::size_t means, std::size_t group, double bytes) const {
-    return means_[means + means_.size() - count_].alone(group, bytes);
+  double to_choose_by(std::size_t variant, std::size_t group, double bytes) const {
+    return variants_[variant + variants_.size() - count_].alone(group, bytes);
   }
 
-  std::vector<Means> means_;  // and then, if they are others, as NCCL expects them to be
-  std::size_t count_ = 0;     // of what there is to choose from
+  std::vector<Variant> variants_;  // and then, if they are others, as NCCL expects them to be
+  std::size_t count_ = 0;          // of what there is to choose from
 };
 
 }  // namespace pipewright::execution

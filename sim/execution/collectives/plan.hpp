@@ -5,15 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/message_model.hpp"
-#include "sim/execution/collectives/flow.hpp"
-#include "sim/execution/collectives/places.hpp"
-#include "sim/workload/conditions.hpp"
-#include "sim/workload/traffic.hpp"
+#include "sim/execution/collectives/algorithm_choice.hpp"
 
 namespace pipewright::execution {
-
-using Algorithm = config::Algorithm;
 
 // How a collective of `bytes` (as workload::Call counts them) goes over its members. None for a
 // group of one, or without bytes.
@@ -41,15 +35,16 @@ using Algorithm = config::Algorithm;
 // have the bytes that go over the wire: by LL and LL128 more than payload.
 std::vector<Phase> plan(workload::Collective kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
-                        const Places& places);
+                        const RankPlacement& placement);
 
 // What plan() takes.
-struct Choice {
+struct AlgorithmProtocol {
   Algorithm algorithm = Algorithm::ring;
   cluster::Protocol protocol = cluster::Protocol::simple;
 };
-std::string to_string(const Choice& choice);  // "ring, LL128"
-Choice choose(workload::Collective kind, double bytes, std::span<const std::uint32_t> members,
-              Algorithm algorithm, const Places& places);
+std::string to_string(const AlgorithmProtocol& choice);  // "ring, LL128"
+AlgorithmProtocol choose(workload::Collective kind, double bytes,
+                         std::span<const std::uint32_t> members, Algorithm algorithm,
+                         const RankPlacement& placement);
 
 }  // namespace pipewright::execution

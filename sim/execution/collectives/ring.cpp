@@ -32,8 +32,8 @@ std::size_t fewest_members(const Nodes& nodes) {
   return std::ranges::min_element(nodes, {}, &std::vector<std::uint32_t>::size)->size();
 }
 
-std::vector<RingChannel> channels_over(const Nodes& nodes, const Places& places) {
-  if (nodes.size() == 1) return channels_in_node(nodes.front(), places);
+std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement) {
+  if (nodes.size() == 1) return channels_in_node(nodes.front(), placement);
   const std::size_t count = fewest_members(nodes);
   std::vector<RingChannel> channels;
   for (std::size_t i = 0; i < count; ++i)
@@ -41,43 +41,44 @@ std::vector<RingChannel> channels_over(const Nodes& nodes, const Places& places)
   return channels;
 }
 
-Draft ring(const std::vector<RingChannel>& channels, double volume, double steps,
-           const Places& places) {
+PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double steps,
+               const RankPlacement& placement) {
   FlowSum flows;
   for (const auto& [ranks, share] : channels)
     for (std::size_t i = 0; i < ranks.size(); ++i)
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
-  const cluster::MessageModel& model = places.model();
-  Draft draft{.flows = flows.take(), .ends = model.ring_ends / steps};
+  const cluster::MessageModel& model = placement.model();
+  PhaseCost cost{.flows = flows.take(), .ends = model.ring_ends / steps};
   double bytes = 0;
-  for (const Flow& flow : draft.flows) {
-    const cluster::Route route = places.route(flow.source, flow.destination);
-    for (std::size_t i = 0; i < draft.latency.size(); ++i)
-      draft.latency[i] += flow.bytes * route.by[i].latency;
+  for (const Flow& flow : cost.flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    for (std::size_t i = 0; i < cost.latency.size(); ++i)
+      cost.latency[i] += flow.bytes * route.by[i].latency;
     bytes += flow.bytes;
   }
   // A channel has the same bytes on each of its hops.
-  for (double& latency : draft.latency) latency = (latency / bytes + model.step) * steps;
-  return draft;
+  for (double& latency : cost.latency) latency = (latency / bytes + model.step) * steps;
+  return cost;
 }
 
-Draft chain(std::vector<RingChannel> channels, std::uint32_t root, const Places& places) {
+PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root,
+                const RankPlacement& placement) {
   FlowSum flows;
-  Draft draft;
+  PhaseCost cost;
   for (RingChannel& channel : channels) {
     std::ranges::rotate(channel.ranks, std::ranges::find(channel.ranks, root));
-    ByProtocol way{};
+    ByProtocol latency{};
     for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
       flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);
-      const cluster::Route route = places.route(channel.ranks[i], channel.ranks[i + 1]);
-      for (std::size_t p = 0; p < way.size(); ++p)
-        way[p] += route.by[p].latency + places.model().step;
+      const cluster::Route route = placement.route(channel.ranks[i], channel.ranks[i + 1]);
+      for (std::size_t p = 0; p < latency.size(); ++p)
+        latency[p] += route.by[p].latency + placement.model().step;
     }
-    for (std::size_t p = 0; p < way.size(); ++p)
-      draft.latency[p] = std::max(draft.latency[p], way[p]);
+    for (std::size_t p = 0; p < latency.size(); ++p)
+      cost.latency[p] = std::max(cost.latency[p], latency[p]);
   }
-  draft.flows = flows.take();
-  return draft;
+  cost.flows = flows.take();
+  return cost;
 }
 
 }  // namespace pipewright::execution

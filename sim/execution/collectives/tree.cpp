@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/double_tree.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -29,21 +28,21 @@ std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
 
 // Seconds from the farthest GPU to the root of a tree.
 template <class Parent>
-ByProtocol way_to_root(const Nodes& nodes, Parent parent, const Places& places) {
-  const double step = places.model().step;
+ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacement& placement) {
+  const double step = placement.model().step;
   ByProtocol longest{};
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    ByProtocol way{};
+    ByProtocol latency{};
     const auto add = [&](std::uint32_t source, std::uint32_t destination, double low) {
-      const cluster::Route route = places.route(source, destination);
-      for (std::size_t p = 0; p < way.size(); ++p)
-        way[p] += route.by[p].latency * (p == 0 ? 1 : low) + step;
+      const cluster::Route route = placement.route(source, destination);
+      for (std::size_t p = 0; p < latency.size(); ++p)
+        latency[p] += route.by[p].latency * (p == 0 ? 1 : low) + step;
     };
     for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1], 1);
     std::size_t at = node;
     for (auto up = parent(at, nodes.size()); up; up = parent(at = *up, nodes.size()))
       add(nodes[at].front(), nodes[*up].front(), 2);
-    for (std::size_t p = 0; p < way.size(); ++p) longest[p] = std::max(longest[p], way[p]);
+    for (std::size_t p = 0; p < latency.size(); ++p) longest[p] = std::max(longest[p], latency[p]);
   }
   return longest;
 }
@@ -51,9 +50,9 @@ ByProtocol way_to_root(const Nodes& nodes, Parent parent, const Places& places) 
 }  // namespace
 
 // The longest way up one of the trees and down again.
-ByProtocol up_and_down(const Nodes& nodes, const Places& places) {
-  const ByProtocol first = way_to_root(nodes, parent_in_first, places);
-  const ByProtocol second = way_to_root(nodes, parent_in_second, places);
+ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement) {
+  const ByProtocol first = latency_to_root(nodes, parent_in_first, placement);
+  const ByProtocol second = latency_to_root(nodes, parent_in_second, placement);
   ByProtocol both{};
   for (std::size_t p = 0; p < both.size(); ++p) both[p] = 2 * std::max(first[p], second[p]);
   return both;
@@ -72,7 +71,7 @@ std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double by
   return flows;
 }
 
-Draft tree(const Nodes& nodes, const Places& places) {
+PhaseCost tree(const Nodes& nodes, const RankPlacement& placement) {
   const std::size_t channels = fewest_members(nodes);
   const double share = 1 / static_cast<double>(channels);
   FlowSum chains;
@@ -90,11 +89,11 @@ Draft tree(const Nodes& nodes, const Places& places) {
     const std::vector<Flow> flows = double_tree(first, share);
     trees.insert(trees.end(), flows.begin(), flows.end());
   }
-  Draft draft{.flows = chains.take(),
-              .latency = up_and_down(nodes, places),
-              .is_tree = says_costs(places.model())};
-  draft.flows.insert(draft.flows.end(), trees.begin(), trees.end());
-  return draft;
+  PhaseCost cost{.flows = chains.take(),
+                 .latency = up_and_down(nodes, placement),
+                 .is_tree = has_message_costs(placement.model())};
+  cost.flows.insert(cost.flows.end(), trees.begin(), trees.end());
+  return cost;
 }
 
 }  // namespace pipewright::execution

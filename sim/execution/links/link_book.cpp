@@ -24,41 +24,42 @@ std::size_t LinkBook::account(Accounts& accounts, TrafficClass traffic) {
   return number;
 }
 
-LinkBook::Way& LinkBook::find_way(const Transfer& flow) {
-  const auto [place, is_new] = ways_[flow.source].try_emplace(flow.destination);
-  Way& way = place->second;
-  if (!is_new) return way;
-  in_order_.push_back(&way);
-  way.bandwidth = std::numeric_limits<double>::infinity();
+LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
+  const auto [place, is_new] = paths_[flow.source].try_emplace(flow.destination);
+  FlowPath& path = place->second;
+  if (!is_new) return path;
+  in_order_.push_back(&path);
+  path.bandwidth = std::numeric_limits<double>::infinity();
   std::vector<sg4::Link*> links;
   double ignored = 0;
   flow.source->route_to(flow.destination, links, &ignored);
   for (const sg4::Link* link : links) {
-    way.bandwidth = std::min(way.bandwidth, cluster::Cluster::bandwidth_of(link));
-    if (link->get_sharing_policy() == sg4::Link::SharingPolicy::FATPIPE) continue;
+    path.bandwidth = std::min(path.bandwidth, cluster::Cluster::bandwidth_of(link));
+    if (!cluster::is_shared(link)) continue;
     const std::size_t number = number_of(link);
-    const auto known = std::ranges::find(way.links, number, &std::pair<std::size_t, double>::first);
-    if (known == way.links.end())
-      way.links.emplace_back(number, 1);
+    const auto known =
+        std::ranges::find(path.links, number, &std::pair<std::size_t, double>::first);
+    if (known == path.links.end())
+      path.links.emplace_back(number, 1);
     else
       known->second += 1;
   }
-  return way;
+  return path;
 }
 
 void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, double end) {
-  Way& way = find_way(flow);
+  FlowPath& path = find_path(flow);
   start = std::max(0.0, start);
   end = std::max(start, end);
   end_ = std::max(end_, end);
   const auto bytes = static_cast<double>(flow.bytes);
-  for (const auto& [link, times] : way.links)
+  for (const auto& [link, times] : path.links)
     bins_.add(account(links_[link].accounts, traffic), start, end,
               {.bytes = bytes * times, .flows = (end - start) * times});
-  const double waited = end - start - bytes / way.bandwidth;
+  const double waited = end - start - bytes / path.bandwidth;
   constexpr double rounding = 1e-9;
-  if (waited > rounding * (end - start) && !way.links.empty())
-    bins_.add(account(way.waits, traffic), start, end, {.waited = waited});
+  if (waited > rounding * (end - start) && !path.links.empty())
+    bins_.add(account(path.waits, traffic), start, end, {.waited = waited});
 }
 
 double LinkBook::use_of(std::size_t link, std::size_t bin) const {
@@ -74,16 +75,16 @@ const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass 
 }
 
 void LinkBook::settle() {
-  for (const Way* way : in_order_)
-    for (std::size_t traffic = 0; traffic < way->waits.size(); ++traffic) {
-      if (way->waits[traffic] == 0) continue;
-      const std::vector<TimeBins::Cell>& waits = bins_.cells(way->waits[traffic]);
+  for (const FlowPath* path : in_order_)
+    for (std::size_t traffic = 0; traffic < path->waits.size(); ++traffic) {
+      if (path->waits[traffic] == 0) continue;
+      const std::vector<TimeBins::Cell>& waits = bins_.cells(path->waits[traffic]);
       for (std::size_t bin = 0; bin < waits.size(); ++bin) {
         if (waits[bin].waited <= 0) continue;
         double most = 0;
-        for (const auto& [link, times] : way->links) most = std::max(most, use_of(link, bin));
+        for (const auto& [link, times] : path->links) most = std::max(most, use_of(link, bin));
         constexpr double same = 1 - 1e-6;
-        for (const auto& [link, times] : way->links)
+        for (const auto& [link, times] : path->links)
           if (use_of(link, bin) >= same * most)
             bins_.cells(links_[link].accounts[traffic])[bin].waited += waits[bin].waited * times;
       }

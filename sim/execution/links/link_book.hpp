@@ -8,7 +8,7 @@
 
 #include "analysis/trace/rows.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/execution/collectives/transfer.hpp"
+#include "sim/execution/collectives/flow.hpp"
 #include "sim/execution/links/time_bins.hpp"
 
 namespace pipewright::execution {
@@ -24,7 +24,7 @@ class LinkBook {
   LinkBook();
 
   // Between two hosts of SimGrid: the shared links, each with how often the flow counts on it.
-  struct Way {
+  struct FlowPath {
     std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention
     double bandwidth = 0;                               // bytes/s, of one flow alone
     Accounts waits{};
@@ -32,7 +32,7 @@ class LinkBook {
 
   // A flow that has ended; seconds from the start of the run.
   void add(const Transfer& flow, trace::TrafficClass traffic, double start, double end);
-  const Way& way(const Transfer& flow) { return find_way(flow); }
+  const FlowPath& path(const Transfer& flow) { return find_path(flow); }
 
   std::size_t size() const { return links_.size(); }
   const Link* link(std::size_t number) const { return links_[number].link; }
@@ -52,7 +52,7 @@ class LinkBook {
     double bandwidth;
     Accounts accounts{};
   };
-  Way& find_way(const Transfer& flow);
+  FlowPath& find_path(const Transfer& flow);
   std::size_t number_of(const Link* link);
   std::size_t account(Accounts& accounts, trace::TrafficClass traffic);
   double use_of(std::size_t link, std::size_t bin) const;  // seconds of its whole bandwidth
@@ -62,8 +62,9 @@ class LinkBook {
   std::vector<OfLink> links_;
   std::unordered_map<const Link*, std::size_t> numbers_;
   // By source and destination; elements of such maps stay where they are.
-  std::unordered_map<const cluster::Host*, std::unordered_map<const cluster::Host*, Way>> ways_;
-  std::vector<const Way*> in_order_;  // of their first flows
+  std::unordered_map<const cluster::Host*, std::unordered_map<const cluster::Host*, FlowPath>>
+      paths_;
+  std::vector<const FlowPath*> in_order_;  // of their first flows
 };
 
 // Where the flows of a channel or a collective are written down; nowhere without a book.

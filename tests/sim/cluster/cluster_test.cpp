@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <simgrid/s4u.hpp>
 
-#include "sim/cluster/engine.hpp"
+#include "sim/cluster/simgrid.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 #include "support/runs.hpp"

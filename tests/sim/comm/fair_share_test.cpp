@@ -29,14 +29,14 @@ std::vector<FairShare> share(std::vector<double> bandwidth, const std::vector<Fl
 // Bytes in proportion to the rates of flows end together in SimGrid.
 void check_against_simgrid(const tests::Shape& shape) {
   auto cluster = tests::make_cluster(shape);
-  const execution::Places places(cluster, cluster.gpus());
+  const execution::RankPlacement placement(cluster, cluster.gpus());
   comm::Paths paths(cluster, cluster.gpus());
   tests::Random random(11);
   for (int trial = 0; trial < 5; ++trial) {
     std::vector<execution::Flow> flows;
     while (flows.size() < 25) {
-      const std::uint32_t from = random.whole(0, places.size() - 1);
-      const std::uint32_t to = random.whole(0, places.size() - 1);
+      const std::uint32_t from = random.whole(0, placement.size() - 1);
+      const std::uint32_t to = random.whole(0, placement.size() - 1);
       if (from != to) flows.push_back({from, to, 0});
     }
     std::vector<FlowPath> ways;
@@ -47,7 +47,7 @@ void check_against_simgrid(const tests::Shape& shape) {
       flows[i].bytes = shares[i].rate * 3;
       plans.push_back({{.flows = {flows[i]}}});
     }
-    for (const double seconds : tests::simulate_all(places, plans))
+    for (const double seconds : tests::simulate_all(placement, plans))
       CHECK(seconds == Approx(3).epsilon(1e-6));
   }
 }

@@ -17,17 +17,17 @@ constexpr std::uint64_t S = 8'000'000'000;  // bytes
 
 struct World {
   explicit World(const Shape& shape)
-      : cluster(make_cluster(shape)), places(cluster, cluster.gpus()) {}
+      : cluster(make_cluster(shape)), placement(cluster, cluster.gpus()) {}
 
   comm::Traffic traffic(const std::string& name, Collective collective, const Groups& groups,
                         std::uint64_t bytes = S, Algorithm algorithm = Algorithm::automatic) const {
-    return comm::make_traffic(name, "", collective, bytes, groups, algorithm, places);
+    return comm::make_traffic(name, "", collective, bytes, groups, algorithm, placement);
   }
   Interference meet(const std::vector<comm::Traffic>& traffic) {
-    return comm::interfere(cluster, places, traffic);
+    return comm::interfere(cluster, placement, traffic);
   }
   cluster::Cluster cluster;
-  Places places;
+  RankPlacement placement;
 };
 
 void check_slow_downs(const Interference& found, double one, double other) {

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/comm/intervals.hpp"
+#include "sim/comm/uncertainty.hpp"
 
 using namespace pipewright::comm;
 
@@ -70,7 +70,7 @@ TEST_CASE("an unknown that nothing depends on stays as it is usual", "[fit]") {
   const LeastSquares found = least_squares(three, unknowns);
   CHECK(found.unknowns[2] == Approx(1.25).margin(1e-6));
   CHECK(std::exp(found.unknowns[1]) == Approx(2).epsilon(1e-3));
-  CHECK(std::sqrt(found.covariance().at(2, 2)) > 30 * std::sqrt(found.covariance().at(1, 1)));
+  CHECK(std::sqrt(found.covariance()(2, 2)) > 30 * std::sqrt(found.covariance()(1, 1)));
 }
 
 TEST_CASE("errors are those of a mean", "[fit]") {
@@ -86,7 +86,7 @@ TEST_CASE("errors are those of a mean", "[fit]") {
   double squares = 0;
   for (const double one : y) squares += std::pow(one - 0.0105, 2);
   CHECK(found.deviation() == Approx(std::sqrt(squares / 5)).epsilon(1e-3));
-  CHECK(found.covariance().at(0, 0) == Approx(squares / 5 / 6).epsilon(1e-3));
+  CHECK(found.covariance()(0, 0) == Approx(squares / 5 / 6).epsilon(1e-3));
   const Interval interval = intervals(mean, unknown, found).front();
   const double error = std::sqrt(squares / 30);
   CHECK(interval.high - found.unknowns[0] == Approx(error).epsilon(0.1));

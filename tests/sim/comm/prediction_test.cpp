@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/comm/alpha_beta.hpp"
 #include "sim/comm/bench.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
@@ -15,10 +14,10 @@ namespace {
 constexpr std::uint64_t S = 840'000'000;
 constexpr auto size = static_cast<double>(S);
 
-std::vector<std::string> gpus(const execution::Places& places) {
+std::vector<std::string> gpus(const execution::RankPlacement& placement) {
   std::vector<std::string> names;
-  for (std::uint32_t rank = 0; rank < places.size(); ++rank)
-    names.push_back(cluster::name_of(places.host(rank)));
+  for (std::uint32_t rank = 0; rank < placement.size(); ++rank)
+    names.push_back(cluster::name_of(placement.host(rank)));
   return names;
 }
 
@@ -52,13 +51,13 @@ TEST_CASE("on an idle network simulation, price and formula of an operation are 
                                        {"nic.ll128-efficiency", "0.9"}}});
   for (const analysis::OperationInfo& info : analysis::operation_list())
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
-      const comm::Setting setting = comm::one_group(cluster, info.operation, ranks);
-      const comm::Formula formula(setting);
+      const comm::BenchmarkRun run = comm::one_group(cluster, info.operation, ranks);
+      const comm::Formula formula(run);
       for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{1} << 21U, S}) {
         CAPTURE(info.name, ranks, bytes);
-        const double simulated = comm::simulate(cluster, setting, bytes).seconds;
+        const double simulated = comm::simulate(cluster, run, bytes).seconds;
         CHECK(formula.seconds(bytes) == Approx(simulated).epsilon(2e-4));
-        CHECK(comm::alpha_beta(setting, bytes) == Approx(simulated).epsilon(2e-4));
+        CHECK(comm::alpha_beta(run, bytes) == Approx(simulated).epsilon(2e-4));
       }
     }
 }
@@ -66,10 +65,10 @@ TEST_CASE("on an idle network simulation, price and formula of an operation are 
 TEST_CASE("the formula does not see an uplink that groups share", "[prediction]") {
   auto cluster = tests::make_cluster({{4, 4}, 10});  // four NICs of 10 GB/s on 10 GB/s
   const auto seconds = [&](std::uint32_t groups) {
-    const comm::Setting setting =
+    const comm::BenchmarkRun run =
         comm::several_groups(cluster, Operation::all_reduce, 2, groups, true, Algorithm::automatic);
-    CHECK(setting.groups.back() == std::vector<std::uint32_t>{groups - 1, 2 * groups - 1});
-    return comm::bench(cluster, setting, std::vector{S}).front();
+    CHECK(run.groups.back() == std::vector<std::uint32_t>{groups - 1, 2 * groups - 1});
+    return comm::bench(cluster, run, std::vector{S}).front();
   };
   const analysis::BenchRow four = seconds(4);
   CHECK(four.formula == Approx(2 * tests::outside + size / tests::nic));
@@ -95,30 +94,30 @@ TEST_CASE("NCCL chooses by what it expects, and what is true is what it takes", 
                                       {{"nvlink.ll128-latency", "0.5"},
                                        {"nvlink.ll128-efficiency", "0.5"},
                                        {"expected.nvlink.ll128-efficiency", "1"}}});
-  CHECK(cluster.expects_otherwise());
-  const comm::Setting setting =
+  CHECK(cluster.has_tuning_model());
+  const comm::BenchmarkRun run =
       comm::one_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
   // Half the latency at all of the bandwidth looks better for any size.
-  const comm::Prediction prediction = comm::simulate(cluster, setting, S);
+  const comm::Prediction prediction = comm::simulate(cluster, run, S);
   CHECK(prediction.by == "ring, LL128");
   const double expected = 14 * tests::inside * 0.5 + 2 * size * 7 / 8 / (tests::nvlink * 0.5);
   CHECK(prediction.seconds == Approx(expected));
-  CHECK(comm::Formula(setting).seconds(S) == Approx(expected));
-  CHECK(comm::alpha_beta(setting, S) == Approx(expected));
+  CHECK(comm::Formula(run).seconds(S) == Approx(expected));
+  CHECK(comm::alpha_beta(run, S) == Approx(expected));
 }
 
 TEST_CASE("expectations can be kept while numbers change", "[prediction]") {
   auto cluster = tests::make_cluster(
       {{8}, 0, false, {{"nvlink.ll-latency", "0.1"}, {"nvlink.ll-efficiency", "0.5"}}});
-  const comm::Setting setting =
+  const comm::BenchmarkRun run =
       comm::one_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
   const std::uint64_t few = 8000;
-  CHECK(comm::simulate(cluster, setting, few).by == "ring, LL");
+  CHECK(comm::simulate(cluster, run, few).by == "ring, LL");
   cluster.keep_expectations(true);
   cluster.set_parameter("nvlink.ll-latency", 5);
-  CHECK(comm::simulate(cluster, setting, few).by == "ring, LL");
+  CHECK(comm::simulate(cluster, run, few).by == "ring, LL");
   cluster.keep_expectations(false);
-  CHECK(comm::simulate(cluster, setting, few).by == "ring, Simple");
-  CHECK(comm::takes(setting, Algorithm::ring));
-  CHECK_FALSE(comm::takes(setting, Algorithm::nvls));
+  CHECK(comm::simulate(cluster, run, few).by == "ring, Simple");
+  CHECK(comm::takes(run, Algorithm::ring));
+  CHECK_FALSE(comm::takes(run, Algorithm::nvls));
 }

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/comm/identifiability.hpp"
+#include "sim/comm/uncertainty.hpp"
 
 using namespace pipewright::comm;
 using pipewright::analysis::KeptBecause;

@@ -9,14 +9,14 @@ namespace {
 Interference sample() {
   Interference found{.cluster = "mine.xml", .ranks = 16, .layout = "tp 4, dp 2, pp 2"};
   found.traffic = {{.name = "dp",
-                    .says = "all-reduce of 256.0 MiB",
+                    .operation = "all-reduce of 256.0 MiB",
                     .by = "ring, Simple",
                     .groups = 8,
                     .ranks = 2,
                     .one_group = 10e-3,
                     .alone = 15e-3},
                    {.name = "pp",
-                    .says = "32.0 MiB each way",
+                    .operation = "32.0 MiB each way",
                     .by = "direct, Simple",
                     .groups = 8,
                     .ranks = 2,

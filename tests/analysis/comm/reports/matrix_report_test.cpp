@@ -12,7 +12,7 @@ namespace {
 
 MatrixReport report_of(const PairMatrix& matrix) {
   MatrixReport report{.cluster = "mine.xml", .by_gpu = matrix, .matrix = matrix};
-  PermutationFigures& worst = report.crowd.worst;
+  PermutationFigures& worst = report.contention.worst;
   worst = {.slowest = 5e9,
            .total = 40e9,
            .alone = 80e9,
@@ -23,12 +23,12 @@ MatrixReport report_of(const PairMatrix& matrix) {
            .link_bandwidth = 10e9,
            .link_flows = 2,
            .receiver_of = {2, 3, 0, 1}};
-  report.crowd.half_shift = worst;
-  report.crowd.bisection = 20e9;
-  report.crowd.all_pairs = 16e9;
-  report.crowd.worst_from = "reversed order";
-  report.crowd.tried = 99;
-  report.crowd.slowest_bound = 2.5e9;
+  report.contention.half_shift = worst;
+  report.contention.bisection = 20e9;
+  report.contention.all_pairs = 16e9;
+  report.contention.worst_from = "reversed order";
+  report.contention.tried = 99;
+  report.contention.slowest_bound = 2.5e9;
   return report;
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("of some pairs a report says how many there are", "[comm]") {
   matrix.class_of.clear();
   matrix.pairs = 64;
   MatrixReport report = report_of(matrix);
-  report.crowd.all_pairs = report.crowd.slowest_bound = 0;
+  report.contention.all_pairs = report.contention.slowest_bound = 0;
   const std::string text = matrix_text(report);
   CHECK_THAT(text, Catch::Contains("64 of 992 pairs were looked at") &&
                        Catch::Contains("99 permutations tried\n") &&
@@ -125,7 +125,7 @@ TEST_CASE("control characters of names do not reach the terminal", "[comm]") {
   matrix.classes[0].links = "nv\nlink";
   MatrixReport report = report_of(matrix);
   report.cluster = "a\x1b.xml";
-  report.crowd.worst.link = "\x1b]0;";
+  report.contention.worst.link = "\x1b]0;";
   CHECK(matrix_text(report).find('\x1b') == std::string::npos);
   CHECK_THAT(matrix_text(report), Catch::Contains("nv\\nlink"));
 }

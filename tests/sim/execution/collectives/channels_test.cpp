@@ -38,8 +38,8 @@ cluster::Cluster make_square() {
 
 TEST_CASE("rings go round where the cables are, both ways", "[collectives]") {
   auto cluster = make_square();
-  const Places places(cluster, cluster.gpus());
-  const auto channels = execution::channels_in_node({0, 1, 2, 3}, places);
+  const RankPlacement placement(cluster, cluster.gpus());
+  const auto channels = execution::channels_in_node({0, 1, 2, 3}, placement);
   REQUIRE(channels.size() == 2);  // a third one would need the bus
   CHECK(channels[0].ranks == Members{0, 1, 3, 2});
   CHECK(channels[1].ranks == Members{0, 2, 3, 1});
@@ -47,16 +47,16 @@ TEST_CASE("rings go round where the cables are, both ways", "[collectives]") {
   CHECK(channels[1].share == 0.5);
 
   const double S = 80e6;
-  const auto phases = plan(Collective::all_reduce, S, ranks(4), Algorithm::ring, places);
+  const auto phases = plan(Collective::all_reduce, S, ranks(4), Algorithm::ring, placement);
   const double expected = 6e-6 + 2 * S * 3 / 4 / 40e9;
-  CHECK(execution::alone(phases, places) == Approx(expected).epsilon(1e-6));
-  CHECK(simulate_all(places, {phases})[0] == Approx(expected).epsilon(1e-6));
+  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
 }
 
 TEST_CASE("behind a switch one ring in order takes all", "[collectives]") {
   auto cluster = make_cluster({{8}});
-  const Places places(cluster, cluster.gpus());
-  const auto channels = execution::channels_in_node(ranks(8), places);
+  const RankPlacement placement(cluster, cluster.gpus());
+  const auto channels = execution::channels_in_node(ranks(8), placement);
   REQUIRE(channels.size() == 1);
   CHECK(channels[0].ranks == ranks(8));
   CHECK(channels[0].share == 1);
@@ -94,18 +94,18 @@ TEST_CASE("a hybrid cube mesh carries three rings each way", "[collectives]") {
   const config::test::Folder folder;
   const auto cluster = cluster::Cluster::load(
       folder.write("mesh.xml", text + links + routes + "</zone></platform>"));
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
 
   // The pairs with two links make one ring, those with one make another: 3 x 24 GB/s each way.
-  const auto channels = execution::channels_in_node(ranks(8), places);
+  const auto channels = execution::channels_in_node(ranks(8), placement);
   REQUIRE(channels.size() == 4);
   CHECK(channels[0].ranks == Members{0, 3, 2, 1, 5, 6, 7, 4});
   CHECK(channels[2].ranks == Members{0, 1, 3, 7, 5, 4, 6, 2});
   CHECK(channels[0].share == Approx(1. / 3));
   CHECK(channels[3].share == Approx(1. / 6));
   const double S = 800e6;
-  const auto phases = plan(Collective::all_reduce, S, ranks(8), Algorithm::ring, places);
+  const auto phases = plan(Collective::all_reduce, S, ranks(8), Algorithm::ring, placement);
   const double expected = 14e-6 + 2 * S * 7 / 8 / 144e9;
-  CHECK(execution::alone(phases, places) == Approx(expected).epsilon(1e-6));
-  CHECK(simulate_all(places, {phases})[0] == Approx(expected).epsilon(1e-6));
+  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
 }

@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include "sim/execution/collectives/collective_times.hpp"
-#include "sim/execution/collectives/simulate_alone.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 using namespace pipewright;
@@ -15,24 +14,26 @@ using namespace pipewright::tests;
 namespace {
 
 std::vector<std::vector<Phase>> plans_of(Collective kind, double bytes,
-                                         const std::vector<Members>& groups, const Places& places,
+                                         const std::vector<Members>& groups,
+                                         const RankPlacement& placement,
                                          Algorithm algorithm = Algorithm::automatic) {
   std::vector<std::vector<Phase>> plans;
-  for (const Members& group : groups) plans.push_back(plan(kind, bytes, group, algorithm, places));
+  for (const Members& group : groups)
+    plans.push_back(plan(kind, bytes, group, algorithm, placement));
   return plans;
 }
 
 std::size_t transfers(const execution::Folded& folded) {
   std::size_t count = 0;
-  for (const auto& course : folded.courses)
-    for (const auto& step : course->steps) count += step.transfers.size();
+  for (const auto& transfer_plan : folded.transfer_plans)
+    for (const auto& step : transfer_plan->steps) count += step.transfers.size();
   return count;
 }
 
-void check_same(cluster::Cluster& cluster, const Places& places,
+void check_same(cluster::Cluster& cluster, const RankPlacement& placement,
                 const std::vector<std::vector<Phase>>& plans) {
-  const auto folded = simulate_alone(cluster, places, plans);
-  const auto all = simulate_all(places, plans);
+  const auto folded = simulate_alone(cluster, placement, plans);
+  const auto all = simulate_all(placement, plans);
   REQUIRE(folded.size() == all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(i);
@@ -44,49 +45,49 @@ void check_same(cluster::Cluster& cluster, const Places& places,
 
 TEST_CASE("groups that share no link are simulated once for all", "[collectives]") {
   auto cluster = make_cluster({std::vector<int>(64, 8)});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   std::vector<Members> groups;
   for (std::uint32_t node = 0; node < 64; ++node) groups.push_back(ranks(8, 8 * node));
-  const auto plans = plans_of(Collective::all_reduce, 64e6, groups, places);
-  const auto folded = execution::fold(cluster, places, plans);
-  CHECK(folded.courses.size() == 1);
+  const auto plans = plans_of(Collective::all_reduce, 64e6, groups, placement);
+  const auto folded = execution::fold(cluster, placement, plans);
+  CHECK(folded.transfer_plans.size() == 1);
   CHECK(transfers(folded) == 1);
-  check_same(cluster, places, plans);
+  check_same(cluster, placement, plans);
 }
 
 TEST_CASE("lanes that share uplinks fold, and keep their share of them", "[collectives]") {
   auto cluster = make_cluster({.gpus = std::vector<int>(6, 4), .uplink = 15});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   std::vector<Members> groups;
   for (std::uint32_t lane = 0; lane < 4; ++lane) groups.push_back(ranks(6, lane, 4));
   for (const auto kind : {Collective::all_reduce, Collective::all_to_all}) {
-    const auto plans = plans_of(kind, 60e6, groups, places, Algorithm::ring);
-    CHECK(transfers(execution::fold(cluster, places, plans)) == 1);
-    check_same(cluster, places, plans);
+    const auto plans = plans_of(kind, 60e6, groups, placement, Algorithm::ring);
+    CHECK(transfers(execution::fold(cluster, placement, plans)) == 1);
+    check_same(cluster, placement, plans);
   }
   // Four rings over an uplink of 15 GB/s: 3.75 GB/s each.
-  const auto rings = plans_of(Collective::all_gather, 60e6, groups, places);
-  CHECK(simulate_alone(cluster, places, rings)[2] ==
+  const auto rings = plans_of(Collective::all_gather, 60e6, groups, placement);
+  CHECK(simulate_alone(cluster, placement, rings)[2] ==
         Approx(5 * outside + 50e6 / 3.75e9).epsilon(1e-9));
 }
 
 TEST_CASE("what is not alike is not folded together", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 2}, .uplink = 10});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   // Two groups in one node, one over two nodes, one over three.
   const auto plans =
-      plans_of(Collective::all_reduce, 60e6, {{0, 1}, {2, 3}, {4, 8}, {5, 9}, {6, 7}}, places);
-  const auto folded = execution::fold(cluster, places, plans);
-  CHECK(folded.courses.size() == 2);
-  CHECK(folded.course_of == std::vector<std::uint32_t>{0, 0, 1, 1, 0});
-  check_same(cluster, places, plans);
+      plans_of(Collective::all_reduce, 60e6, {{0, 1}, {2, 3}, {4, 8}, {5, 9}, {6, 7}}, placement);
+  const auto folded = execution::fold(cluster, placement, plans);
+  CHECK(folded.transfer_plans.size() == 2);
+  CHECK(folded.plan_of == std::vector<std::uint32_t>{0, 0, 1, 1, 0});
+  check_same(cluster, placement, plans);
 }
 
 TEST_CASE("folding changes no time, whatever the groups", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 2, 4, 1, 3}, .uplink = 12, .one_nic = false});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   std::mt19937 random(5);
-  Members all = ranks(places.size());
+  Members all = ranks(placement.size());
   for (int round = 0; round < 40; ++round) {
     if (round % 3 != 0) std::shuffle(all.begin(), all.end(), random);
     const auto size = static_cast<std::uint32_t>(2 + random() % 5);
@@ -95,21 +96,21 @@ TEST_CASE("folding changes no time, whatever the groups", "[collectives]") {
       const auto kind = static_cast<Collective>(random() % workload::collective_kinds);
       const auto algorithm = static_cast<Algorithm>(random() % 5);
       const double bytes = 1e6 * static_cast<double>(1 + random() % 3);
-      plans.push_back(plan(kind, bytes, std::span(all).subspan(i, size), algorithm, places));
+      plans.push_back(plan(kind, bytes, std::span(all).subspan(i, size), algorithm, placement));
     }
-    check_same(cluster, places, plans);
+    check_same(cluster, placement, plans);
   }
 }
 
 TEST_CASE("a call takes what the slowest group of a device takes", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 10});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;
   parallel.tp.value = 2;
   parallel.dp.value = 4;
   parallel.pp.value = 2;
   const workload::Ranks layout(parallel);
-  execution::CollectiveTimes times(cluster, layout, places, Algorithm::ring);
+  execution::CollectiveTimes times(cluster, layout, placement, Algorithm::ring);
   // Pairs inside nodes; then, for each of two devices, two rings of four over two nodes.
   const double S = 80e6;
   const workload::Call sum{.group = workload::Group::tp, .bytes = 80'000'000};
@@ -127,12 +128,12 @@ TEST_CASE("a call takes what the slowest group of a device takes", "[collectives
 TEST_CASE("devices whose groups are placed worse take longer", "[collectives]") {
   // Six GPUs a node and groups of four: the second group straddles the nodes.
   auto cluster = make_cluster({{6, 6}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;
   parallel.tp.value = 4;
   parallel.pp.value = 3;
   const workload::Ranks layout(parallel);
-  execution::CollectiveTimes times(cluster, layout, places, Algorithm::ring);
+  execution::CollectiveTimes times(cluster, layout, placement, Algorithm::ring);
   const workload::Call call{.group = workload::Group::tp, .bytes = 80'000'000};
   CHECK(times.seconds(call, 0) == Approx(6 * inside + 120e6 / nvlink).epsilon(1e-6));
   CHECK(times.seconds(call, 1) == Approx(6 * (inside + outside) / 2 + 60e6 / nic).epsilon(1e-6));

@@ -26,10 +26,10 @@ constexpr std::array algorithms{Algorithm::automatic, Algorithm::ring, Algorithm
 struct Cluster {
   explicit Cluster(const tests::Shape& shape)
       : cluster(tests::make_cluster(shape)),
-        places(cluster, cluster.place({}, static_cast<std::uint32_t>(cluster.gpus().size()))) {}
+        placement(cluster, cluster.place({}, static_cast<std::uint32_t>(cluster.gpus().size()))) {}
 
   cluster::Cluster cluster;
-  tests::Places places;
+  tests::RankPlacement placement;
 };
 
 }  // namespace
@@ -41,13 +41,13 @@ TEST_CASE("a group alone takes what its plan takes alone, for any number of byte
     for (const Algorithm algorithm : algorithms)
       for (const tests::Members& group : {tests::ranks(2), tests::ranks(4), tests::ranks(2, 0, 4),
                                           tests::ranks(8), tests::ranks(10)}) {
-        const LeastTime least(kind, {group}, algorithm, on.places);
+        const LeastTime least(kind, {group}, algorithm, on.placement);
         for (int i = 0; i < 10; ++i) {
           const std::uint64_t bytes = std::uint64_t{840} * 64 * random.whole(1, 1U << (2 * i));
           CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), group.size(), bytes);
           const double alone = execution::alone(
-              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.places),
-              on.places);
+              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.placement),
+              on.placement);
           CHECK(least.seconds(bytes) == Approx(alone).epsilon(1e-9));
         }
       }
@@ -70,10 +70,10 @@ TEST_CASE("all groups at once take no less, on links that they share as well", "
         std::vector<std::vector<tests::Phase>> plans;
         for (const auto& group : groups)
           plans.push_back(
-              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.places));
-        const double simulated = std::ranges::max(tests::simulate_all(on.places, plans));
-        const double least = LeastTime(kind, groups, algorithm, on.places).seconds(bytes);
-        const double apart = LeastTime(kind, groups, algorithm, on.places, false).seconds(bytes);
+              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.placement));
+        const double simulated = std::ranges::max(tests::simulate_all(on.placement, plans));
+        const double least = LeastTime(kind, groups, algorithm, on.placement).seconds(bytes);
+        const double apart = LeastTime(kind, groups, algorithm, on.placement, false).seconds(bytes);
         CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), size, bytes);
         CHECK(least <= simulated * (1 + 1e-9));
         CHECK(apart <= least * (1 + 1e-5));  // but for rounded bytes
@@ -85,7 +85,7 @@ TEST_CASE("all groups at once take no less, on links that they share as well", "
 
 TEST_CASE("nothing is said by one rank, or of no bytes", "[least]") {
   const Cluster on({{2}});
-  CHECK(LeastTime(Collective::all_reduce, {{0}}, Algorithm::automatic, on.places).seconds(100) ==
+  CHECK(LeastTime(Collective::all_reduce, {{0}}, Algorithm::automatic, on.placement).seconds(100) ==
         0);
-  CHECK(LeastTime(Collective::all_reduce, {{0, 1}}, Algorithm::ring, on.places).seconds(0) == 0);
+  CHECK(LeastTime(Collective::all_reduce, {{0, 1}}, Algorithm::ring, on.placement).seconds(0) == 0);
 }

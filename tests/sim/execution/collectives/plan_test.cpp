@@ -17,10 +17,10 @@ namespace {
 constexpr double S = 960e6;  // bytes
 constexpr auto simple = cluster::Protocol::simple;
 
-std::map<std::string, double> loads_by_name(const Phase& phase, const Places& places) {
+std::map<std::string, double> loads_by_name(const Phase& phase, const RankPlacement& placement) {
   std::map<std::string, double> result;
-  for (const auto& [link, bytes] : execution::loads(phase, places))
-    result[cluster::Cluster::link_name(link)] = bytes;
+  for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+    result[cluster::Cluster::link_name(link)] = bytes.front();
   return result;
 }
 
@@ -40,18 +40,18 @@ std::map<std::uint32_t, double> received(const Phase& phase) {
 
 TEST_CASE("a group of one, or nothing to say, takes no phase", "[collectives]") {
   const auto cluster = make_cluster({{2}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   for (const auto kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
-    CHECK(plan(kind, S, Members{1}, Algorithm::automatic, places).empty());
-    CHECK(plan(kind, 0, Members{0, 1}, Algorithm::automatic, places).empty());
+    CHECK(plan(kind, S, Members{1}, Algorithm::automatic, placement).empty());
+    CHECK(plan(kind, 0, Members{0, 1}, Algorithm::automatic, placement).empty());
   }
 }
 
 TEST_CASE("in a ring every rank passes on the whole but its own part", "[collectives]") {
   const auto cluster = make_cluster({{8}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto check = [&](Collective kind, double times) {
-    const auto phases = plan(kind, S, ranks(4, 2), Algorithm::ring, places);
+    const auto phases = plan(kind, S, ranks(4, 2), Algorithm::ring, placement);
     REQUIRE(phases.size() == 1);
     REQUIRE(phases[0].flows.size() == 4);
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -69,10 +69,10 @@ TEST_CASE("in a ring every rank passes on the whole but its own part", "[collect
 
 TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(4, 4)});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   for (const std::uint32_t nodes : {2U, 3U, 4U}) {
     const std::uint32_t n = 4 * nodes;
-    const auto phases = plan(Collective::all_reduce, S, ranks(n), Algorithm::ring, places);
+    const auto phases = plan(Collective::all_reduce, S, ranks(n), Algorithm::ring, placement);
     REQUIRE(phases.size() == 1);
     const double volume = 2 * S * (n - 1) / n;
 
@@ -80,14 +80,14 @@ TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", 
     CHECK(sent(phases[0]).size() == n);
     for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(volume));
     for (const auto& [rank, bytes] : received(phases[0])) CHECK(bytes == Approx(volume));
-    for (const auto& [link, bytes] : loads_by_name(phases[0], places)) {
+    for (const auto& [link, bytes] : loads_by_name(phases[0], placement)) {
       CAPTURE(link);
       const double part = link.starts_with("nvlink") ? 0.75 : 0.25;
       if (link != "fabric") CHECK(bytes == Approx(part * volume));
     }
     int off_rail = 0;
     for (const Flow& flow : phases[0].flows)
-      if (places.node(flow.source) != places.node(flow.destination))
+      if (placement.node(flow.source) != placement.node(flow.destination))
         off_rail += flow.source % 4 == flow.destination % 4 ? 0 : 1;
     CHECK(off_rail == (nodes % 2 == 0 ? 0 : 4));  // an odd number of turns ends on another rail
     // A ring has 3 hops in each node to one between nodes.
@@ -98,15 +98,15 @@ TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", 
 TEST_CASE("nodes that hold unequal numbers have as many rings as the smallest has members",
           "[collectives]") {
   const auto cluster = make_cluster({{2, 3}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   // Ranks of both nodes by turns: each of two rings still enters each node once.
   const auto phases =
-      plan(Collective::all_gather, S, Members{2, 0, 3, 1, 4}, Algorithm::ring, places);
+      plan(Collective::all_gather, S, Members{2, 0, 3, 1, 4}, Algorithm::ring, placement);
   for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(S * 4 / 5));
   CHECK(sent(phases[0]).size() == 5);
   std::map<std::uint32_t, double> leaving;
   for (const Flow& flow : phases[0].flows)
-    if (places.node(flow.source) != places.node(flow.destination))
+    if (placement.node(flow.source) != placement.node(flow.destination))
       leaving[flow.source] += flow.bytes;
   CHECK(leaving.size() == 4);  // two GPUs of each node, by the NIC of each
   for (const auto& [rank, bytes] : leaving) CHECK(bytes == Approx(S * 2 / 5));
@@ -115,9 +115,9 @@ TEST_CASE("nodes that hold unequal numbers have as many rings as the smallest ha
 
 TEST_CASE("the two trees load every rank alike", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 1)});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U, 7U, 8U, 14U, 16U}) {
-    const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, places);
+    const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, placement);
     REQUIRE(phases.size() == 1);
     // Each of two trees has n - 1 edges, which carry half of the bytes up and down.
     double total = 0;
@@ -134,13 +134,14 @@ TEST_CASE("the two trees load every rank alike", "[collectives]") {
 
 TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 2)});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const std::vector<std::pair<std::uint32_t, int>> depths{{2, 1}, {4, 2}, {8, 3}, {16, 4}, {14, 4}};
   for (const auto& [nodes, depth] : depths) {
-    const auto phases = plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, places);
+    const auto phases =
+        plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, placement);
     CHECK(phases[0].latency == Approx(2 * (inside + depth * outside)));
     // Chains in the nodes: half of the bytes on each of two channels, up and down.
-    const auto loads = loads_by_name(phases[0], places);
+    const auto loads = loads_by_name(phases[0], placement);
     CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
   }
 }
@@ -167,9 +168,9 @@ TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill th
 
 TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[collectives]") {
   const auto cluster = make_cluster({{4, 4, 4}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto all = ranks(12);
-  const auto reduce = plan(Collective::all_reduce, S, all, Algorithm::hierarchical, places);
+  const auto reduce = plan(Collective::all_reduce, S, all, Algorithm::hierarchical, placement);
   REQUIRE(reduce.size() == 3);
   for (const auto& [rank, bytes] : sent(reduce[0])) CHECK(bytes == Approx(S * 3 / 4));
   for (const auto& [rank, bytes] : sent(reduce[1])) CHECK(bytes == Approx(2 * S / 4 * 2 / 3));
@@ -178,12 +179,12 @@ TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[c
   CHECK(reduce[1].latency == Approx(4 * outside));
   for (const Flow& flow : reduce[1].flows) CHECK(flow.source % 4 == flow.destination % 4);
 
-  const auto gather = plan(Collective::all_gather, S, all, Algorithm::hierarchical, places);
+  const auto gather = plan(Collective::all_gather, S, all, Algorithm::hierarchical, placement);
   REQUIRE(gather.size() == 2);  // over the rails first: a twelfth of each of two other nodes
   for (const auto& [rank, bytes] : sent(gather[0])) CHECK(bytes == Approx(S / 12 * 2));
   for (const auto& [rank, bytes] : sent(gather[1])) CHECK(bytes == Approx(S * 3 / 4));
 
-  const auto exchange = plan(Collective::all_to_all, S, all, Algorithm::hierarchical, places);
+  const auto exchange = plan(Collective::all_to_all, S, all, Algorithm::hierarchical, placement);
   REQUIRE(exchange.size() == 2);
   for (const auto& [rank, bytes] : sent(exchange[0])) CHECK(bytes == Approx(S * 3 / 4));
   for (const auto& [rank, bytes] : sent(exchange[1])) CHECK(bytes == Approx(S * 2 / 3));
@@ -191,21 +192,21 @@ TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[c
 
 TEST_CASE("direct collectives send each pair its part", "[collectives]") {
   const auto cluster = make_cluster({{2, 2}});
-  const Places places(cluster, cluster.gpus());
-  const auto exchange = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, places);
+  const RankPlacement placement(cluster, cluster.gpus());
+  const auto exchange = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
   REQUIRE(exchange.size() == 1);
   CHECK(exchange[0].flows.size() == 12);
   for (const Flow& flow : exchange[0].flows) CHECK(flow.bytes == S / 4);
   CHECK(exchange[0].latency == Approx(outside));
   // An all_reduce scatters sums and gathers them.
-  CHECK(plan(Collective::all_reduce, S, ranks(4), Algorithm::direct, places).size() == 2);
+  CHECK(plan(Collective::all_reduce, S, ranks(4), Algorithm::direct, placement).size() == 2);
 }
 
 TEST_CASE("algorithms that do not know a collective give way", "[collectives]") {
   const auto cluster = make_cluster({{2, 2, 1}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto used = [&](Collective kind, const Members& members, Algorithm algorithm) {
-    return choose(kind, S, members, algorithm, places).algorithm;
+    return choose(kind, S, members, algorithm, placement).algorithm;
   };
   CHECK(used(Collective::all_gather, ranks(4), Algorithm::tree) == Algorithm::ring);
   CHECK(used(Collective::all_to_all, ranks(4), Algorithm::ring) == Algorithm::direct);
@@ -216,35 +217,53 @@ TEST_CASE("algorithms that do not know a collective give way", "[collectives]") 
   CHECK(used(Collective::ring_exchange, ranks(4), Algorithm::direct) == Algorithm::ring);
 }
 
+TEST_CASE("every algorithm that has a name carries out an all-reduce", "[collectives]") {
+  const auto cluster = make_cluster({.gpus = {4, 4},
+                                     .properties = {{"nvlink.sharp-latency", "5us"},
+                                                    {"nvlink.sharp-efficiency", "0.8"},
+                                                    {"nic.sharp-latency", "10us"},
+                                                    {"nic.sharp-efficiency", "0.9"}}});
+  const RankPlacement placement(cluster, cluster.gpus());
+  for (const std::string_view name : config::algorithm_names) {
+    const Algorithm algorithm = config::parse_algorithm(name).value();
+    CAPTURE(name);
+    CHECK_FALSE(plan(Collective::all_reduce, S, ranks(8), algorithm, placement).empty());
+    if (algorithm != Algorithm::automatic)
+      CHECK(choose(Collective::all_reduce, S, ranks(8), algorithm, placement).algorithm ==
+            algorithm);
+  }
+}
+
 TEST_CASE("small sums take the tree and large ones the ring", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 2)});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto chosen = [&](double bytes) {
-    return choose(Collective::all_reduce, bytes, ranks(32), Algorithm::automatic, places).algorithm;
+    return choose(Collective::all_reduce, bytes, ranks(32), Algorithm::automatic, placement)
+        .algorithm;
   };
   CHECK(chosen(4) == Algorithm::tree);
   CHECK(chosen(1e6) == Algorithm::tree);
   CHECK(chosen(1e9) == Algorithm::ring);
-  CHECK(choose(Collective::all_reduce, 4, ranks(2), Algorithm::automatic, places).algorithm ==
+  CHECK(choose(Collective::all_reduce, 4, ranks(2), Algorithm::automatic, placement).algorithm ==
         Algorithm::ring);
 }
 
 TEST_CASE("the order of a group's ranks changes no load and no latency", "[collectives]") {
   const auto cluster = make_cluster({{4, 4}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   std::mt19937 random(3);
   for (const auto algorithm :
        {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::direct}) {
     Members members = ranks(8);
-    const auto straight = plan(Collective::all_reduce, S, members, algorithm, places);
+    const auto straight = plan(Collective::all_reduce, S, members, algorithm, placement);
     for (int i = 0; i < 20; ++i) {
       std::shuffle(members.begin(), members.end(), random);
-      const auto jumbled = plan(Collective::all_reduce, S, members, algorithm, places);
+      const auto jumbled = plan(Collective::all_reduce, S, members, algorithm, placement);
       REQUIRE(jumbled.size() == straight.size());
       for (std::size_t k = 0; k < jumbled.size(); ++k) {
         REQUIRE(jumbled[k].latency == Approx(straight[k].latency));
-        const auto a = loads_by_name(jumbled[k], places);
-        const auto b = loads_by_name(straight[k], places);
+        const auto a = loads_by_name(jumbled[k], placement);
+        const auto b = loads_by_name(straight[k], placement);
         REQUIRE(a.size() == b.size());
         for (const auto& [link, bytes] : a) REQUIRE(bytes == Approx(b.at(link)));
       }
@@ -254,9 +273,9 @@ TEST_CASE("the order of a group's ranks changes no load and no latency", "[colle
 
 TEST_CASE("a ring exchange keeps the order of its members", "[collectives]") {
   const auto cluster = make_cluster({{2, 2}});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto phases =
-      plan(Collective::ring_exchange, S, Members{0, 2, 1, 3}, Algorithm::automatic, places);
+      plan(Collective::ring_exchange, S, Members{0, 2, 1, 3}, Algorithm::automatic, placement);
   CHECK(phases[0].flows[0].destination == 2);
   CHECK(phases[0].latency == Approx(3 * outside));  // every hop leaves a node
 }

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "sim/execution/collectives/algorithms.hpp"
+#include "sim/execution/collectives/collective_times.hpp"
 #include "sim/execution/collectives/least_time.hpp"
-#include "sim/execution/collectives/simulate_alone.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 // What platform files say of protocols and switches, in closed form and as SimGrid carries it out.
@@ -18,16 +18,16 @@ constexpr double us = 1e-6;
 
 double seconds(cluster::Cluster& cluster, Collective kind, double bytes, const Members& members,
                Algorithm algorithm) {
-  const Places places(cluster, cluster.gpus());
-  return execution::simulate_alone(cluster, places,
-                                   {{execution::plan(kind, bytes, members, algorithm, places)}})
+  const RankPlacement placement(cluster, cluster.gpus());
+  return execution::simulate_alone(cluster, placement,
+                                   {{execution::plan(kind, bytes, members, algorithm, placement)}})
       .front();
 }
 
 std::string choice(const cluster::Cluster& cluster, double bytes, const Members& members) {
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   return execution::to_string(
-      execution::choose(Collective::all_reduce, bytes, members, Algorithm::automatic, places));
+      execution::choose(Collective::all_reduce, bytes, members, Algorithm::automatic, placement));
 }
 
 const std::vector<std::pair<std::string, std::string>> all_protocols{
@@ -55,9 +55,9 @@ TEST_CASE("few bytes go by LL, more by LL128, many by Simple", "[protocols]") {
 
 TEST_CASE("flows of LL and LL128 have what they put on the wire", "[protocols]") {
   const auto cluster = make_cluster({{4}, 0, false, all_protocols});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   const auto phases =
-      execution::plan(Collective::all_gather, 4000, ranks(4), Algorithm::ring, places);
+      execution::plan(Collective::all_gather, 4000, ranks(4), Algorithm::ring, placement);
   REQUIRE(phases.size() == 1);
   for (const Flow& flow : phases[0].flows) CHECK(flow.bytes == Approx(3000 / 0.4));
 }
@@ -121,10 +121,9 @@ TEST_CASE("switches between nodes that add up have each NIC send and receive onc
         Approx(30 * us + 2 * inside + std::max(2 * S * 3 / 4 / nvlink, S / 4 / (nic * 0.9)))
             .epsilon(1e-6));
   // Within a node there is nothing to add up on the way.
-  const Places places(cluster, cluster.gpus());
-  CHECK(
-      execution::choose(Collective::all_reduce, S, ranks(4), Algorithm::sharp, places).algorithm ==
-      Algorithm::ring);
+  const RankPlacement placement(cluster, cluster.gpus());
+  CHECK(execution::choose(Collective::all_reduce, S, ranks(4), Algorithm::sharp, placement)
+            .algorithm == Algorithm::ring);
 }
 
 TEST_CASE("priced or planned, by any protocol, takes the same time", "[protocols]") {
@@ -133,16 +132,16 @@ TEST_CASE("priced or planned, by any protocol, takes the same time", "[protocols
     properties.emplace_back(name, "0.8");
   properties.emplace_back("collective.ring-ends", "0.4");
   auto cluster = make_cluster({{4, 4}, 0, false, properties});
-  const Places places(cluster, cluster.gpus());
+  const RankPlacement placement(cluster, cluster.gpus());
   for (const auto kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all,
                           Collective::broadcast, Collective::send_recv, Collective::pairwise})
     for (const Members& members : {ranks(2), ranks(4), ranks(8)}) {
-      const execution::LeastTime least(kind, {members}, Algorithm::automatic, places, false);
+      const execution::LeastTime least(kind, {members}, Algorithm::automatic, placement, false);
       for (std::uint64_t bytes = 64; bytes < 1U << 31U; bytes *= 3) {
         CAPTURE(static_cast<int>(kind), members.size(), bytes);
         const auto size = static_cast<double>(bytes);
-        const auto plan = execution::plan(kind, size, members, Algorithm::automatic, places);
-        CHECK(least.seconds(bytes) == Approx(execution::alone(plan, places)).epsilon(1e-9));
+        const auto plan = execution::plan(kind, size, members, Algorithm::automatic, placement);
+        CHECK(least.seconds(bytes) == Approx(execution::alone(plan, placement)).epsilon(1e-9));
         CHECK(least.seconds(bytes) ==
               Approx(seconds(cluster, kind, size, members, Algorithm::automatic)).epsilon(2e-4));
       }

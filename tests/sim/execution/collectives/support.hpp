@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/engine.hpp"
-#include "sim/execution/collectives/alone.hpp"
-#include "sim/execution/collectives/course.hpp"
+#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/collectives/link_load.hpp"
 #include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/collectives/transfer_plan.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::tests {
@@ -20,7 +20,7 @@ namespace pipewright::tests {
 using execution::Algorithm;
 using execution::Flow;
 using execution::Phase;
-using execution::Places;
+using execution::RankPlacement;
 using workload::Collective;
 using Members = std::vector<std::uint32_t>;
 
@@ -105,12 +105,12 @@ inline Members ranks(std::uint32_t count, std::uint32_t first = 0, std::uint32_t
 }
 
 // SimGrid's answer without folding: all collectives at once, each with all its flows.
-inline std::vector<double> simulate_all(const Places& places,
+inline std::vector<double> simulate_all(const RankPlacement& placement,
                                         const std::vector<std::vector<Phase>>& plans) {
   std::vector<double> seconds(plans.size());
   const double begin = cluster::sg4::Engine::get_clock();
   for (std::size_t i = 0; i < plans.size(); ++i)
-    execution::start(execution::make_course(plans[i], places), [&seconds, i, begin] {
+    execution::start(execution::make_transfer_plan(plans[i], placement), [&seconds, i, begin] {
       seconds[i] = cluster::sg4::Engine::get_clock() - begin;
     });
   cluster::engine().run();

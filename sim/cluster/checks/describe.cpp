@@ -1,0 +1,51 @@
+#include "sim/cluster/checks/describe.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <simgrid/s4u/Host.hpp>
+
+namespace pipewright::cluster {
+namespace {
+
+std::vector<GpuKind> gpu_kinds(const Cluster& cluster) {
+  std::vector<GpuKind> kinds;
+  for (const Host* host : cluster.gpus()) {
+    GpuKind one{.gpu = gpu_of(host), .speed = host->get_speed(), .memory = memory_of(host)};
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const GpuKind& kind) {
+      return kind.gpu == one.gpu && kind.speed == one.speed && kind.memory == one.memory;
+    });
+    if (same == kinds.end()) {
+      one.count = 1;
+      kinds.push_back(one);
+    } else {
+      ++same->count;
+    }
+  }
+  return kinds;
+}
+
+std::vector<LinkKind> link_kinds(const Cluster& cluster) {
+  std::map<std::tuple<std::string, double, double>, std::size_t> count;
+  for (const Link* link : cluster.links()) {
+    if (Cluster::link_name(link).ends_with("_DOWN")) continue;  // counted with its _UP
+    ++count[{cluster.link_class(link), Cluster::bandwidth_of(link), cluster.latency_of(link)}];
+  }
+  std::vector<LinkKind> kinds;
+  for (const auto& [key, links] : count)
+    kinds.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), links});
+  return kinds;
+}
+
+}  // namespace
+
+Description describe(const Cluster& cluster) {
+  Description description{.gpus = gpu_kinds(cluster), .links = link_kinds(cluster)};
+  for (const Host* host : cluster.gpus())
+    description.nodes = std::max<std::size_t>(description.nodes, cluster.node_of(host) + 1);
+  description.bisection = find_bisection(cluster, cluster.gpus());
+  return description;
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/checks/bisection.hpp"
+#include "sim/cluster/cluster.hpp"
+
+namespace pipewright::cluster {
+
+struct GpuKind {
+  std::string gpu;
+  double speed = 0;  // FLOP/s
+  std::uint64_t memory = 0;
+  std::size_t count = 0;
+
+  bool operator==(const GpuKind&) const = default;
+};
+
+struct LinkKind {
+  std::string link_class;
+  double bandwidth = 0;   // bytes/s, one direction
+  double latency = 0;     // seconds
+  std::size_t count = 0;  // of cables: a duplex link is one
+};
+
+struct Description {
+  std::size_t nodes = 0;
+  std::vector<GpuKind> gpus;    // in the order of the platform
+  std::vector<LinkKind> links;  // by class and bandwidth
+  Bisection bisection;
+};
+Description describe(const Cluster& cluster);
+
+}  // namespace pipewright::cluster

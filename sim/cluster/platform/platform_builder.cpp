@@ -1,0 +1,271 @@
+#include "sim/cluster/platform/platform_builder.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace pipewright::cluster {
+
+using Route = Platform::Route;
+
+namespace {
+
+// A <cluster>'s links are called so. They are not looked up by name here, as they are many.
+bool is_of_star(const std::string& link) { return link.find("_link_") != std::string::npos; }
+
+}  // namespace
+
+Index PlatformBuilder::add_vertex(std::ptrdiff_t at, const std::string& name, Index zone) {
+  const auto index = static_cast<Index>(platform_.vertices.size());
+  const auto [entry, added] = vertex_of_.try_emplace(name, index);
+  if (!added) {
+    // SimGrid takes a zone and a host of one name, and confuses them in its own way.
+    if (platform_.vertices[entry->second].is_zone != nothing) throw OnlySimgrid{};
+    file_.fail(at, fmt::format("a second thing is called '{}'; hosts and routers need names of "
+                               "their own",
+                               name));
+  }
+  platform_.vertices.push_back({.name = name, .zone = zone});
+  return index;
+}
+
+Index PlatformBuilder::add_zone(std::ptrdiff_t at, const std::string& name,
+                                Platform::Routing routing, Index parent) {
+  if (const auto found = vertex_of_.find(name); found != vertex_of_.end()) {
+    if (platform_.vertices[found->second].is_zone == nothing) throw OnlySimgrid{};
+    file_.fail(at,
+               fmt::format("a second zone is called '{}'; zones need names of their own", name));
+  }
+  const auto index = static_cast<Index>(platform_.zones.size());
+  const Index vertex = add_vertex(at, name, parent);
+  platform_.vertices[vertex].is_zone = index;
+  platform_.zones.push_back({.name = name,
+                             .routing = routing,
+                             .vertex = vertex,
+                             .parent = parent,
+                             .depth = parent == nothing ? 0 : platform_.zones[parent].depth + 1,
+                             .offset = at});
+  return index;
+}
+
+// Hosts that are alike share one list.
+Index PlatformBuilder::properties_of(const HostSpec& spec) {
+  if (platform_.properties.empty() || platform_.properties.back() != spec.properties)
+    platform_.properties.push_back(spec.properties);
+  return static_cast<Index>(platform_.properties.size() - 1);
+}
+
+void PlatformBuilder::add_host(std::ptrdiff_t at, const std::string& name, Index zone,
+                               const HostSpec& spec) {
+  const Index vertex = add_vertex(at, name, zone);
+  platform_.vertices[vertex].is_host = static_cast<Index>(platform_.hosts.size());
+  platform_.hosts.push_back({.vertex = vertex,
+                             .speed = spec.speed,
+                             .cores = spec.cores,
+                             .properties = properties_of(spec),
+                             .offset = at});
+}
+
+void PlatformBuilder::add_router(std::ptrdiff_t at, const std::string& name, Index zone) {
+  add_vertex(at, name, zone);
+}
+
+void PlatformBuilder::push_link(std::ptrdiff_t at, const std::string& name, const LinkSpec& spec) {
+  const auto first = static_cast<Index>(platform_.links.size());
+  const auto push = [&](std::string full_name, Index other) {
+    platform_.links.push_back({.name = std::move(full_name),
+                               .bandwidth = spec.bandwidth,
+                               .latency = spec.latency,
+                               .fatpipe = spec.fatpipe,
+                               .other = other,
+                               .link_class = spec.link_class,
+                               .offset = at});
+  };
+  if (!spec.duplex) return push(name, first);
+  push(name + "_UP", first + 1);
+  push(name + "_DOWN", first);
+}
+
+void PlatformBuilder::add_link(std::ptrdiff_t at, const std::string& name, const LinkSpec& spec) {
+  if (is_of_star(name)) throw OnlySimgrid{};
+  const auto first = static_cast<Index>(platform_.links.size());
+  const auto declare = [&](const std::string& full_name, NamedLink link) {
+    if (!link_of_.try_emplace(full_name, link).second)
+      file_.fail(at, fmt::format("a second link is called '{}'; links need names of their own",
+                                 full_name));
+  };
+  declare(name, {first, spec.duplex});
+  if (spec.duplex) {
+    declare(name + "_UP", {first, false});
+    declare(name + "_DOWN", {first + 1, false});
+  }
+  push_link(at, name, spec);
+}
+
+Index PlatformBuilder::begin_cluster(std::ptrdiff_t at, Platform::Routing routing, Index parent,
+                                     const ClusterSpec& spec) {
+  const Index index = add_zone(at, spec.name, routing, parent);
+  Platform::Zone& zone = platform_.zones[index];
+  zone.first_link = static_cast<Index>(platform_.links.size());
+  zone.first_vertex = static_cast<Index>(platform_.vertices.size());
+  zone.hosts = static_cast<Index>(spec.hosts.size());
+  zone.sides = spec.sides;
+  for (const auto& [name, number] : spec.hosts) add_host(at, name, index, spec.host);
+  return index;
+}
+
+void PlatformBuilder::add_star(std::ptrdiff_t at, Index parent, const ClusterSpec& spec) {
+  const Index zone = begin_cluster(at, Platform::Routing::star, parent, spec);
+  for (const auto& [name, number] : spec.hosts)
+    push_link(at, fmt::format("{}_link_{}", spec.name, number), spec.link);
+  add_router(at, spec.router, zone);
+}
+
+// SimGrid counts a torus's hosts from 0, whatever their numbers are.
+void PlatformBuilder::add_torus(std::ptrdiff_t at, Index parent, const ClusterSpec& spec) {
+  begin_cluster(at, Platform::Routing::torus, parent, spec);
+  for (Index host = 0; host < spec.hosts.size(); ++host) {
+    Index stride = 1;
+    for (const Index side : spec.sides) {
+      const bool last = host / stride % side == side - 1;
+      const Index next = last ? host - (side - 1) * stride : host + stride;
+      push_link(at, fmt::format("{}_link_from_{}_to_{}", spec.name, host, next), spec.link);
+      stride *= side;
+    }
+  }
+}
+
+Index PlatformBuilder::find_vertex(std::ptrdiff_t at, const std::string& name,
+                                   std::string_view role) const {
+  const auto found = vertex_of_.find(name);
+  if (found == vertex_of_.end())
+    file_.fail(at, fmt::format("{} '{}' names nothing above this line; hosts, routers and zones "
+                               "come before the routes between them",
+                               role, name));
+  return found->second;
+}
+
+// Where a route of the zone begins or ends.
+Index PlatformBuilder::find_end(std::ptrdiff_t at, Index zone, const std::string& name,
+                                bool is_zone) const {
+  const Index vertex =
+      find_vertex(at, name, is_zone ? "the end of a zoneRoute" : "the end of a route");
+  if ((platform_.vertices[vertex].is_zone != nothing) != is_zone)
+    file_.fail(
+        at, is_zone ? fmt::format("'{}' is no zone; a zoneRoute joins zones, a route hosts", name)
+                    : fmt::format("'{}' is a zone; a route joins hosts, a zoneRoute zones", name));
+  if (platform_.vertices[vertex].zone != zone)
+    file_.fail(at, fmt::format("'{}' is not in zone '{}'; a route joins what is directly in its "
+                               "zone",
+                               name, platform_.zones[zone].name));
+  return vertex;
+}
+
+// A host or router somewhere inside of the zone at a route's end.
+Index PlatformBuilder::find_gateway(std::ptrdiff_t at, Index end, const std::string& name) const {
+  const Index gateway = find_vertex(at, name, "the gateway");
+  if (platform_.vertices[gateway].is_zone != nothing)
+    file_.fail(at, fmt::format("gateway '{}' is a zone; a gateway is a host or a router", name));
+  Index zone = platform_.vertices[gateway].zone;
+  while (zone != nothing && platform_.zones[zone].vertex != end)
+    zone = platform_.zones[zone].parent;
+  if (zone == nothing)
+    file_.fail(at,
+               fmt::format("gateway '{}' is not in zone '{}'", name, platform_.vertices[end].name));
+  return gateway;
+}
+
+void PlatformBuilder::insert_route(std::ptrdiff_t at, Index zone, Index source, Index destination,
+                                   Route&& route) {
+  auto& routes = platform_.zones[zone].routes;
+  if (!routes.try_emplace(Platform::key(source, destination), std::move(route)).second)
+    file_.fail(at,
+               fmt::format("a second route leads from '{}' to '{}'; routes lead both ways "
+                           "unless they say symmetrical=\"NO\"",
+                           platform_.vertices[source].name, platform_.vertices[destination].name));
+}
+
+void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& spec) {
+  const bool of_zones = !spec.source_gateway.empty();
+  const Index source = find_end(at, zone, spec.source, of_zones);
+  const Index destination = find_end(at, zone, spec.destination, of_zones);
+  Route there;
+  if (of_zones) {
+    there.source_gateway = find_gateway(at, source, spec.source_gateway);
+    there.destination_gateway = find_gateway(at, destination, spec.destination_gateway);
+  }
+  if (platform_.zones[zone].routing == Platform::Routing::none)
+    file_.fail(at, fmt::format("zone '{}' has routing None, which takes no routes; Full takes them",
+                               platform_.zones[zone].name));
+  if (source == destination) throw OnlySimgrid{};
+  if (spec.links.empty())
+    file_.fail(at, fmt::format("the route from '{}' to '{}' has no <link_ctn>", spec.source,
+                               spec.destination));
+  Route back{.source_gateway = there.destination_gateway,
+             .destination_gateway = there.source_gateway,
+             .links = {}};
+  for (const auto& [name, direction] : spec.links) {
+    const auto found = link_of_.find(name);
+    if (found == link_of_.end() && is_of_star(name)) throw OnlySimgrid{};
+    if (found == link_of_.end())
+      file_.fail(at, fmt::format("the route from '{}' to '{}' uses link '{}', which is not above "
+                                 "this line",
+                                 spec.source, spec.destination, name));
+    const auto [link, duplex] = found->second;
+    if (duplex != (direction != 'N'))
+      file_.fail(
+          at, duplex ? fmt::format("link '{}' is SPLITDUPLEX; say which way with "
+                                   "direction=\"UP\" or \"DOWN\"",
+                                   name)
+                     : fmt::format("link '{}' has no directions, as it is not SPLITDUPLEX", name));
+    there.links.push_back(link + (direction == 'D' ? 1 : 0));
+    back.links.push_back(link + (direction == 'U' ? 1 : 0));
+  }
+  std::reverse(back.links.begin(), back.links.end());
+  insert_route(at, zone, source, destination, std::move(there));
+  if (spec.symmetrical) insert_route(at, zone, destination, source, std::move(back));
+}
+
+// Gives each vertex of a tree its parent. A graph with a circle has several ways between two
+// vertices, and only SimGrid knows which one it takes.
+void PlatformBuilder::root_trees() {
+  auto& vertices = platform_.vertices;
+  for (const Platform::Zone& zone : platform_.zones) {
+    if (zone.routing != Platform::Routing::tree) continue;
+    std::vector<std::pair<Index, Index>> edges;  // both ways each
+    for (const auto& [key, route] : zone.routes) {
+      const auto source = static_cast<Index>(key >> 32U);
+      const auto destination = static_cast<Index>(key);
+      edges.emplace_back(source, destination);
+      edges.emplace_back(destination, source);
+    }
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+
+    std::unordered_map<Index, bool> seen;
+    for (const auto& edge : edges) {
+      if (!seen.try_emplace(edge.first, true).second) continue;
+      std::vector<Index> open{edge.first};
+      while (!open.empty()) {
+        const Index at = open.back();
+        open.pop_back();
+        const auto begin = std::lower_bound(edges.begin(), edges.end(), std::pair{at, Index{0}});
+        for (auto next = begin; next != edges.end() && next->first == at; ++next) {
+          if (next->second == vertices[at].parent) continue;
+          if (!seen.try_emplace(next->second, true).second) throw OnlySimgrid{};
+          vertices[next->second].parent = at;
+          vertices[next->second].depth = vertices[at].depth + 1;
+          open.push_back(next->second);
+        }
+      }
+    }
+  }
+}
+
+Platform PlatformBuilder::finish() {
+  root_trees();
+  return std::move(platform_);
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,225 @@
+#include "sim/cluster/platform/platform_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pugixml.hpp>
+#include <strings.h>
+
+#include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/platform/names.hpp"
+
+namespace pipewright::cluster {
+namespace {
+
+constexpr std::array routings{"Full",  "Floyd",    "Dijkstra", "DijkstraCache",
+                              "None",  "Vivaldi",  "Cluster",  "Star",
+                              "Torus", "Fat_Tree", "Dragonfly"};
+constexpr int most_depth = 100;  // of elements in each other, which are read by recursion
+// The attributes that are numbers, and whether 0 is one of those that they may be.
+constexpr std::array<std::pair<const char*, bool>, 5> numbers{
+    {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
+
+class Checker final : public pugi::xml_tree_walker {
+ public:
+  explicit Checker(const PlatformFile& file) : file_(file) {}
+
+  bool for_each(pugi::xml_node& node) override {
+    const std::string_view tag = node.name();
+    if (depth() > most_depth)
+      fail(node, fmt::format("<{}> stands in more than {} others; a cluster takes a few levels of "
+                             "zones",
+                             tag, most_depth));
+    if (tag == "zone" || tag == "AS") check_routing(node);
+    if (tag == "link" || tag == "host" || tag == "peer") check_constant(node);
+    if (tag == "trace_connect") check_trace(node);
+    if (tag == "cluster") check_topology(node);
+    if (tag == "config") check_config(node);
+    for (const auto& [attribute, may_be_zero] : numbers) check_number(node, attribute, may_be_zero);
+    return true;
+  }
+
+ private:
+  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& what) const {
+    file_.fail(node.offset_debug(), what);
+  }
+  [[noreturn]] void fail_wifi(const pugi::xml_node& node) const {
+    fail(node,
+         fmt::format("{} '{}' is Wi-Fi, whose bandwidth is another for each station; of "
+                     "GPUs' links, take <link .. sharing_policy=\"SPLITDUPLEX\"> in a zone of "
+                     "routing Full",
+                     node.name(), node.attribute("id").value()));
+  }
+  // Hosts and links do not come and go here, and Cluster keeps latencies as they are in the file.
+  void check_constant(const pugi::xml_node& node) const {
+    if (strcasecmp(node.attribute("sharing_policy").value(), "WIFI") == 0) fail_wifi(node);
+    for (const auto& [attribute, right] :
+         {std::pair{"state_file", std::string_view(node.name()) == "link"
+                                      ? "a scenario fails it with slow_links and a factor of 0"
+                                      : "GPUs do not fail here"},
+          std::pair{"latency_file", "latency=\"..\" is for the whole run"}})
+      if (node.attribute(attribute))
+        fail(node, fmt::format("{} '{}' has a {}, by which it changes in the course of a run; take "
+                               "that out: {}",
+                               node.name(), node.attribute("id").value(), attribute, right));
+  }
+  void check_trace(const pugi::xml_node& node) const {
+    const std::string_view kind = node.attribute("kind").value();
+    if (kind == "HOST_AVAIL" || kind == "LINK_AVAIL" || kind == "LATENCY")
+      fail(node,
+           fmt::format("trace_connect has '{}' change by kind {} in the course of a run, which "
+                       "is not for hosts, links and latencies here; take it out",
+                       node.attribute("element").value(), kind));
+  }
+  void check_topology(const pugi::xml_node& node) const {
+    const std::string_view text = node.attribute("topo_parameters").value();
+    if (text.find_first_not_of("0123456789,; ") == std::string_view::npos) return;
+    fail(node, fmt::format("topo_parameters '{}' of cluster '{}' must be whole numbers, as in "
+                           "\"4,4,2\" of a torus",
+                           text, node.attribute("id").value()));
+  }
+  // What SimGrid would obey in part, as links are shared by a model that is set here.
+  void check_config(const pugi::xml_node& node) const {
+    for (const pugi::xml_node& property : node.children("prop")) {
+      const std::string_view key = property.attribute("id").value();
+      if (!key.starts_with("network/")) continue;
+      fail(property,
+           fmt::format("<config> sets {}, but how links are shared is fixed here; take it "
+                       "out, and say what messages cost by properties of the outermost "
+                       "zone, as CLASS.efficiency and CLASS.latency",
+                       key));
+    }
+  }
+  void check_routing(const pugi::xml_node& node) const {
+    const std::string_view routing = node.attribute("routing").value();
+    if (strcasecmp(node.attribute("routing").value(), "WIFI") == 0) fail_wifi(node);
+    const bool known = std::any_of(routings.begin(), routings.end(),
+                                   [&](const char* name) { return routing == name; });
+    if (!known && !routing.empty())
+      file_.fail(node.offset_debug(), fmt::format("routing '{}' is unknown; there are {}", routing,
+                                                  fmt::join(routings, ", ")));
+  }
+  void check_number(const pugi::xml_node& node, const char* attribute, bool may_be_zero) const {
+    const std::string_view text = node.attribute(attribute).value();
+    if (text.empty()) return;
+    const double number = std::strtod(text.data(), nullptr);
+    if (!(number >= 0) || (number == 0 && !may_be_zero) || std::isinf(number))
+      file_.fail(node.offset_debug(),
+                 fmt::format("{} '{}' of {} '{}' must be {}", attribute, text, node.name(),
+                             node.attribute("id").value(),
+                             may_be_zero ? "finite and >= 0" : "finite and > 0"));
+  }
+
+  const PlatformFile& file_;
+};
+
+// Whether a number alone stands between prefix and suffix.
+bool is_made(std::string_view name, std::string_view prefix, std::string_view suffix) {
+  if (name.size() <= prefix.size() + suffix.size()) return false;
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(suffix.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+PlatformFile::PlatformFile(std::filesystem::path path, std::string text)
+    : path_(std::move(path)),
+      text_(std::move(text)),
+      document_(std::make_unique<pugi::xml_document>()) {
+  for (std::size_t at = 0; (at = text_.find('\n', at)) != std::string::npos; ++at)
+    line_ends_.push_back(static_cast<std::ptrdiff_t>(at));
+  const pugi::xml_parse_result parsed = document_->load_buffer(text_.data(), text_.size());
+  if (!parsed) fail(parsed.offset, parsed.description());
+}
+PlatformFile::~PlatformFile() = default;
+PlatformFile::PlatformFile(PlatformFile&&) noexcept = default;
+
+int PlatformFile::line_of(std::ptrdiff_t offset) const {
+  const auto line = std::lower_bound(line_ends_.begin(), line_ends_.end(), offset);
+  return static_cast<int>(line - line_ends_.begin()) + 1;
+}
+
+void PlatformFile::fail(std::ptrdiff_t offset, const std::string& what) const {
+  throw Error(fmt::format("{}:{}: {}", path_.string(), line_of(offset), what));
+}
+
+PlatformFile read_platform_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw Error(fmt::format("{}: no such platform file", path.string()));
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw Error(fmt::format("{}: a SimGrid platform file (XML) was expected", path.string()));
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw Error(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+
+  PlatformFile file(path, std::move(text));
+  if (!file.document().child("platform"))
+    throw Error(
+        fmt::format("{}: has no <platform>; a SimGrid platform file was expected", path.string()));
+  pugi::xml_node top;
+  for (const pugi::xml_node& node : file.document().child("platform").children()) {
+    const std::string_view tag = node.name();
+    if (tag != "zone" && tag != "AS" && tag != "cluster") continue;
+    if (top)
+      file.fail(node.offset_debug(),
+                fmt::format("{} '{}' is the second in <platform>, after '{}'; put both into one "
+                            "zone",
+                            tag, node.attribute("id").value(), top.attribute("id").value()));
+    top = node;
+  }
+  Checker checker(file);
+  // The walker may change nodes; this one does not.
+  const_cast<pugi::xml_document&>(file.document()).traverse(checker);
+  return file;
+}
+
+SourceLines::SourceLines(const PlatformFile& file) {
+  struct Walker final : pugi::xml_tree_walker {
+    bool for_each(pugi::xml_node& node) override {
+      const std::string_view tag = node.name();
+      const auto text = [&](const char* name) { return node.attribute(name).value(); };
+      const int line = file->line_of(node.offset_debug());
+      if (tag == "host") lines->hosts_.emplace(text("id"), line);
+      if (tag == "link" || tag == "backbone") lines->links_.emplace(text("id"), line);
+      if (tag == "cluster")
+        lines->clusters_.push_back(
+            {text("prefix"), text("suffix"), text("id") + std::string("_"), line});
+      return true;
+    }
+    const PlatformFile* file = nullptr;
+    SourceLines* lines = nullptr;
+  };
+  Walker walker;
+  walker.file = &file;
+  walker.lines = this;
+  const_cast<pugi::xml_document&>(file.document()).traverse(walker);
+}
+
+int SourceLines::line_of_host(const std::string& name) const {
+  if (const auto found = hosts_.find(name); found != hosts_.end()) return found->second;
+  for (const Made& made : clusters_)
+    if (is_made(name, made.prefix, made.suffix)) return made.line;
+  return 0;
+}
+
+int SourceLines::line_of_link(const std::string& name) const {
+  const std::string cable = without_direction(name);
+  for (const std::string& key : {name, cable})
+    if (const auto found = links_.find(key); found != links_.end()) return found->second;
+  for (const Made& made : clusters_)
+    if (name.starts_with(made.links)) return made.line;
+  return 0;
+}
+
+}  // namespace pipewright::cluster

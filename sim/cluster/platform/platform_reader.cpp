@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+#include <simgrid/Exception.hpp>
+#include <strings.h>
+#include <xbt/parse_units.hpp>
+
+#include "sim/cluster/platform/names.hpp"
+#include "sim/cluster/platform/platform.hpp"
+#include "sim/cluster/platform/platform_builder.hpp"
+
+namespace pipewright::cluster {
+namespace {
+
+using pugi::xml_node;
+
+struct Element {
+  std::string_view name;
+  std::array<std::string_view, 12> attributes;
+};
+constexpr std::array elements{
+    Element{"platform", {"version"}},
+    Element{"zone", {"id", "routing"}},
+    Element{"cluster",
+            {"id", "prefix", "suffix", "radical", "speed", "core", "bw", "lat", "sharing_policy",
+             "router_id", "topology", "topo_parameters"}},
+    Element{"host", {"id", "speed", "core"}},
+    Element{"router", {"id"}},
+    Element{"link", {"id", "bandwidth", "latency", "sharing_policy"}},
+    Element{"route", {"src", "dst", "symmetrical"}},
+    Element{"zoneRoute", {"src", "dst", "gw_src", "gw_dst", "symmetrical"}},
+    Element{"link_ctn", {"id", "direction"}},
+    Element{"prop", {"id", "value"}},
+};
+
+void check_known(const xml_node& node) {
+  const auto element = std::find_if(elements.begin(), elements.end(),
+                                    [&](const Element& one) { return one.name == node.name(); });
+  if (element == elements.end()) throw OnlySimgrid{};
+  for (const pugi::xml_attribute& attribute : node.attributes()) {
+    const auto& known = element->attributes;
+    if (std::find(known.begin(), known.end(), attribute.name()) == known.end()) throw OnlySimgrid{};
+  }
+}
+
+bool is(const xml_node& node, std::string_view tag) { return node.name() == tag; }
+
+class Reader {
+ public:
+  explicit Reader(const PlatformFile& file) : file_(file), builder_(file) {}
+
+  Platform read() {
+    const xml_node root = file_.document().child("platform");
+    check_known(root);
+    const std::string version = text(root, "version");
+    if (version != "4.1" && version != "4") throw OnlySimgrid{};
+    const std::vector<xml_node> inside = content(root);
+    if (inside.empty()) fail(root, "<platform> is empty; hosts and links stand in a <zone>");
+    if (inside.size() > 1) throw OnlySimgrid{};
+    read_part(inside.front(), nothing);
+    return builder_.finish();
+  }
+
+ private:
+  [[noreturn]] void fail(const xml_node& node, const std::string& what) const {
+    file_.fail(node.offset_debug(), what);
+  }
+  static const char* id(const xml_node& node) { return node.attribute("id").value(); }
+  std::string text(const xml_node& node, const char* attribute) const {
+    const pugi::xml_attribute found = node.attribute(attribute);
+    if (!found)
+      fail(node, fmt::format("<{}> '{}' lacks {}=\"..\"", node.name(), id(node), attribute));
+    return found.value();
+  }
+  static std::string text_or(const xml_node& node, const char* attribute, const char* absent) {
+    return node.attribute(attribute).as_string(absent);
+  }
+  using Parse = double (*)(const std::string&, int, const std::string&, const std::string&);
+  // A quantity with SimGrid's units. It would warn of one without, on the console.
+  double number(const xml_node& node, const char* attribute, std::string value, Parse parse) const {
+    if (!value.empty() && value.find_first_not_of("0123456789.eE+-") == std::string::npos)
+      value += parse == xbt_parse_get_bandwidth ? "Bps" : parse == xbt_parse_get_time ? "s" : "f";
+    try {
+      return parse(file_.path().string(), file_.line_of(node.offset_debug()), value,
+                   fmt::format("{} of {} '{}'", attribute, node.name(), id(node)));
+    } catch (const simgrid::ParseError&) {
+      fail(node, fmt::format("{} '{}' of {} '{}' is no number with a unit that SimGrid knows",
+                             attribute, value, node.name(), id(node)));
+    }
+  }
+
+  // The elements inside, in the order that SimGrid asks for: properties, then what there is, then
+  // the routes between them.
+  std::vector<xml_node> content(const xml_node& node) const {
+    std::vector<xml_node> inside;
+    for (const xml_node& child : node.children()) {
+      if (child.type() == pugi::node_comment) continue;
+      if (child.type() != pugi::node_element) throw OnlySimgrid{};
+      check_known(child);
+      const auto is_route = [](const xml_node& one) {
+        return is(one, "route") || is(one, "zoneRoute");
+      };
+      if (!inside.empty() && is_route(inside.back()) && !is_route(child))
+        fail(child, fmt::format("<{}> stands after a route; the routes of zone '{}' come last",
+                                child.name(), id(node)));
+      if (!inside.empty() && is(child, "prop") && !is(inside.back(), "prop"))
+        fail(child, fmt::format("<prop> of '{}' comes first in it", id(node)));
+      inside.push_back(child);
+    }
+    return inside;
+  }
+
+  Platform::Properties properties(const xml_node& node) const {
+    Platform::Properties read;
+    for (const xml_node& child : content(node)) {
+      if (!is(child, "prop")) throw OnlySimgrid{};
+      read.emplace_back(text(child, "id"), text(child, "value"));
+    }
+    return read;
+  }
+  static std::string class_of(const std::string& name, const Platform::Properties& properties) {
+    for (const auto& [key, value] : properties)
+      if (key == "class") return value;
+    return without_numbers(name);
+  }
+
+  void read_part(const xml_node& node, Index zone) {
+    if (is(node, "zone")) return read_zone(node, zone);
+    if (is(node, "cluster")) return read_cluster(node, zone);
+    if (zone == nothing) throw OnlySimgrid{};
+    if (is(node, "host")) {
+      builder_.add_host(node.offset_debug(), text(node, "id"), zone, host_spec(node));
+    } else if (is(node, "router")) {
+      builder_.add_router(node.offset_debug(), text(node, "id"), zone);
+    } else if (is(node, "link")) {
+      read_link(node);
+    } else if (is(node, "route") || is(node, "zoneRoute")) {
+      read_route(node, zone);
+    } else if (!is(node, "prop")) {
+      throw OnlySimgrid{};
+    }
+  }
+
+  void read_zone(const xml_node& node, Index parent) {
+    constexpr std::array<std::pair<const char*, Platform::Routing>, 5> routings{
+        {{"Full", Platform::Routing::full},
+         {"None", Platform::Routing::none},
+         {"Floyd", Platform::Routing::tree},
+         {"Dijkstra", Platform::Routing::tree},
+         {"DijkstraCache", Platform::Routing::tree}}};
+    const std::string name = text(node, "routing");
+    const auto routing = std::find_if(routings.begin(), routings.end(), [&](const auto& one) {
+      return strcasecmp(one.first, name.c_str()) == 0;
+    });
+    if (routing == routings.end()) throw OnlySimgrid{};
+    const Index zone =
+        builder_.add_zone(node.offset_debug(), text(node, "id"), routing->second, parent);
+    const char* holds = nullptr;
+    for (const xml_node& child : content(node)) {
+      const char* holds_now = is(child, "zone") || is(child, "cluster")  ? "zones"
+                              : is(child, "host") || is(child, "router") ? "hosts"
+                                                                         : holds;
+      if (holds != nullptr && holds != holds_now)
+        fail(child, fmt::format("zone '{}' has {}, so it cannot have {}; put them in a zone of "
+                                "their own",
+                                id(node), holds, holds_now));
+      holds = holds_now;
+      read_part(child, zone);
+    }
+  }
+
+  PlatformBuilder::HostSpec host_spec(const xml_node& node) const {
+    const std::string speed = text(node, "speed");
+    if (speed.find(',') != std::string::npos) throw OnlySimgrid{};
+    const std::string cores = text_or(node, "core", "1");
+    PlatformBuilder::HostSpec spec{.speed = number(node, "speed", speed, xbt_parse_get_speed),
+                                   .cores = 0,
+                                   .properties = properties(node)};
+    const auto [end, error] =
+        std::from_chars(cores.data(), cores.data() + cores.size(), spec.cores);
+    if (error != std::errc{} || end != cores.data() + cores.size() || spec.cores < 1)
+      fail(node, fmt::format("core '{}' of {} '{}' must be a whole number from 1", cores,
+                             node.name(), id(node)));
+    return spec;
+  }
+
+  void read_cluster(const xml_node& node, Index parent) {
+    const std::string topology = text_or(node, "topology", "FLAT");
+    const std::string policy = text_or(node, "sharing_policy", "SPLITDUPLEX");
+    if (policy != "SPLITDUPLEX" && policy != "SHARED") throw OnlySimgrid{};
+    PlatformBuilder::ClusterSpec spec{.name = text(node, "id"), .host = host_spec(node)};
+    const auto radical = parse_radical(text(node, "radical"));
+    if (!radical)
+      fail(node, fmt::format("radical '{}' of cluster '{}' must be numbers and ranges of at most "
+                             "1000000 hosts, as in \"0-7\" or \"0-3,8\"",
+                             text(node, "radical"), spec.name));
+    const std::string prefix = text(node, "prefix");
+    const std::string suffix = text(node, "suffix");
+    for (const int i : *radical)
+      spec.hosts.emplace_back(fmt::format("{}{}{}", prefix, i, suffix), i);
+    spec.router = text_or(node, "router_id", "");
+    if (spec.router.empty()) spec.router = prefix + spec.name + "_router" + suffix;
+    spec.link = {.bandwidth = number(node, "bw", text(node, "bw"), xbt_parse_get_bandwidth),
+                 .latency = number(node, "lat", text(node, "lat"), xbt_parse_get_time),
+                 .duplex = policy == "SPLITDUPLEX",
+                 .link_class = class_of(spec.name + "_link", spec.host.properties)};
+    if (topology == "FLAT") return builder_.add_star(node.offset_debug(), parent, spec);
+    if (topology != "TORUS" || !spec.link.duplex) throw OnlySimgrid{};
+    spec.sides = torus_sides(text(node, "topo_parameters"), spec.hosts.size());
+    builder_.add_torus(node.offset_debug(), parent, spec);
+  }
+  // Only those that fit, and of which no two are 1: SimGrid gives them links of one name.
+  static std::vector<Index> torus_sides(const std::string& text, std::size_t hosts) {
+    const auto numbers = text.find('-') == std::string::npos ? parse_radical(text) : std::nullopt;
+    if (!numbers) throw OnlySimgrid{};
+    std::vector<Index> sides;
+    std::size_t corners = 1;
+    for (const int side : *numbers) {
+      if (side < 1 || (side == 1 && numbers->size() > 1)) throw OnlySimgrid{};
+      sides.push_back(static_cast<Index>(side));
+      corners *= sides.back();
+    }
+    if (corners != hosts) throw OnlySimgrid{};
+    return sides;
+  }
+
+  void read_link(const xml_node& node) {
+    const std::string policy = text_or(node, "sharing_policy", "SHARED");
+    const std::string bandwidth = text(node, "bandwidth");
+    if (policy == "WIFI" || policy == "FULLDUPLEX" || bandwidth.find(',') != std::string::npos)
+      throw OnlySimgrid{};
+    if (policy != "SHARED" && policy != "SPLITDUPLEX" && policy != "FATPIPE")
+      fail(node, fmt::format("sharing_policy '{}' of link '{}' must be SPLITDUPLEX, SHARED or "
+                             "FATPIPE",
+                             policy, id(node)));
+    const std::string name = text(node, "id");
+    builder_.add_link(
+        node.offset_debug(), name,
+        {.bandwidth = number(node, "bandwidth", bandwidth, xbt_parse_get_bandwidth),
+         .latency = number(node, "latency", text_or(node, "latency", "0"), xbt_parse_get_time),
+         .fatpipe = policy == "FATPIPE",
+         .duplex = policy == "SPLITDUPLEX",
+         .link_class = class_of(name, properties(node))});
+  }
+
+  void read_route(const xml_node& node, Index zone) {
+    PlatformBuilder::RouteSpec spec{.source = text(node, "src"),
+                                    .destination = text(node, "dst"),
+                                    .source_gateway = {},
+                                    .destination_gateway = {},
+                                    .symmetrical = true,
+                                    .links = {}};
+    if (is(node, "zoneRoute")) {
+      spec.source_gateway = text(node, "gw_src");
+      spec.destination_gateway = text(node, "gw_dst");
+    }
+    const std::string symmetrical = text_or(node, "symmetrical", "YES");
+    spec.symmetrical = symmetrical == "YES" || symmetrical == "yes";
+    for (const xml_node& child : content(node)) {
+      if (!is(child, "link_ctn")) throw OnlySimgrid{};
+      const std::string direction = text_or(child, "direction", "NONE");
+      if (direction != "UP" && direction != "DOWN" && direction != "NONE")
+        fail(child, fmt::format("direction '{}' must be UP, DOWN or NONE", direction));
+      spec.links.emplace_back(text(child, "id"), direction.front());
+    }
+    builder_.add_route(node.offset_debug(), zone, spec);
+  }
+
+  const PlatformFile& file_;
+  PlatformBuilder builder_;
+};
+
+}  // namespace
+
+std::optional<Platform> read_platform(const PlatformFile& file) {
+  try {
+    return Reader(file).read();
+  } catch (const OnlySimgrid&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace pipewright::cluster

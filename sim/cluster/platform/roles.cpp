@@ -1,0 +1,99 @@
+#include "sim/cluster/platform/roles.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "sim/cluster/platform/names.hpp"
+#include "sim/config/error.hpp"
+#include "sim/config/units.hpp"
+
+namespace pipewright::cluster {
+namespace {
+
+std::vector<Index> natural_order(const std::vector<Member>& members) {
+  std::vector<Index> order(members.size());
+  for (Index i = 0; i < order.size(); ++i) order[i] = i;
+  const auto less = [&](Index a, Index b) {
+    return natural_less(*members[a].name, *members[b].name);
+  };
+  if (!std::is_sorted(order.begin(), order.end(), less))
+    std::sort(order.begin(), order.end(), less);
+  return order;
+}
+
+using ByName = std::unordered_map<std::string_view, Index>;
+
+// GPUs of one zone that name the same NICs, in natural order.
+void share_out_nics(const std::vector<Member>& members, const std::vector<Index>& gpus,
+                    const ByName& by_name, std::vector<Role>& roles) {
+  const Member& first = members[gpus.front()];
+  const auto names = expand_names(*first.nics);
+  if (!names || names->empty())
+    throw MemberFault{gpus.front(), fmt::format("nic '{}' must name hosts, as in \"node-0-nic-0\" "
+                                                "or \"node-0-nic-[0-3]\"",
+                                                *first.nics)};
+  if (gpus.size() % names->size() != 0)
+    throw MemberFault{gpus.front(),
+                      fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}'); name one each, "
+                                  "or one for 2, 4, .. of them",
+                                  gpus.size(), names->size(), *first.nics)};
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::string& name = (*names)[i * names->size() / gpus.size()];
+    const auto nic = by_name.find(name);
+    if (nic == by_name.end())
+      throw MemberFault{gpus[i], fmt::format("nic '{}' is no host of this platform", name)};
+    roles[gpus[i]].nic = nic->second;
+    const std::string* const latency = members[nic->second].latency;
+    if (latency == nullptr) continue;
+    try {
+      roles[gpus[i]].latency = config::parse_time(*latency, "property latency", "a NIC's latency");
+    } catch (const config::Error& error) {
+      throw MemberFault{nic->second, error.what()};
+    }
+  }
+}
+
+}  // namespace
+
+Roles assign_roles(const std::vector<Member>& members) {
+  Roles roles{.of = std::vector<Role>(members.size()), .gpus = {}};
+  const std::vector<Index> order = natural_order(members);
+  ByName by_name;
+  bool any_gpu = false;
+  bool any_nics = false;
+  for (const Member& member : members) {
+    any_gpu = any_gpu || member.gpu != nullptr;
+    any_nics = any_nics || member.nics != nullptr;
+  }
+  if (any_nics) {
+    by_name.reserve(members.size());
+    for (Index i = 0; i < members.size(); ++i) by_name.emplace(*members[i].name, i);
+    std::map<std::pair<Index, std::string_view>, std::vector<Index>> groups;
+    for (const Index i : order)
+      if (members[i].nics != nullptr) groups[{members[i].zone, *members[i].nics}].push_back(i);
+    for (const auto& [key, gpus] : groups) share_out_nics(members, gpus, by_name, roles.of);
+  }
+
+  std::vector<bool> is_nic(members.size());
+  for (const Role& role : roles.of)
+    if (role.nic != nothing) is_nic[role.nic] = true;
+  std::map<std::tuple<bool, Index, std::string_view>, Index> nodes;
+  for (const Index i : order) {
+    Role& role = roles.of[i];
+    role.is_gpu = any_gpu ? members[i].gpu != nullptr : !is_nic[i];
+    if (!role.is_gpu) continue;
+    roles.gpus.push_back(i);
+    const auto node = members[i].node != nullptr
+                          ? std::tuple{true, nothing, std::string_view(*members[i].node)}
+                          : std::tuple{false, members[i].zone, std::string_view()};
+    role.node = nodes.try_emplace(node, static_cast<Index>(nodes.size())).first->second;
+  }
+  return roles;
+}
+
+}  // namespace pipewright::cluster

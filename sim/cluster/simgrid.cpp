@@ -1,0 +1,23 @@
+#include "sim/cluster/simgrid.hpp"
+
+#include <xbt/log.h>
+
+namespace pipewright::cluster {
+
+sg4::Engine& engine() {
+  // Never destroyed: a second engine in the same process would start at this one's clock.
+  static sg4::Engine* const instance = [] {
+    auto* made = new sg4::Engine("pipewright");  // not (argc, argv), which eats --help
+    xbt_log_control_set("xbt_cfg.thres:warning");
+    xbt_log_control_set("s4u_actor.thres:critical");       // of passes shorter than its precision
+    xbt_log_control_set("ker_engine.app:file:/dev/null");  // deadlocks are told in our words
+    sg4::Engine::set_config("network/model:CM02");
+    sg4::Engine::set_config("network/crosstraffic:no");
+    sg4::Engine::set_config("network/TCP-gamma:1e30");  // no window: latency does not cap a flow
+    sg4::Engine::set_config(std::string(precision_key) + ":1e-12");
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,69 @@
+#include "sim/execution/collectives/phase_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipewright::execution {
+namespace {
+
+std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+
+// What a flow of payload has on the wire: its slowest link counts.
+double on_wire(const PhaseCost& cost, const cluster::Route& route, std::size_t protocol) {
+  return cost.is_raw ? 1 : 1 / route.by[protocol].efficiency;
+}
+
+}  // namespace
+
+ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement) {
+  LinkLoads loads(placement);
+  for (const Flow& flow : cost.flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    ByProtocol bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = flow.bytes * on_wire(cost, route, i);
+    loads.add(route, bytes);
+  }
+  return loads.busiest_seconds();
+}
+
+double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol,
+                double bytes) {
+  double lost = cost.ends;
+  if (cost.is_tree) lost += 1 / tree_efficiency(protocol, bytes) - 1;
+  return cost.latency[index(protocol)] + lost * transfer[index(protocol)] * bytes;
+}
+
+Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
+               const RankPlacement& placement) {
+  Phase phase{.flows = cost.flows, .latency = overhead(cost, transfer, protocol, bytes)};
+  for (Flow& flow : phase.flows) {
+    flow.bytes *= bytes;
+    if (protocol != Protocol::simple)
+      flow.bytes *= on_wire(cost, placement.route(flow.source, flow.destination), index(protocol));
+  }
+  return phase;
+}
+
+bool has_message_costs(const cluster::MessageModel& model) {
+  return !model.classes.empty() || model.launch > 0 || model.ll128_launch > 0 || model.step > 0 ||
+         model.message > 0 || model.ring_ends > 0;
+}
+
+// src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in
+// powers of two; between them what lies between.
+double tree_efficiency(Protocol protocol, double bytes) {
+  constexpr std::size_t powers = 25;
+  constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{
+      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5,
+       .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9, 1},
+      {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1, 1},
+      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
+  }};
+  const double power = std::clamp(std::log2(bytes / 64), 0.0, powers - 1.0);
+  const auto below = static_cast<std::size_t>(power);
+  const std::array<double, powers>& of = correction[index(protocol)];
+  return 0.92 *
+         std::lerp(of[below], of[std::min(below + 1, powers - 1)], power - std::floor(power));
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,36 @@
+#include "sim/execution/collectives/rank_placement.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace pipewright::execution {
+
+RankPlacement::RankPlacement(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts)
+    : cluster_(cluster) {
+  OfRanks of{.hosts = std::move(hosts), .nodes = {}, .gpu_indices = {}};
+  std::unordered_map<const cluster::Host*, std::uint32_t> gpu_indices;
+  for (const cluster::Host* gpu : cluster_.gpus())
+    gpu_indices.emplace(gpu, static_cast<std::uint32_t>(gpu_indices.size()));
+  for (const cluster::Host* host : of.hosts) {
+    of.nodes.push_back(cluster_.node_of(host));
+    of.gpu_indices.push_back(gpu_indices.at(host));
+  }
+  of_ = std::make_shared<const OfRanks>(std::move(of));
+}
+
+std::vector<std::vector<std::uint32_t>> RankPlacement::by_node(
+    std::span<const std::uint32_t> members) const {
+  std::vector<std::vector<std::uint32_t>> nodes;
+  std::unordered_map<std::uint32_t, std::size_t> place_of;
+  for (const std::uint32_t rank : members) {
+    const auto [place, is_new] = place_of.emplace(node(rank), nodes.size());
+    if (is_new) nodes.emplace_back();
+    nodes[place->second].push_back(rank);
+  }
+  for (std::vector<std::uint32_t>& ranks : nodes)
+    std::ranges::stable_sort(ranks, {}, [this](std::uint32_t rank) { return gpu_index(rank); });
+  return nodes;
+}
+
+}  // namespace pipewright::execution

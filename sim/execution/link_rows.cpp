@@ -1,0 +1,225 @@
+#include "sim/execution/link_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <unordered_map>
+
+namespace pipewright::execution {
+namespace {
+
+using trace::TrafficClass;
+
+constexpr std::size_t most_detailed = 64;  // links whose use is told over time
+
+constexpr std::array classes{TrafficClass::activation,       TrafficClass::gradient,
+                             TrafficClass::reduce_gradients, TrafficClass::gather_weights,
+                             TrafficClass::tie_embeddings,   TrafficClass::in_passes};
+
+// The busiest link of what goes at once, and how long it takes.
+struct BusiestLink {
+  std::size_t link = 0;  // number in the book
+  bool has_link = false;
+  double seconds = 0;
+};
+
+class Report {
+ public:
+  Report(const Job& job, Wiring& wiring, LinkBook& book, trace::Sink& sink)
+      : job_(job), wiring_(wiring), book_(book), sink_(sink) {}
+
+  void paths(const ReplicaGroups& replica_groups);
+  void links();
+
+ private:
+  BusiestLink alone(const Wiring::TransferPlans& transfer_plans) const;
+  BusiestLink alone(const std::vector<CollectiveOp>& ops) const;
+  void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+                std::uint32_t stage, const BusiestLink& busiest);
+  double share(std::size_t link) const;  // of its bandwidth, over the run
+  void use(std::size_t link, std::uint32_t row, bool in_detail) const;
+
+  const Job& job_;
+  Wiring& wiring_;
+  LinkBook& book_;
+  trace::Sink& sink_;
+  std::vector<std::pair<trace::PathRow, BusiestLink>> paths_;
+};
+
+// Plans go at once, and each does its steps one after the other. A step takes as long as the link
+// with most to carry for its bandwidth.
+BusiestLink Report::alone(const Wiring::TransferPlans& transfer_plans) const {
+  BusiestLink whole;
+  double longest = -1;
+  std::size_t steps = 0;
+  for (const auto& transfer_plan : transfer_plans)
+    steps = std::max(steps, transfer_plan->steps.size());
+  for (std::size_t at = 0; at < steps; ++at) {
+    std::map<std::size_t, double> loads;  // seconds, by link
+    double seconds = 0;
+    double latency = 0;
+    for (const auto& transfer_plan : transfer_plans) {
+      if (at >= transfer_plan->steps.size()) continue;
+      latency = std::max(latency, transfer_plan->steps[at].latency);
+      for (const Transfer& flow : transfer_plan->steps[at].transfers) {
+        const LinkBook::FlowPath& path = book_.path(flow);
+        const auto bytes = static_cast<double>(flow.bytes);
+        seconds = std::max(seconds, bytes / path.bandwidth);
+        for (const auto& [link, times] : path.links)
+          loads[link] += bytes * times / book_.bandwidth(link);
+      }
+    }
+    for (const auto& [link, load] : loads) {
+      seconds = std::max(seconds, load);
+      if (load <= longest) continue;
+      longest = load;
+      whole.link = link;
+      whole.has_link = true;
+    }
+    whole.seconds += seconds + latency;
+  }
+  return whole;
+}
+
+BusiestLink Report::alone(const std::vector<CollectiveOp>& ops) const {
+  BusiestLink whole;
+  double longest = -1;
+  for (const CollectiveOp& op : ops) {
+    const BusiestLink busiest = alone(wiring_.transfer_plans(op));
+    whole.seconds += busiest.seconds;
+    if (!busiest.has_link || busiest.seconds <= longest) continue;
+    longest = busiest.seconds;
+    whole.link = busiest.link;
+    whole.has_link = true;
+  }
+  return whole;
+}
+
+void Report::remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+                      std::uint32_t stage, const BusiestLink& busiest) {
+  paths_.push_back({{.traffic = traffic,
+                     .source = source,
+                     .destination = destination,
+                     .stage = stage,
+                     .alone = busiest.seconds},
+                    busiest});
+}
+
+void Report::paths(const ReplicaGroups& replica_groups) {
+  const schedules::Routes& routes = job_.schedule.routes;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hops[2];  // of activations, of gradients
+  for (std::uint32_t route = 0; route < routes.count(); ++route)
+    for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
+      const std::uint32_t a = routes.device(stage, route);
+      const std::uint32_t b = routes.device(stage + 1, route);
+      if (a == b) continue;
+      hops[0].insert({a, b});
+      hops[1].insert({b, a});
+    }
+  for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
+    for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
+      remember(traffic, a, b, 0, alone(wiring_.hop(0, a, b)));
+
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
+    if (!replica_groups.has(stage)) continue;
+    const BusiestLink reduce = alone(replica_groups.gradients(stage));
+    for (const std::uint32_t device : replica_groups.holders(stage))
+      remember(TrafficClass::reduce_gradients, device, device, stage, reduce);
+    if (job_.conditions.zero == 0) continue;
+    const BusiestLink gather = alone(replica_groups.weights(stage));
+    for (const std::uint32_t device : replica_groups.holders(stage))
+      remember(TrafficClass::gather_weights, device, device, stage, gather);
+  }
+  if (replica_groups.embedding_bytes() == 0) return;
+  const BusiestLink tie = alone(replica_groups.embeddings(0));
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    if (replica_groups.ties_embeddings(device))
+      remember(TrafficClass::tie_embeddings, device, device,
+               device == routes.device(0, 0) ? 0 : routes.stages() - 1, tie);
+}
+
+double Report::share(std::size_t link) const {
+  double bytes = 0;
+  for (const TrafficClass traffic : classes)
+    if (const auto* const cells = book_.use(link, traffic))
+      for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  return book_.end() > 0 ? bytes / book_.bandwidth(link) / book_.end() : 0;
+}
+
+void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
+  for (const TrafficClass traffic : classes) {
+    const auto* const cells = book_.use(link, traffic);
+    if (cells == nullptr) continue;
+    double before = 0;  // bytes are rounded so that their sum is right
+    double sum = 0;
+    TimeBins::Cell whole;
+    for (std::size_t bin = 0; bin < cells->size(); ++bin) {
+      const TimeBins::Cell& cell = (*cells)[bin];
+      whole += cell;
+      before = sum;
+      sum += cell.bytes;
+      const auto bytes = static_cast<std::uint64_t>(std::llround(sum)) -
+                         static_cast<std::uint64_t>(std::llround(before));
+      if (!in_detail || (bytes == 0 && cell.flows <= 0)) continue;
+      sink_.link_use({.link = row,
+                      .traffic = traffic,
+                      .start = book_.width() * static_cast<double>(bin),
+                      .end = book_.width() * static_cast<double>(bin + 1),
+                      .bytes = bytes,
+                      .flows = cell.flows,
+                      .waited = cell.waited});
+    }
+    if (in_detail) continue;
+    sink_.link_use({.link = row,
+                    .traffic = traffic,
+                    .start = 0,
+                    .end = book_.end(),
+                    .bytes = static_cast<std::uint64_t>(std::llround(whole.bytes)),
+                    .flows = whole.flows,
+                    .waited = whole.waited});
+  }
+}
+
+void Report::links() {
+  book_.settle();
+  std::vector<std::size_t> order(book_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> shares;
+  for (std::size_t link = 0; link < book_.size(); ++link) shares.push_back(share(link));
+  // Links of a path that nothing went on come last; equal ones as the cluster names them.
+  std::unordered_map<const cluster::Link*, std::size_t> place;
+  for (const cluster::Link* link : job_.cluster.links()) place.emplace(link, place.size());
+  std::ranges::sort(order, {}, [&](std::size_t link) {
+    constexpr double digits = 1e9;  // that no rounding of sums reaches
+    return std::pair(-std::llround(shares[link] * digits), place[book_.link(link)]);
+  });
+  std::vector<std::uint32_t> rows(book_.size());
+  for (std::uint32_t row = 0; row < order.size(); ++row) {
+    const cluster::Link* const link = book_.link(order[row]);
+    rows[order[row]] = row;
+    sink_.link({.link = row,
+                .name = cluster::Cluster::link_name(link),
+                .link_class = job_.cluster.link_class(link),
+                .alike = wiring_.represents(link),
+                .bandwidth = book_.bandwidth(order[row])});
+  }
+  for (std::uint32_t row = 0; row < order.size(); ++row) use(order[row], row, row < most_detailed);
+  for (auto& [path, busiest] : paths_) {
+    if (busiest.has_link) path.link = rows[busiest.link];
+    sink_.path(path);
+  }
+}
+
+}  // namespace
+
+void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
+                  LinkBook& book, trace::Sink& sink) {
+  Report report(job, wiring, book, sink);
+  report.paths(replica_groups);
+  report.links();
+}
+
+}  // namespace pipewright::execution

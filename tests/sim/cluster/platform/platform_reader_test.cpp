@@ -1,0 +1,221 @@
+#include <catch2/catch.hpp>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/platform/platform.hpp"
+#include "support/paths.hpp"
+#include "support/program.hpp"
+#include "tests/sim/cluster/in_child.hpp"
+
+using namespace pipewright;
+using cluster::Index;
+using cluster::Platform;
+
+namespace {
+
+std::string document(const std::string& inside) {
+  return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\">\n" +
+         inside + "\n</platform>\n";
+}
+
+std::optional<Platform> read(const std::string& inside) {
+  return cluster::read_platform(cluster::PlatformFile("p.xml", document(inside)));
+}
+
+std::string complaint(const std::string& inside) {
+  try {
+    read(inside);
+  } catch (const cluster::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Two hosts and a link between them, with `more` after the hosts.
+std::string pair(const std::string& more) {
+  return "<zone id='z' routing='Full'>\n<host id='a' speed='1Tf'/>\n<host id='b' speed='1Tf'/>\n" +
+         more + "</zone>";
+}
+const std::string duplex =
+    "<link id='l' bandwidth='1GBps' latency='1us' sharing_policy='SPLITDUPLEX'/>\n";
+
+std::string link_names(const Platform& platform, const std::string& from, const std::string& to) {
+  const auto vertex = [&](const std::string& name) {
+    for (Index i = 0; i < platform.vertices.size(); ++i)
+      if (platform.vertices[i].name == name) return i;
+    return cluster::nothing;
+  };
+  std::vector<Index> links;
+  cluster::Hole hole;
+  if (!cluster::append_route(platform, vertex(from), vertex(to), links, hole)) return "none";
+  std::string text;
+  for (const Index link : links) text += platform.links[link].name + " ";
+  return text;
+}
+
+// The first pair of hosts between which SimGrid, which loads the same file, finds another way than
+// we do, or other links. Hosts that are GPUs of different nodes go by their NICs in both.
+std::string difference(const std::filesystem::path& path) {
+  return tests::in_child([&]() -> std::string {
+    const cluster::PlatformFile file = cluster::read_platform_file(path);
+    const auto platform = cluster::read_platform(file);
+    if (!platform) return "not read";
+    const auto simgrid = cluster::load_with_simgrid(file);
+    std::size_t compared = 0;
+    for (const auto* from : simgrid->gpus)
+      for (const auto* to : simgrid->gpus) {
+        if (from == to) continue;
+        cluster::Route route;
+        simgrid->find(from, to, route);
+        std::string theirs;
+        for (const auto* link : route.links) theirs += cluster::Cluster::link_name(link) + " ";
+        std::string ours = link_names(*platform, cluster::name_of(route.source),
+                                      cluster::name_of(route.destination));
+        if (ours == "none") ours = "";
+        if (ours != theirs)
+          return cluster::name_of(from) + " to " + cluster::name_of(to) + ": " + ours + "against " +
+                 theirs;
+        ++compared;
+      }
+    return compared > 0 ? "" : "nothing compared";
+  });
+}
+
+}  // namespace
+
+TEST_CASE("routes are those that SimGrid finds in the same file", "[platform]") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
+    CAPTURE(entry.path());
+    CHECK(difference(entry.path()) == "");
+  }
+  CHECK(difference(PIPEWRIGHT_TEST_DATA "/clusters/bench.xml") == "");
+}
+
+TEST_CASE("routes of made fabrics are those that SimGrid finds", "[platform]") {
+  const tests::Workplace place;
+  for (const char* fabric : {"rail", "leaf-spine", "fat-tree", "dragonfly", "torus"})
+    for (const char* node : {"dgx-h100", "a100-4nic", "l40s-pcie"}) {
+      if (std::string(fabric) == "torus" && std::string(node) == "l40s-pcie") continue;
+      CAPTURE(fabric, node);
+      place.write("p.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind(node), 5}},
+                                                   .fabric = fabric,
+                                                   .leaf_nodes = 1,
+                                                   .pod_leaves = 2,
+                                                   .group_leaves = 2}));
+      CHECK(difference(place.folder() / "p.xml") == "");
+    }
+}
+
+TEST_CASE("ways through a torus are SimGrid's, whatever its sides", "[platform]") {
+  const tests::Workplace place;
+  for (const std::vector<std::uint32_t>& sides :
+       {std::vector<std::uint32_t>{3, 2, 2}, {4, 4}, {5, 3}, {7}, {2, 2, 2}, {6, 2}, {1}}) {
+    std::uint32_t nodes = 1;
+    for (const std::uint32_t side : sides) nodes *= side;
+    CAPTURE(sides);
+    place.write("p.xml",
+                cluster::make_platform({.nodes = {{&cluster::find_node_kind("a100-4nic"), nodes}},
+                                        .fabric = "torus",
+                                        .dimensions = sides}));
+    CHECK(difference(place.folder() / "p.xml") == "");
+  }
+}
+
+TEST_CASE("a duplex link is two, and the way back takes the other one", "[platform]") {
+  const auto platform =
+      read(pair(duplex + "<route src='a' dst='b'><link_ctn id='l' direction='UP'/>"
+                         "</route>"));
+  REQUIRE(platform);
+  CHECK(link_names(*platform, "a", "b") == "l_UP ");
+  CHECK(link_names(*platform, "b", "a") == "l_DOWN ");
+  CHECK(platform->links[0].bandwidth == 1e9);
+  CHECK(platform->links[0].latency == Approx(1e-6));
+  CHECK(platform->links[0].link_class == "l");
+}
+
+TEST_CASE("a route that is not symmetrical leads one way", "[platform]") {
+  const auto platform =
+      read(pair("<link id='l' bandwidth='1GBps'/>"
+                "<route src='a' dst='b' symmetrical='NO'><link_ctn id='l'/>"
+                "</route>"));
+  REQUIRE(platform);
+  CHECK(link_names(*platform, "a", "b") == "l ");
+  CHECK(link_names(*platform, "b", "a") == "none");
+}
+
+TEST_CASE("what goes beyond plain zones and clusters is left to SimGrid", "[platform]") {
+  for (const std::string inside :
+       {"<zone id='z' routing='Vivaldi'/>",
+        "<zone id='z' routing='Full'><host id='a' speed='1Tf' speed_file='f'/></zone>",
+        "<cluster id='c' prefix='' suffix='' radical='0-7' speed='1Tf' bw='1GBps' lat='0' "
+        "topology='FAT_TREE' topo_parameters='2;4,4;1,2;1,2'/>",
+        "<config id='x'><prop id='a' value='b'/></config><zone id='z' routing='Full'/>",
+        "<zone id='z' routing='Full'><peer id='a'/></zone>"}) {
+    CAPTURE(inside);
+    CHECK_FALSE(read(inside));
+  }
+  // Three routes in a circle: there are two ways round, and only SimGrid knows which it takes.
+  const std::string circle =
+      "<zone id='z' routing='Floyd'><host id='a' speed='1Tf'/><host id='b' speed='1Tf'/>"
+      "<host id='c' speed='1Tf'/><link id='l' bandwidth='1GBps'/>"
+      "<route src='a' dst='b'><link_ctn id='l'/></route>"
+      "<route src='b' dst='c'><link_ctn id='l'/></route>";
+  CHECK(read(circle + "</zone>"));
+  CHECK_FALSE(read(circle + "<route src='c' dst='a'><link_ctn id='l'/></route></zone>"));
+}
+
+TEST_CASE("what SimGrid does not accept is told with file and line", "[platform]") {
+  CHECK(complaint("") == "p.xml:3: <platform> is empty; hosts and links stand in a <zone>");
+  CHECK_THAT(complaint(pair("<host id='a' speed='1Tf'/>")),
+             Catch::StartsWith("p.xml:7: a second thing is called 'a'"));
+  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n<link id='l' bandwidth='1GBps'/>")),
+             Catch::StartsWith("p.xml:8: a second link is called 'l'"));
+  CHECK_THAT(complaint(pair("<route src='a' dst='x'/>")),
+             Catch::StartsWith("p.xml:7: the end of a route 'x' names nothing above this line"));
+  CHECK_THAT(complaint(pair("<route src='a' dst='b'/>")),
+             Catch::EndsWith("p.xml:7: the route from 'a' to 'b' has no <link_ctn>"));
+  CHECK_THAT(complaint(pair("<route src='a' dst='b'><link_ctn id='m'/></route>")),
+             Catch::Contains("uses link 'm', which is not above this line"));
+  CHECK_THAT(complaint(pair(duplex + "<route src='a' dst='b'><link_ctn id='l'/></route>")),
+             Catch::StartsWith("p.xml:8: link 'l' is SPLITDUPLEX; say which way"));
+  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/><route src='a' dst='b'>"
+                            "<link_ctn id='l' direction='UP'/></route>")),
+             Catch::Contains("link 'l' has no directions"));
+  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n"
+                            "<route src='a' dst='b'><link_ctn id='l'/></route>\n"
+                            "<route src='b' dst='a'><link_ctn id='l'/></route>\n")),
+             Catch::StartsWith("p.xml:9: a second route leads from 'b' to 'a'"));
+  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n"
+                            "<route src='a' dst='b'><link_ctn id='l'/></route>\n"
+                            "<host id='c' speed='1Tf'/>\n")),
+             Catch::StartsWith("p.xml:9: <host> stands after a route"));
+  CHECK_THAT(complaint(pair("<zone id='y' routing='Full'/>")),
+             Catch::StartsWith("p.xml:7: zone 'z' has hosts, so it cannot have zones"));
+  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1Gxps'/>")),
+             Catch::StartsWith("p.xml:7: bandwidth '1Gxps' of link 'l' is no number with a unit"));
+  CHECK_THAT(complaint("<zone id='z' routing='Full'><host id='a'/></zone>"),
+             Catch::StartsWith("p.xml:4: <host> 'a' lacks speed=\"..\""));
+  CHECK_THAT(complaint("<cluster id='c' prefix='' suffix='' radical='7-0' speed='1Tf' bw='1GBps' "
+                       "lat='0'/>"),
+             Catch::StartsWith("p.xml:4: radical '7-0' of cluster 'c' must be numbers and ranges"));
+}
+
+TEST_CASE("a zoneRoute joins zones by gateways inside them", "[platform]") {
+  const auto zones = [](const std::string& route) {
+    return "<zone id='top' routing='Full'>\n<zone id='x' routing='Full'><router id='gx'/></zone>\n"
+           "<zone id='y' routing='Full'><router id='gy'/></zone>\n"
+           "<link id='l' bandwidth='1GBps'/>\n" +
+           route + "</zone>";
+  };
+  const auto route = [&](const std::string& gw_src, const std::string& dst) {
+    return complaint(zones("<zoneRoute src='x' dst='" + dst + "' gw_src='" + gw_src +
+                           "' gw_dst='gy'><link_ctn id='l'/></zoneRoute>"));
+  };
+  CHECK(route("gx", "y") == "");
+  CHECK_THAT(route("gy", "y"), Catch::EndsWith("gateway 'gy' is not in zone 'x'"));
+  CHECK_THAT(route("x", "y"), Catch::Contains("gateway 'x' is a zone"));
+  CHECK_THAT(route("gx", "gy"), Catch::Contains("'gy' is no zone"));
+}

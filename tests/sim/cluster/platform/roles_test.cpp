@@ -1,0 +1,86 @@
+#include "sim/cluster/platform/roles.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::cluster;
+
+namespace {
+
+// Hosts with properties, kept where Member can point to them.
+struct Hosts {
+  struct Host {
+    std::string name;
+    Index zone;
+    std::string gpu, node, nics;
+  };
+  explicit Hosts(std::vector<Host> list) : hosts(std::move(list)) {}
+
+  std::vector<Member> members() const {
+    const auto if_any = [](const std::string& text) { return text.empty() ? nullptr : &text; };
+    std::vector<Member> all;
+    for (const Host& host : hosts)
+      all.push_back({.name = &host.name,
+                     .zone = host.zone,
+                     .gpu = if_any(host.gpu),
+                     .node = if_any(host.node),
+                     .nics = if_any(host.nics)});
+    return all;
+  }
+  std::vector<Host> hosts;
+};
+
+}  // namespace
+
+TEST_CASE("GPUs of a zone are a node and share its NICs out in order", "[roles]") {
+  const Hosts hosts({{"g10", 0, "a", "", "n-[0-1]"},
+                     {"g2", 0, "a", "", "n-[0-1]"},
+                     {"g1", 0, "a", "", "n-[0-1]"},
+                     {"g11", 0, "a", "", "n-[0-1]"},
+                     {"h0", 1, "a", "", "n-1"},
+                     {"n-0", 2, "", "", ""},
+                     {"n-1", 2, "", "", ""}});
+  const Roles roles = assign_roles(hosts.members());
+  CHECK(roles.gpus == std::vector<Index>{2, 1, 0, 3, 4});
+  CHECK(roles.of[2].nic == 5);
+  CHECK(roles.of[1].nic == 5);
+  CHECK(roles.of[0].nic == 6);
+  CHECK(roles.of[3].nic == 6);
+  CHECK(roles.of[4].nic == 6);
+  CHECK(roles.of[0].node == 0);
+  CHECK(roles.of[4].node == 1);
+  CHECK_FALSE(roles.of[5].is_gpu);
+}
+
+TEST_CASE("without a property gpu, all hosts but NICs are GPUs", "[roles]") {
+  const Hosts hosts({{"a", 0, "", "", "n"}, {"b", 0, "", "", ""}, {"n", 1, "", "", ""}});
+  const Roles roles = assign_roles(hosts.members());
+  CHECK(roles.gpus == std::vector<Index>{0, 1});
+  CHECK(roles.of[1].nic == nothing);
+}
+
+TEST_CASE("a property node joins hosts of several zones, or parts one", "[roles]") {
+  const Hosts hosts({{"a", 0, "x", "left", ""},
+                     {"b", 1, "x", "left", ""},
+                     {"c", 1, "x", "right", ""},
+                     {"d", 1, "x", "", ""}});
+  const Roles roles = assign_roles(hosts.members());
+  CHECK(roles.of[0].node == 0);
+  CHECK(roles.of[1].node == 0);
+  CHECK(roles.of[2].node == 1);
+  CHECK(roles.of[3].node == 2);
+}
+
+TEST_CASE("a NIC that is not there, or that cannot be shared, is a fault", "[roles]") {
+  const auto fault = [](const std::string& nics) {
+    const Hosts hosts({{"a", 0, "x", "", nics}, {"b", 0, "x", "", nics}, {"c", 0, "x", "", nics}});
+    try {
+      assign_roles(hosts.members());
+    } catch (const MemberFault& found) {
+      return found.what;
+    }
+    return std::string();
+  };
+  CHECK(fault("eth") == "nic 'eth' is no host of this platform");
+  CHECK_THAT(fault("eth-[0-1]"), Catch::StartsWith("3 GPUs cannot share 2 NICs evenly"));
+  CHECK_THAT(fault("eth-[0"), Catch::StartsWith("nic 'eth-[0' must name hosts"));
+}
