@@ -87,7 +87,7 @@ void SummarySink::pass(const trace::PassRow& row) {
     gap = {running.end, running.released, row.start, {input, {}}, 1};
     running.exposed = 0;
   }
-  const double exposed = exposed_in(gap, gap.start);
+  const double exposed = gap.end > gap.start ? exposed_in(gap, gap.start) : 0;
   device.parts.p2p += length(running.exposed, exposed);
   running.exposed = exposed;
   device.parts.in_passes += in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
