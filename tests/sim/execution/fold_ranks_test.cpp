@@ -29,9 +29,9 @@ struct Job : tests::HybridJob {
   }
   std::uint64_t flows(const cluster::Cluster& cluster) const {
     const execution::Job made = job(cluster);
-    const execution::RankPlacement placement(cluster, made.hosts);
+    const execution::RankPlacement of_ranks(cluster, made.hosts);
     const execution::ReplicaGroups replica_groups(made);
-    return execution::Wiring(made, placement, replica_groups).flows();
+    return execution::Wiring(made, of_ranks, replica_groups).flows();
   }
 };
 
