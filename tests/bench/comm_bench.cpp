@@ -56,7 +56,7 @@ void count_flows(benchmark::State& state, double ranks) {
 void all_to_all(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
   const comm::BenchmarkRun all =
-      setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
+      benchmark_run(Operation::all_to_all, ranks, config::Algorithm::automatic);
   for (auto _ : state)
     benchmark::DoNotOptimize(comm::simulate(cluster_of_256(), all, 1U << 30U).seconds);
   count_flows(state, ranks);
@@ -67,7 +67,7 @@ BENCHMARK(all_to_all)->Arg(32)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond)
 void all_to_all_flow_by_flow(benchmark::State& state) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
   const comm::BenchmarkRun all =
-      setting(Operation::all_to_all, ranks, config::Algorithm::automatic);
+      benchmark_run(Operation::all_to_all, ranks, config::Algorithm::automatic);
   const auto transfer_plan = execution::make_transfer_plan(
       execution::plan(workload::Collective::all_to_all, 1U << 30U, all.groups.front(),
                       config::Algorithm::automatic, all.placement),
