@@ -10,7 +10,6 @@
 namespace pipewright::config {
 namespace {
 
-constexpr const auto& algorithms = algorithm_names;
 constexpr std::array<std::string_view, 2> details{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {
@@ -71,7 +70,7 @@ constexpr std::array table{
                         .alias = "algorithm",
                         .help = "algorithm of all collectives that know it, as NCCL if automatic",
                         .default_value = "automatic"},
-                       choice<&Communication::all_reduce, algorithms>},
+                       choice<&Communication::all_reduce, algorithm_names>},
     Key<Communication>{
         {.name = "overlap_slowdown",
          .help = "compute beside which a collective runs takes so many times as long",
