@@ -36,4 +36,15 @@ Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
   }
 }
 
+std::set<std::pair<std::uint32_t, std::uint32_t>> Routes::neighbours() const {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (const std::vector<std::uint32_t>& devices : device_of_)
+    for (std::uint32_t stage = 0; stage + 1 < stages(); ++stage) {
+      const std::uint32_t a = devices[stage];
+      const std::uint32_t b = devices[stage + 1];
+      if (a != b) pairs.insert({{a, b}, {b, a}});
+    }
+  return pairs;
+}
+
 }  // namespace pipewright::schedules

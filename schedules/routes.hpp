@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace pipewright::schedules {
@@ -31,6 +33,9 @@ class Routes {
   std::uint32_t chunk(std::uint32_t stage, std::uint32_t microbatch) const {
     return chunk_of_[route_of(microbatch)][stage];
   }
+
+  // The pairs of devices between which boundary tensors go, in both directions.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> neighbours() const;
 
   friend bool operator==(const Routes&, const Routes&) = default;
 

@@ -31,6 +31,9 @@ struct Schedule {
   std::uint32_t stages() const { return routes.stages(); }
   // Microbatches, or slices of them, over all iterations: what `Pass::microbatch` counts.
   std::uint32_t total_microbatches() const { return microbatches * slices * iterations; }
+  std::uint32_t iteration_of(const Pass& pass) const {
+    return pass.microbatch / (microbatches * slices);
+  }
   // What a pass's stage and microbatch are of a whole microbatch on 1/devices of the model, the
   // unit in which times of a device are given and activations counted: 1/chunks, as a rule.
   double share() const { return static_cast<double>(devices) / stages() / slices; }

@@ -20,6 +20,9 @@ class Timing {
  public:
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
 
+  // A device may start its first pass from then on, in seconds; at 0 unless told.
+  void start_at(std::uint32_t device, double time) { devices_[device].released = time; }
+
   // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
   template <class Visit>

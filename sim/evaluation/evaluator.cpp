@@ -15,9 +15,9 @@
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work.hpp"
-#include "sim/execution/bound.hpp"
 #include "sim/execution/noise.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/execution/timing/engine.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 

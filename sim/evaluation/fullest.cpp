@@ -22,7 +22,7 @@ std::string host_of_least(const execution::Job& job, const Fullest& most) {
 
 std::string smallest_host(const execution::Job& job, std::uint32_t device) {
   const cluster::Host* const host = job.capacity.empty() ? nullptr : job.capacity[device].host;
-  return host == nullptr || host == job.host(0, device) ? "" : cluster::name_of(host);
+  return host == nullptr || host == job.host({0, device}) ? "" : cluster::name_of(host);
 }
 
 Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity) {

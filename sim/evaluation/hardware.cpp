@@ -153,7 +153,7 @@ std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
   };
   // The hosts that outputs name go first.
   for (std::uint32_t device = 0; device < least.size(); ++device)
-    see(device, hardware.hosts[hardware.ranks.rank_of(device, 0, 0)]);
+    see(device, hardware.hosts[hardware.ranks.rank_of({0, device}, 0)]);
   for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank)
     see(hardware.ranks.of(rank).pp, hardware.hosts[rank]);
   return least;
@@ -222,7 +222,7 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   hardware.hosts = place(scenario, hardware.cluster, hardware.ranks.size());
   std::map<std::string, config::Gpu> by_type;
   for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
-    const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
+    const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
     if (!scenario.model) continue;
     const bool ideal = hardware.cluster.is_ideal();
     const std::string type = ideal ? "" : cluster::gpu_of(host);

@@ -32,8 +32,8 @@ std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardw
     const std::uint32_t one = routes.device(stage - 1, 0);
     const std::uint32_t next = routes.device(stage, 0);
     if (one == next) continue;
-    seconds.push_back(times.hop(0, one, next, bytes));
-    seconds.push_back(times.hop(0, next, one, bytes));
+    seconds.push_back(times.hop({0, one}, next, bytes));
+    seconds.push_back(times.hop({0, next}, one, bytes));
   }
   if (seconds.empty()) seconds.push_back(0);
   return seconds;

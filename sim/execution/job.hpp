@@ -14,6 +14,8 @@
 
 namespace pipewright::execution {
 
+using workload::ReplicaDevice;
+
 enum class EngineKind : std::uint8_t { simgrid, timing };
 
 // The least that one of a device's GPUs has, of all replicas.
@@ -40,6 +42,8 @@ struct Job {
   bool waits_for_norm() const {
     return conditions.communication.global_norm && schedule.weight_versions == 1;
   }
+  // Whether the collectives within passes are simulated one by one.
+  bool has_full_detail() const { return conditions.communication.detail == config::Detail::full; }
   // ZeRO-3: whether each F, I, B and R has its weights gathered for it.
   bool gathers_for_passes() const {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
@@ -48,20 +52,12 @@ struct Job {
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
   std::uint32_t ranks_per_stage() const { return ranks ? ranks->ranks_per_stage() : 1; }
-  std::uint32_t rank(std::uint32_t replica, std::uint32_t device, std::uint32_t member) const {
-    return ranks ? ranks->rank_of(device, replica, member) : device;
+  std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
+    return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
-  cluster::Host* host(std::uint32_t replica, std::uint32_t device, std::uint32_t member = 0) const {
-    return hosts[rank(replica, device, member)];
+  cluster::Host* host(ReplicaDevice copy, std::uint32_t member = 0) const {
+    return hosts[rank(copy, member)];
   }
-};
-
-// One copy of a pipeline device: the GPUs that run its passes in lockstep.
-struct ReplicaDevice {
-  std::uint32_t replica = 0;
-  std::uint32_t device = 0;
-
-  auto operator<=>(const ReplicaDevice&) const = default;
 };
 
 }  // namespace pipewright::execution

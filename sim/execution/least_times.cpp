@@ -14,17 +14,16 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
     for (std::uint32_t device = 0; device < devices_; ++device) {
       std::vector<std::uint32_t>& ranks = ranks_.emplace_back();
       for (std::uint32_t member = 0; member < job.ranks_per_stage(); ++member)
-        ranks.push_back(job.rank(replica, device, member));
+        ranks.push_back(job.rank({replica, device}, member));
     }
   if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
 }
 
 // The tensor is there when the part of the last of its GPUs is, which no link carries faster than
 // it can.
-LeastTimes::Hop LeastTimes::find_hop(std::uint32_t replica, std::uint32_t source,
-                                     std::uint32_t destination) const {
-  const auto& from = ranks_[std::size_t{replica} * devices_ + source];
-  const auto& to = ranks_[std::size_t{replica} * devices_ + destination];
+LeastTimes::Hop LeastTimes::find_hop(ReplicaDevice source, std::uint32_t destination) const {
+  const auto& from = ranks_[std::size_t{source.replica} * devices_ + source.device];
+  const auto& to = ranks_[std::size_t{source.replica} * devices_ + destination];
   Hop hop;
   LinkLoads flows(placement_);  // of one byte each
   const std::size_t members = sharing_ == Sharing::known ? from.size() : 1;
@@ -37,12 +36,10 @@ LeastTimes::Hop LeastTimes::find_hop(std::uint32_t replica, std::uint32_t source
   return hop;
 }
 
-double LeastTimes::hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination,
-                       std::uint64_t bytes) {
-  const auto key = std::tuple(replica, source, destination);
+double LeastTimes::hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes) {
+  const auto key = std::pair(source, destination);
   auto known = hops_.find(key);
-  if (known == hops_.end())
-    known = hops_.emplace(key, find_hop(replica, source, destination)).first;
+  if (known == hops_.end()) known = hops_.emplace(key, find_hop(source, destination)).first;
   return known->second.latency + static_cast<double>(bytes) * known->second.seconds_per_byte;
 }
 

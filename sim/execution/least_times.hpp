@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/execution/collectives/least_time.hpp"
@@ -20,8 +21,7 @@ class LeastTimes {
 
   // Seconds of a boundary tensor from one device of a replica to another; all GPUs of a device send
   // at once.
-  double hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination,
-             std::uint64_t bytes);
+  double hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes);
   // Of collectives that follow one another.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
   // Of one of a call's `times`, as CollectiveTimes has it.
@@ -37,7 +37,7 @@ class LeastTimes {
   using OpKey = std::tuple<const RankGroups*, workload::Collective, Algorithm>;
   using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Collective, Algorithm>;
   bool together() const { return sharing_ == Sharing::known; }
-  Hop find_hop(std::uint32_t replica, std::uint32_t source, std::uint32_t destination) const;
+  Hop find_hop(ReplicaDevice source, std::uint32_t destination) const;
 
   bool touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const;
 
@@ -46,7 +46,7 @@ class LeastTimes {
   std::uint32_t devices_;
   Sharing sharing_;
   std::shared_ptr<ProcessGroups> groups_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Hop> hops_;
+  std::map<std::pair<ReplicaDevice, std::uint32_t>, Hop> hops_;
   std::map<OpKey, LeastTime> ops_;
   std::map<CallKey, LeastTime> calls_;
 };

@@ -121,7 +121,7 @@ void Report::paths(const ReplicaGroups& replica_groups) {
     }
   for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
     for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
-      remember(traffic, a, b, 0, alone(wiring_.hop(0, a, b)));
+      remember(traffic, a, b, 0, alone(wiring_.hop({0, a}, b)));
 
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     if (!replica_groups.has(stage)) continue;

@@ -3,7 +3,7 @@
 #include "analysis/trace/sink.hpp"
 #include "sim/execution/links/link_book.hpp"
 #include "sim/execution/replica_groups.hpp"
-#include "sim/execution/wiring.hpp"
+#include "sim/execution/simgrid/wiring.hpp"
 
 namespace pipewright::execution {
 

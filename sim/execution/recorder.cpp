@@ -17,7 +17,7 @@ void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& sp
               .stage = pass.stage,
               .chunk = schedule.routes.chunk(pass.stage, pass.microbatch),
               .microbatch = pass.microbatch,
-              .iteration = pass.microbatch / (schedule.microbatches * schedule.slices),
+              .iteration = schedule.iteration_of(pass),
               .kind = kind_in_trace(pass.kind),
               .sent = span.sent,
               .ready = span.ready,

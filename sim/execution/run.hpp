@@ -9,8 +9,4 @@ namespace pipewright::execution {
 // Throws schedules::Deadlock if the devices wait for each other for ever.
 void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
-// The two engines, which report passes, transfers and memory and nothing else.
-void simulate(const Job& job, trace::Sink& sink);  // actors and flows on SimGrid
-void time(const Job& job, trace::Sink& sink);      // contention-free, without SimGrid
-
 }  // namespace pipewright::execution

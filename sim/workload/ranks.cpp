@@ -125,10 +125,9 @@ std::uint32_t Ranks::rank(const Coordinates& place) const {
          place.dp * dense_.stride(Axis::dp) + place.pp * dense_.stride(Axis::pp);
 }
 
-std::uint32_t Ranks::rank_of(std::uint32_t device, std::uint32_t replica,
-                             std::uint32_t member) const {
+std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {
   const std::uint32_t tp = dense_.size(Axis::tp);
-  return rank({.tp = member % tp, .cp = member / tp, .dp = replica, .pp = device});
+  return rank({.tp = member % tp, .cp = member / tp, .dp = copy.replica, .pp = copy.device});
 }
 
 std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,14 @@
 #include "sim/workload/traffic.hpp"
 
 namespace pipewright::workload {
+
+// One copy of a pipeline device: the GPUs of a replica that run its passes in lockstep.
+struct ReplicaDevice {
+  std::uint32_t replica = 0;
+  std::uint32_t device = 0;
+
+  auto operator<=>(const ReplicaDevice&) const = default;
+};
 
 // Where a rank stands in the dense model's layout; `ep` and `edp`: in the experts'.
 struct Coordinates {
@@ -35,7 +44,8 @@ class Ranks {
 
   Coordinates of(std::uint32_t rank) const;
   std::uint32_t rank(const Coordinates& place) const;  // by tp, cp, dp and pp
-  std::uint32_t rank_of(std::uint32_t device, std::uint32_t replica, std::uint32_t member) const;
+  // Of the GPUs of a device's copy: they count along tp first, then along cp.
+  std::uint32_t rank_of(ReplicaDevice copy, std::uint32_t member) const;
 
   // Together they hold every rank once; those of `embedding` hold the first and the last device's
   // ranks only. A group's ranks ascend along the order of the axes.

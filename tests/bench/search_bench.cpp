@@ -18,7 +18,7 @@
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/hardware.hpp"
-#include "sim/execution/bound.hpp"
+#include "sim/execution/timing/engine.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/comm/prediction.hpp"
-#include "sim/execution/neighbours.hpp"
 #include "sim/execution/replica_groups.hpp"
 #include "sim/workload/collective_name.hpp"
 
@@ -46,7 +45,8 @@ Groups stage_pairs(const Ranks& ranks,
     for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
       for (const auto& [a, b] : neighbours)
         if (a < b)
-          groups.push_back({ranks.rank_of(a, replica, member), ranks.rank_of(b, replica, member)});
+          groups.push_back(
+              {ranks.rank_of({replica, a}, member), ranks.rank_of({replica, b}, member)});
   return groups;
 }
 
@@ -57,7 +57,7 @@ Groups pipelines(const Ranks& ranks) {
     for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member) {
       groups.emplace_back();
       for (std::uint32_t device = 0; device < ranks.devices(); ++device)
-        groups.back().push_back(ranks.rank_of(device, replica, member));
+        groups.back().push_back(ranks.rank_of({replica, device}, member));
     }
   return groups;
 }
@@ -130,7 +130,7 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
     add("edp", largest[1].collective, largest[1].bytes, ranks.groups(Group::edp));
   }
   add("pp", Collective::send_recv, plan.costs.boundary_bytes,
-      stage_pairs(ranks, execution::neighbours(plan.schedule.routes)), true);
+      stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
   return found;
 }
 

@@ -177,8 +177,8 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
     for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
       for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
         for (std::uint32_t device = 1; device < ranks.devices(); ++device)
-          hops.add(ranks.rank_of(device - 1, replica, member),
-                   ranks.rank_of(device, replica, member));
+          hops.add(ranks.rank_of({replica, device - 1}, member),
+                   ranks.rank_of({replica, device}, member));
     table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.ranks_per_stage()),
                fmt::format("{}", ranks.devices()), "from point to point", "", ""},
               hops);

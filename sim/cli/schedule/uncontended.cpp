@@ -81,7 +81,7 @@ config::Scenario without_cluster(config::Scenario scenario) {
     if (scenario.model) spell_out_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices};
     const auto host = [&](std::uint32_t device) {
-      return hardware.hosts[hardware.ranks.rank_of(device, 0, 0)];
+      return hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
     };
     for (std::uint32_t device = 0; device + 1 < scenario.devices.value; ++device)
       scenario.p2p_time =

@@ -10,6 +10,7 @@
 // in nodes of their own, pipelines inside, so that NICs carry gradients and weights alone.
 
 using namespace pipewright;
+using execution::EngineKind;
 using trace::CollectiveKind;
 
 namespace {
@@ -77,12 +78,14 @@ TEST_CASE("gathered weights come and go", "[zero]") {
   for (const std::string schedule : {"1f1b", "gpipe", "zb-h1", "interleaved-1f1b"}) {
     CAPTURE(schedule);
     const Job job(3, schedule);
-    const auto trace = job.run(cluster);
-    for (const std::uint32_t device : {0U, 1U}) {
-      const auto stage = 2 * static_cast<std::uint64_t>(parameters);
-      const std::uint64_t most = most_gathered(trace, device);
-      CHECK(most >= stage);
-      CHECK(most <= 2 * stage);  // of a pass and of the next
+    for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+      const auto trace = job.run(cluster, engine);
+      for (const std::uint32_t device : {0U, 1U}) {
+        const auto stage = 2 * static_cast<std::uint64_t>(parameters);
+        const std::uint64_t most = most_gathered(trace, device);
+        CHECK(most >= stage);
+        CHECK(most <= 2 * stage);  // of a pass and of the next
+      }
     }
   }
   for (const std::uint32_t zero : {0U, 1U, 2U})
@@ -95,21 +98,23 @@ TEST_CASE("ZeRO-3 waits for one layer, and the others come beside it", "[zero]")
   job.communication().global_norm = false;
   constexpr std::uint32_t layers = 8;  // of a stage, of which it holds two
   job.costs.gathered.assign(2, static_cast<std::uint64_t>(2 * 2 * parameters / layers));
-  const auto trace = job.run(cluster);
   const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
-  // The first of all is exposed on the first device; there and elsewhere, the others, far shorter
-  // than the layers beside which they run, are not.
-  CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
-  CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
-  for (const trace::PassRow& row : trace.passes)
-    if (row.device == 0 && row.kind == trace::PassKind::forward)
-      CHECK(row.start == Approx(gather + row.microbatch).epsilon(1e-9));
-  for (const std::uint32_t device : {0U, 1U}) {
-    const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
-    REQUIRE(rows.size() == layers * 2 * microbatches);
-    // No more than one is ahead of the layer that is at work.
-    for (std::size_t i = 2; i < rows.size(); ++i)
-      CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    const auto trace = job.run(cluster, engine);
+    // The first of all is exposed on the first device; there and elsewhere, the others, far shorter
+    // than the layers beside which they run, are not.
+    CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
+    CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
+    for (const trace::PassRow& row : trace.passes)
+      if (row.device == 0 && row.kind == trace::PassKind::forward)
+        CHECK(row.start == Approx(gather + row.microbatch).epsilon(1e-9));
+    for (const std::uint32_t device : {0U, 1U}) {
+      const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
+      REQUIRE(rows.size() == layers * 2 * microbatches);
+      // No more than one is ahead of the layer that is at work.
+      for (std::size_t i = 2; i < rows.size(); ++i)
+        CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
+    }
   }
 }
 

@@ -56,8 +56,8 @@ TEST_CASE("sixteen GPUs are laid out as Megatron-core's documentation shows", "[
   // The pipelines are 0 4 8 12, 1 5 9 13, 2 6 10 14 and 3 7 11 15.
   CHECK(ranks.groups(Group::embedding) == Groups{{0, 12}, {1, 13}, {2, 14}, {3, 15}});
   for (std::uint32_t device = 0; device < 4; ++device) {
-    CHECK(ranks.rank_of(device, 0, 0) == 4 * device);
-    CHECK(ranks.rank_of(device, 1, 1) == 4 * device + 3);
+    CHECK(ranks.rank_of({0, device}, 0) == 4 * device);
+    CHECK(ranks.rank_of({1, device}, 1) == 4 * device + 3);
   }
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
     REQUIRE(ranks.rank(ranks.of(rank)) == rank);
   // The members of a device: tp first, then cp.
   CHECK(ranks.ranks_per_stage() == 6);
-  const workload::Coordinates place = ranks.of(ranks.rank_of(3, 2, 5));
+  const workload::Coordinates place = ranks.of(ranks.rank_of({2, 3}, 5));
   CHECK(place.pp == 3);
   CHECK(place.dp == 2);
   CHECK(place.tp == 1);

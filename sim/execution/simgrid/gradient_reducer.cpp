@@ -1,0 +1,88 @@
+#include "sim/execution/simgrid/gradient_reducer.hpp"
+
+#include <algorithm>
+
+namespace pipewright::execution {
+
+using schedules::Pass;
+
+GradientReducer::GradientReducer(DeviceContext& device) : device_(device) {
+  const schedules::Routes& routes = device.job.schedule.routes;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+    for (std::uint32_t route = 0; route < routes.count(); ++route)
+      if (routes.device(stage, route) == device.self.device) stages_.push_back(stage);
+}
+
+bool GradientReducer::completes_stage(const Pass& pass) const {
+  if (!ends_microbatch(pass.kind)) return false;
+  // A device sees the microbatches of its route.
+  const schedules::Schedule& schedule = device_.job.schedule;
+  const schedules::Routes& routes = schedule.routes;
+  const std::uint32_t count = schedule.microbatches * schedule.slices;
+  const std::uint32_t all =
+      (count + routes.count() - 1 - routes.route_of(pass.microbatch)) / routes.count();
+  const auto added = added_.find({schedule.iteration_of(pass), pass.stage});
+  return (added == added_.end() ? 0 : added->second) + 1 == all;
+}
+
+bool GradientReducer::completes_gradients(const Pass& pass) const {
+  if (!device_.replica_groups.has(pass.stage)) return false;
+  return device_.job.conditions.zero >= 2 ? ends_microbatch(pass.kind) : completes_stage(pass);
+}
+
+std::uint32_t GradientReducer::parts(const Pass& pass) const {
+  return device_.job.conditions.communication.overlap_grad_reduce && completes_gradients(pass)
+             ? device_.replica_groups.parts(pass.stage)
+             : 0;
+}
+
+void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
+  device_.catch_up(now);
+  const std::uint32_t iteration = device_.job.schedule.iteration_of(pass);
+  PartOfStage which{.part = part, .pass = {}};
+  // Two devices that hold one stage end it with microbatches of their own.
+  if (device_.job.conditions.zero >= 2) which.pass = PassOfStage{pass.kind, pass.microbatch};
+  pending_.push_back({device_.others.gradients(pass.stage, iteration, which, &device_.clock),
+                      {.device = device_.self.device,
+                       .stage = pass.stage,
+                       .iteration = iteration,
+                       .kind = trace::CollectiveKind::reduce_gradients,
+                       .bytes = device_.replica_groups.gradient_bytes(pass.stage),
+                       .posted = now}});
+}
+
+void GradientReducer::reduce_all(const Pass& pass, double now) {
+  for (std::uint32_t part = 0; part < device_.replica_groups.parts(pass.stage); ++part)
+    reduce(pass, part, now);
+}
+
+std::optional<std::uint32_t> GradientReducer::add(const Pass& pass) {
+  if (!ends_microbatch(pass.kind)) return std::nullopt;
+  const workload::Conditions& conditions = device_.job.conditions;
+  if (!conditions.communication.overlap_grad_reduce && completes_gradients(pass)) {
+    if (conditions.zero >= 2)
+      reduce_all(pass, device_.now);
+    else
+      unreduced_.push_back(pass);
+  }
+  const std::uint32_t iteration = device_.job.schedule.iteration_of(pass);
+  if (!completes_stage(pass)) {
+    ++added_[{iteration, pass.stage}];
+    return std::nullopt;
+  }
+  added_.erase({iteration, pass.stage});
+  if (++complete_[iteration] < stages_.size()) return std::nullopt;
+  complete_.erase(iteration);
+  return iteration;
+}
+
+double GradientReducer::finish() {
+  for (const Pass& pass : unreduced_) reduce_all(pass, device_.now);
+  unreduced_.clear();
+  double reduced = device_.now;
+  for (PendingCollective& pending : pending_) reduced = std::max(reduced, device_.finish(pending));
+  pending_.clear();
+  return reduced;
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "schedules/program.hpp"
+#include "sim/execution/simgrid/gradient_reducer.hpp"
+#include "sim/execution/simgrid/weight_gatherer.hpp"
+
+namespace pipewright::execution {
+
+// How a device computes: what its passes take, what falls due on the way, and the collectives
+// within them where these are simulated in full.
+class PassRunner {
+ public:
+  PassRunner(DeviceContext& device, GradientReducer& gradients, WeightGatherer& weights)
+      : device_(device), gradients_(gradients), weights_(weights) {}
+
+  struct Ran {
+    double start = 0;  // what it waited for weights on the way counts as before it
+    double end = 0;
+  };
+  // Runs the pass at which the device stands, or the fused pair, which can start at `start`.
+  Ran run(const schedules::PassCursor& at, const schedules::Pass& pass,
+          const schedules::Pass* partner, double start);
+
+ private:
+  // What a pass, or a fused pair, has to do on this device: the share `slowed` of `seconds` is
+  // compute, which goes slower beside collectives; the rest waits for those of the pass itself.
+  struct Work {
+    double seconds = 0;
+    double slowed = 1;
+  };
+  class Running;
+
+  Work work_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  double noise_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  // Takes turns with the collectives within the passes.
+  void run_with_collectives(Running& running, const schedules::Pass& pass,
+                            const schedules::Pass* partner);
+
+  DeviceContext& device_;
+  GradientReducer& gradients_;
+  WeightGatherer& weights_;
+  std::uint64_t calls_ = 0;  // collectives within passes so far
+};
+
+}  // namespace pipewright::execution

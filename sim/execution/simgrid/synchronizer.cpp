@@ -1,0 +1,110 @@
+#include "sim/execution/simgrid/synchronizer.hpp"
+
+namespace pipewright::execution {
+
+void CollectiveRunner::run(const std::vector<CollectiveOp>& ops, trace::TrafficClass traffic,
+                           const std::function<void()>& done) {
+  LinkAccount account = account_;
+  account.traffic = traffic;
+  run_from(std::make_shared<const std::vector<CollectiveOp>>(ops), 0, account, done);
+}
+
+void CollectiveRunner::run_from(const std::shared_ptr<const std::vector<CollectiveOp>>& ops,
+                                std::size_t at, const LinkAccount& account,
+                                const std::function<void()>& done) {
+  while (at < ops->size() && wiring_.transfer_plans((*ops)[at]).empty()) ++at;
+  if (at == ops->size()) return done();
+  const Wiring::TransferPlans& all = wiring_.transfer_plans((*ops)[at]);
+  const auto left = std::make_shared<std::size_t>(all.size());
+  const auto after = [this, ops, at, left, account, done] {
+    if (--*left == 0) run_from(ops, at + 1, account, done);
+  };
+  for (const auto& transfer_plan : all) start(transfer_plan, after, account);
+}
+
+Synchronizer::Synchronizer(const Job& job, const ReplicaGroups& replica_groups, double epoch,
+                           CollectiveRunner& talk)
+    : job_(job),
+      epoch_(epoch),
+      runner_(talk),
+      replica_groups_(replica_groups),
+      streams_(job.schedule.devices) {}
+
+trace::TrafficClass Synchronizer::class_of(What what) {
+  switch (what) {
+    case What::gradients:
+      return trace::TrafficClass::reduce_gradients;
+    case What::weights:
+      return trace::TrafficClass::gather_weights;
+    case What::embeddings:
+      return trace::TrafficClass::tie_embeddings;
+    case What::norm:  // a number, which takes latency alone
+    case What::call:
+      break;
+  }
+  return trace::TrafficClass::in_passes;
+}
+
+Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
+                                        CollectiveListener* listener, Stream* stream,
+                                        const Ops& ops) {
+  auto place = open_.find(key);
+  if (place == open_.end()) {
+    auto run = [this, talk = ops(), traffic = class_of(key.what)](
+                   const std::function<void()>& done) { runner_.run(talk, traffic, done); };
+    place = open_
+                .emplace(key, std::pair{members, std::make_shared<CollectiveInstance>(
+                                                     epoch_, std::move(run))})
+                .first;
+  }
+  Joined collective = place->second.second;
+  collective->arrive(listener);
+  if (--place->second.first > 0) return collective;
+  open_.erase(place);
+  if (stream != nullptr)
+    stream->add(collective);
+  else
+    collective->start([collective] {});
+  return collective;
+}
+
+Synchronizer::Joined Synchronizer::gradients(std::uint32_t stage, std::uint32_t iteration,
+                                             const PartOfStage& which,
+                                             CollectiveListener* listener) {
+  return join({.what = What::gradients, .place = stage, .iteration = iteration, .part = which},
+              replica_groups_.members(stage), listener,
+              &streams_[replica_groups_.holders(stage).front()],
+              [&] { return replica_groups_.gradients(stage); });
+}
+
+Synchronizer::Joined Synchronizer::weights(std::uint32_t stage, std::uint32_t iteration,
+                                           const PartOfStage& which, CollectiveListener* listener) {
+  return join({.what = What::weights, .place = stage, .iteration = iteration, .part = which},
+              replica_groups_.members(stage), listener,
+              &streams_[replica_groups_.holders(stage).front()],
+              [&] { return replica_groups_.weights(stage); });
+}
+
+Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice who, std::uint32_t iteration) {
+  if (!replica_groups_.ties_embeddings(who.device)) return nullptr;
+  return join({.what = What::embeddings, .place = who.replica, .iteration = iteration}, 2, nullptr,
+              nullptr, [&] { return replica_groups_.embeddings(who.replica); });
+}
+
+Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
+  const std::uint32_t members = job_.simulated_replicas() * job_.schedule.devices;
+  return join({.what = What::norm, .iteration = iteration}, members, nullptr, nullptr,
+              [] { return std::vector<CollectiveOp>{}; });
+}
+
+Synchronizer::Joined Synchronizer::call(ReplicaDevice who, const workload::Call& call,
+                                        std::uint64_t count, CollectiveListener* listener) {
+  const std::uint32_t number = replica_groups_.process_group_of(call.group, who);
+  const ProcessGroup& process_group = replica_groups_.process_group(call.group, number);
+  const Key key{.what = What::call, .group = call.group, .place = number, .call = count};
+  return join(key, process_group.members, listener, nullptr, [&] {
+    return std::vector<CollectiveOp>{{&process_group.groups, call.collective, call.bytes}};
+  });
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,167 @@
+#include "sim/execution/simgrid/wiring.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/execution/collectives/plan.hpp"
+
+namespace pipewright::execution {
+
+Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups)
+    : job_(job), placement_(placement) {
+  Plans hops;
+  add_hops(hops);
+  const bool folds = job.ranks_per_stage() > 1 || job.symmetric;
+  if (!folds) {
+    for (std::size_t i = 0; i < hops.plans.size(); ++i)
+      hops.owners[i]->push_back(make_transfer_plan(hops.plans[i], placement));
+    return;
+  }
+  Plans ops;
+  add_all_ops(ops, replica_groups);
+  if (!job.symmetric) {
+    // All at once: a GPU that shares its links with anything that others do not stays alone.
+    hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
+    hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
+    hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
+    take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
+    return;
+  }
+  // Replicas are alike as far as their pipelines go. Of the rings between them, edges differ: those
+  // that leave a leaf cross more links. They lie on the links that stand for all replicas'.
+  const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds);
+  check_symmetry(hops, folded);
+  take(hops, folded);
+  take(ops, fold_beside(folded, job.cluster, placement, ops.plans, ops.kinds));
+}
+
+void Wiring::add_hops(Plans& plans) {
+  const auto pairs = job_.schedule.routes.neighbours();
+  for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
+    const std::uint64_t place = job_.symmetric ? 0 : replica;
+    for (const auto& [a, b] : pairs)
+      for (std::uint32_t member = 0; member < job_.ranks_per_stage(); ++member) {
+        const std::uint32_t source = job_.rank({replica, a}, member);
+        const std::uint32_t destination = job_.rank({replica, b}, member);
+        plans.plans.push_back(
+            {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
+              .latency = placement_.message_latency(placement_.route(source, destination))}});
+        plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
+        plans.owners.push_back(&hops_[{{replica, a}, b}]);
+      }
+  }
+}
+
+std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
+  std::vector<std::vector<Phase>> plans;
+  const auto algorithm = job_.conditions.communication.all_reduce;
+  for (const auto& group : *op.groups)
+    plans.push_back(
+        plan(op.collective, static_cast<double>(op.bytes), group, algorithm, placement_));
+  return plans;
+}
+
+std::uint64_t Wiring::add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind) {
+  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  if (!is_new) return kind;
+  if (kind == 0) kind = ops_.size() << 1U | 1U;
+  for (auto& plan : plan_op(op)) {
+    if (plan.empty()) continue;
+    plans.plans.push_back(std::move(plan));
+    plans.kinds.push_back(kind);
+    plans.owners.push_back(&place->second);
+  }
+  return kind;
+}
+
+void Wiring::add_ops(Plans& plans, const std::vector<CollectiveOp>& ops) {
+  for (const CollectiveOp& op : ops) add_op(plans, op);
+}
+
+// What every replica says for itself. Where one stands for all, they say it together.
+template <class OpOf>
+void Wiring::add_of_replicas(Plans& plans, const OpOf& op_of) {
+  std::uint64_t kind = 0;
+  for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
+    const std::uint64_t used = add_op(plans, op_of(replica), kind);
+    if (job_.symmetric) kind = used;
+  }
+}
+
+void Wiring::add_all_ops(Plans& plans, const ReplicaGroups& replica_groups) {
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
+    if (!replica_groups.has(stage)) continue;
+    add_ops(plans, replica_groups.gradients(stage));
+    if (job_.conditions.zero > 0) add_ops(plans, replica_groups.weights(stage));
+  }
+  if (job_.conditions.communication.detail == config::Detail::full)
+    add_calls(plans, replica_groups);
+  if (replica_groups.embedding_bytes() == 0) return;
+  add_of_replicas(
+      plans, [&](std::uint32_t replica) { return replica_groups.embeddings(replica).front(); });
+}
+
+// Collectives within passes that are simulated in full.
+void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
+  const schedules::Routes& routes = job_.schedule.routes;
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage)
+    for (const std::vector<workload::Call>& calls : job_.costs.traffic[stage].inside)
+      for (const workload::Call& call : calls)
+        for (std::uint32_t route = 0; route < routes.count(); ++route)
+          add_of_replicas(plans, [&](std::uint32_t replica) {
+            const ReplicaDevice who{replica, routes.device(stage, route)};
+            const auto& process_group = replica_groups.process_group(
+                call.group, replica_groups.process_group_of(call.group, who));
+            return CollectiveOp{&process_group.groups, call.collective, call.bytes};
+          });
+}
+
+// One transfer_plan for all of an owner's plans that are in one class.
+void Wiring::take(const Plans& plans, const Folded& folded) {
+  std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
+  for (std::size_t i = 0; i < plans.owners.size(); ++i) {
+    const std::uint32_t transfer_plan = folded.plan_of[i];
+    if (!taken.insert({plans.owners[i], transfer_plan}).second) continue;
+    plans.owners[i]->push_back(folded.transfer_plans[transfer_plan]);
+    for (const TransferPlan::Step& step : folded.transfer_plans[transfer_plan]->steps)
+      flows_ += step.transfers.size();
+  }
+  std::unordered_map<const cluster::Link*, std::uint32_t> classes;
+  for (const auto& [link, stand_in] : folded.stand_in) ++classes[stand_in];
+  for (const auto& [link, count] : classes) represented_by_.emplace(link, count);
+}
+
+std::uint32_t Wiring::represents(const cluster::Link* link) const {
+  const auto found = represented_by_.find(link);
+  return found == represented_by_.end() ? 1 : found->second;
+}
+
+void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
+  const std::size_t of_replica = plans.plans.size() / job_.replicas();
+  for (std::size_t i = of_replica; i < plans.plans.size(); ++i) {
+    if (folded.plan_of[i] == folded.plan_of[i % of_replica]) continue;
+    const Flow& flow = plans.plans[i].front().flows.front();
+    const Flow& first = plans.plans[i % of_replica].front().flows.front();
+    throw cluster::Error(fmt::format(
+        "symmetric: the placement is not symmetric: the way of replica {} from '{}' to '{}' does "
+        "not fare as that of replica 0 from '{}' to '{}'; leave out symmetric, or place the "
+        "replicas alike",
+        i / of_replica, cluster::name_of(placement_.host(flow.source)),
+        cluster::name_of(placement_.host(flow.destination)),
+        cluster::name_of(placement_.host(first.source)),
+        cluster::name_of(placement_.host(first.destination))));
+  }
+}
+
+const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {
+  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  if (is_new)
+    for (const auto& plan : plan_op(op))
+      if (!plan.empty()) place->second.push_back(make_transfer_plan(plan, placement_));
+  return place->second;
+}
+
+}  // namespace pipewright::execution

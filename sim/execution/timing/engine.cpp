@@ -1,0 +1,149 @@
+#include "sim/execution/timing/engine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "sim/execution/noise.hpp"
+#include "sim/execution/timing/iteration.hpp"
+
+namespace pipewright::execution {
+namespace {
+
+// The replica whose passes are reported, and others that differ from it: all wait for each other.
+std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t most) {
+  std::vector<std::uint32_t> replicas{0};
+  if (job.slowdown.empty()) return replicas;
+  std::set<std::vector<double>> seen;
+  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
+    const auto factors = job.slowdown.begin() + std::ptrdiff_t{replica} * job.schedule.devices;
+    const bool is_new = seen.emplace(factors, factors + job.schedule.devices).second;
+    if (is_new && replica > 0 && replicas.size() < most) replicas.push_back(replica);
+  }
+  return replicas;
+}
+
+// Whether iterations follow one another with a time between them at which all devices wait.
+bool iterations_meet(const Job& job) {
+  const std::uint32_t iterations = job.schedule.iterations;
+  return !job.costs.traffic.empty() && job.waits_for_norm() &&
+         std::ranges::all_of(job.schedule.programs, [&](const schedules::Program& program) {
+           return program.iterations == iterations;
+         });
+}
+
+schedules::Schedule one_iteration(schedules::Schedule schedule) {
+  schedule.iterations = 1;
+  for (schedules::Program& program : schedule.programs) program.iterations = 1;
+  return schedule;
+}
+
+Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
+  return {schedule,  job.costs,      job.cluster,   job.hosts,    job.p2p,
+          job.ranks, job.conditions, job.symmetric, job.slowdown, job.capacity};
+}
+
+// A pass runs on the devices of all replicas whose collectives it holds.
+bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_groups) {
+  for (std::uint32_t stage = 0; stage < job.costs.traffic.size(); ++stage)
+    for (const std::vector<workload::Call>& calls : job.costs.traffic[stage].inside)
+      for (const workload::Call& call : calls)
+        if (!replica_groups.replicas_with(call.group, {0, job.schedule.routes.device(stage, 0)})
+                 .empty())
+          return true;
+  return false;
+}
+
+// What the engine knows only a bound of.
+void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
+  const auto unsupported = [](const char* what) {
+    throw schedules::Error(std::string("the timing engine knows no ") + what +
+                           "; take engine: simgrid (--engine simgrid), or leave that out");
+  };
+  if (job.conditions.variation.is_random()) unsupported("variation");
+  const schedules::Routes& routes = job.schedule.routes;
+  if (!job.slowdown.empty() && routes.count() > 1)
+    unsupported("stragglers where a stage is on two devices");
+  if (!job.slowdown.empty() && schedules::has_fused_pairs(job.schedule))
+    unsupported("stragglers that run fused pairs of passes");
+  if (job.costs.traffic.empty()) return;
+  if (!job.slowdown.empty() && job.conditions.zero >= 2)
+    unsupported("stragglers under ZeRO-2 and ZeRO-3, which others wait for between passes");
+  if (!job.slowdown.empty() && passes_meet_other_replicas(job, replica_groups))
+    unsupported("stragglers that others wait for within passes");
+  if (job.conditions.communication.overlap_slowdown != 1) unsupported("overlap_slowdown");
+  if (job.has_full_detail()) unsupported("detail: full");
+  if (job.schedule.iterations == 1) return;
+  if (!iterations_meet(job) ||
+      job.schedule.microbatches * job.schedule.slices % routes.count() != 0)
+    unsupported("optimizer's step between iterations that run into each other");
+}
+
+void check_times(const Job& job) {
+  if (job.conditions.variation.is_random())
+    throw config::Error(
+        "variation.jitter makes each pass take a random time, of which nothing is the least; leave "
+        "it out");
+}
+
+// The least optimizer's step of a device.
+double least_step(const Job& job) {
+  const auto& step = job.costs.optimizer_seconds;
+  if (step.empty()) return 0;
+  double least = step.front() * straggler_factor(job, {0, 0});
+  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica)
+    for (std::uint32_t device = 0; device < step.size(); ++device)
+      least = std::min(least, step[device] * straggler_factor(job, {replica, device}));
+  return least;
+}
+
+TimedIterations::Ends ends_of_one(const Job& job, LeastTimes& least) {
+  constexpr std::size_t most_replicas = 8;
+  const ReplicaGroups replica_groups(job, least.groups());
+  return TimedIterations(job, replicas_that_differ(job, most_replicas), replica_groups, least,
+                         nullptr)
+      .run();
+}
+
+}  // namespace
+
+void time(const Job& job, trace::Sink& sink) {
+  LeastTimes least(job, LeastTimes::Sharing::ignored);
+  const ReplicaGroups replica_groups(job, least.groups());
+  check_exact(job, replica_groups);
+  TimingRows rows(job, replica_groups, sink);
+  const auto replicas = replicas_that_differ(job, job.simulated_replicas());
+  if (job.schedule.iterations == 1 || job.costs.traffic.empty()) {
+    TimedIterations(job, replicas, replica_groups, least, &rows).run();
+    return;
+  }
+  const schedules::Schedule once = one_iteration(job.schedule);
+  const Job single = with_schedule(job, once);
+  TimedIterations iterations(single, replicas, replica_groups, least, &rows);
+  for (std::uint32_t iteration = 0; iteration < job.schedule.iterations; ++iteration) {
+    rows.start_iteration(iteration);
+    iterations.run();
+  }
+}
+
+void check_bound(const Job& job, LeastTimes& least) {
+  check_times(job);
+  const ReplicaGroups replica_groups(job, least.groups());  // throws where two would shard a stage
+}
+
+double lower_bound(const Job& job, LeastTimes& least) {
+  check_times(job);
+  if (job.schedule.iterations == 1 || !iterations_meet(job) || job.gathers_for_passes())
+    return ends_of_one(job, least).end;
+  const schedules::Schedule once = one_iteration(job.schedule);
+  const TimedIterations::Ends ends = ends_of_one(with_schedule(job, once), least);
+  return ends.end + (job.schedule.iterations - 1) * (ends.synchronized + least_step(job));
+}
+
+double lower_bound(const Job& job) {
+  LeastTimes least(job);
+  return lower_bound(job, least);
+}
+
+}  // namespace pipewright::execution

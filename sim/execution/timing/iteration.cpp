@@ -1,0 +1,277 @@
+#include "sim/execution/timing/iteration.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "sim/execution/noise.hpp"
+
+namespace pipewright::execution {
+namespace {
+
+// Collectives over the replicas of stages, one for each part of a stage. Each starts when the last
+// of its devices is ready for it and those before it on the same devices have ended.
+class CollectiveQueue {
+ public:
+  // How many parts a stage has, and the seconds of each.
+  CollectiveQueue(const ReplicaGroups& replica_groups, const std::vector<std::uint32_t>& parts,
+                  const std::vector<double>& seconds)
+      : replica_groups_(replica_groups), seconds_(seconds), ends_(parts.size()) {
+    std::size_t all = 0;
+    for (const std::uint32_t count : parts) {
+      first_.push_back(all);
+      all += count;
+    }
+    number_.resize(all, none);
+  }
+
+  void ready(std::uint32_t stage, std::uint32_t part, double time) {
+    std::size_t& number = number_[first_[stage] + part];
+    if (number == none) {
+      number = collectives_.size();
+      collectives_.push_back({.stage = stage, .first_ready = number});
+    }
+    collectives_[number].start = std::max(collectives_[number].start, time);
+  }
+  // The same for a device whose part in it becomes a row.
+  void ready(std::uint32_t stage, std::uint32_t part, double time, std::uint32_t device) {
+    ready(stage, part, time);
+    posts_.push_back({device, number_[first_[stage] + part], time});
+  }
+
+  void run() {
+    std::ranges::stable_sort(collectives_, {}, &Collective::start);
+    std::vector<double> busy;  // until when, by the first of the devices
+    for (Collective& one : collectives_) {
+      const std::uint32_t stream = replica_groups_.holders(one.stage).front();
+      if (busy.size() <= stream) busy.resize(stream + 1);
+      one.start = std::max(busy[stream], one.start);
+      one.end = busy[stream] = one.start + seconds_[one.stage];
+      ends_[one.stage] = one.end;
+    }
+  }
+
+  double end(std::uint32_t stage) const { return ends_[stage]; }  // of its last part
+
+  void report(trace::CollectiveKind kind, TimingRows& rows) const {
+    std::vector<std::vector<const Post*>> posts(collectives_.size());
+    for (const Post& post : posts_) posts[post.collective].push_back(&post);
+    for (const Collective& one : collectives_)
+      for (const Post* post : posts[one.first_ready])
+        rows.collective({.device = post->device,
+                         .stage = one.stage,
+                         .kind = kind,
+                         .posted = post->time,
+                         .start = one.start,
+                         .end = one.end});
+  }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  struct Collective {
+    std::uint32_t stage = 0;
+    std::size_t first_ready = 0;  // its place in the order in which somebody was first ready
+    double start = 0;             // until it runs: when all are ready
+    double end = 0;
+  };
+  struct Post {
+    std::uint32_t device = 0;
+    std::size_t collective = 0;  // its `first_ready`
+    double time = 0;
+  };
+
+  const ReplicaGroups& replica_groups_;
+  const std::vector<double>& seconds_;
+  std::vector<std::size_t> first_;   // by stage: the place of its part 0
+  std::vector<std::size_t> number_;  // by stage and part: of the collective
+  std::vector<Collective> collectives_;
+  std::vector<Post> posts_;
+  std::vector<double> ends_;
+};
+
+std::uint32_t first_stage(const schedules::Routes& routes, std::uint32_t device) {
+  std::uint32_t stage = 0;
+  const auto is_on_device = [&](std::uint32_t route) {
+    return routes.device(stage, route) == device;
+  };
+  while (!std::ranges::any_of(std::views::iota(0U, routes.count()), is_on_device)) ++stage;
+  return stage;
+}
+
+}  // namespace
+
+TimedIterations::TimedIterations(const Job& job, std::vector<std::uint32_t> replicas,
+                                 const ReplicaGroups& replica_groups, LeastTimes& least,
+                                 TimingRows* rows)
+    : job_(job),
+      replicas_(std::move(replicas)),
+      replica_groups_(replica_groups),
+      least_(least),
+      rows_(rows),
+      collectives_(job, replica_groups, least),
+      stages_(job.schedule.devices),
+      free_(replicas_.size(), ByDevice(job.schedule.devices)) {
+  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
+    if (collectives_.parts[stage] > 0)
+      for (const std::uint32_t device : replica_groups.holders(stage))
+        stages_[device].push_back(stage);
+  for (const std::uint32_t replica : replicas_)
+    timelines_.emplace_back(job, replica, replica_groups, collectives_, least);
+}
+
+// When the first part of each stage's weights starts to be gathered for an iteration: those who
+// hold the same stages gather them in order. Empty where weights are not gathered before passes.
+std::vector<double> TimedIterations::begin_gathers() const {
+  std::vector<double> begin;
+  if (!collectives_.any || !job_.conditions.gathers_before()) return begin;
+  begin.resize(job_.schedule.stages());
+  std::vector<double> busy(job_.schedule.devices);
+  for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage) {
+    if (collectives_.weight_parts[stage] == 0) continue;
+    const std::vector<std::uint32_t>& holders = replica_groups_.holders(stage);
+    begin[stage] = busy[holders.front()];
+    for (const ByDevice& replica : free_)
+      for (const std::uint32_t device : holders)
+        begin[stage] = std::max(begin[stage], replica[device]);
+    busy[holders.front()] =
+        begin[stage] + collectives_.weight_parts[stage] * collectives_.weights[stage];
+  }
+  return begin;
+}
+
+void TimedIterations::report_gathers(const std::vector<double>& begin) const {
+  for (std::uint32_t first = 0; first < job_.schedule.devices; ++first)
+    for (const std::uint32_t stage : stages_[first]) {
+      const std::vector<std::uint32_t>& holders = replica_groups_.holders(stage);
+      if (holders.front() != first) continue;
+      for (std::uint32_t part = 0; part < collectives_.weight_parts[stage]; ++part)
+        for (const std::uint32_t device : holders)
+          rows_->collective({.device = device,
+                             .stage = stage,
+                             .kind = trace::CollectiveKind::gather_weights,
+                             .posted = free_.front()[device],
+                             .start = begin[stage] + part * collectives_.weights[stage],
+                             .end = begin[stage] + (part + 1) * collectives_.weights[stage]});
+    }
+}
+
+// When each device's gradients are reduced, as far as these have to be.
+TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
+  ByDevice reduced(job_.schedule.devices);
+  if (!collectives_.any) return reduced;
+  CollectiveQueue queue(replica_groups_, collectives_.parts, collectives_.gradients);
+  const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
+  for (std::size_t i = 0; i < passes_.size(); ++i)
+    for (const GradientPost& post : passes_[i].posts) {
+      const double time = overlaps ? post.time : passes_[i].released[post.device];
+      if (i == 0 && rows_ != nullptr)
+        queue.ready(post.stage, post.part, time, post.device);
+      else
+        queue.ready(post.stage, post.part, time);
+    }
+  queue.run();
+  if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, *rows_);
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
+    for (const std::uint32_t stage : stages_[device])
+      reduced[device] = std::max(reduced[device], queue.end(stage));
+    for (const ReplicaTimeline::Passes& replica : passes_)
+      if (!replica.stream_end.empty())
+        reduced[device] = std::max(reduced[device], replica.stream_end[device]);
+  }
+  return reduced;
+}
+
+// Both ends of a pipeline have to be there.
+void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const {
+  double start = 0;
+  for (std::uint32_t device = 0; device < times.size(); ++device)
+    if (replica_groups_.ties_embeddings(device)) start = std::max(start, times[device]);
+  for (std::uint32_t device = 0; device < times.size(); ++device) {
+    if (!replica_groups_.ties_embeddings(device)) continue;
+    const double end = start + least_.seconds(replica_groups_.embeddings(replicas_[replica]),
+                                              job_.conditions.communication.all_reduce);
+    if (replica == 0 && rows_ != nullptr)
+      rows_->collective({.device = device,
+                         .stage = first_stage(job_.schedule.routes, device),
+                         .kind = trace::CollectiveKind::tie_embeddings,
+                         .posted = times[device],
+                         .start = start,
+                         .end = end});
+    times[device] = end;
+  }
+}
+
+// When each device has its weights whole again, by when its own step is done in each replica.
+TimedIterations::ByDevice TimedIterations::gather_weights(
+    const std::vector<ByDevice>& updated) const {
+  CollectiveQueue queue(replica_groups_, collectives_.weight_parts, collectives_.weights);
+  for (std::size_t i = 0; i < updated.size(); ++i)
+    for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+      for (const std::uint32_t stage : stages_[device])
+        for (std::uint32_t part = 0; part < collectives_.weight_parts[stage]; ++part)
+          if (i == 0 && rows_ != nullptr)
+            queue.ready(stage, part, updated[i][device], device);
+          else
+            queue.ready(stage, part, updated[i][device]);
+  queue.run();
+  if (rows_ != nullptr) queue.report(trace::CollectiveKind::gather_weights, *rows_);
+  ByDevice whole(job_.schedule.devices);
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    for (const std::uint32_t stage : stages_[device])
+      whole[device] = std::max(whole[device], queue.end(stage));
+  return whole;
+}
+
+TimedIterations::Ends TimedIterations::run() {
+  const std::vector<double> gathers = begin_gathers();
+  if (rows_ != nullptr && !gathers.empty()) report_gathers(gathers);
+  passes_.clear();
+  for (std::size_t i = 0; i < timelines_.size(); ++i)
+    passes_.push_back(timelines_[i].run({free_[i], gathers}, i == 0 ? rows_ : nullptr));
+  const ReplicaTimeline::Passes& reported = passes_.front();
+  Ends ends{.end = reported.end};
+  if (job_.costs.traffic.empty()) return ends;
+
+  const std::uint32_t devices = job_.schedule.devices;
+  const ByDevice gradients = reduce_gradients();
+  std::vector<ByDevice> times;  // of each replica
+  for (std::size_t i = 0; i < passes_.size(); ++i) {
+    ByDevice& reduced = times.emplace_back(passes_[i].released);
+    for (std::uint32_t device = 0; device < devices; ++device)
+      reduced[device] = std::max(reduced[device], gradients[device]);
+    tie_embeddings(i, reduced);
+    ends.synchronized = std::max(ends.synchronized, std::ranges::max(reduced));
+  }
+  ends.synchronized += replica_groups_.norm_latency();
+
+  std::vector<trace::StepRow> rows;
+  for (std::uint32_t device = 0; rows_ != nullptr && device < devices; ++device)
+    rows.push_back({.device = device,
+                    .start = reported.released[device],
+                    .reduced = times.front()[device],
+                    .gathering = reported.gathering[device]});
+  const auto& step = job_.costs.optimizer_seconds;
+  for (std::size_t i = 0; i < replicas_.size(); ++i)
+    for (std::uint32_t device = 0; device < devices; ++device) {
+      double& time = times[i][device];
+      if (job_.waits_for_norm()) time = ends.synchronized;
+      if (i == 0 && rows_ != nullptr) rows[device].synchronized = time;
+      if (!step.empty()) time += step[device] * straggler_factor(job_, {replicas_[i], device});
+      if (i == 0 && rows_ != nullptr) rows[device].updated = time;
+    }
+  if (job_.conditions.gathers_after() && collectives_.any) {
+    const ByDevice whole = gather_weights(times);
+    for (ByDevice& replica : times)
+      for (std::uint32_t device = 0; device < devices; ++device)
+        replica[device] = std::max(replica[device], whole[device]);
+  }
+  ends.end = std::max(ends.end, std::ranges::max(times.front()));
+  for (trace::StepRow& row : rows) {
+    row.end = times.front()[row.device];
+    rows_->step(row);
+  }
+  free_ = std::move(times);
+  return ends;
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,227 @@
+#include "sim/execution/timing/replica_timeline.hpp"
+
+#include <algorithm>
+
+#include "schedules/timing.hpp"
+#include "sim/execution/noise.hpp"
+
+namespace pipewright::execution {
+
+using schedules::Pass;
+using schedules::PassKind;
+using schedules::PassSpan;
+using schedules::PassTimes;
+
+namespace {
+
+schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& least) {
+  schedules::HopTimes hops(0);
+  for (const auto& [a, b] : job.schedule.routes.neighbours())
+    hops.set(a, b, least.hop({replica, a}, b, job.costs.boundary_bytes));
+  return hops;
+}
+
+// The least on the devices that hold the stage.
+double factor_of(const Job& job, std::uint32_t replica, std::uint32_t stage) {
+  const schedules::Routes& routes = job.schedule.routes;
+  double least = straggler_factor(job, {replica, routes.device(stage, 0)});
+  for (std::uint32_t route = 1; route < routes.count(); ++route)
+    least = std::min(least, straggler_factor(job, {replica, routes.device(stage, route)}));
+  return least;
+}
+
+// Of a pass that takes `seconds`: its compute takes `factor` times as long, what it waits for does
+// not. Alone or as half of a pair, which takes `overlap` times the sum, it takes this at least.
+double slowed(double seconds, double exposed, double factor, double overlap) {
+  if (factor == 1) return seconds;
+  if (factor < 1 && overlap != 1) return seconds * factor;
+  if (factor * (1 - overlap) > 1) return seconds;
+  const double kept = (1 - factor) * std::min(exposed, seconds);
+  return seconds * factor + std::min(kept, kept / overlap);
+}
+
+// Pass times of a replica with its stragglers, without the collectives of full detail.
+PassTimes slowed_times(const Job& job, std::uint32_t replica) {
+  PassTimes times = job.costs.times;
+  if (job.slowdown.empty()) return times;
+  const double overlap = schedules::has_fused_pairs(job.schedule) ? times.overlap : 1;
+  double smallest = 1;
+  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
+    const double factor = factor_of(job, replica, stage);
+    smallest = std::min(smallest, factor);
+    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
+      if (times.of_stage[kind].empty()) continue;
+      const auto& exposed = job.costs.exposed[kind];
+      double& seconds = times.of_stage[kind][stage];
+      seconds = slowed(seconds, job.has_full_detail() || exposed.empty() ? 0 : exposed[stage],
+                       factor, overlap);
+    }
+  }
+  for (double& seconds : times.fused) seconds *= smallest;
+  return times;
+}
+
+// What full detail adds. Of a fused pair it is not said here who waits.
+void add_calls(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
+               LeastTimes& least, PassTimes& times) {
+  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
+    const ReplicaDevice who{replica, job.schedule.routes.device(stage, 0)};
+    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
+      if (times.of_stage[kind].empty()) continue;
+      for (const workload::Call& call : job.costs.traffic[stage].inside[kind]) {
+        const auto& process_group = replica_groups.process_group(
+            call.group, replica_groups.process_group_of(call.group, who));
+        const double once = least.seconds({{&process_group.groups, call.collective, call.bytes}},
+                                          job.conditions.communication.all_reduce);
+        times.of_stage[kind][stage] += std::max(0.0, call.times * once - call.overlappable_compute);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// Follows the passes, and knows what falls due while they run.
+class ReplicaTimeline::Follower {
+ public:
+  Follower(const ReplicaTimeline& timeline, const Begin& begin, TimingRows* rows, Passes& result)
+      : job_(timeline.job_),
+        collectives_(timeline.collectives_),
+        compute_(timeline.compute_),
+        whole_(timeline.with_collectives_ ? *timeline.with_collectives_ : timeline.compute_),
+        hops_(timeline.hops_),
+        begin_(begin),
+        rows_(rows),
+        result_(result) {
+    result_.released = begin.devices;
+    result_.gathering.resize(job_.schedule.devices);
+    if (!collectives_.any) return;
+    const schedules::Routes& routes = job_.schedule.routes;
+    const std::uint32_t all = job_.schedule.total_microbatches();
+    for (std::uint32_t route = 0; route < routes.count(); ++route)
+      left_.insert(left_.end(), routes.stages(),
+                   (all + routes.count() - 1 - route) / routes.count());
+    fetched_.resize(std::size_t{job_.schedule.devices} * job_.schedule.stages());
+    for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
+         ++device)
+      streams_.emplace_back(job_, device, collectives_, free_from(device), rows);
+  }
+
+  // When a pass, or a fused pair, starts that could do so at `ready`.
+  double start(std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
+    if (!collectives_.any) return ready;
+    const Pass* last = nullptr;
+    for (const Pass* one : {&pass, partner})
+      if (one != nullptr && completes(*one)) last = one;
+    last_ = last == nullptr ? std::nullopt : std::optional(*last);
+    const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
+    const Milestones milestones(last != nullptr && overlaps ? collectives_.parts[last->stage] : 0,
+                                weight_parts(device, pass),
+                                partner == nullptr ? 0 : weight_parts(device, *partner));
+    const double compute = partner == nullptr ? compute_(pass) : compute_(pass, *partner);
+    const double seconds = partner == nullptr ? whole_(pass) : whole_(pass, *partner);
+    const double waited = walk(
+        milestones, ready, compute,
+        [&](std::uint32_t part, double time) { post(device, last->stage, part, time); },
+        [&](const Milestone& due, bool is_last, double time) {
+          const Pass& one = due.of_partner ? *partner : pass;
+          return gathers_
+                     ? streams_[device].wait_for_weights(one, due, is_last, time)
+                     : begin_.weights[one.stage] + (due.part + 1) * collectives_.weights[one.stage];
+        });
+    result_.gathering[device] += waited;
+    return ready + std::max(0.0, waited + compute - seconds);
+  }
+
+  void ended(std::uint32_t device, const Pass& pass, const PassSpan& span) {
+    result_.end = std::max(result_.end, span.end);
+    result_.released[device] = span.released;
+    if (rows_ != nullptr) rows_->pass(device, pass, span, hops_);
+    if (job_.conditions.communication.overlap_grad_reduce || last_ != pass) return;
+    for (std::uint32_t part = 0; part < collectives_.parts[pass.stage]; ++part)
+      post(device, pass.stage, part, span.released);
+  }
+
+  void finish() {
+    for (const DeviceStream& stream : streams_) result_.stream_end.push_back(stream.end());
+  }
+
+ private:
+  // When the weights that are gathered before the iteration are there: those of its stages one
+  // after the other.
+  double free_from(std::uint32_t device) const {
+    double time = begin_.devices[device];
+    if (begin_.weights.empty()) return time;
+    for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage)
+      if (job_.schedule.routes.device(stage, 0) == device)
+        time = std::max(time, begin_.weights[stage] +
+                                  collectives_.weight_parts[stage] * collectives_.weights[stage]);
+    return time;
+  }
+  // Whether gradients are reduced after it: once it is the last to add to its stage's, or, where
+  // they are sharded, always.
+  bool completes(const Pass& pass) {
+    if (!ends_microbatch(pass.kind)) return false;
+    const schedules::Routes& routes = job_.schedule.routes;
+    return --left_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
+           !streams_.empty();
+  }
+  std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
+    if (gathers_)
+      return pass.kind == PassKind::weight_grad ? 0 : collectives_.weight_parts[pass.stage];
+    if (begin_.weights.empty()) return 0;
+    const std::size_t place = std::size_t{device} * job_.schedule.stages() + pass.stage;
+    if (fetched_[place]) return 0;
+    fetched_[place] = true;
+    return collectives_.weight_parts[pass.stage];
+  }
+  void post(std::uint32_t device, std::uint32_t stage, std::uint32_t part, double time) {
+    if (!streams_.empty()) return streams_[device].reduce_gradients(stage, time);
+    result_.posts.push_back({device, stage, part, time});
+  }
+
+  const Job& job_;
+  const StageCollectives& collectives_;
+  const PassTimes& compute_;
+  const PassTimes& whole_;
+  const schedules::HopTimes& hops_;
+  const Begin& begin_;
+  TimingRows* rows_;
+  Passes& result_;
+  bool gathers_ = job_.gathers_for_passes();
+  std::optional<Pass> last_;           // of what runs: whose gradients are reduced after it
+  std::vector<std::uint32_t> left_;    // by route and stage: microbatches
+  std::vector<bool> fetched_;          // by device and stage: weights were waited for
+  std::vector<DeviceStream> streams_;  // by device; none before ZeRO-2
+};
+
+ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,
+                                 const ReplicaGroups& replica_groups,
+                                 const StageCollectives& collectives, LeastTimes& least)
+    : job_(job),
+      collectives_(collectives),
+      hops_(hops_of(job, replica, least)),
+      compute_(slowed_times(job, replica)) {
+  if (!job.has_full_detail() || !job.ranks || job.costs.traffic.empty()) return;
+  if (schedules::has_fused_pairs(job.schedule)) return;
+  with_collectives_ = compute_;
+  add_calls(job, replica, replica_groups, least, *with_collectives_);
+}
+
+ReplicaTimeline::Passes ReplicaTimeline::run(const Begin& begin, TimingRows* rows) const {
+  Passes result;
+  Follower follower(*this, begin, rows, result);
+  const PassTimes& times = with_collectives_ ? *with_collectives_ : compute_;
+  schedules::Timing timing(job_.schedule, times, hops_, job_.p2p);
+  for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
+    timing.start_at(device, begin.devices[device]);
+  timing.run([&](std::uint32_t device, const Pass& pass,
+                 const PassSpan& span) { follower.ended(device, pass, span); },
+             [&](std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
+               return follower.start(device, pass, partner, ready);
+             });
+  follower.finish();
+  return result;
+}
+
+}  // namespace pipewright::execution

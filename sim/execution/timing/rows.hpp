@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/execution/recorder.hpp"
+#include "sim/execution/replica_groups.hpp"
+
+namespace pipewright::execution {
+
+// What the timing engine finds of the first replica, as rows of a trace.
+class TimingRows {
+ public:
+  TimingRows(const Job& job, const ReplicaGroups& replica_groups, trace::Sink& sink);
+
+  // Iterations are run one by one, each of which counts its microbatches from 0.
+  void start_iteration(std::uint32_t iteration);
+  // A pass, with the transfer of its input. The passes of a device come in order, and the two of a
+  // fused pair one after the other.
+  void pass(std::uint32_t device, schedules::Pass pass, const schedules::PassSpan& span,
+            const schedules::HopTimes& hops);
+  // ZeRO-3: the weights of a pass that is still to come begin to arrive. They go when it has ended.
+  void hold_weights(std::uint32_t device, std::uint32_t stage, double time) {
+    recorders_[device].hold_weights(stage, time);
+  }
+  // A device's part in a collective over its replicas; the bytes are filled in here.
+  void collective(trace::CollectiveRow row);
+  void step(trace::StepRow row);
+
+ private:
+  void transfer(std::uint32_t device, const schedules::Pass& pass, const schedules::PassSpan& span,
+                const schedules::HopTimes& hops);
+
+  const Job& job_;
+  const ReplicaGroups& replica_groups_;
+  trace::Sink& sink_;
+  std::vector<Recorder> recorders_;                            // by device
+  std::vector<std::optional<schedules::Pass>> first_of_pair_;  // by device: the pass before
+  std::uint32_t iteration_ = 0;
+  std::uint32_t first_microbatch_ = 0;  // of the iteration
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+
+#include "schedules/families/catalog.hpp"
+#include "support/jobs.hpp"
+#include "support/random.hpp"
+
+// Actors and flows on one side, sums of durations on the other: where nothing contends, the two
+// engines must give a hybrid job the same times, and hold the same memory.
+
+using namespace pipewright;
+using execution::EngineKind;
+
+namespace {
+
+double worst = 0;  // relative to the end of the run, of all rows of a case
+
+template <class Row>
+void check_same_rows(std::vector<Row> a, std::vector<Row> b, double end,
+                     std::initializer_list<double Row::*> times) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (const auto time : times) worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / end);
+}
+
+template <class Row, class Name>
+std::vector<Row> sorted(std::vector<Row> rows, const Name& name) {
+  std::ranges::sort(rows, {}, name);
+  return rows;
+}
+
+void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
+  const double end = tests::last_end(timed);
+  REQUIRE(end > 0);
+  worst = 0;
+  const auto pass = [](const trace::PassRow& row) {
+    return std::tuple(row.device, row.stage, row.microbatch, row.kind);
+  };
+  using trace::PassRow;
+  check_same_rows<PassRow>(
+      sorted(simulated.passes, pass), sorted(timed.passes, pass), end,
+      {&PassRow::sent, &PassRow::ready, &PassRow::start, &PassRow::end, &PassRow::released});
+  CHECK(worst < 1e-9);
+
+  worst = 0;
+  using trace::CollectiveRow;
+  const auto collective = [](const CollectiveRow& row) {
+    return std::tuple(row.device, row.kind, row.stage, row.iteration, row.posted, row.end);
+  };
+  const auto a = sorted(simulated.collectives, collective);
+  const auto b = sorted(timed.collectives, collective);
+  check_same_rows<CollectiveRow>(
+      a, b, end, {&CollectiveRow::posted, &CollectiveRow::start, &CollectiveRow::end});
+  CHECK(worst < 1e-9);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    CHECK((a[i].stage == b[i].stage && a[i].kind == b[i].kind && a[i].bytes == b[i].bytes));
+
+  worst = 0;
+  using trace::StepRow;
+  const auto step = [](const StepRow& row) { return std::tuple(row.device, row.iteration); };
+  check_same_rows<StepRow>(sorted(simulated.steps, step), sorted(timed.steps, step), end,
+                           {&StepRow::start, &StepRow::reduced, &StepRow::synchronized,
+                            &StepRow::updated, &StepRow::end, &StepRow::gathering});
+  CHECK(worst < 1e-9);
+
+  // In the order of each device.
+  worst = 0;
+  using trace::MemoryRow;
+  const auto memory = [](std::vector<MemoryRow> rows) {
+    std::ranges::stable_sort(rows, {}, &MemoryRow::device);
+    return rows;
+  };
+  const auto held = memory(simulated.memory);
+  const auto timed_held = memory(timed.memory);
+  check_same_rows<MemoryRow>(held, timed_held, end, {&MemoryRow::time});
+  CHECK(worst < 1e-9);
+  CHECK(std::ranges::equal(held, timed_held, [](const MemoryRow& x, const MemoryRow& y) {
+    return x.category == y.category && x.bytes == y.bytes;
+  }));
+}
+
+// Passes of 2 to 10 ms, between which a transfer of 1 MB has gone.
+void randomize(tests::HybridJob& job, tests::Random& random) {
+  for (auto& of_stage : job.costs.times.of_stage)
+    for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
+  job.costs.boundary_bytes = schedules::has_fused_pairs(job.schedule) ? 0 : 1'000'000;
+  // Flows are of whole bytes: groups of up to 8 ranks and up to 8 buckets share these evenly.
+  constexpr std::uint64_t divisible = 840 * 840;
+  for (workload::StageTraffic& stage : job.costs.traffic)
+    stage.parameters = random.whole(0, 2) * divisible;
+  for (double& seconds : job.costs.optimizer_seconds) seconds = random.real(0, 5e-3);
+  config::Communication& talk = job.communication();
+  talk.overlap_grad_reduce = random.flip();
+  talk.overlap_param_gather = random.flip();
+  talk.global_norm = random.flip();
+  talk.gradient_bytes = random.flip() ? 4 : 2;
+  talk.bucket = random.whole(2, 8) * divisible / 2;
+  talk.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
+  // The two ends of a pipeline of two devices have only one link for all that they say.
+  if (random.flip() && job.schedule.devices > 2)
+    for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
+      stage->embedding_parameters = 100'000;
+      stage->parameters = divisible;
+    }
+}
+
+struct Space {
+  std::uint32_t tp = 1;
+  std::vector<std::uint32_t> zeros{0};
+  std::uint32_t most_iterations = 1;
+  bool stragglers = false;
+};
+
+// The GPUs of one or two replicas are slow.
+void slow_down(tests::HybridJob& job, tests::Random& random) {
+  job.slowdown.assign(std::size_t{job.ranks.replicas()} * job.schedule.devices, 1);
+  for (int count = 0; count < 2; ++count)
+    job.slowdown[random.whole(0, static_cast<std::uint32_t>(job.slowdown.size()) - 1)] =
+        random.real(0.8, 1.6);
+}
+
+// All families of schedules, on layouts that fit 16 GPUs.
+void compare(const Space& space) {
+  const auto cluster = tests::mesh_cluster(16);
+  tests::Random random(1701);
+  int compared = 0;
+  for (int round = 0; round < 4; ++round)
+    for (const schedules::Entry& entry : schedules::catalog())
+      for (const std::uint32_t zero : space.zeros) {
+        schedules::Parameters parameters{
+            .devices = random.flip() ? 4U : 2U,
+            .microbatches = 2 * random.whole(1, 6),
+            .iterations = space.most_iterations > 1 ? random.whole(2, space.most_iterations) : 1};
+        if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+        std::optional<schedules::Schedule> schedule;
+        try {
+          schedule = entry.make(parameters);
+        } catch (const schedules::Error&) {
+          continue;
+        }
+        // Steps of versions of their own run into each other, and two devices of a stage do not
+        // shard its gradients.
+        if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
+        if (zero >= 2 && schedule->routes.count() > 1) continue;
+        if (space.stragglers &&
+            (schedule->routes.count() > 1 || schedules::has_fused_pairs(*schedule)))
+          continue;
+        const std::uint32_t dp = 16 / space.tp / parameters.devices;
+        tests::HybridJob job(std::move(*schedule), {.tp = space.tp,
+                                                    .dp = random.whole(1, dp),
+                                                    .zero = zero,
+                                                    .replicas_together = random.flip()});
+        randomize(job, random);
+        if (parameters.iterations > 1) job.communication().global_norm = true;
+        if (zero == 3 && random.flip())  // which holds some layers at a time
+          job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
+        if (space.stragglers) slow_down(job, random);
+        job.p2p = static_cast<schedules::P2p>(random.whole(0, 2));
+        CAPTURE(entry.name, parameters.devices, parameters.microbatches, parameters.iterations,
+                job.ranks.replicas(), job.schedule.chunks, zero,
+                job.communication().overlap_grad_reduce, job.communication().overlap_param_gather,
+                static_cast<int>(job.p2p));
+        check_same(job.run(cluster), job.run(cluster, EngineKind::timing));
+        ++compared;
+      }
+  CHECK(compared > 30);
+}
+
+}  // namespace
+
+TEST_CASE("the engines agree on replicas", "[hybrid]") { compare({}); }
+
+TEST_CASE("the engines agree on replicas under ZeRO-1", "[hybrid]") { compare({.zeros = {1}}); }
+
+TEST_CASE("the engines agree on replicas under ZeRO-2 and ZeRO-3", "[hybrid]") {
+  compare({.zeros = {2, 3}});
+}
+
+TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]") {
+  compare({.tp = 2, .zeros = {0, 1, 2, 3}});
+}
+
+TEST_CASE("the engines agree on iterations that wait for each other", "[hybrid]") {
+  compare({.zeros = {0, 1, 2, 3}, .most_iterations = 3});
+}
+
+TEST_CASE("the engines agree on stragglers among replicas", "[hybrid]") {
+  compare({.zeros = {0, 1}, .most_iterations = 2, .stragglers = true});
+}
