@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "sim/execution/simgrid/engine.hpp"
-#include "sim/execution/timing/engine.hpp"
-
 namespace pipewright::execution {
 namespace {
 

@@ -9,4 +9,11 @@ namespace pipewright::execution {
 // Throws schedules::Deadlock if the devices wait for each other for ever.
 void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
+// The engines, which report passes, transfers, memory and what comes between passes, of the first
+// replica. `simulate` has an actor for each device of each simulated replica and flows over the
+// links of the cluster; `time` goes without SimGrid, as if nothing contended, and throws
+// schedules::Error for what then has no exact time.
+void simulate(const Job& job, trace::Sink& sink);
+void time(const Job& job, trace::Sink& sink);
+
 }  // namespace pipewright::execution

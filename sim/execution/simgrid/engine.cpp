@@ -1,5 +1,3 @@
-#include "sim/execution/simgrid/engine.hpp"
-
 #include <deque>
 #include <exception>
 #include <optional>
@@ -7,8 +5,9 @@
 
 #include "schedules/deadlock.hpp"
 #include "sim/cluster/simgrid.hpp"
-#include "sim/execution/link_rows.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/execution/simgrid/device.hpp"
+#include "sim/execution/simgrid/link_rows.hpp"
 
 namespace pipewright::execution {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/execution/noise.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/execution/timing/iteration.hpp"
 
 namespace pipewright::execution {

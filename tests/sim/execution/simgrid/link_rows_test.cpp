@@ -1,4 +1,4 @@
-#include "sim/execution/link_rows.hpp"
+#include "sim/execution/simgrid/link_rows.hpp"
 
 #include <map>
 
