@@ -16,13 +16,15 @@ class TextTable {
   // `columns` otherwise.
   std::string text(std::size_t columns = 100) const;
 
- private:
   struct Column {
     std::vector<std::string> head;
     std::vector<std::string> cells;
     bool left;
     std::size_t width;
   };
+  const std::vector<Column>& columns() const { return columns_; }
+
+ private:
   std::vector<Column> columns_;
 };
 

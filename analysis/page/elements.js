@@ -73,3 +73,62 @@ function metricLink(anchor, words) {
   link.addEventListener("click", () => { document.getElementById("glossary").open = true; });
   return link;
 }
+
+// What the pointer is on, in words, beside the pointer. Names become text and nothing else.
+
+class Tooltip {
+  constructor(element) {
+    this.element = element;
+  }
+
+  show(event, description) {
+    fillDescription(this.element, description);
+    this.element.hidden = false;
+    const { width, height } = this.element.getBoundingClientRect();
+    const right = event.clientX + 16 + width > window.innerWidth;
+    const below = event.clientY + 16 + height > window.innerHeight;
+    const x = right ? Math.max(4, event.clientX - 12 - width) : event.clientX + 16;
+    const y = below ? Math.max(4, event.clientY - 12 - height) : event.clientY + 16;
+    this.element.style.transform = `translate(${x}px, ${y}px)`;
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+}
+
+// A head and lines of name and value.
+function fillDescription(element, { head, lines }) {
+  const list = document.createElement("dl");
+  for (const [name, value] of lines) list.append(textElement("dt", name), textElement("dd", value));
+  element.replaceChildren(textElement("b", head), list);
+}
+
+// Horizontal bars of parts, and what their colours mean.
+
+const LEAST_SEPARATED = 0.005;  // a part that is narrower has no gap after it
+
+// `parts`: {words, fill, share, text}; the rest of the bar up to 1 stays empty.
+function stackedBar(parts) {
+  const bar = mark("bar");
+  for (const { words, fill, share, text } of parts) {
+    if (!(share > 0)) continue;
+    const part = document.createElement("i");
+    part.style.width = `${100 * share}%`;
+    part.style.background = fill;
+    if (share > LEAST_SEPARATED) part.className = "wide-part";
+    part.title = `${words}: ${text}`;
+    bar.append(part);
+  }
+  return bar;
+}
+
+function barLegend(parts) {
+  const line = captionLine();
+  for (const { words, fill, text } of parts) {
+    const entry = mark("entry");
+    entry.append(swatch(fill), text ? `${words} ${noBreak(text)}` : words);
+    line.append(entry);
+  }
+  return line;
+}

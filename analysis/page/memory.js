@@ -104,3 +104,94 @@ class MemoryLines {
     return { device: best.device, time, held: heldAt(memory, best.device, time) };
   }
 }
+
+// What devices hold over time.
+
+// What a device holds at a time: bytes.
+function memoryAt(memory, device, time) {
+  const low = memory.first[device];
+  const next = firstAbove(memory.time, low, memory.first[device + 1], time);
+  return next === low ? 0 : memory.bytes[next - 1];
+}
+
+// The same in each category, after the device's changes before row `next`.
+function heldBefore(memory, device, next) {
+  const held = new Float64Array(CATEGORIES);
+  for (let i = memory.first[device]; i < next; ++i) held[memory.category[i]] = memory.held[i];
+  return held;
+}
+
+function heldAt(memory, device, time) {
+  const next = firstAbove(memory.time, memory.first[device], memory.first[device + 1], time);
+  return heldBefore(memory, device, next);
+}
+
+// The most bytes that the devices [first, last) ever hold, each for itself.
+function peakMemory(memory, first = 0, last = memory.first.length - 1) {
+  let peak = 0;
+  for (let i = memory.first[first]; i < memory.first[last]; ++i)
+    if (memory.bytes[i] > peak) peak = memory.bytes[i];
+  return peak;
+}
+
+// The device that fills most of its capacity, or holds most where capacities are unknown.
+function fullestDevice(run) {
+  const { devices } = run.summary;
+  const known = devices.every((device) => device.memory_capacity_bytes > 0);
+  const fullness = (device) =>
+    device.peak_memory_bytes / (known ? device.memory_capacity_bytes : 1);
+  const fuller = (best, device, i) => (fullness(device) > fullness(devices[best]) ? i : best);
+  return devices.reduce(fuller, 0);
+}
+
+// Those that are known, each once.
+function capacitiesOf(run) {
+  return [...new Set(run.capacities)].filter((bytes) => bytes > 0);
+}
+
+// A chart's top: with the capacities, unless they would press the curves together.
+function memoryScale(runs) {
+  const peak = Math.max(...runs.map((run) => peakMemory(run.memory)));
+  const capacities = runs.flatMap(capacitiesOf).filter((bytes) => bytes <= 2.5 * peak);
+  return 1.14 * Math.max(peak, ...capacities);
+}
+
+// The lines of many devices as an image: strokes of so many points would cost the timeline frames.
+
+class MemoryRaster {
+  constructor() {
+    this.canvas = document.createElement("canvas");
+  }
+
+  // `colours`: of each device, [red, green, blue]; `until`: where the run ends.
+  paint(memory, colours, { from, to, width, height, most, until }) {
+    this.canvas.width = width;
+    this.canvas.height = height;
+    const context = this.canvas.getContext("2d");
+    const image = context.createImageData(width, height);
+    const pixels = new Uint32Array(image.data.buffer);
+    const end = Math.min(width, Math.ceil(((until - from) / (to - from)) * width));
+    const row = (bytes) =>
+      Math.min(height - 1, Math.max(0, Math.round((1 - bytes / most) * height)));
+    colours.forEach(([red, green, blue], device) => {
+      const colour = (255 << 24) | (blue << 16) | (green << 8) | red;
+      const last = memory.first[device + 1];
+      let i = firstAbove(memory.time, memory.first[device], last, from);
+      let level = row(i > memory.first[device] ? memory.bytes[i - 1] : 0);
+      for (let x = 0; x < end; ++x) {
+        // All that happens within a pixel column is one stroke from the least to the most.
+        const edge = from + ((x + 1) / width) * (to - from);
+        let top = level;
+        let bottom = level;
+        for (; i < last && memory.time[i] < edge; ++i) {
+          level = row(memory.bytes[i]);
+          if (level < top) top = level;
+          if (level > bottom) bottom = level;
+        }
+        for (let y = top; y <= bottom; ++y) pixels[y * width + x] = colour;
+      }
+    });
+    context.putImageData(image, 0, 0);
+    return this.canvas;
+  }
+}

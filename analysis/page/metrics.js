@@ -52,3 +52,123 @@ function fullestOf(run) {
 }
 
 const ofCapacity = (device) => device.peak_memory_bytes / device.memory_capacity_bytes;
+
+// The first figures of a run, large.
+
+function runCards(run) {
+  const { summary } = run;
+  const cards = document.createElement("div");
+  cards.className = "cards";
+  const add = (anchor, name, value, ...notes) => {
+    const card = document.createElement("div");
+    card.className = "card";
+    card.append(metricLink(anchor, name), textElement("b", noBreak(value)));
+    for (const note of notes) if (note) card.append(textElement("small", noBreak(note)));
+    cards.append(card);
+    return card;
+  };
+
+  const iterations = run.iterations > 1 ? `of ${run.iterations} iterations` : "of an iteration";
+  add("makespan", "time", formatSeconds(summary.makespan_s), iterations);
+  if (summary.tokens_per_s !== null)
+    add("throughput", "throughput", formatRate(summary.tokens_per_s, "tokens"),
+        summary.samples_per_s === null ? "" : formatRate(summary.samples_per_s, "samples"));
+  else if (summary.samples_per_s !== null)
+    add("throughput", "throughput", formatRate(summary.samples_per_s, "samples"));
+  if (summary.mfu !== null)
+    add("mfu", "MFU", formatPercent(summary.mfu),
+        `${(summary.model_flops_per_gpu / 1e12).toFixed(1)} TFLOP/s a GPU`);
+  else if (summary.model_flops_per_gpu !== null)
+    add("mfu", "TFLOP/s a GPU", (summary.model_flops_per_gpu / 1e12).toFixed(1));
+  add("bubble-ratio", "bubble ratio", formatPercent(summary.bubble_ratio),
+      `span bubble ${formatSeconds(summary.span_bubble_s)}`);
+  const exposed = summary.exposed_communication_s;
+  add("exposed-communication", "exposed communication", formatSeconds(exposed),
+      summary.makespan_s > 0 ? `${formatPercent(exposed / summary.makespan_s)} of time` : "");
+  addMemory(summary, add);
+  return cards;
+}
+
+function addMemory(summary, add) {
+  const most = largestPeak(summary);
+  if (!most) return;
+  const fullest = fullestOf(summary);
+  const share = fullest && ofCapacity(fullest);
+  const card = add("memory-peak", "memory peak", formatBytes(most.peak_memory_bytes),
+    fullest ? `${formatPercent(share)} of ${formatBytes(fullest.memory_capacity_bytes)}` : "");
+  if (!fullest) return;
+  const meter = mark("meter");
+  const filled = document.createElement("i");
+  filled.style.width = `${Math.min(100, 100 * share)}%`;
+  meter.append(filled);
+  card.append(meter);
+  const over = summary.devices.filter((device) =>
+    device.memory_capacity_bytes > 0 && device.peak_memory_bytes > device.memory_capacity_bytes);
+  if (over.length === 0) return;
+  card.classList.add("over");
+  card.append(warning(`does not fit on ${over.length} of ${summary.devices.length} devices`));
+}
+
+// Several runs beside one another: each figure with its difference to the first run's.
+
+function differenceTable(runs) {
+  const table = document.createElement("table");
+  table.className = "differences";
+  const head = table.createTHead().insertRow();
+  const add = (content) => {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.append(content);
+    head.append(cell);
+  };
+  add("run");
+  const known = (metric) => runs.some(({ summary }) => typeof metric.of(summary) === "number");
+  const metrics = RUN_METRICS.filter((metric) =>
+    known(metric) && !(metric.instead && known(metric.instead)));
+  for (const metric of metrics) add(metricLink(metric.anchor, metric.name));
+  const body = table.createTBody();
+  for (const run of runs) {
+    const line = body.insertRow();
+    const name = line.insertCell();
+    name.append(nameElement("b", run.name));
+    for (const metric of metrics) line.append(differenceCell(metric, run, runs));
+    const below = body.insertRow();
+    below.className = "below";
+    const details = below.insertCell();
+    details.colSpan = metrics.length + 1;
+    details.append(nameElement("small", run.details));
+  }
+  return table;
+}
+
+function differenceCell(metric, run, runs) {
+  const { of, unit, better } = metric;
+  const value = of(run.summary);
+  const cell = document.createElement("td");
+  const text = textElement("span", noBreak(formatQuantity(value, unit)));
+  cell.append(text);
+  const known = runs.map(({ summary }) => of(summary)).filter((one) => typeof one === "number");
+  const best = better < 0 ? Math.min(...known) : Math.max(...known);
+  if (value === best && known.some((one) => one !== best)) {
+    text.className = "best";
+    text.append(textElement("i", " \u2605"));
+    text.title = "the best of these runs";
+  }
+  if (metric === MEMORY_PEAK) {
+    const fullest = fullestOf(run.summary);
+    if (fullest && ofCapacity(fullest) > 1)
+      cell.append(warning(`does not fit: ${formatPercent(ofCapacity(fullest))} of capacity`));
+  }
+  const first = of(runs[0].summary);
+  if (run === runs[0] || typeof value !== "number" || typeof first !== "number") return cell;
+  if (value === first) {
+    cell.append(textElement("small", "the same"));
+    return cell;
+  }
+  const sign = value < first ? "\u2212" : "+";
+  const relative = first !== 0 && unit !== "share"
+    ? ` (${sign}${formatPercent(Math.abs(value - first) / Math.abs(first))})` : "";
+  cell.append(textElement("small", noBreak(formatDifference(value - first, unit) + relative),
+                          (value < first) === (better < 0) ? "good" : "bad"));
+  return cell;
+}

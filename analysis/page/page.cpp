@@ -11,8 +11,7 @@
 #include <fmt/format.h>
 
 #include "analysis/page/assets.hpp"
-#include "analysis/page/binary_text.hpp"
-#include "analysis/page/frame.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/page/page_data.hpp"
 #include "analysis/page/run_tables.hpp"
 #include "analysis/trace/partial_file.hpp"
@@ -21,23 +20,14 @@ namespace pipewright::analysis {
 namespace {
 
 // In an order in which each uses only those before it.
-constexpr std::array scripts{
-    "data.js",        "units.js",        "elements.js",     "columns.js",   "rows.js",
-    "memory_rows.js", "link_rows.js",    "theme.js",        "view.js",      "gestures.js",
-    "axis.js",        "spans.js",        "raster.js",       "sums.js",      "paints.js",
-    "causes.js",      "layout.js",       "lane_spans.js",   "row_marks.js", "overlay.js",
-    "timeline.js",    "minimap.js",      "describe.js",     "search.js",    "selection.js",
-    "controls.js",    "keys.js",         "legend.js",       "plot.js",      "memory_raster.js",
-    "memory.js",      "memory_stack.js", "memory_panel.js", "links.js",     "link_panel.js",
-    "tooltip.js",     "metrics.js",      "tables.js",       "cards.js",     "differences.js",
-    "devices.js",     "link_table.js",   "bars.js",         "why.js",       "panels.js",
-    "expose.js",      "page.js"};
-
-std::string joined_scripts() {
-  std::string joined = "(() => {\n\"use strict\";\n";
-  for (const char* name : scripts) joined += asset(name);
-  return joined + "})();\n";
-}
+constexpr std::array scripts{"units.js",      "elements.js",     "columns.js",      "theme.js",
+                             "rows.js",       "view.js",         "gestures.js",     "paints.js",
+                             "spans.js",      "raster.js",       "row_marks.js",    "overlay.js",
+                             "timeline.js",   "minimap.js",      "describe.js",     "search.js",
+                             "selection.js",  "controls.js",     "legend.js",       "plot.js",
+                             "memory.js",     "memory_stack.js", "memory_panel.js", "links.js",
+                             "link_panel.js", "tables.js",       "metrics.js",      "devices.js",
+                             "why.js",        "panels.js",       "expose.js",       "page.js"};
 
 // An element for each table of each run, where page.js finds it.
 std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s) {
@@ -75,7 +65,7 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
     frame.fill("data", data.get());
     frame.fill("tables", tables);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
-    frame.fill("script", joined_scripts());
+    frame.fill("script", joined_scripts(scripts));
     frame.finish();
   });
 }

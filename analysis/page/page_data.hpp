@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "analysis/summary.hpp"
 
@@ -16,7 +19,16 @@ int tick_digits(double longest_s);
 std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
                       int tick_digits);
 
-// JSON in which nothing can end the script element around it or begin a comment in it.
-std::string script_safe(std::string_view json);
+// What a link carried in a whole run.
+struct LinkTotals {
+  std::array<std::uint64_t, trace::traffic_classes> bytes{};
+  double mean_use = 0;  // bytes / (bandwidth * makespan)
+  std::optional<double>
+      peak_use;         // the same of the fullest piece of time, where the trace has them
+  double waited_s = 0;  // flow seconds by which flows took longer as they shared it
+};
+
+// Of each of the trace's links.
+std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s);
 
 }  // namespace pipewright::analysis

@@ -1,3 +1,8 @@
+// What the page was written with, which all scripts use.
+
+const page = JSON.parse(document.getElementById("data").textContent);
+const perSecond = 10 ** page.tick_digits;
+
 // The rows of a run. Times are ticks, and passes and transfers are named by their index over all
 // devices, -1 for none.
 

@@ -72,3 +72,82 @@ function sortByTime(row, time) {
     if (moves < 0) return row.sort((a, b) => time[a] - time[b] || a - b);
   }
 }
+
+// The rows of lanes as spans to paint and to point at: made when lanes are first shown.
+
+const LANE_TONES = Object.keys(LANE_COLOURS);
+const toneOf = (name) => LANE_TONES.indexOf(name);
+const LANE_NAMES = { out: "out", in: "in", collectives: "coll." };
+
+// Those for which a run has something.
+function lanesOf({ transfers, collectives, steps }) {
+  const names = transfers.count > 0 ? ["out", "in"] : [];
+  return collectives.count + steps.count > 0 ? [...names, "collectives"] : names;
+}
+
+function laneSpans(name, run) {
+  const { transfers } = run.lanes;
+  if (name === "collectives") return collectiveSpans(run);
+  const { devices } = run.rows;
+  const deviceOf = name === "out" ? transfers.source : new Uint32Array(transfers.count);
+  if (name === "in")
+    for (let device = 0; device < devices; ++device)
+      deviceOf.fill(device, transfers.first[device], transfers.first[device + 1]);
+  const { spans, row } = sortedSpans(devices, deviceOf, transfers.start, transfers.end);
+  const tone = new Uint8Array(row.length);  // activation, gradient
+  for (let k = 0; k < row.length; ++k) tone[k] = transfers.kind[row[k]];
+  return { spans: new Spans({ ...spans, tone }), what: (k) => ({ transfer: row[k] }) };
+}
+
+// Collectives and what else an iteration ends with.
+function collectiveSpans(run) {
+  const { collectives, steps } = run.lanes;
+  const found = [];
+  const names = ["reduce_gradients", "gather_weights", "tie_embeddings"];
+  eachByDevice(collectives, (i, device) => found.push({
+    device, start: collectives.start[i], end: collectives.end[i],
+    name: names[collectives.kind[i]], collective: i,
+  }));
+  const allReduced = new Map();  // by iteration: when the last device's gradients are reduced
+  steps.iteration.forEach((iteration, i) =>
+    allReduced.set(iteration, Math.max(allReduced.get(iteration) ?? 0, steps.reduced[i])));
+  eachByDevice(steps, (i, device) => {
+    const piece = (name, start, end) => {
+      if (end > start) found.push({ device, start, end, name, step: i });
+    };
+    // Before, the device waits for others' gradients.
+    const all = Math.max(steps.reduced[i], allReduced.get(steps.iteration[i]));
+    piece("norm", all, steps.synchronized[i]);
+    piece("optimizer", steps.synchronized[i], steps.updated[i]);
+    piece("gather_weights", steps.updated[i], steps.end[i]);
+  });
+  const column = (name) => found.map((one) => one[name]);
+  const { spans, row } =
+    sortedSpans(run.rows.devices, column("device"), column("start"), column("end"));
+  const tone = Uint8Array.from(row, (i) => toneOf(found[i].name));
+  return { spans: new Spans({ ...spans, tone }), what: (k) => found[row[k]] };
+}
+
+function eachByDevice({ first }, one) {
+  for (let device = 0; device + 1 < first.length; ++device)
+    for (let i = first[device]; i < first[device + 1]; ++i) one(i, device);
+}
+
+const LANE_OF_PART = {
+  weights: "gather_weights", gradients: "reduce_gradients", embeddings: "tie_embeddings",
+  norm: "norm", optimizer: "optimizer",
+};
+
+// Tells whether a piece of the lane of collectives is on the critical path.
+function collectivesOnPath({ part, device, end }) {
+  const pieces = new Map();  // by device and name: {start, end}
+  for (let i = 0; i < part.length; ++i) {
+    const name = LANE_OF_PART[CRITICAL_PARTS[part[i]]];
+    if (!name) continue;
+    const key = `${device[i]} ${name}`;
+    if (!pieces.has(key)) pieces.set(key, []);
+    pieces.get(key).push({ start: i > 0 ? end[i - 1] : 0, end: end[i] });
+  }
+  return (one) => (pieces.get(`${one.device} ${one.name}`) ?? [])
+    .some((piece) => piece.start < one.end && one.start < piece.end);
+}

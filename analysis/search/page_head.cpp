@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/page_data.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results_layout.hpp"

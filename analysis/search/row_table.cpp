@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <iterator>
+#include <ranges>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "analysis/report_table.hpp"
 #include "analysis/search/choices.hpp"
 #include "analysis/search/findings.hpp"
 #include "analysis/text_table.hpp"
@@ -15,75 +18,63 @@
 namespace pipewright::analysis {
 namespace {
 
-using Number = std::function<double(const CandidateRow&)>;
+using Columns = ReportColumns<CandidateRow>;
 
 bool is_whole(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-class RowTable {
- public:
-  RowTable(const SearchRun& run, std::span<const std::size_t> rows) : run_(run), rows_(rows) {}
-
-  void add_axes() {
-    for (const std::size_t axis : open_axes(run_)) {
-      const std::string& first = value_of(run_, run_.rows[rows_.front()], axis);
-      const std::string name = printable(run_.axes[axis].name);
-      if (std::ranges::all_of(
-              rows_, [&](std::size_t i) { return value_of(run_, run_.rows[i], axis) == first; })) {
-        common_ += fmt::format("{}{} {}", common_.empty() ? "" : ", ", name, printable(first));
-        continue;
-      }
-      std::vector<std::string> values =
-          cells([&](const CandidateRow& row) { return printable(value_of(run_, row, axis)); });
-      if (std::ranges::all_of(values, is_whole))
-        table_.add_numbers({name}, std::move(values));
-      else
-        table_.add_names(name, std::move(values));
+// Of the axes in which rows differ; what they have in common goes to `common`.
+Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> rows,
+                     std::string& common) {
+  Columns columns;
+  for (const std::size_t axis : open_axes(run)) {
+    const auto value = [&run, axis](const CandidateRow& row) { return value_of(run, row, axis); };
+    const std::string name = printable(run.axes[axis].name);
+    const std::string first = value(*rows.front());
+    if (std::ranges::all_of(rows, [&](const auto* row) { return value(*row) == first; })) {
+      common += fmt::format("{}{} {}", common.empty() ? "" : ", ", name, printable(first));
+      continue;
     }
+    const bool whole = std::ranges::all_of(
+        rows, [&](const auto* row) { return is_whole(printable(value(*row))); });
+    columns.push_back({name, {name}, whole ? Quantity::count() : Quantity::name(), value});
   }
+  return columns;
+}
 
-  void add(std::vector<std::string> head, const Number& value, double factor, int decimals) {
-    if (is_empty(value)) return;
-    table_.add_numbers(std::move(head), cells([&](const CandidateRow& row) {
-                         return fmt::format("{:.{}f}", value(row) / factor, decimals);
-                       }));
-  }
-  void add(const std::string& head, const Number& value,
-           const std::function<ColumnScale(double)>& scale_of) {
-    if (is_empty(value)) return;
-    double most = 0;
-    for (const std::size_t i : rows_) most = std::max(most, value(run_.rows[i]));
-    const ColumnScale scale = scale_of(most);
-    table_.add_numbers({head, scale.unit},
-                       cells([&](const CandidateRow& row) { return scale(value(row)); }));
-  }
-  void add(std::vector<std::string> head,
-           const std::function<std::string(const CandidateRow&)>& say) {
-    table_.add_numbers(std::move(head), cells(say));
-  }
+std::string behind_text(const SearchRun& run, double least, const CandidateRow& row) {
+  const double cost = cost_of(run, row);
+  if (!std::isfinite(cost)) return "floor";
+  if (cost == least) return "best";
+  return fmt::format("{:.1f}", 100 * behind(run.objective, cost, least));
+}
 
-  std::string text() const {
-    return table_.text() +
-           (common_.empty() || rows_.size() == 1 ? "" : fmt::format("all with {}\n", common_));
-  }
+std::string percent(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); }
 
- private:
-  template <class Say>
-  std::vector<std::string> cells(const Say& say) const {
-    std::vector<std::string> texts;
-    for (const std::size_t i : rows_) texts.push_back(say(run_.rows[i]));
-    return texts;
-  }
-  bool is_empty(const Number& value) const {
-    return std::ranges::all_of(rows_, [&](std::size_t i) { return value(run_.rows[i]) == 0; });
-  }
+std::string whole_percent(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
 
-  const SearchRun& run_;
-  std::span<const std::size_t> rows_;
-  TextTable table_;
-  std::string common_;
-};
+// What each row is good for; columns in which all have nothing are left out.
+Columns figure_columns_of(bool of_tokens) {
+  using Row = CandidateRow;
+  return {optional<Row>({"throughput",
+                         {of_tokens ? "tokens" : "samples"},
+                         Quantity::rate(),
+                         [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+          optional<Row>({"mfu",
+                         {"MFU"},
+                         Quantity::percent(),
+                         [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+          optional<Row>({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
+          optional<Row>({"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
+          optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
+          optional<Row>({"fullness", {"of it", "%"}, Quantity::each_as(whole_percent), [](const Row& row) {
+                           return row.capacity_bytes == 0
+                                      ? 0
+                                      : static_cast<double>(row.peak_bytes) /
+                                            static_cast<double>(row.capacity_bytes);
+                         }})};
+}
 
 }  // namespace
 
@@ -102,43 +93,31 @@ std::string memory_text(const CandidateRow& row) {
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                       std::optional<std::size_t> best) {
   if (rows.empty()) return "";
-  RowTable table(run, rows);
-  table.add_axes();
-  if (run.objective.kind == Objective::Kind::time_to_train ||
-      run.objective.kind == Objective::Kind::price)
-    table.add({run.objective.kind == Objective::Kind::price ? "price" : "time", "to train"},
-              [&](const CandidateRow& row) { return worth(run, row); });
-  if (best) {
-    const double least = cost_of(run, run.rows[*best]);
-    table.add({"behind", "%"}, [&](const CandidateRow& row) {
-      const double cost = cost_of(run, row);
-      if (!std::isfinite(cost)) return std::string("floor");
-      if (cost == least) return std::string("best");
-      return fmt::format("{:.1f}", 100 * behind(run.objective, cost, least));
-    });
-  }
-  const bool tokens = run.rows[rows.front()].work.tokens > 0;
-  table.add(
-      tokens ? "tokens" : "samples",
-      [](const CandidateRow& row) { return throughput(row.work, seconds_of(row)); }, rate_scale);
-  table.add(
-      {"MFU", "%"}, [](const CandidateRow& row) { return mfu(row.work, seconds_of(row)); }, 0.01,
-      1);
-  table.add("iteration", seconds_of, [](double most) { return time_scale(most, 4); });
-  table.add(
-      {"bubble", "%"}, [](const CandidateRow& row) { return row.bubble_ratio; }, 0.01, 1);
-  table.add(
-      "memory", [](const CandidateRow& row) { return static_cast<double>(row.peak_bytes); },
-      memory_scale);
-  table.add(
-      {"of it", "%"},
-      [](const CandidateRow& row) {
-        return row.capacity_bytes == 0
-                   ? 0
-                   : static_cast<double>(row.peak_bytes) / static_cast<double>(row.capacity_bytes);
-      },
-      0.01, 0);
-  return table.text();
+  std::vector<const CandidateRow*> shown_rows;
+  for (const std::size_t i : rows) shown_rows.push_back(&run.rows[i]);
+  std::string common;
+  Columns columns = axis_columns(run, shown_rows, common);
+  const bool is_price = run.objective.kind == Objective::Kind::price;
+  if (is_price || run.objective.kind == Objective::Kind::time_to_train)
+    columns.push_back({"worth",
+                       {is_price ? "price" : "time", "to train"},
+                       Quantity::count(),
+                       [&](const CandidateRow& row) {
+                         return shown(run.objective, row.work, cost_of(run, row));
+                       }});
+  if (best)
+    columns.push_back({"behind",
+                       {"behind", "%"},
+                       Quantity::count(),
+                       [&run, least = cost_of(run, run.rows[*best])](const CandidateRow& row) {
+                         return behind_text(run, least, row);
+                       }});
+  std::ranges::move(figure_columns_of(shown_rows.front()->work.tokens > 0),
+                    std::back_inserter(columns));
+  const auto each = std::views::transform(
+      shown_rows, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
+  return table_text(columns, each) +
+         (common.empty() || rows.size() == 1 ? "" : fmt::format("all with {}\n", common));
 }
 
 }  // namespace pipewright::analysis

@@ -1,16 +1,13 @@
 #include "analysis/search/search_page.hpp"
 
 #include <array>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/assets.hpp"
-#include "analysis/page/binary_text.hpp"
-#include "analysis/page/frame.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/search/findings.hpp"
-#include "analysis/search/page/assets.hpp"
 #include "analysis/search/page_columns.hpp"
 #include "analysis/search/page_head.hpp"
 #include "analysis/trace/partial_file.hpp"
@@ -19,19 +16,10 @@ namespace pipewright::analysis {
 namespace {
 
 // Those of the page of a run, then our own, each after those that it uses.
-constexpr std::array shared_scripts{"units.js",  "elements.js", "columns.js", "theme.js",
-                                    "tables.js", "bars.js",     "tooltip.js"};
-constexpr std::array scripts{"search_data.js", "search_words.js", "search_paint.js",
-                             "copying.js",     "candidate.js",    "plot_frame.js",
-                             "scatter.js",     "parallel.js",     "heat_map.js",
-                             "outcomes.js",    "search_lists.js", "search_page.js"};
-
-std::string joined_scripts() {
-  std::string joined = "(() => {\n\"use strict\";\n";
-  for (const char* name : shared_scripts) joined += asset(name);
-  for (const char* name : scripts) joined += search_asset(name);
-  return joined + "})();\n";
-}
+constexpr std::array scripts{"units.js",        "elements.js",    "columns.js",      "theme.js",
+                             "tables.js",       "search_data.js", "search_paint.js", "candidate.js",
+                             "plot_frame.js",   "scatter.js",     "parallel.js",     "heat_map.js",
+                             "search_lists.js", "search_page.js"};
 
 // [[row, text], ...]
 std::string scenarios(const SearchRun& run, const Findings& findings,
@@ -49,12 +37,12 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
   const Findings findings = find(run);
   const PageColumns columns = page_columns(run);
   trace::write_file(path, [&](std::ostream& stream) {
-    Frame frame(stream, search_asset("search.html"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), search_asset("search.css")));
+    Frame frame(stream, asset("search.html"));
+    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("search.css")));
     frame.fill("data", page_head(run, findings, columns.notes));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of));
-    frame.fill("script", joined_scripts());
+    frame.fill("script", joined_scripts(scripts));
     frame.finish();
   });
 }

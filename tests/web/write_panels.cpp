@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/link_totals.hpp"
 #include "analysis/page/page.hpp"
+#include "analysis/page/page_data.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/units_text.hpp"

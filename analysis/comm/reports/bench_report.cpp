@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "analysis/report_table.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
@@ -33,9 +33,53 @@ std::string percent(double ratio) {
   return fmt::format("{:+.1f}", std::abs(ratio) < 5e-4 ? 0.0 : 100 * ratio);
 }
 
-// "+12.0": how far off the assumed bus bandwidth is, as a time.
-std::string against(double assumed, const BenchReport& report, const BenchRow& row) {
-  return percent(bus_bandwidth(report, row) / assumed - 1);
+std::string gigabytes_per_s(double bytes_per_s) { return fmt::format("{:.2f}", bytes_per_s / 1e9); }
+
+// As nccl-tests prints a row; how far its time is from the formula, and its bus bandwidth from the
+// assumed one.
+ReportColumns<BenchRow> columns_of(const BenchReport& report) {
+  using Row = BenchRow;
+  ReportColumns<Row> columns{
+      {"bytes", {"size", "bytes"}, Quantity::count(), &Row::bytes},
+      table_only<Row>({"count",
+                       {"count", "elements"},
+                       Quantity::count(),
+                       [&](const Row& row) {
+                         return element_count(report.operation, report.ranks(), row.bytes,
+                                              element_bytes);
+                       }}),
+      table_only<Row>({"type", {"type"}, Quantity::name(), [](const Row&) { return "float"; }}),
+      {"seconds", {"time", "us"}, Quantity::each_as(microseconds), &Row::seconds},
+      {"algbw_bytes_per_s",
+       {"algbw", "GB/s"},
+       Quantity::each_as(gigabytes_per_s),
+       [](const Row& row) { return algorithm_bandwidth(row.bytes, row.seconds); }},
+      {"busbw_bytes_per_s",
+       {"busbw", "GB/s"},
+       Quantity::each_as(gigabytes_per_s),
+       [&](const Row& row) { return bus_bandwidth(report, row); }},
+      {"formula_s", {"formula", "us"}, Quantity::each_as(microseconds), &Row::formula},
+      table_only<Row>({"difference",
+                       {"time to", "formula, %"},
+                       Quantity::each_as(percent),
+                       [](const Row& row) { return row.difference(); }}),
+      {"by", {"by"}, Quantity::name(), &Row::by}};
+  if (report.assumed)
+    columns.push_back(table_only<Row>(
+        {"assumed", {"busbw to", "assumed, %"}, Quantity::each_as(percent), [&](const Row& row) {
+           return bus_bandwidth(report, row) / *report.assumed - 1;
+         }}));
+  return columns;
+}
+
+// Of the report, before those of a row.
+ReportColumns<BenchReport> head_columns() {
+  using Report = BenchReport;
+  return {{"cluster", &Report::cluster},
+          {"operation", [](const Report& report) { return to_string(report.operation); }},
+          {"ranks", &Report::ranks},
+          {"nodes", &Report::nodes},
+          {"groups", &Report::groups}};
 }
 
 std::string closing_text(const BenchReport& report) {
@@ -65,38 +109,12 @@ std::string closing_text(const BenchReport& report) {
 }  // namespace
 
 std::string bench_text(const BenchReport& report) {
-  std::vector<std::string> sizes, counts, types, times, algbw, busbw, formulas, differences, by,
-      assumed;
-  for (const BenchRow& row : report.rows) {
-    sizes.push_back(std::to_string(row.bytes));
-    counts.push_back(
-        std::to_string(element_count(report.operation, report.ranks(), row.bytes, element_bytes)));
-    types.emplace_back("float");
-    times.push_back(microseconds(row.seconds));
-    algbw.push_back(fmt::format("{:.2f}", algorithm_bandwidth(row.bytes, row.seconds) / 1e9));
-    busbw.push_back(fmt::format("{:.2f}", bus_bandwidth(report, row) / 1e9));
-    formulas.push_back(microseconds(row.formula));
-    differences.push_back(percent(row.difference()));
-    by.push_back(row.by);
-    if (report.assumed) assumed.push_back(against(*report.assumed, report, row));
-  }
-  TextTable table;
-  table.add_numbers({"size", "bytes"}, std::move(sizes));
-  table.add_numbers({"count", "elements"}, std::move(counts));
-  table.add_names("type", std::move(types));
-  table.add_numbers({"time", "us"}, std::move(times));
-  table.add_numbers({"algbw", "GB/s"}, std::move(algbw));
-  table.add_numbers({"busbw", "GB/s"}, std::move(busbw));
-  table.add_numbers({"formula", "us"}, std::move(formulas));
-  table.add_numbers({"time to", "formula, %"}, std::move(differences));
-  table.add_names("by", std::move(by));
-  if (report.assumed) table.add_numbers({"busbw to", "assumed, %"}, std::move(assumed));
   return fmt::format(
       "{}: {} over {} ranks on {} {}{}, simulated\n\n{}{}", report.cluster,
       to_string(report.operation), report.ranks(), report.nodes,
       report.nodes == 1 ? "node" : "nodes",
       report.groups == 1 ? "" : fmt::format(", {} such groups at once", report.groups),
-      table.text(), closing_text(report));
+      table_text(columns_of(report), report.rows), closing_text(report));
 }
 
 std::string bench_log(const BenchReport& report) {
@@ -129,32 +147,25 @@ std::string bench_log(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  nlohmann::ordered_json json{{"cluster", report.cluster},
-                              {"operation", to_string(report.operation)},
-                              {"ranks", report.ranks()},
-                              {"nodes", report.nodes},
-                              {"groups", report.groups}};
-  json["rows"] = nlohmann::ordered_json::array();
-  for (const BenchRow& row : report.rows)
-    json["rows"].push_back({{"bytes", row.bytes},
-                            {"seconds", row.seconds},
-                            {"algbw_bytes_per_s", algorithm_bandwidth(row.bytes, row.seconds)},
-                            {"busbw_bytes_per_s", bus_bandwidth(report, row)},
-                            {"formula_s", row.formula},
-                            {"by", row.by}});
-  return json.dump(2) + "\n";
+  Json json = json_object(head_columns(), report);
+  json["rows"] = json_rows(columns_of(report), report.rows);
+  return json_document(json);
 }
 
 std::string bench_csv(const BenchReport& report) {
-  std::string text =
-      "operation,ranks,nodes,groups,bytes,seconds,algbw_bytes_per_s,busbw_bytes_per_s,formula_s,"
-      "by\n";
-  for (const BenchRow& row : report.rows)
-    text += fmt::format("{},{},{},{},{},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\"\n",
-                        to_string(report.operation), report.ranks(), report.nodes, report.groups,
-                        row.bytes, row.seconds, algorithm_bandwidth(row.bytes, row.seconds),
-                        bus_bandwidth(report, row), row.formula, row.by);
-  return text;
+  const auto head = picked(head_columns(), {"operation", "ranks", "nodes", "groups"});
+  ReportColumns<BenchRow> columns;
+  for (const ReportColumn<BenchReport>& column : head)
+    columns.emplace_back(column.key,
+                         [cell = column.value(report)](const BenchRow&) { return cell; });
+  for (ReportColumn<BenchRow>& column : columns_of(report)) {
+    column.value = [value = column.value](const BenchRow& row) {
+      const Json cell = value(row);
+      return cell.is_number_float() ? Json(fmt::format("{:.9g}", cell.get<double>())) : cell;
+    };
+    columns.push_back(std::move(column));
+  }
+  return csv_text(columns, report.rows);
 }
 
 }  // namespace pipewright::analysis

@@ -1,106 +1,77 @@
-#include <cmath>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "analysis/comm/reports/compare_report.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/comm/reports/compare_tables.hpp"
+#include "analysis/report_table.hpp"
 
 namespace pipewright::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json errors_json(const ErrorSummary& errors) {
-  return {{"rows", errors.rows},
-          {"median_error", errors.median},
-          {"p90_error", errors.p90},
-          {"largest_error", errors.largest},
-          {"bias", errors.bias}};
+const ReportColumns<OffRange>& range_columns() {
+  static const ReportColumns<OffRange> columns{
+      {"from_bytes", &OffRange::from},
+      {"to_bytes", &OffRange::to},
+      {"rows", &OffRange::rows},
+      {"least_ratio", &OffRange::least},  // null where nothing moves at all
+      {"most_ratio", &OffRange::most}};
+  return columns;
 }
 
-Json row_json(const ComparedRow& row) {
-  const Measurement& measured = row.measured;
-  return {{"bytes", measured.bytes},
-          {"measured_s", measured.seconds},
-          {"predicted_s", row.predicted},
-          {"error", row.error()},
-          {"measured_bus_bytes_per_s", bus_bandwidth(measured, measured.seconds)},
-          {"predicted_bus_bytes_per_s", bus_bandwidth(measured, row.predicted)},
-          {"by", row.by},
-          {"held_out", row.held_out},
-          {"line", measured.line}};
-}
-
-Json ranges_json(const std::vector<OffRange>& ranges) {
-  Json list = Json::array();
-  for (const OffRange& range : ranges)
-    list.push_back({{"from_bytes", range.from},
-                    {"to_bytes", range.to},
-                    {"rows", range.rows},
-                    {"least_ratio", range.least},  // null where nothing moves at all
-                    {"most_ratio", range.most}});
-  return list;
+// What all rows of a curve have in common.
+ReportColumns<Measurement> curve_columns() {
+  using Row = Measurement;
+  return {{"operation", [](const Row& row) { return to_string(row.operation); }},
+          {"ranks", &Row::ranks},
+          {"nodes", [](const Row& row) { return row.nodes == 0 ? Json() : Json(row.nodes); }},
+          {"in_place", &Row::in_place},
+          {"type", &Row::type},
+          {"file", &Row::file}};
 }
 
 Json curve_json(const CurveReport& one) {
-  const Measurement& first = one.curve.rows.front().measured;
-  Json json{{"name", one.curve.name},
-            {"operation", to_string(first.operation)},
-            {"ranks", first.ranks},
-            {"nodes", first.nodes == 0 ? Json(nullptr) : Json(first.nodes)},
-            {"in_place", first.in_place},
-            {"file", first.file},
-            {"errors", errors_json(one.errors)}};
+  Json json{{"name", one.curve.name}};
+  json.update(
+      json_object(picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "file"}),
+                  one.curve.rows.front().measured));
+  json["errors"] = json_object(error_columns(), one.errors);
   if (one.assumption)
-    json["assumption_off"] = {{"measured", ranges_json(one.assumption->measured)},
-                              {"predicted", ranges_json(one.assumption->predicted)}};
-  json["rows"] = Json::array();
-  for (const ComparedRow& row : one.curve.rows) json["rows"].push_back(row_json(row));
+    json["assumption_off"] = {{"measured", json_rows(range_columns(), one.assumption->measured)},
+                              {"predicted", json_rows(range_columns(), one.assumption->predicted)}};
+  json["rows"] = json_rows(row_columns(), one.curve.rows);
   return json;
 }
 
 }  // namespace
 
 std::string json_text(const CompareReport& report) {
-  Json json{{"cluster", report.cluster}, {"errors", errors_json(report.errors)}};
-  json["by_size"] = Json::array();
-  for (const SizeRange& range : report.by_size) {
-    Json entry{{"sizes", range.name}};
-    entry.update(errors_json(range.errors));
-    json["by_size"].push_back(std::move(entry));
-  }
-  json["one_sided"] = Json::array();
-  for (const OneSided& one : report.one_sided)
-    json["one_sided"].push_back({{"sizes", one.sizes.empty() ? "all" : one.sizes},
-                                 {"bias", one.bias},
-                                 {"rows", one.rows},
-                                 {"of_rows", one.of}});
+  const ReportColumns<OneSided> one_sided{
+      {"sizes", [](const OneSided& one) { return one.sizes.empty() ? "all" : one.sizes; }},
+      {"bias", &OneSided::bias},
+      {"rows", &OneSided::rows},
+      {"of_rows", &OneSided::of}};
+  const ReportColumns<LogRemark> remarks{
+      {"file", &LogRemark::file}, {"line", &LogRemark::line}, {"text", &LogRemark::text}};
+  Json json{{"cluster", report.cluster}, {"errors", json_object(error_columns(), report.errors)}};
+  json["by_size"] = json_rows(size_columns(), report.by_size);
+  json["one_sided"] = json_rows(one_sided, report.one_sided);
   if (report.assumed) json["assumed_bus_bytes_per_s"] = *report.assumed;
   json["curves"] = Json::array();
   for (const CurveReport& one : report.curves) json["curves"].push_back(curve_json(one));
-  json["remarks"] = Json::array();
-  for (const LogRemark& remark : report.remarks)
-    json["remarks"].push_back(
-        {{"file", remark.file}, {"line", remark.line}, {"text", remark.text}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  json["remarks"] = json_rows(remarks, report.remarks);
+  return json_document(json);
 }
 
 std::string csv_text(const CompareReport& report) {
-  std::string text =
-      "operation,ranks,nodes,in_place,type,bytes,measured_s,predicted_s,error,"
-      "measured_bus_bytes_per_s,predicted_bus_bytes_per_s,by,held_out,file,line\n";
+  const auto of_curve = of_part<ComparedRow>(
+      picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "type"}),
+      &ComparedRow::measured);
+  const auto file = of_part<ComparedRow>(picked(curve_columns(), {"file"}), &ComparedRow::measured);
+  ReportColumns<ComparedRow> columns = of_curve;
+  for (const ReportColumn<ComparedRow>& column : row_columns()) {
+    if (column.key == "line") columns.push_back(file.front());
+    columns.push_back(column);
+  }
+  std::string text = csv_heading(columns) + '\n';
   for (const CurveReport& one : report.curves)
-    for (const ComparedRow& row : one.curve.rows) {
-      const Measurement& measured = row.measured;
-      text += fmt::format(
-          "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", to_string(measured.operation),
-          measured.ranks, measured.nodes == 0 ? "" : fmt::to_string(measured.nodes),
-          measured.in_place, csv_field(measured.type), measured.bytes, measured.seconds,
-          row.predicted, row.error(), bus_bandwidth(measured, measured.seconds),
-          bus_bandwidth(measured, row.predicted), csv_field(row.by), row.held_out,
-          csv_field(measured.file), measured.line);
-    }
+    for (const ComparedRow& row : one.curve.rows) text += csv_line(columns, row) + '\n';
   return text;
 }
 

@@ -1,12 +1,12 @@
 #include "analysis/comm/reports/compare_page.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
-#include "analysis/comm/page/assets.hpp"
 #include "analysis/comm/reports/compare_tables.hpp"
 #include "analysis/page/assets.hpp"
-#include "analysis/page/binary_text.hpp"
-#include "analysis/page/frame.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/timeline/text.hpp"
 #include "analysis/trace/partial_file.hpp"
 
@@ -37,21 +37,21 @@ std::string html_text(std::string_view words) {
   return text;
 }
 
-std::string html_table(const CellTable& table) {
+std::string html_table(const TextTable& table) {
   std::string html = "<div class=\"wide\"><table><thead><tr>";
-  const auto kind = [](const CellColumn& column) {
-    return column.is_name ? " class=\"text\"" : "";
+  const auto kind = [](const TextTable::Column& column) {
+    return column.left ? " class=\"text\"" : "";
   };
-  for (const CellColumn& column : table) {
+  for (const TextTable::Column& column : table.columns()) {
     html += fmt::format("<th{}>", kind(column));
     for (std::size_t i = 0; i < column.head.size(); ++i)
       html += (i == 0 ? "" : "<br>") + html_text(column.head[i]);
     html += "</th>";
   }
   html += "</tr></thead><tbody>\n";
-  for (std::size_t row = 0; row < table.front().cells.size(); ++row) {
+  for (std::size_t row = 0; row < table.columns().front().cells.size(); ++row) {
     html += "<tr>";
-    for (const CellColumn& column : table)
+    for (const TextTable::Column& column : table.columns())
       html += fmt::format("<td{}>{}</td>", kind(column), html_text(column.cells[row]));
     html += "</tr>\n";
   }
@@ -73,7 +73,7 @@ std::string rows(const CompareReport& report) {
     const std::string note = abridged(one, shown);
     html += fmt::format("<details class=\"curve\"{}><summary>{}{}</summary>{}</details>\n",
                         report.curves.size() == 1 ? " open" : "", html_text(one.curve.name),
-                        note.empty() ? "" : ": " + note, html_table(row_cells(shown)));
+                        note.empty() ? "" : ": " + note, html_table(row_table(shown)));
   }
   return html;
 }
@@ -95,11 +95,11 @@ void write_compare_page(const std::filesystem::path& path, const CompareReport& 
     return "data:image/svg+xml;base64," +
            base64(curve_picture(curves, words, axis, PictureKind::svg));
   };
-  std::string errors = html_table(size_cells(report));
-  if (report.curves.size() > 1) errors += html_table(curve_cells(report));
+  std::string errors = html_table(size_table(report));
+  if (report.curves.size() > 1) errors += html_table(curve_table(report));
   trace::write_file(path, [&](std::ostream& stream) {
-    Frame frame(stream, comm_asset("compare.html"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), comm_asset("compare.css")));
+    Frame frame(stream, asset("compare.html"));
+    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("compare.css")));
     frame.fill("title", html_text(fmt::format("Measured against {}", report.cluster)));
     frame.fill("findings", findings(report));
     frame.fill("time chart", chart(CurveAxis::time));
@@ -108,12 +108,11 @@ void write_compare_page(const std::filesystem::path& path, const CompareReport& 
     frame.fill("assumption",
                report.assumed
                    ? fmt::format("<section><h2>The assumption</h2><p>{}</p>{}</section>",
-                                 assumption_sentence(report), html_table(assumption_cells(report)))
+                                 assumption_sentence(report), html_table(assumption_table(report)))
                    : "");
     frame.fill("rows", rows(report));
     frame.fill("remarks", remarks(report));
-    frame.fill("script", fmt::format("(() => {{\n\"use strict\";\n{}{}}})();\n", asset("theme.js"),
-                                     comm_asset("compare.js")));
+    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
     frame.finish();
   });
 }

@@ -1,7 +1,9 @@
 #include "analysis/comm/reports/compare_tables.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,9 +23,7 @@ std::string microseconds_cell(double seconds) {
   const double us = seconds * 1e6;
   return fmt::format("{:.{}f}", us, us < 999.995 ? 2 : us < 9999.95 ? 1 : 0);
 }
-std::string bandwidth_cell(const Measurement& row, double seconds) {
-  return fmt::format("{:.2f}", bus_bandwidth(row, seconds) / 1e9);
-}
+std::string gigabytes_cell(double bytes_per_s) { return fmt::format("{:.2f}", bytes_per_s / 1e9); }
 
 std::string ratio_cell(double ratio) {
   return ratio < 99.5 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.0f}", ratio);
@@ -38,83 +38,130 @@ std::vector<ComparedRow> one_each_doubling(std::span<const ComparedRow> rows) {
   return first;
 }
 
-CellTable error_table(const char* head) {
-  return {{{head}, {}, true},
-          {{"rows"}, {}},
-          {{"median", "error", "%"}, {}},
-          {{"p90", "error", "%"}, {}},
-          {{"largest", "error", "%"}, {}},
-          {{"bias", "%"}, {}}};
+// A stretch of sizes in which an assumed bandwidth is off, or a line that says that there is none.
+struct OffLine {
+  const CurveReport& curve;
+  const char* against;
+  const OffRange* range;
+};
+
+std::string sizes_cell(const OffLine& line) {
+  if (line.range == nullptr) return "none";
+  const auto& [from, to, rows, least, most] = *line.range;
+  return format_exact_bytes(from) + (to == from ? "" : " to " + format_exact_bytes(to));
 }
 
-void add_line(CellTable& table, std::vector<std::string> cells) {
-  for (std::size_t i = 0; i < cells.size(); ++i) table[i].cells.push_back(std::move(cells[i]));
-}
-
-void add_errors(CellTable& table, const std::string& name, const ErrorSummary& errors) {
-  add_line(table,
-           {name, std::to_string(errors.rows), percent_cell(errors.median),
-            percent_cell(errors.p90), percent_cell(errors.largest), percent_cell(errors.bias)});
+std::string ratios_cell(const OffLine& line) {
+  if (line.range == nullptr) return "-";
+  const std::string least = ratio_cell(line.range->least);
+  const std::string most = ratio_cell(line.range->most);
+  return least == most ? least : least + ".." + most;
 }
 
 }  // namespace
 
-CellTable row_cells(std::span<const ComparedRow> rows) {
-  CellTable table{{{"size"}, {}},
-                  {{"measured", "us"}, {}},
-                  {{"predicted", "us"}, {}},
-                  {{"error", "%"}, {}},
-                  {{"measured", "busbw", "GB/s"}, {}},
-                  {{"predicted", "busbw", "GB/s"}, {}},
-                  {{"by"}, {}, true}};
-  for (const ComparedRow& row : rows) {
-    const Measurement& measured = row.measured;
-    add_line(table,
-             {format_exact_bytes(measured.bytes), microseconds_cell(measured.seconds),
-              microseconds_cell(row.predicted), percent_cell(row.error()),
-              bandwidth_cell(measured, measured.seconds), bandwidth_cell(measured, row.predicted),
-              row.by + (row.held_out ? " (not fitted to)" : "")});
-  }
+const ReportColumns<ComparedRow>& row_columns() {
+  using Row = ComparedRow;
+  const auto seconds = [](const Row& row) { return row.measured.seconds; };
+  const auto measured = [](const Row& row) {
+    return bus_bandwidth(row.measured, row.measured.seconds);
+  };
+  const auto predicted = [](const Row& row) { return bus_bandwidth(row.measured, row.predicted); };
+  const Quantity us = Quantity::each_as(microseconds_cell);
+  const Quantity gigabytes = Quantity::each_as(gigabytes_cell);
+  static const ReportColumns<Row> columns{
+      {"bytes", [](const Row& row) { return row.measured.bytes; }},
+      table_only<Row>({"size",
+                       {"size"},
+                       Quantity::count(),
+                       [](const Row& row) { return format_exact_bytes(row.measured.bytes); }}),
+      {"measured_s", {"measured", "us"}, us, seconds},
+      {"predicted_s", {"predicted", "us"}, us, &Row::predicted},
+      {"error", {"error", "%"}, Quantity::each_as(percent_cell), &Row::error},
+      {"measured_bus_bytes_per_s", {"measured", "busbw", "GB/s"}, gigabytes, measured},
+      {"predicted_bus_bytes_per_s", {"predicted", "busbw", "GB/s"}, gigabytes, predicted},
+      {"by", &Row::by},
+      table_only<Row>(
+          {"how",
+           {"by"},
+           Quantity::name(),
+           [](const Row& row) { return row.by + (row.held_out ? " (not fitted to)" : ""); }}),
+      {"held_out", &Row::held_out},
+      {"line", [](const Row& row) { return row.measured.line; }}};
+  return columns;
+}
+
+ReportColumns<ErrorSummary> error_columns() {
+  using Errors = ErrorSummary;
+  const Quantity percent = Quantity::each_as(percent_cell);
+  return {{"rows", {"rows"}, Quantity::count(), &Errors::rows},
+          {"median_error", {"median", "error", "%"}, percent, &Errors::median},
+          {"p90_error", {"p90", "error", "%"}, percent, &Errors::p90},
+          {"largest_error", {"largest", "error", "%"}, percent, &Errors::largest},
+          {"bias", {"bias", "%"}, percent, &Errors::bias}};
+}
+
+ReportColumns<SizeRange> size_columns() {
+  ReportColumns<SizeRange> columns{{"sizes", {"size"}, Quantity::name(), &SizeRange::name}};
+  std::ranges::move(of_part<SizeRange>(error_columns(), &SizeRange::errors),
+                    std::back_inserter(columns));
+  return columns;
+}
+
+TextTable row_table(std::span<const ComparedRow> rows) {
+  TextTable table;
+  add_columns(table, row_columns(), rows);
   return table;
 }
 
-CellTable curve_cells(const CompareReport& report) {
-  CellTable table = error_table("curve");
-  for (const CurveReport& one : report.curves) add_errors(table, one.curve.name, one.errors);
+TextTable curve_table(const CompareReport& report) {
+  ReportColumns<CurveReport> columns{
+      {"curve", {"curve"}, Quantity::name(), [](const CurveReport& one) {
+         return one.curve.name;
+       }}};
+  std::ranges::move(of_part<CurveReport>(error_columns(), &CurveReport::errors),
+                    std::back_inserter(columns));
+  TextTable table;
+  add_columns(table, columns, report.curves);
   return table;
 }
 
-CellTable size_cells(const CompareReport& report) {
-  CellTable table = error_table("size");
-  for (const SizeRange& range : report.by_size) add_errors(table, range.name, range.errors);
-  add_errors(table, "all", report.errors);
+TextTable size_table(const CompareReport& report) {
+  std::vector<SizeRange> ranges = report.by_size;
+  ranges.push_back({"all", report.errors});
+  TextTable table;
+  add_columns(table, size_columns(), ranges);
   return table;
 }
 
-CellTable assumption_cells(const CompareReport& report) {
-  CellTable table{{{"curve"}, {}, true},
-                  {{"against"}, {}, true},
-                  {{"sizes"}, {}, true},
-                  {{"rows"}, {}},
-                  {{"assumed over", "actual busbw"}, {}}};
+TextTable assumption_table(const CompareReport& report) {
+  std::vector<OffLine> lines;
   for (const CurveReport& one : report.curves) {
     const auto add = [&](const char* against, const std::vector<OffRange>& ranges) {
-      const auto line = [&](const std::string& sizes, std::size_t rows, const std::string& ratio) {
-        add_line(table, {one.curve.name, against, sizes,
-                         fmt::format("{} of {}", rows, one.curve.rows.size()), ratio});
-      };
-      if (ranges.empty()) line("none", 0, "-");
-      for (const OffRange& range : ranges) {
-        std::string sizes = format_exact_bytes(range.from);
-        std::string ratio = ratio_cell(range.least);
-        if (range.to != range.from) sizes += " to " + format_exact_bytes(range.to);
-        if (ratio_cell(range.most) != ratio) ratio += ".." + ratio_cell(range.most);
-        line(sizes, range.rows, ratio);
-      }
+      if (ranges.empty()) lines.push_back({one, against, nullptr});
+      for (const OffRange& range : ranges) lines.push_back({one, against, &range});
     };
     add("measured", one.assumption->measured);
     add("predicted", one.assumption->predicted);
   }
+  using Line = OffLine;
+  const ReportColumns<Line> columns{
+      {"curve",
+       {"curve"},
+       Quantity::name(),
+       [](const Line& line) { return line.curve.curve.name; }},
+      {"against", {"against"}, Quantity::name(), &Line::against},
+      {"sizes", {"sizes"}, Quantity::name(), sizes_cell},
+      {"rows",
+       {"rows"},
+       Quantity::count(),
+       [](const Line& line) {
+         return fmt::format("{} of {}", line.range == nullptr ? 0 : line.range->rows,
+                            line.curve.curve.rows.size());
+       }},
+      {"ratio", {"assumed over", "actual busbw"}, Quantity::count(), ratios_cell}};
+  TextTable table;
+  add_columns(table, columns, lines);
   return table;
 }
 

@@ -1,26 +1,24 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/comm/reports/compare_report.hpp"
+#include "analysis/report_table.hpp"
 
 // The tables of a comparison, as the console and the page show them.
 namespace pipewright::analysis {
 
-struct CellColumn {
-  std::vector<std::string> head;   // lines
-  std::vector<std::string> cells;  // as they are: whoever renders them escapes names
-  bool is_name = false;            // to the left
-};
-using CellTable = std::vector<CellColumn>;
+// Of a row, of the errors of several, and of those of a range of sizes, for all outputs.
+const ReportColumns<ComparedRow>& row_columns();
+ReportColumns<ErrorSummary> error_columns();
+ReportColumns<SizeRange> size_columns();
 
-CellTable row_cells(std::span<const ComparedRow> rows);
-CellTable curve_cells(const CompareReport& report);
-CellTable size_cells(const CompareReport& report);
-CellTable assumption_cells(const CompareReport& report);  // which has one
+TextTable row_table(std::span<const ComparedRow> rows);
+TextTable curve_table(const CompareReport& report);
+TextTable size_table(const CompareReport& report);
+TextTable assumption_table(const CompareReport& report);  // which has an assumption
 
 // "32 of 1024 rows, one each doubling" of a curve that is longer than people read; empty: all.
 std::string abridged(const CurveReport& curve, std::vector<ComparedRow>& rows);

@@ -7,19 +7,6 @@ namespace {
 
 constexpr std::size_t most_rows = 240;  // of all curves, from which on none are shown
 
-std::string text_of(const CellTable& cells) {
-  TextTable table;
-  for (const CellColumn& column : cells) {
-    std::vector<std::string> texts;
-    for (const std::string& cell : column.cells) texts.push_back(printable(cell));
-    if (column.is_name)
-      table.add_names(column.head.front(), std::move(texts));
-    else
-      table.add_numbers(column.head, std::move(texts));
-  }
-  return table.text();
-}
-
 std::string row_tables(const CompareReport& report, bool all_rows) {
   std::string text;
   std::size_t shown = 0;
@@ -32,7 +19,7 @@ std::string row_tables(const CompareReport& report, bool all_rows) {
     }
     shown += rows.size();
     text += printable(one.curve.name) + (note.empty() ? "" : ": " + note) + "\n" +
-            text_of(row_cells(rows)) + "\n";
+            row_table(rows).text() + "\n";
   }
   return all_rows || shown <= most_rows ? text : "";
 }
@@ -41,10 +28,10 @@ std::string row_tables(const CompareReport& report, bool all_rows) {
 
 std::string console_text(const CompareReport& report, bool all_rows) {
   std::string text = row_tables(report, all_rows);
-  if (report.curves.size() > 1) text += text_of(curve_cells(report)) + "\n";
-  text += text_of(size_cells(report)) + "\n";
+  if (report.curves.size() > 1) text += curve_table(report).text() + "\n";
+  text += size_table(report).text() + "\n";
   if (report.assumed)
-    text += assumption_sentence(report) + ":\n" + text_of(assumption_cells(report)) + "\n";
+    text += assumption_sentence(report) + ":\n" + assumption_table(report).text() + "\n";
   text += printable(summary_sentence(report)) + "\n";
   for (const OneSided& finding : report.one_sided) text += sentence(finding) + "\n";
   return text;

@@ -6,15 +6,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "analysis/report_table.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string times_text(double factor) { return fmt::format("x{:.2f}", factor); }
 
@@ -22,26 +20,24 @@ std::string size_of(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes)));
 }
 
+const ReportColumns<TrafficFigures>& traffic_columns() {
+  using Kind = TrafficFigures;
+  static const ReportColumns<Kind> columns{
+      {"name", {"traffic"}, Quantity::name(), &Kind::name},
+      {"says", {"collective"}, Quantity::name(), &Kind::operation},
+      {"by", {"by"}, Quantity::name(), &Kind::by},
+      {"groups", {"groups"}, Quantity::count(), &Kind::groups},
+      {"ranks_of_a_group", {"of ranks"}, Quantity::count(), &Kind::ranks},
+      {"one_group_s", {"one group", "alone"}, Quantity::each_as(format_seconds), &Kind::one_group},
+      {"alone_s", {"all groups", "at once"}, Quantity::each_as(format_seconds), &Kind::alone},
+      {"slow_down_by_own_groups", &Kind::slow_down}};
+  return columns;
+}
+
 std::string traffic_text(const Interference& found) {
-  std::vector<std::string> names, groups, ranks, operations, by, one, alone;
-  for (const TrafficFigures& kind : found.traffic) {
-    names.push_back(printable(kind.name));
-    groups.push_back(fmt::format("{}", kind.groups));
-    ranks.push_back(fmt::format("{}", kind.ranks));
-    operations.push_back(kind.operation);
-    by.push_back(kind.by);
-    one.push_back(format_seconds(kind.one_group));
-    alone.push_back(format_seconds(kind.alone));
-  }
-  TextTable table;
-  table.add_names("traffic", std::move(names));
-  table.add_numbers({"groups"}, std::move(groups));
-  table.add_numbers({"of ranks"}, std::move(ranks));
-  table.add_names("collective", std::move(operations));
-  table.add_names("by", std::move(by));
-  table.add_numbers({"one group", "alone"}, std::move(one));
-  table.add_numbers({"all groups", "at once"}, std::move(alone));
-  return table.text();
+  return table_text(picked(traffic_columns(), {"name", "groups", "ranks_of_a_group", "says", "by",
+                                               "one_group_s", "alone_s"}),
+                    found.traffic);
 }
 
 std::string slow_downs_text(const Interference& found) {
@@ -97,15 +93,13 @@ std::string encounters_text(const Interference& found) {
   return table.text();
 }
 
-Json traffic_json(const TrafficFigures& kind) {
-  return {{"name", kind.name},
-          {"says", kind.operation},
-          {"by", kind.by},
-          {"groups", kind.groups},
-          {"ranks_of_a_group", kind.ranks},
-          {"one_group_s", kind.one_group},
-          {"alone_s", kind.alone},
-          {"slow_down_by_own_groups", kind.slow_down()}};
+const ReportColumns<SharedLinks>& shared_columns() {
+  using Links = SharedLinks;
+  static const ReportColumns<Links> columns{
+      {"class", &Links::link_class}, {"links", &Links::links},
+      {"busiest", &Links::busiest},  {"bandwidth_bytes_per_s", &Links::bandwidth},
+      {"one_bytes", &Links::bytes},  {"other_bytes", &Links::other_bytes}};
+  return columns;
 }
 
 Json encounter_json(const Interference& found, const Encounter& two) {
@@ -117,14 +111,7 @@ Json encounter_json(const Interference& found, const Encounter& two) {
             {"other_while_one_is_busy_s", two.other_busy},
             {"other_slow_down", found.slow_down(two.other, two.one)},
             {"other_together_s", two.other_together}};
-  json["shared_links"] = Json::array();
-  for (const SharedLinks& shared : two.shared)
-    json["shared_links"].push_back({{"class", shared.link_class},
-                                    {"links", shared.links},
-                                    {"busiest", shared.busiest},
-                                    {"bandwidth_bytes_per_s", shared.bandwidth},
-                                    {"one_bytes", shared.bytes},
-                                    {"other_bytes", shared.other_bytes}});
+  json["shared_links"] = json_rows(shared_columns(), two.shared);
   return json;
 }
 
@@ -153,13 +140,12 @@ std::string interference_text(const Interference& found) {
 
 std::string interference_json(const Interference& found) {
   Json json{{"cluster", found.cluster}, {"ranks", found.ranks}, {"layout", found.layout}};
-  json["traffic"] = Json::array();
-  for (const TrafficFigures& kind : found.traffic) json["traffic"].push_back(traffic_json(kind));
+  json["traffic"] = json_rows(traffic_columns(), found.traffic);
   json["encounters"] = Json::array();
   for (const Encounter& two : found.encounters)
     json["encounters"].push_back(encounter_json(found, two));
   json["definitions"] = "analysis/metrics.md";
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

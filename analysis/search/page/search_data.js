@@ -45,3 +45,97 @@ const indices = (count, keep) => {
   for (let i = 0; i < count; ++i) if (keep(i)) kept.push(i);
   return kept;
 };
+
+// Candidates and their figures in words.
+
+const axisName = (axis) => shortened(search.axes[axis].name, 40);
+const valueText = (axis, value) => shortened(search.axes[axis].values[value], 60);
+
+function axisWords(rows, row) {
+  const words = openAxes.map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][row])}`);
+  return words.join(", ") || "the only candidate";
+}
+
+function formatDuration(seconds) {
+  if (seconds >= 2 * 86400) return `${Number((seconds / 86400).toPrecision(4))} days`;
+  if (seconds >= 2 * 3600) return `${Number((seconds / 3600).toPrecision(4))} h`;
+  return formatSeconds(seconds);
+}
+
+function formatMoney(amount) {
+  const currency = printableName(search.objective.currency);
+  const number = amount < 1000 ? amount.toFixed(2)
+    : bareRate(amount);
+  return /[A-Za-z0-9]$/.test(currency) ? `${number} ${currency}` : `${currency}${number}`;
+}
+
+const objectiveTexts = {
+  throughput: (cost) => formatRate(1 / cost, search.objective.unit),
+  mfu: (cost) => formatPercent(1 / cost),
+  time_to_train: formatDuration,
+  price: formatMoney,
+  memory: formatBytes,
+};
+const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "not known");
+const objectiveName = { time_to_train: "time to train", price: "price" }[search.objective.kind];
+const moreIsBetter = ["throughput", "mfu"].includes(search.objective.kind);
+
+// As findings.hpp defines it.
+function behind(cost, best) {
+  if (!(best > 0) || cost === best) return 0;
+  return moreIsBetter ? 1 - best / cost : cost / best - 1;
+}
+
+const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
+
+// What can go up a chart. Rows that lack it have 0; ticks say what `title` leaves out.
+function measures(rows) {
+  const { unit } = search.objective;
+  const all = [
+    { name: "throughput", title: `throughput (${unit}/s)`, value: (row) => rows.throughput[row],
+      up: true, tick: bareRate },
+    { name: "MFU", title: "MFU", value: (row) => rows.mfu[row], up: true,
+      tick: (value) => `${Number((100 * value).toPrecision(4))} %` },
+    { name: "iteration", title: "time of an iteration", value: (row) => rows.seconds[row], up: false,
+      tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
+  ];
+  if (objectiveName)
+    all.push({ name: objectiveName, title: search.objective.name,
+               value: (row) => rows.cost[row], up: false, tick: objectiveText });
+  return all.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
+}
+
+function memoryWords(rows, row) {
+  const peak = rows.peak[row];
+  if (!(peak > 0)) return "";
+  const capacity = rows.capacity[row];
+  return capacity > 0 ? `${formatBytes(peak)} of ${formatBytes(capacity)}` : formatBytes(peak);
+}
+
+// Name and value of all that is known of a candidate.
+function figureLines(rows, row, best) {
+  const lines = [];
+  const outcome = rows.outcome[row];
+  const simulated = outcome === OUTCOME.simulated;
+  const upTo = simulated ? "" : "at best ";
+  if (!simulated) lines.push(["outcome", search.outcomes[outcome]]);
+  const note = search.notes[rows.note[row]];
+  if (note) lines.push(["reason", shortened(note, 300)]);
+  if (rows.throughput[row] > 0)
+    lines.push(["throughput", upTo + formatRate(rows.throughput[row], search.objective.unit)]);
+  if (objectiveName && rows.cost[row] > 0)
+    lines.push([objectiveName, upTo + objectiveText(rows.cost[row])]);
+  if (best !== null && best !== row && rows.cost[row] > 0 && simulated)
+    lines.push(["behind", formatPercent(behind(rows.cost[row], rows.cost[best]))]);
+  if (rows.mfu[row] > 0) lines.push(["MFU", upTo + formatPercent(rows.mfu[row])]);
+  if (rows.seconds[row] > 0)
+    lines.push(["iteration", (simulated ? "" : "at least ") + formatSeconds(rows.seconds[row])]);
+  if (simulated) {
+    lines.push(["bubble ratio", formatPercent(rows.bubble[row])]);
+    if (rows.bound[row] > 0) lines.push(["its bound", formatSeconds(rows.bound[row])]);
+  }
+  if (rows.peak[row] > 0) lines.push(["memory", memoryWords(rows, row)]);
+  if (rows.gpus[row] > 0) lines.push(["GPUs", String(rows.gpus[row])]);
+  lines.push(["candidate", String(rows.candidate[row])]);
+  return lines;
+}

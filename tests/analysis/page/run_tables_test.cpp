@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/binary_text.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/page/run_schema.hpp"
 #include "analysis/trace/tables.hpp"
 #include "tests/analysis/page/full_trace.hpp"

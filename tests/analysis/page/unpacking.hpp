@@ -5,7 +5,7 @@
 
 namespace pipewright::analysis::test {
 
-// The other direction of analysis/page/binary_text.hpp.
+// The other direction of analysis/page/html_file.hpp.
 std::string from_base64(std::string_view text);
 std::string gunzip(std::string_view packed);
 

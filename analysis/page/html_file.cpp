@@ -1,4 +1,4 @@
-#include "analysis/page/binary_text.hpp"
+#include "analysis/page/html_file.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include <zlib.h>
+
+#include "analysis/page/assets.hpp"
 
 namespace pipewright::analysis {
 
@@ -50,6 +52,26 @@ std::string base64(std::string_view bytes) {
       text += k <= group ? digits[bits >> (18 - 6 * k) & 63U] : '=';
   }
   return text;
+}
+
+std::string script_safe(std::string_view json) {
+  std::string safe;
+  for (const char c : json)
+    if (c == '<')
+      safe += "\\u003c";
+    else
+      safe += c;
+  return safe;
+}
+
+std::string joined_scripts(std::span<const char* const> names) {
+  std::string joined = "(() => {\n\"use strict\";\n";
+  for (const char* name : names) {
+    const std::string_view script = asset(name);
+    if (script.empty()) throw std::logic_error(fmt::format("there is no script {}", name));
+    joined += script;
+  }
+  return joined + "})();\n";
 }
 
 }  // namespace pipewright::analysis

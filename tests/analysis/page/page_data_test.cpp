@@ -1,6 +1,6 @@
-#include "analysis/page/link_totals.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/page/page_data.hpp"
 
 namespace pipewright::analysis {
 namespace {

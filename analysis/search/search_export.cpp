@@ -1,6 +1,12 @@
+#include "analysis/search/search_export.hpp"
+
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/search/choices.hpp"
@@ -8,11 +14,35 @@
 #include "analysis/search/findings.hpp"
 #include "analysis/search/results_layout.hpp"
 #include "analysis/search/runner_up.hpp"
-#include "analysis/search/search_export.hpp"
 #include "analysis/search/search_report.hpp"
+#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {
+
+std::string csv_number(const CandidateRow& row, const trace::Column& column) {
+  if (bits(row, column) == 0) return "";
+  return column.type == trace::ColumnType::u64 ? fmt::to_string(figure<std::uint64_t>(row, column))
+                                               : fmt::to_string(figure<double>(row, column));
+}
+
+// What follows from a simulated row's figures; 0 where it is not known.
+struct Derived {
+  const char* name;
+  double (*value)(const CandidateRow& row);
+};
+constexpr std::array derived_figures{
+    Derived{"samples_per_s", [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
+    Derived{"tokens_per_s", [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
+    Derived{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }}};
+
+// What the objective adds to the figures, if it is none of them.
+std::string objective_heading(const Objective& objective) {
+  if (objective.kind == Objective::Kind::time_to_train) return ",time_to_train_s";
+  if (objective.kind == Objective::Kind::price)
+    return fmt::format(",{}", csv_field(fmt::format("price ({})", objective.currency)));
+  return "";
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -75,9 +105,8 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
       json[column.name] = number(figure<double>(row, column));
   }
   if (row.outcome != Outcome::simulated) return json;
-  if (row.work.samples > 0) json["samples_per_s"] = row.work.samples / row.time_s;
-  if (row.work.tokens > 0) json["tokens_per_s"] = row.work.tokens / row.time_s;
-  if (const double share = mfu(row.work, row.time_s); share > 0) json["mfu"] = share;
+  for (const Derived& one : derived_figures)
+    if (const double value = one.value(row); value > 0) json[one.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
     json["time_to_train_s"] = number(cost_of(run, row));
   if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
@@ -116,6 +145,32 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 }
 
 }  // namespace
+
+void write_search_csv(std::ostream& stream, const SearchRun& run) {
+  std::string line = "candidate,group,outcome";
+  for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
+  for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
+  const std::string objective = objective_heading(run.objective);
+  for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
+  stream << line << objective << ",note\n";
+  for (const CandidateRow& row : run.rows) {
+    line = fmt::format("{},{},{}", row.candidate,
+                       csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
+                       outcome_names.at(static_cast<std::size_t>(row.outcome)));
+    const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
+    for (std::size_t axis = 0; axis < digits.size(); ++axis)
+      line += fmt::format(",{}", csv_field(run.axes[axis].values[digits[axis]]));
+    for (const trace::Column& column : figure_columns)
+      line += fmt::format(",{}", csv_number(row, column));
+    for (const Derived& one : derived_figures) {
+      const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
+      line += value > 0 ? fmt::format(",{}", value) : ",";
+    }
+    if (!objective.empty())
+      line += row.outcome == Outcome::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
+    stream << line << ',' << csv_field(row.note) << '\n';
+  }
+}
 
 void write_search_json(std::ostream& stream, const SearchRun& run) {
   Json head{{"title", run.title},

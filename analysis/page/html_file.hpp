@@ -1,12 +1,24 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+// How pages that need no other file are put together.
 namespace pipewright::analysis {
+
+std::string gzip(std::string_view bytes);    // RFC 1952, without name or time
+std::string base64(std::string_view bytes);  // RFC 4648, padded
+
+// JSON in which nothing can end the script element around it or begin a comment in it.
+std::string script_safe(std::string_view json);
+
+// The content of these assets, one after the other, as one function that runs at once.
+std::string joined_scripts(std::span<const char* const> names);
 
 // Puts content in the place of each "{{name}}" of a page's frame, in the order of the places.
 class Frame {

@@ -1,4 +1,6 @@
-#include "analysis/page/binary_text.hpp"
+#include "analysis/page/html_file.hpp"
+
+#include <array>
 
 #include <catch2/catch.hpp>
 
@@ -22,6 +24,11 @@ TEST_CASE("gzip comes back and is the same each time") {
   CHECK(gzip(bytes) == gzip(bytes));
   CHECK(gzip(bytes).size() < bytes.size());
   CHECK(test::gunzip(gzip("")).empty());
+}
+
+TEST_CASE("a script that the program lacks is our own fault, and stands on no page") {
+  CHECK_THROWS_AS(joined_scripts(std::array{"units.js", "nothing.js"}), std::logic_error);
+  CHECK_THAT(joined_scripts(std::array{"units.js"}), Catch::StartsWith("(() => {"));
 }
 
 }  // namespace pipewright::analysis
