@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/checks.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
 using namespace pipewright;
