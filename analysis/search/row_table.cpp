@@ -66,14 +66,15 @@ Columns figure_columns_of(bool of_tokens) {
                          Quantity::percent(),
                          [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
           optional<Row>({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
-          optional<Row>({"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
+          optional<Row>(
+              {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
           optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
-          optional<Row>({"fullness", {"of it", "%"}, Quantity::each_as(whole_percent), [](const Row& row) {
-                           return row.capacity_bytes == 0
-                                      ? 0
-                                      : static_cast<double>(row.peak_bytes) /
-                                            static_cast<double>(row.capacity_bytes);
-                         }})};
+          optional<Row>(
+              {"fullness", {"of it", "%"}, Quantity::each_as(whole_percent), [](const Row& row) {
+                 return row.capacity_bytes == 0 ? 0
+                                                : static_cast<double>(row.peak_bytes) /
+                                                      static_cast<double>(row.capacity_bytes);
+               }})};
 }
 
 }  // namespace

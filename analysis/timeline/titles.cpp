@@ -43,14 +43,15 @@ std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
 
 std::vector<std::string> run_names(std::span<const Summary> runs) {
   using Part = std::function<std::string(const trace::RunInfo&)>;
-  const std::vector<Part> parts{[](auto& run) { return counted(run.devices, "device"); },
-                                [](auto& run) { return counted(run.microbatches, "microbatch"); },
-                                [](auto& run) { return counted(run.replicas, "replica"); },
-                                [](auto& run) { return counted(run.ranks_per_stage, "GPU") + " a device"; },
-                                [](auto& run) { return counted(run.iterations, "iteration"); },
-                                [](auto& run) { return run.network; },
-                                [](auto& run) { return run.p2p; },
-                                [](auto& run) { return run.engine; }};
+  const std::vector<Part> parts{
+      [](auto& run) { return counted(run.devices, "device"); },
+      [](auto& run) { return counted(run.microbatches, "microbatch"); },
+      [](auto& run) { return counted(run.replicas, "replica"); },
+      [](auto& run) { return counted(run.ranks_per_stage, "GPU") + " a device"; },
+      [](auto& run) { return counted(run.iterations, "iteration"); },
+      [](auto& run) { return run.network; },
+      [](auto& run) { return run.p2p; },
+      [](auto& run) { return run.engine; }};
   std::vector<std::string> names;
   for (const Summary& run : runs)
     names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)

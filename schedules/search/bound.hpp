@@ -6,7 +6,8 @@ namespace pipewright::schedules {
 
 // A time in seconds that no order of this pipeline's passes can beat, whether it runs all backwards
 // whole or splits all of them: the largest over devices of
-//  - the time until its first pass may start, its work, and, of whole backwards, the way of the last
+//  - the time until its first pass may start, its work, and, of whole backwards, the way of the
+//  last
 //    gradient to the first stage;
 //  - its work, the time before its first I that too little memory leaves idle, and likewise the
 //    time after its last F (for unit passes and k activations in a V: 6n + 6p - 3k - 1 cells,

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "schedules/blocks/build.hpp"
-#include "schedules/blocks/reorder.hpp"
 #include "schedules/blocks/grid.hpp"
+#include "schedules/blocks/reorder.hpp"
 #include "sim/config/error.hpp"
 #include "sim/workload/block_placing.hpp"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
-#include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_receives.hpp"
 
 using namespace pipewright::schedules;

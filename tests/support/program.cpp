@@ -1,4 +1,3 @@
-#include "support/paths.hpp"
 #include "support/program.hpp"
 
 #include <cstdlib>
@@ -10,6 +9,8 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+
+#include "support/paths.hpp"
 
 namespace pipewright::tests {
 namespace {

@@ -1,9 +1,10 @@
-#include "support/paths.hpp"
 #include "support/reference.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+
+#include "support/paths.hpp"
 
 namespace pipewright::tests {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_check.hpp"
+#include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_receives.hpp"
 
 // What `pipewright schedule check` prints.

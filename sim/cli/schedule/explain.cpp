@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "schedules/blocks/build.hpp"
-#include "schedules/blocks/reorder.hpp"
 #include "schedules/blocks/grid.hpp"
+#include "schedules/blocks/reorder.hpp"
 #include "schedules/families/catalog.hpp"
 #include "schedules/text/counted.hpp"
 #include "schedules/text/picture.hpp"

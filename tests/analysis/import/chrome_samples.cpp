@@ -1,4 +1,3 @@
-#include "support/paths.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "support/paths.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::test {

@@ -6,8 +6,8 @@
 
 #include "schedules/blocks/build.hpp"
 #include "schedules/blocks/grid.hpp"
-#include "schedules/families/catalog.hpp"
 #include "schedules/checks.hpp"
+#include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
 using namespace pipewright;

@@ -8,9 +8,9 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/search/bound.hpp"
-#include "tests/schedules/search/exact.hpp"
 #include "support/pipelines.hpp"
 #include "support/plans.hpp"
+#include "tests/schedules/search/exact.hpp"
 
 using namespace pipewright;
 using namespace pipewright::schedules;

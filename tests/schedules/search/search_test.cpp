@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "schedules/families/catalog.hpp"
 #include "schedules/checks.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/search/bound.hpp"
 #include "support/pipelines.hpp"
 #include "support/timed.hpp"
