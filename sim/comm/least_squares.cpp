@@ -163,11 +163,9 @@ LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> 
   Eigen::VectorXd x = bounded.start();
   if (unknowns.empty()) return bounded.found(x);
   Eigen::LevenbergMarquardt<Bounded> steps(bounded);
-  // Unknowns are in scales in which steps of 1 are large and equal ones alike.
-  steps.useExternalScaling = true;
-  steps.diag = Eigen::VectorXd::Ones(x.size());
-  steps.parameters.factor = x.isZero() ? 1 : 1 / x.norm();
-  steps.parameters.ftol = least;
+  // One step that saves little does not mean that the next will: steps cut off at bounds fall
+  // short.
+  steps.parameters.ftol = least / 10;
   steps.parameters.maxfev = 120;
   steps.minimizeInit(x);
   Eigen::LevenbergMarquardtSpace::Status status = Eigen::LevenbergMarquardtSpace::Running;
