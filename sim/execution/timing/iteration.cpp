@@ -14,77 +14,85 @@ namespace {
 class CollectiveQueue {
  public:
   // How many parts a stage has, and the seconds of each.
-  CollectiveQueue(const ReplicaGroups& replica_groups, const std::vector<std::uint32_t>& parts,
-                  const std::vector<double>& seconds)
-      : replica_groups_(replica_groups), seconds_(seconds), ends_(parts.size()) {
+  CollectiveQueue(const ReplicaGroups& replica_groups, std::uint32_t devices,
+                  const std::vector<std::uint32_t>& parts, const std::vector<double>& seconds)
+      : replica_groups_(replica_groups), seconds_(seconds), streams_(devices), ends_(parts.size()) {
     std::size_t all = 0;
     for (const std::uint32_t count : parts) {
       first_.push_back(all);
       all += count;
     }
-    number_.resize(all, none);
+    place_.resize(all, none);
   }
 
-  void ready(std::uint32_t stage, std::uint32_t part, double time) {
-    std::size_t& number = number_[first_[stage] + part];
-    if (number == none) {
-      number = collectives_.size();
-      collectives_.push_back({.stage = stage, .first_ready = number});
+  // Returns the collective's number, in the order in which somebody is first ready for one.
+  std::size_t ready(std::uint32_t stage, std::uint32_t part, double time) {
+    std::vector<Collective>& stream = streams_[replica_groups_.holders(stage).front()];
+    std::size_t& place = place_[first_[stage] + part];
+    if (place == none) {
+      place = stream.size();
+      stream.push_back({.stage = stage, .number = count_++, .ready = time});
     }
-    collectives_[number].start = std::max(collectives_[number].start, time);
+    stream[place].ready = std::max(stream[place].ready, time);
+    return stream[place].number;
   }
   // The same for a device whose part in it becomes a row.
   void ready(std::uint32_t stage, std::uint32_t part, double time, std::uint32_t device) {
-    ready(stage, part, time);
-    posts_.push_back({device, number_[first_[stage] + part], time});
+    posts_.push_back({device, ready(stage, part, time), time});
   }
 
+  // Collectives of the same devices are few, and mostly in order.
   void run() {
-    std::ranges::stable_sort(collectives_, {}, &Collective::start);
-    std::vector<double> busy;  // until when, by the first of the devices
-    for (Collective& one : collectives_) {
-      const std::uint32_t stream = replica_groups_.holders(one.stage).front();
-      if (busy.size() <= stream) busy.resize(stream + 1);
-      one.start = std::max(busy[stream], one.start);
-      one.end = busy[stream] = one.start + seconds_[one.stage];
-      ends_[one.stage] = one.end;
+    for (std::vector<Collective>& stream : streams_) {
+      std::ranges::stable_sort(stream, {}, &Collective::ready);
+      double busy = 0;
+      for (Collective& one : stream) {
+        one.start = std::max(busy, one.ready);
+        ends_[one.stage] = one.end = busy = one.start + seconds_[one.stage];
+      }
     }
   }
 
   double end(std::uint32_t stage) const { return ends_[stage]; }  // of its last part
 
   void report(trace::CollectiveKind kind, TimingRows& rows) const {
-    std::vector<std::vector<const Post*>> posts(collectives_.size());
+    std::vector<const Collective*> all(count_);
+    for (const std::vector<Collective>& stream : streams_)
+      for (const Collective& one : stream) all[one.number] = &one;
+    std::ranges::stable_sort(all, {}, &Collective::ready);
+    std::vector<std::vector<const Post*>> posts(count_);
     for (const Post& post : posts_) posts[post.collective].push_back(&post);
-    for (const Collective& one : collectives_)
-      for (const Post* post : posts[one.first_ready])
+    for (const Collective* one : all)
+      for (const Post* post : posts[one->number])
         rows.collective({.device = post->device,
-                         .stage = one.stage,
+                         .stage = one->stage,
                          .kind = kind,
                          .posted = post->time,
-                         .start = one.start,
-                         .end = one.end});
+                         .start = one->start,
+                         .end = one->end});
   }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   struct Collective {
     std::uint32_t stage = 0;
-    std::size_t first_ready = 0;  // its place in the order in which somebody was first ready
-    double start = 0;             // until it runs: when all are ready
+    std::size_t number = 0;
+    double ready = 0;
+    double start = 0;
     double end = 0;
   };
   struct Post {
     std::uint32_t device = 0;
-    std::size_t collective = 0;  // its `first_ready`
+    std::size_t collective = 0;  // its number
     double time = 0;
   };
 
   const ReplicaGroups& replica_groups_;
   const std::vector<double>& seconds_;
-  std::vector<std::size_t> first_;   // by stage: the place of its part 0
-  std::vector<std::size_t> number_;  // by stage and part: of the collective
-  std::vector<Collective> collectives_;
+  std::vector<std::size_t> first_;                // by stage: where its parts begin in place_
+  std::vector<std::size_t> place_;                // by stage and part: in its stream
+  std::vector<std::vector<Collective>> streams_;  // by the first of the devices
+  std::size_t count_ = 0;
   std::vector<Post> posts_;
   std::vector<double> ends_;
 };
@@ -159,7 +167,8 @@ void TimedIterations::report_gathers(const std::vector<double>& begin) const {
 TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   ByDevice reduced(job_.schedule.devices);
   if (!collectives_.any) return reduced;
-  CollectiveQueue queue(replica_groups_, collectives_.parts, collectives_.gradients);
+  CollectiveQueue queue(replica_groups_, job_.schedule.devices, collectives_.parts,
+                        collectives_.gradients);
   const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
   for (std::size_t i = 0; i < passes_.size(); ++i)
     for (const GradientPost& post : passes_[i].posts) {
@@ -204,7 +213,8 @@ void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const
 // When each device has its weights whole again, by when its own step is done in each replica.
 TimedIterations::ByDevice TimedIterations::gather_weights(
     const std::vector<ByDevice>& updated) const {
-  CollectiveQueue queue(replica_groups_, collectives_.weight_parts, collectives_.weights);
+  CollectiveQueue queue(replica_groups_, job_.schedule.devices, collectives_.weight_parts,
+                        collectives_.weights);
   for (std::size_t i = 0; i < updated.size(); ++i)
     for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
       for (const std::uint32_t stage : stages_[device])

@@ -115,9 +115,12 @@ class ReplicaTimeline::Follower {
       if (one != nullptr && completes(*one)) last = one;
     last_ = last == nullptr ? std::nullopt : std::optional(*last);
     const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
-    const Milestones milestones(last != nullptr && overlaps ? collectives_.parts[last->stage] : 0,
-                                weight_parts(device, pass),
-                                partner == nullptr ? 0 : weight_parts(device, *partner));
+    const std::uint32_t gradients =
+        last != nullptr && overlaps ? collectives_.parts[last->stage] : 0;
+    const std::uint32_t weights = weight_parts(device, pass);
+    const std::uint32_t of_partner = partner == nullptr ? 0 : weight_parts(device, *partner);
+    if (gradients + weights + of_partner == 0) return ready;
+    const Milestones milestones(gradients, weights, of_partner);
     const double compute = partner == nullptr ? compute_(pass) : compute_(pass, *partner);
     const double seconds = partner == nullptr ? whole_(pass) : whole_(pass, *partner);
     const double waited = walk(
