@@ -91,7 +91,7 @@ void SummarySink::pass(const trace::PassRow& row) {
   device.parts.p2p += length(running.exposed, exposed);
   running.exposed = exposed;
   device.parts.in_passes += in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
-  if (row.iteration > running.iteration) {
+  if (row.iteration != running.iteration) {
     running.gap_after = running.iteration;
     running.iteration = row.iteration;
   }
@@ -146,9 +146,9 @@ void SummarySink::step(const trace::StepRow& row) {
   running.step_end = std::max(running.step_end, row.end);
 }
 
-// The gap before what ran last, if an iteration ended before it.
+// The gap before what ran last, if a pass of another iteration ended before it.
 void SummarySink::keep_between(Running& running) {
-  if (running.gap_after) running.between[*running.gap_after].gaps.push_back(running.gap);
+  if (running.gap_after) running.between[*running.gap_after].gap = running.gap;
   running.gap_after.reset();
 }
 
@@ -157,13 +157,12 @@ void SummarySink::cut_by_step(Running& running, Between& between) {
   if (!between.step) return;
   const trace::StepRow& step = *between.step;
   const double rounding = 1e-9 * step.end;
-  for (const Gap& gap : between.gaps) {
-    if (step.start < gap.start - rounding || step.end > gap.end + rounding) continue;
+  if (between.gap && step.start >= between.gap->start - rounding &&
+      step.end <= between.gap->end + rounding) {
+    const Gap& gap = *between.gap;
     const double sending = length(gap.start, std::min(gap.released, step.start));
     running.covered_by_steps += exposed_in(gap, gap.start) - sending - exposed_in(gap, step.end);
-    return;
-  }
-  if (step.start >= running.end - rounding)  // the last
+  } else if (step.start >= running.end - rounding)  // the last
     running.covered_by_steps -= length(running.end, std::min(running.released, step.start));
 }
 

@@ -106,17 +106,17 @@ class SummarySink final : public trace::Sink {
   const Summary& summary() const { return summary_; }
 
  private:
-  // The gap between an iteration and the next, which the step of the optimizer cuts in two. A file
-  // has its steps after all passes, an engine reports a step before the next pass.
+  // The gap after an iteration's last pass, which the step of the optimizer cuts in two. A file has
+  // its steps after all passes, an engine reports a step before the next pass.
   struct Between {
     std::vector<Reduction> reductions;
-    std::vector<Gap> gaps;  // more than one where iterations overlap
+    std::optional<Gap> gap;  // so far: passes of two iterations alternate where these overlap
     std::optional<trace::StepRow> step;
   };
   struct Running {
     Gap gap;             // before what runs: a pass, or a fused forward and backward
     double exposed = 0;  // communication in that
-    std::optional<std::uint32_t> gap_after;  // the iteration that ended before that gap
+    std::optional<std::uint32_t> gap_after;  // whose pass ended before that gap
     double end = 0;                          // of the last pass
     double released = 0;                     // likewise
     double step_end = 0;
