@@ -3,8 +3,8 @@
 usage: clang_tidy.py BUILD [--since REVISION | --all]
 
 BUILD holds a compile_commands.json. A file is looked at where it, or a header that no other
-looked-at file includes, has changed since REVISION (else since the merge base with the branch's
-upstream; where nothing tells what has changed, every file). A file that was clean is passed by until
+looked-at file includes, has changed since REVISION: else since the merge base with the branch's
+upstream, or, where the branch is no further than that, with its newest commit. A file that was clean is passed by until
 its text, a header of the project that it includes, or the configuration changes: BUILD/clean keeps a
 stamp for each. --all looks at every file, whatever the stamps say.
 """
@@ -58,7 +58,9 @@ def changed_since(revision):
     """Names of files, or None where nothing tells what has changed."""
     if not revision:
         base = git("merge-base", "HEAD", "@{upstream}")
-        if not base or base == git("rev-parse", "HEAD") and not git("status", "--porcelain"):
+        if not base or base == git("rev-parse", "HEAD"):
+            base = git("rev-parse", "--verify", "--quiet", "HEAD~1")
+        if not base:
             return None
         revision = base[0]
     names = git("diff", "--name-only", revision) + git("ls-files", "--others", "--exclude-standard")

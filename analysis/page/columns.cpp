@@ -115,7 +115,7 @@ Base Base::nearest(std::vector<Base> choices) {
   return {Kind::nearest, {}, "", "", std::move(choices)};
 }
 
-ColumnTable::ColumnTable(const TableSchema& table, std::vector<std::size_t> group_sizes)
+ColumnTable::ColumnTable(const TableSchema& table, const std::vector<std::size_t>& group_sizes)
     : schema(&table), first{0}, columns(table.columns.size()) {
   for (const std::size_t rows : group_sizes) first.push_back(first.back() + rows);
   for (Numbers& column : columns) column.resize(first.back());

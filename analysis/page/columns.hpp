@@ -58,7 +58,7 @@ struct ColumnTable {
   std::vector<std::size_t> first;  // row of each group; one more than there are groups
   std::vector<std::vector<std::int64_t>> columns;  // in the order of the schema
 
-  ColumnTable(const TableSchema& schema, std::vector<std::size_t> group_sizes);
+  ColumnTable(const TableSchema& schema, const std::vector<std::size_t>& group_sizes);
   std::size_t rows() const { return first.back(); }
   std::size_t groups() const { return first.size() - 1; }
   std::vector<std::int64_t>& operator[](std::string_view name);
