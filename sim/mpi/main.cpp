@@ -13,10 +13,9 @@
 
 #include "sim/cli/guard.hpp"
 #include "sim/cli/search/sweep_command.hpp"
-#include "sim/mpi/finish.hpp"
 #include "sim/mpi/mpi_workers.hpp"
 #include "sim/mpi/rank.hpp"
-#include "sim/search/local_workers.hpp"
+#include "sim/search/workers.hpp"
 
 namespace {
 

@@ -1,8 +1,11 @@
 #include "sim/mpi/messages.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <climits>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace pipewright::mpi {
@@ -15,6 +18,18 @@ bool is_done(MPI_Request& request) {
 }
 
 }  // namespace
+
+int rank_count() {
+  int count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  return count;
+}
+
+int own_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
 
 void Messages::send(Message message) {
   if (message.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
@@ -63,6 +78,29 @@ std::vector<Message> Messages::collect() {
     at = arriving_.erase(at);
   }
   return come;
+}
+
+double Nap::next() {
+  constexpr double growth = 1.5;
+  return std::exchange(length_, std::min(length_ * growth, longest_));
+}
+
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+double steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+ListeningClock::ListeningClock() : last_(steady_now()) {}
+
+double ListeningClock::now() {
+  constexpr double at_most = 0.5;  // counts of a gap between two looks
+  const double time = steady_now();
+  listened_ += std::min(time - std::exchange(last_, time), at_most);
+  return listened_;
 }
 
 }  // namespace pipewright::mpi

@@ -1,12 +1,14 @@
 #include "sim/mpi/mpi_workers.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/mpi/rank.hpp"
 #include "sim/process/channel.hpp"
 
 namespace pipewright::mpi {
@@ -14,9 +16,34 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double longest_nap = 1e-3;   // seconds: what an answer may wait for
-constexpr double between_looks = 0.5;  // at who is silent
-constexpr double between_words = 10;   // to ranks, which are patient
+constexpr double longest_nap = 1e-3;       // seconds: what an answer may wait for
+constexpr double longest_end_nap = 10e-3;  // while ranks end
+constexpr double between_looks = 0.5;      // at who is silent
+constexpr double between_words = 10;       // to ranks, which are patient
+
+void tell_all(Messages& messages, Message::Kind kind) {
+  for (int rank = 1; rank < rank_count(); ++rank) messages.send({rank, kind, {}});
+}
+
+// Tells all other ranks to end; whether all said that they did.
+bool end_ranks(Messages& messages) {
+  constexpr double at_most = 5;  // seconds; a rank kills its command, which takes none
+  tell_all(messages, Message::Kind::end);
+  int left = rank_count() - 1;
+  const double end = steady_now() + at_most;
+  for (Nap nap(longest_end_nap); left > 0 && steady_now() < end; sleep_for(nap.next()))
+    for (const Message& message : messages.collect())
+      if (message.kind == Message::Kind::ended) --left;
+  return left == 0;
+}
+
+// Under mpirun --enable-recovery of Open MPI: processes may come and go as they like, and mpirun
+// always ends with status 0. An abort there ends only this process for certain, and may hang while
+// there are others.
+bool is_recovery_enabled() {
+  const char* recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
+  return recovery != nullptr && std::string_view(recovery) == "1";
+}
 
 }  // namespace
 
@@ -109,6 +136,29 @@ std::string MpiWorkers::called(std::size_t worker) const {
   const std::string& host = ranks_[worker].host;
   return host.empty() ? fmt::format("rank {}", worker + 1)
                       : fmt::format("rank {} on {}", worker + 1, host);
+}
+
+int finish(Messages& messages, int status) {
+  const bool recovery = is_recovery_enabled();
+  if (status != 0 && recovery)
+    fmt::print(stderr,
+               "pipewright-mpi: the exit status is {}, whatever mpirun --enable-recovery says\n",
+               status);
+  if (end_ranks(messages)) {
+    tell_all(messages, Message::Kind::finalize);
+    MPI_Finalize();
+    return status;
+  }
+  fmt::print(
+      stderr,
+      "pipewright-mpi: a rank is dead or hangs; all is written, and MPI is aborted to end\n");
+  std::fflush(nullptr);
+  if (recovery) tell_all(messages, Message::Kind::quit);
+  constexpr double pause = 0.5;  // for ranks to go, and for mpirun to pass on what was printed
+  for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_end_nap))
+    messages.collect();
+  MPI_Abort(MPI_COMM_WORLD, status);
+  return status;
 }
 
 }  // namespace pipewright::mpi

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/mpi/messages.hpp"
-#include "sim/mpi/nap.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::mpi {
@@ -48,5 +47,10 @@ class MpiWorkers : public search::Workers {
   double looked_ = 0;
   double said_ = 0;
 };
+
+// The coordinator's last step: ends all ranks and MPI, and returns the status that the process is
+// to end with. If a rank is dead or hangs, MPI_Finalize might wait for it forever; then MPI is
+// aborted, this process included, with that status.
+int finish(Messages& messages, int status);
 
 }  // namespace pipewright::mpi

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/mpi/nap.hpp"
+#include "sim/mpi/messages.hpp"
 #include "sim/process/channel.hpp"
 
 namespace pipewright::mpi {
@@ -133,18 +133,6 @@ class RankService {
 };
 
 }  // namespace
-
-int rank_count() {
-  int count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  return count;
-}
-
-int own_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 bool serve_rank(Messages& messages, const MakeWorker& make_worker) {
   return RankService(messages, make_worker).run();

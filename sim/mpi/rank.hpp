@@ -10,9 +10,6 @@
 
 namespace pipewright::mpi {
 
-int rank_count();
-int own_rank();
-
 // One worker, which serves a search with the command.
 using MakeWorker =
     std::function<std::unique_ptr<search::Workers>(const std::vector<std::string>& command)>;

@@ -134,26 +134,6 @@ Process::Process(const std::vector<std::string>& command) {
   errors_end_ = kept.take_ours();
 }
 
-Process::Process(Process&& other) noexcept
-    : process_(std::exchange(other.process_, -1)),
-      messages_end_(std::exchange(other.messages_end_, -1)),
-      errors_end_(std::exchange(other.errors_end_, -1)),
-      is_over_(other.is_over_),
-      unsent_(std::move(other.unsent_)),
-      kept_errors_(std::move(other.kept_errors_)),
-      messages_(std::move(other.messages_)) {}
-
-Process& Process::operator=(Process&& other) noexcept {
-  std::swap(process_, other.process_);
-  std::swap(messages_end_, other.messages_end_);
-  std::swap(errors_end_, other.errors_end_);
-  std::swap(is_over_, other.is_over_);
-  std::swap(unsent_, other.unsent_);
-  std::swap(kept_errors_, other.kept_errors_);
-  std::swap(messages_, other.messages_);
-  return *this;
-}
-
 Process::~Process() {
   if (process_ < 0) return;
   kill(process_, SIGKILL);

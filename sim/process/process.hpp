@@ -25,8 +25,8 @@ class Process {
   // Another program, whose standard streams are the messages; its errors are kept. Interrupts of
   // the terminal do not reach it.
   explicit Process(const std::vector<std::string>& command);
-  Process(Process&& other) noexcept;
-  Process& operator=(Process&& other) noexcept;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
   ~Process();
 
   void send(const std::string& message);  // never waits

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,17 +50,18 @@ Result run(const Body& body) { return std::move(run_all({body}, 1, {}).front());
 std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
                             const std::function<void(std::size_t)>& look) {
   struct Running {
-    std::size_t number = 0;  // of its body
+    Running(std::size_t number_, const Body& body) : number(number_), process(start(body)) {}
+    std::size_t number;  // of its body
     Process process;
   };
   std::vector<Result> results(bodies.size());
-  std::vector<Running> running;
+  std::list<Running> running;
   std::size_t started = 0;
   std::size_t ended = 0;
   while (ended < bodies.size()) {
     if (look) look(ended);
     for (; running.size() < jobs && started < bodies.size(); ++started)
-      running.push_back({started, start(bodies[started])});
+      running.emplace_back(started, bodies[started]);
     std::vector<Process*> waiting;
     for (Running& one : running) waiting.push_back(&one.process);
     wait_for(waiting, look_again);

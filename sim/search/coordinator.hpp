@@ -5,15 +5,60 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/search/rows.hpp"
 #include "sim/search/bound_order.hpp"
-#include "sim/search/task.hpp"
-#include "sim/search/task_board.hpp"
+#include "sim/search/messages.hpp"
 
 namespace pipewright::search {
+
+// Who works on what since when, and what came back undone.
+class TaskBoard {
+ public:
+  struct Work {
+    Task::Kind kind = Task::Kind::assess;
+    std::vector<std::uint64_t> candidates;
+    std::size_t row = 0;       // of the one to simulate
+    std::uint32_t losses = 0;  // of workers that were on it
+  };
+
+  Task give(std::size_t worker, double now, Work work);
+  // The work of a task that runs much longer than others did, for a second worker.
+  std::optional<Task> share(std::size_t worker, double now);
+
+  bool is_on(std::size_t worker, std::uint64_t task) const;
+  // The work of a task; null if somebody else was faster.
+  const Work* find(std::uint64_t task) const;
+  // The worker is idle. done() is for what find() knows; its other worker may go on in vain.
+  void done(std::size_t worker, double now);
+  void too_late(std::size_t worker) { task_of_.erase(worker); }
+  bool is_busy(std::size_t worker) const { return task_of_.contains(worker); }
+  // The work that nobody is left for.
+  std::optional<Work> lost(std::size_t worker);
+
+  bool is_running(Task::Kind kind) const { return running_of_[index(kind)] > 0; }
+  std::size_t running() const { return running_.size(); }
+
+ private:
+  struct Running {
+    Work work;
+    double since = 0;  // seconds
+    std::vector<std::size_t> workers;
+  };
+  static std::size_t index(Task::Kind kind) { return static_cast<std::size_t>(kind); }
+  void remove(std::uint64_t task);
+
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, Running> running_;
+  std::unordered_map<std::size_t, std::uint64_t> task_of_;  // by worker
+  std::set<std::uint64_t> alone_;            // tasks of one worker, and so by the time they began
+  std::array<std::size_t, 2> running_of_{};  // by kind
+  std::array<double, 2> longest_{};          // likewise, seconds
+};
 
 // Where candidates come from.
 struct Candidates {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,15 +18,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/search/results.hpp"
 #include "analysis/search/row_json.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
 #include "sim/config/value.hpp"
-#include "sim/process/line_reader.hpp"
+#include "sim/process/channel.hpp"
 
 namespace pipewright::search {
 namespace {
 
+using analysis::CandidateRow;
 using nlohmann::json;
 
 std::string_view take_line(std::string_view& text) {
@@ -75,8 +78,7 @@ SearchIdentity identity_of(const std::string& line) {
   return identity;
 }
 
-}  // namespace
-
+// Throws trace::TraceError, which says where `found` in `file` is another search than `asked`.
 void check_same_search(const std::filesystem::path& file, const SearchIdentity& found,
                        const SearchIdentity& asked) {
   const auto refuse = [&](const std::string& why) {
@@ -97,6 +99,23 @@ void check_same_search(const std::filesystem::path& file, const SearchIdentity& 
                          list(was.values), list(is.values), config::shown(is.key)));
   }
 }
+
+std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Journal& journal,
+                                  const SearchIdentity& asked) {
+  if (!std::filesystem::exists(results)) return {};
+  analysis::SearchRun run = analysis::read_results(results);
+  const SearchIdentity found{.sweep = std::move(run.sweep), .axes = std::move(run.axes)};
+  try {
+    check_same_search(results, found, asked);
+  } catch (const trace::TraceError&) {
+    // A journal is of a later search, which would have replaced these results at its end.
+    if (journal.is_new()) throw;
+    return {};
+  }
+  return std::move(run.rows);
+}
+
+}  // namespace
 
 Journal::Journal(std::filesystem::path path, const SearchIdentity& identity)
     : path_(std::move(path)) {
@@ -196,6 +215,19 @@ void Journal::write_whole(const std::string& lines) {
 
 void Journal::remove() {
   if (unlink(path_.c_str()) != 0) fail(fmt::format("cannot remove: {}", std::strerror(errno)));
+}
+
+std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Journal& journal,
+                                       const SearchIdentity& asked) {
+  std::vector<CandidateRow> rows = rows_of(results, journal, asked);
+  std::ranges::move(journal.take_rows(), std::back_inserter(rows));
+  // Of several, the last: the journal's.
+  std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
+  const auto same = [](const CandidateRow& one, const CandidateRow& other) {
+    return one.candidate == other.candidate;
+  };
+  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), same).base());
+  return rows;
 }
 
 }  // namespace pipewright::search

@@ -25,10 +25,6 @@ struct SearchIdentity {
   std::vector<analysis::SearchAxis> axes;
 };
 
-// Throws trace::TraceError, which says where `found` in `file` is another search than `asked`.
-void check_same_search(const std::filesystem::path& file, const SearchIdentity& found,
-                       const SearchIdentity& asked);
-
 // A journal that is being written, by one process at a time.
 class Journal {
  public:
@@ -59,5 +55,10 @@ class Journal {
   bool is_new_ = true;
   std::vector<analysis::CandidateRow> rows_;
 };
+
+// What an earlier search of the same space left in its results and its journal, which this empties:
+// in order of candidates, one row each. Throws trace::TraceError where they are another search's.
+std::vector<analysis::CandidateRow> earlier_rows(const std::filesystem::path& results,
+                                                 Journal& journal, const SearchIdentity& asked);
 
 }  // namespace pipewright::search

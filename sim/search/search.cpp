@@ -4,7 +4,6 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -15,9 +14,8 @@
 #include "analysis/search/results.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
-#include "sim/search/batches.hpp"
-#include "sim/search/handshake.hpp"
 #include "sim/search/journal.hpp"
+#include "sim/search/messages.hpp"
 #include "sim/search/space.hpp"
 #include "sim/search/worker_pool.hpp"
 
@@ -26,40 +24,90 @@ namespace {
 
 using analysis::CandidateRow;
 
-std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Journal& journal,
-                                  const SearchIdentity& asked) {
-  if (!std::filesystem::exists(results)) return {};
-  analysis::SearchRun run = analysis::read_results(results);
-  const SearchIdentity found{.sweep = std::move(run.sweep), .axes = std::move(run.axes)};
-  try {
-    check_same_search(results, found, asked);
-  } catch (const trace::TraceError&) {
-    // A journal is of a later search, which would have replaced these results at its end.
-    if (journal.is_new()) throw;
-    return {};
-  }
-  return std::move(run.rows);
+// Layouts are visited by a call, so going on means to visit again, and to pass by, those that have
+// been. That takes some 0.1 us each where the assessment of this many candidates takes minutes.
+constexpr std::size_t most_ahead = std::size_t{1} << 20U;
+constexpr std::size_t most_in_batch = 64;
+constexpr std::size_t least_batches = 8;  // for each worker, so that they end at about one time
+
+// The candidates of a space in order, some at a time, without those that are known. Those of a
+// layout share most of what an assessment costs, and so stay together.
+class Batches {
+ public:
+  using Stop = std::function<bool()>;
+
+  // `known` in ascending order; both are to outlive this. Throws what for_each_layout() does.
+  // Counting ends when `enough` says so, and all that was counted is the total. When `stop` says
+  // so, there are no more.
+  Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
+          const Stop& enough, Stop stop);
+
+  std::uint64_t total() const { return total_; }  // with those that are known
+  std::vector<std::uint64_t> next();              // empty at the end
+  bool is_cut_short() const { return cut_short_; }
+
+ private:
+  void refill();
+
+  const Space& space_;
+  const std::vector<std::uint64_t>& known_;
+  std::uint64_t total_ = 0;
+  std::size_t size_ = 1;      // of a batch, about
+  std::uint64_t passed_ = 0;  // layouts
+  bool all_ = false;
+  Stop stop_;
+  bool cut_short_ = false;
+  std::size_t next_known_ = 0;
+  std::vector<std::uint64_t> ahead_;
+  std::size_t taken_ = 0;  // of these
+};
+
+Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
+                 const Stop& enough, Stop stop)
+    : space_(space), known_(known), stop_(std::move(stop)) {
+  space.for_each_layout(
+      [&](std::uint64_t, std::span<const std::uint32_t> schedules) {
+        total_ += schedules.size();
+        return true;
+      },
+      enough);
+  const std::uint64_t share = total_ / (least_batches * std::max<std::size_t>(workers, 1));
+  size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, most_in_batch));
 }
 
-// What an earlier search of the same space left in its results and its journal, in order of
-// candidates, one row each. Throws trace::TraceError.
-std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Journal& journal,
-                                       const Space& space) {
-  std::vector<CandidateRow> rows =
-      rows_of(results, journal, {.sweep = space.sweep().text, .axes = space.axes()});
-  std::ranges::move(journal.take_rows(), std::back_inserter(rows));
-  // Of several, the last: the journal's.
-  std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
-  const auto same = [](const CandidateRow& one, const CandidateRow& other) {
-    return one.candidate == other.candidate;
+void Batches::refill() {
+  ahead_.clear();
+  taken_ = 0;
+  std::uint64_t visited = 0;
+  all_ = true;
+  const auto take = [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
+    if (visited++ < passed_) return true;
+    if (ahead_.size() >= most_ahead) {
+      all_ = false;
+      return false;
+    }
+    ++passed_;
+    for (const std::uint32_t schedule : schedules) {
+      const std::uint64_t candidate = layout * space_.schedules() + schedule;
+      while (next_known_ < known_.size() && known_[next_known_] < candidate) ++next_known_;
+      if (next_known_ == known_.size() || known_[next_known_] != candidate)
+        ahead_.push_back(candidate);
+    }
+    return true;
   };
-  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), same).base());
-  for (const CandidateRow& row : rows)
-    if (static_cast<double>(row.candidate) >= space.combinations() ||
-        row.group != space.group(row.candidate / space.schedules()))
-      throw trace::TraceError(
-          fmt::format("{}: candidate {} is none of this sweep", results.string(), row.candidate));
-  return rows;
+  space_.for_each_layout(take, [&] { return cut_short_ = stop_(); });
+}
+
+std::vector<std::uint64_t> Batches::next() {
+  while (taken_ == ahead_.size() && !all_) refill();
+  const auto begin = ahead_.begin() + static_cast<std::ptrdiff_t>(taken_);
+  auto end = begin + static_cast<std::ptrdiff_t>(std::min(size_, ahead_.size() - taken_));
+  const auto layout = [&](auto at) { return *at / space_.schedules(); };
+  while (end != ahead_.end() && end != begin && end - begin < std::ptrdiff_t{most_in_batch} &&
+         layout(end) == layout(end - 1))
+    ++end;
+  taken_ = static_cast<std::size_t>(end - ahead_.begin());
+  return {begin, end};
 }
 
 analysis::SearchRun describe(const Space& space) {
@@ -83,6 +131,7 @@ class Search {
  private:
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
   void open_files();
+  void take_earlier();
   bool is_spent(double part) const;  // of the budget, or somebody interrupts
   void go_on(Coordinator& coordinator, const Batches& batches);
   void hand_out(Coordinator& coordinator);
@@ -122,13 +171,23 @@ void Search::open_files() {
   journal_ = std::make_unique<Journal>(path, SearchIdentity{run_.sweep, run_.axes});
   try {
     if (options_.resume)
-      run_.rows = earlier_rows(*options_.results, *journal_, space_);
+      take_earlier();
     else
       journal_->check_empty();
   } catch (...) {
     if (journal_->is_new()) journal_->remove();
     throw;
   }
+}
+
+// Throws trace::TraceError.
+void Search::take_earlier() {
+  run_.rows = earlier_rows(*options_.results, *journal_, {run_.sweep, run_.axes});
+  for (const CandidateRow& row : run_.rows)
+    if (static_cast<double>(row.candidate) >= space_.combinations() ||
+        row.group != space_.group(row.candidate / space_.schedules()))
+      throw trace::TraceError(fmt::format("{}: candidate {} is none of this sweep",
+                                          options_.results->string(), row.candidate));
 }
 
 void Search::keep(const std::vector<CandidateRow>& rows) {

@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/error.hpp"
-#include "sim/search/handshake.hpp"
-#include "sim/search/task.hpp"
+#include "sim/search/messages.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -12,9 +12,8 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/config/yaml.hpp"
-#include "sim/search/handshake.hpp"
+#include "sim/search/messages.hpp"
 #include "sim/search/search.hpp"
-#include "sim/search/task.hpp"
 #include "support/fake_workers.hpp"
 #include "support/random.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/search/handshake.hpp"
+#include "sim/search/messages.hpp"
 #include "support/random.hpp"
 
 namespace pipewright::tests {

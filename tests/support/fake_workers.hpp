@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/search/messages.hpp"
 #include "sim/search/space.hpp"
-#include "sim/search/task.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::tests {

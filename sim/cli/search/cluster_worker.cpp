@@ -23,7 +23,7 @@
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"
-#include "sim/search/task.hpp"
+#include "sim/search/messages.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -25,9 +25,8 @@
 #include "sim/config/yaml.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"
-#include "sim/search/handshake.hpp"
-#include "sim/search/local_workers.hpp"
-#include "sim/search/task.hpp"
+#include "sim/search/messages.hpp"
+#include "sim/search/workers.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -85,6 +84,8 @@ class Worker {
   }
 
  private:
+  using Clusters = std::vector<std::optional<process::Process>>;
+
   void say(const std::string& line) const {
     if (!coordinator_.send(line)) throw std::runtime_error("nobody listens");
   }
@@ -95,7 +96,7 @@ class Worker {
           search::read_sweep(config::read_yaml_text(handshake.sweep, "the sweep"));
       if (!handshake.facts) return {.facts = find_facts(sweep), .error = {}};
       space_ = std::make_unique<search::Space>(std::move(sweep), *handshake.facts);
-      clusters_.resize(search::cluster_values(space_->sweep()).size());
+      clusters_ = Clusters(search::cluster_values(space_->sweep()).size());
       return {};
     } catch (const std::runtime_error& error) {
       return {.facts = {}, .error = error.what()};
@@ -150,11 +151,11 @@ class Worker {
   WorkerSettings settings_;
   process::Channel coordinator_{STDIN_FILENO, STDOUT_FILENO};
   std::unique_ptr<search::Space> space_;
-  std::vector<std::optional<process::Process>> clusters_;  // who evaluates on each
+  Clusters clusters_;  // who evaluates on each
 };
 
 // A worker of a search. Answers what a coordinator writes to its standard input, line by line
-// (sim/search/handshake.hpp, task.hpp), until that ends. Returns an exit status; throws
+// (sim/search/messages.hpp), until that ends. Returns an exit status; throws
 // std::runtime_error when it cannot go on.
 //
 // SimGrid knows one cluster a process and cannot forget what it simulated. So each cluster has a

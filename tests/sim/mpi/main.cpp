@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <mpi.h>
 
-#include "sim/mpi/finish.hpp"
+#include "sim/mpi/mpi_workers.hpp"
 #include "sim/mpi/rank.hpp"
 #include "sim/mpi/support.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/mpi/nap.hpp"
+#include "sim/mpi/messages.hpp"
 #include "sim/mpi/support.hpp"
 
 using namespace pipewright;

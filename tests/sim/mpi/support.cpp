@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "sim/mpi/nap.hpp"
+#include "sim/mpi/messages.hpp"
 
 namespace pipewright::mpi {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/search/local_workers.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/search/workers.hpp"
 #include "support/program.hpp"
 
 using pipewright::search::LocalWorkers;

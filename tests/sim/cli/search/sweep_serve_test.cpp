@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "sim/config/yaml.hpp"
-#include "sim/search/handshake.hpp"
-#include "sim/search/local_workers.hpp"
+#include "sim/search/messages.hpp"
 #include "sim/search/search.hpp"
-#include "sim/search/task.hpp"
 #include "sim/search/worker_pool.hpp"
+#include "sim/search/workers.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 

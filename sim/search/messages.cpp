@@ -1,4 +1,4 @@
-#include "sim/search/task.hpp"
+#include "sim/search/messages.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,15 +9,25 @@
 #include "analysis/search/row_json.hpp"
 
 namespace pipewright::search {
+
+// Lets json convert these.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, name, gpus, gpus_per_node, gpu, memory)
+
 namespace {
 
 using nlohmann::json;
 
-json read(std::string_view line) {
+// Names out of files may be no UTF-8.
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <class Read>
+auto read(std::string_view line, const char* noun, Read&& from) {
   try {
-    return json::parse(line);
+    return from(json::parse(line));
   } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("no line of a search: {}", error.what()));
+    throw std::runtime_error(fmt::format("no {} of a search: {}", noun, error.what()));
   }
 }
 
@@ -43,6 +53,41 @@ std::size_t end_of_object(std::string_view text) {
 
 }  // namespace
 
+std::string to_line(const Handshake& handshake) {
+  json line{{"sweep", handshake.sweep}, {"facts", nullptr}};
+  if (handshake.facts) line["facts"] = *handshake.facts;
+  return dump(line);
+}
+
+std::string to_line(const HandshakeReply& reply) {
+  if (!reply.error.empty()) return dump({{"error", reply.error}});
+  if (reply.facts) return dump({{"facts", *reply.facts}});
+  return dump({{"ready", true}});
+}
+
+Handshake read_handshake(std::string_view line) {
+  return read(line, "handshake", [](const json& value) {
+    Handshake handshake{.sweep = value.at("sweep"), .facts = {}};
+    if (!value.at("facts").is_null())
+      handshake.facts = value.at("facts").get<std::vector<ClusterFacts>>();
+    return handshake;
+  });
+}
+
+HandshakeReply read_handshake_reply(std::string_view line) {
+  return read(line, "reply to a handshake", [](const json& value) {
+    HandshakeReply reply;
+    if (value.contains("error"))
+      reply.error = value.at("error");
+    else if (value.contains("facts"))
+      reply.facts = value.at("facts").get<std::vector<ClusterFacts>>();
+    else if (!value.at("ready").get<bool>())
+      throw std::runtime_error(
+          "no reply to a handshake of a search: neither ready, facts nor an error");
+    return reply;
+  });
+}
+
 std::string to_line(const Task& task) {
   return json{{"id", task.id},
               {"do", task.kind == Task::Kind::assess ? "assess" : "simulate"},
@@ -61,14 +106,11 @@ std::string to_line(const Answer& answer) {
 }
 
 Task read_task(std::string_view line) {
-  const json value = read(line);
-  try {
+  return read(line, "task", [](const json& value) -> Task {
     return {.id = value.at("id"),
             .kind = value.at("do") == "assess" ? Task::Kind::assess : Task::Kind::simulate,
             .candidates = value.at("candidates")};
-  } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("no task of a search: {}", error.what()));
-  }
+  });
 }
 
 // A coordinator reads thousands of these a second, so they are cut into rows before anything is
@@ -78,12 +120,10 @@ Answer read_answer(std::string_view line) {
   const std::size_t rows = line.find(to_rows);
   if (rows == std::string_view::npos || !line.ends_with("]}"))
     throw std::runtime_error("no answer of a search");
-  Answer answer;
-  try {
-    answer.id = read(fmt::format("{}}}", line.substr(0, rows))).at("id");
-  } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("no answer of a search: {}", error.what()));
-  }
+  Answer answer =
+      read(fmt::format("{}}}", line.substr(0, rows)), "answer", [](const json& value) -> Answer {
+        return {value.at("id"), {}};
+      });
   line.remove_prefix(rows + to_rows.size());
   line.remove_suffix(2);
   while (!line.empty()) {

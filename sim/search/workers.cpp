@@ -1,4 +1,4 @@
-#include "sim/search/local_workers.hpp"
+#include "sim/search/workers.hpp"
 
 #include <utility>
 
@@ -19,8 +19,8 @@ std::string why_lost(process::Process& process) {
 }  // namespace
 
 LocalWorkers::LocalWorkers(std::size_t count, std::vector<std::string> command)
-    : command_(std::move(command)) {
-  for (std::size_t i = 0; i < count; ++i) processes_.emplace_back(command_);
+    : command_(std::move(command)), processes_(count) {
+  for (std::optional<process::Process>& process : processes_) process.emplace(command_);
 }
 
 bool LocalWorkers::is_alive(std::size_t worker) const { return processes_.at(worker).has_value(); }
