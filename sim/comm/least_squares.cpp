@@ -4,9 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Dense>
 #include <unsupported/Eigen/NonLinearOptimization>
 
 namespace pipewright::comm {
@@ -25,10 +24,15 @@ double softened_slope(double residual) {
   return std::sqrt((1 + bend(residual)) / 2) * weight(residual);
 }
 
-Eigen::MatrixXd derivatives(const Residuals& function, std::span<const Unknown> unknowns,
-                            std::span<const double> x, std::span<const double> at_x) {
+Eigen::Map<const Eigen::MatrixXd> view(const Matrix& matrix) {
+  return {matrix.values.data(), static_cast<Eigen::Index>(matrix.rows),
+          static_cast<Eigen::Index>(matrix.columns)};
+}
+
+Matrix derivatives(const Residuals& function, std::span<const Unknown> unknowns,
+                   std::span<const double> x, std::span<const double> at_x) {
   constexpr double step = 1e-5;
-  Eigen::MatrixXd jacobian(at_x.size(), x.size());
+  Matrix jacobian{at_x.size(), x.size()};
   std::vector<double> near(x.begin(), x.end());
   for (std::size_t i = 0; i < x.size(); ++i) {
     near[i] = x[i] + step > unknowns[i].most ? x[i] - step : x[i] + step;
@@ -85,7 +89,7 @@ class Bounded {
     look(x);
     const auto rows = static_cast<Eigen::Index>(residuals_.size());
     slopes.setZero();
-    slopes.topRows(rows) = derivatives(function_, unknowns_, x_, residuals_);
+    slopes.topRows(rows) = view(derivatives(function_, unknowns_, x_, residuals_));
     Eigen::VectorXd values(slopes.rows());
     (*this)(x, values);
     for (Eigen::Index row = 0; row < rows; ++row)
@@ -128,6 +132,10 @@ double halton(int index, int base) {
 
 }  // namespace
 
+double dot(std::span<const double> one, std::span<const double> other) {
+  return std::inner_product(one.begin(), one.end(), other.begin(), 0.0);
+}
+
 double robust_loss(double residual) {
   const double ratio = residual / robust_scale;
   // ratio^2 / (1 + sqrt(1 + ratio^2)) is sqrt(1 + ratio^2) - 1 without its cancellation.
@@ -145,16 +153,38 @@ double LeastSquares::deviation() const {
   return freedom > 0 ? std::sqrt(squares / freedom) : std::numeric_limits<double>::infinity();
 }
 
-Eigen::MatrixXd LeastSquares::weighted_jacobian() const {
-  const Eigen::Map<const Eigen::ArrayXd> of_rows(weights.data(), jacobian.rows());
-  return of_rows.sqrt().matrix().asDiagonal() * jacobian;
+std::vector<double> nearest_multiples(const Matrix& columns, std::span<const double> vector) {
+  const Eigen::Map<const Eigen::VectorXd> to(vector.data(),
+                                             static_cast<Eigen::Index>(vector.size()));
+  const Eigen::VectorXd found =
+      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(view(columns)).solve(to);
+  return {found.begin(), found.end()};
 }
 
-Eigen::MatrixXd LeastSquares::covariance() const {
-  const Eigen::MatrixXd slopes = weighted_jacobian();
-  const auto identity = Eigen::MatrixXd::Identity(slopes.cols(), slopes.cols());
-  const Eigen::MatrixXd normal = slopes.transpose() * slopes + pull * pull * identity;
-  return deviation() * deviation() * normal.ldlt().solve(identity);
+Matrix LeastSquares::weighted_jacobian() const {
+  Matrix weighted = jacobian;
+  for (std::size_t column = 0; column < weighted.columns; ++column)
+    for (std::size_t row = 0; row < weighted.rows; ++row)
+      weighted(row, column) *= std::sqrt(weights[row]);
+  return weighted;
+}
+
+// The inverse of the normal matrix, by the variance.
+Matrix LeastSquares::covariance() const {
+  const Matrix slopes = weighted_jacobian();
+  const std::size_t size = slopes.columns;
+  Matrix normal{size, size};
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) normal(i, j) = dot(slopes.column(i), slopes.column(j));
+    normal(i, i) += pull * pull;
+  }
+  Matrix covariance{size, size};
+  for (std::size_t i = 0; i < size; ++i) {
+    std::vector<double> unit(size);
+    unit[i] = deviation() * deviation();
+    std::ranges::copy(nearest_multiples(normal, unit), covariance.values.begin() + i * size);
+  }
+  return covariance;
 }
 
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,

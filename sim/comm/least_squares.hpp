@@ -4,8 +4,6 @@
 #include <span>
 #include <vector>
 
-#include <Eigen/Core>
-
 // Numbers that make a model agree with measurements, of which some are wrong.
 namespace pipewright::comm {
 
@@ -27,19 +25,39 @@ inline constexpr double robust_scale = 0.1;
 // large (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
 double robust_loss(double residual);
 
+// Numbers by row and column, a column after the other.
+struct Matrix {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::vector<double> values = std::vector<double>(rows * columns);
+
+  double& operator()(std::size_t row, std::size_t column) { return values[row + column * rows]; }
+  double operator()(std::size_t row, std::size_t column) const {
+    return values[row + column * rows];
+  }
+  std::span<const double> column(std::size_t one) const {
+    return std::span(values).subspan(one * rows, rows);
+  }
+};
+
+double dot(std::span<const double> one, std::span<const double> other);
+
+// The multiples of the columns whose sum comes nearest to `vector`; of several, the least.
+std::vector<double> nearest_multiples(const Matrix& columns, std::span<const double> vector);
+
 struct LeastSquares {
   std::vector<double> unknowns;
   std::vector<double> residuals;
   std::vector<double> weights;  // of the residuals, 1 or less: derivative of the loss over r
-  Eigen::MatrixXd jacobian;     // of the residuals: a row each, a column for each unknown
+  Matrix jacobian;              // of the residuals: a row each, a column for each unknown
   double cost = 0;              // sum of the losses, and of a pull to what is usual
 
   // What a least-squares fit with these weights says of its unknowns' uncertainty.
-  Eigen::MatrixXd covariance() const;
+  Matrix covariance() const;
   // Of a row that is not an outlier: standard deviation, from the weighted residuals.
   double deviation() const;
   // The rows by the square roots of their weights.
-  Eigen::MatrixXd weighted_jacobian() const;
+  Matrix weighted_jacobian() const;
 };
 
 // Levenberg's and Marquardt's steps (Eigen's, after MINPACK) with differences for derivatives and

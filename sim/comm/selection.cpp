@@ -7,8 +7,6 @@
 #include <set>
 #include <utility>
 
-#include <Eigen/QR>
-
 namespace pipewright::comm {
 namespace {
 
@@ -61,7 +59,7 @@ class BeamSearch {
     LeastSquares fit;
     fit.residuals = residuals_({}, {});
     fit.weights.assign(fit.residuals.size(), 1);
-    fit.jacobian = Eigen::MatrixXd(fit.residuals.size(), 0);
+    fit.jacobian = Matrix{fit.residuals.size(), 0};
     for (const double residual : fit.residuals) fit.cost += robust_loss(residual);
     return {.chosen = {}, .fit = std::move(fit)};
   }
@@ -188,16 +186,16 @@ class BeamSearch {
     values[place] += sign * step;
     const std::vector<double> near = residuals_(start.chosen, values);
     values[place] = added.start;
-    Eigen::MatrixXd slopes(near.size(), values.size());
-    Eigen::VectorXd misses(near.size());
+    Matrix slopes{near.size(), values.size()};
+    std::vector<double> misses(near.size());
     for (std::size_t row = 0; row < near.size(); ++row) {
       const double root = std::sqrt(from.fit.weights[row]);
-      misses[row] = root * from.fit.residuals[row];
+      misses[row] = -root * from.fit.residuals[row];
       for (std::size_t i = 0, old = 0; i < values.size(); ++i)
         slopes(row, i) = root * (i == place ? sign * (near[row] - from.fit.residuals[row]) / step
                                             : from.fit.jacobian(row, old++));
     }
-    const Eigen::VectorXd steps = slopes.completeOrthogonalDecomposition().solve(-misses);
+    const std::vector<double> steps = nearest_multiples(slopes, misses);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = std::clamp(values[i] + std::clamp(steps[i], -1.0, 1.0), start.unknowns[i].least,
                              start.unknowns[i].most);

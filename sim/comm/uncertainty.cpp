@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include <Eigen/QR>
-
 namespace pipewright::comm {
 namespace {
 
@@ -13,8 +11,8 @@ constexpr double alike = 0.95;  // correlation
 
 // How residuals, by the square roots of their weights, change with a candidate that was not chosen,
 // where the chosen ones are best.
-Eigen::VectorXd change(const ChoiceResiduals& residuals, const Unknown& unknown,
-                       std::size_t candidate, const Selection& selection) {
+std::vector<double> change(const ChoiceResiduals& residuals, const Unknown& unknown,
+                           std::size_t candidate, const Selection& selection) {
   std::vector<std::size_t> chosen = selection.chosen;
   std::vector<double> values = selection.fit.unknowns;
   chosen.push_back(candidate);
@@ -22,11 +20,23 @@ Eigen::VectorXd change(const ChoiceResiduals& residuals, const Unknown& unknown,
   const double sign = unknown.start + step > unknown.most ? -1 : 1;
   values.push_back(unknown.start + sign * step);
   const std::vector<double> there = residuals(chosen, values);
-  Eigen::VectorXd changes(there.size());
+  std::vector<double> changes(there.size());
   for (std::size_t row = 0; row < there.size(); ++row)
     changes[row] = std::sqrt(selection.fit.weights[row]) * sign *
                    (there[row] - selection.fit.residuals[row]) / step;
   return changes;
+}
+
+double squared_norm(std::span<const double> one) { return dot(one, one); }
+
+// The squared length of the part of `vector` that sums of multiples of the columns make up.
+double made_up(const Matrix& columns, std::span<const double> vector) {
+  if (columns.columns == 0) return 0;
+  std::vector<double> sum(vector.size());
+  const std::vector<double> multiples = nearest_multiples(columns, vector);
+  for (std::size_t i = 0; i < columns.columns; ++i)
+    for (std::size_t row = 0; row < sum.size(); ++row) sum[row] += multiples[i] * columns(row, i);
+  return squared_norm(sum);
 }
 
 // Of what was measured alone: what is usual bounds no interval.
@@ -98,7 +108,7 @@ class Profile {
 std::vector<IndistinctPair> indistinct(const Selection& selection) {
   std::vector<IndistinctPair> pairs;
   if (selection.chosen.empty() || !std::isfinite(selection.fit.deviation())) return pairs;
-  const Eigen::MatrixXd covariance = selection.fit.covariance();
+  const Matrix covariance = selection.fit.covariance();
   for (std::size_t i = 0; i < selection.chosen.size(); ++i)
     for (std::size_t j = i + 1; j < selection.chosen.size(); ++j) {
       const double correlation = covariance(i, j) / std::sqrt(covariance(i, i) * covariance(j, j));
@@ -111,14 +121,14 @@ std::vector<IndistinctPair> indistinct(const Selection& selection) {
 std::vector<Unchosen> look_at_unchosen(const ChoiceResiduals& residuals,
                                        std::span<const Unknown> candidates,
                                        const Selection& selection) {
-  const Eigen::MatrixXd slopes = selection.fit.weighted_jacobian();
+  const Matrix slopes = selection.fit.weighted_jacobian();
   const double scatter = std::max(median_deviation(selection.fit), 1e-3);
   std::vector<Unchosen> found;
   for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate) {
     if (std::ranges::binary_search(selection.chosen, candidate)) continue;
     Unchosen one{candidate, analysis::KeptBecause::no_gain, {}};
-    const Eigen::VectorXd of = change(residuals, candidates[candidate], candidate, selection);
-    const double length = of.norm();
+    const std::vector<double> of = change(residuals, candidates[candidate], candidate, selection);
+    const double length = std::sqrt(squared_norm(of));
     if (length < scatter) {
       one.why = analysis::KeptBecause::no_trace;
       found.push_back(one);
@@ -127,17 +137,13 @@ std::vector<Unchosen> look_at_unchosen(const ChoiceResiduals& residuals,
     // The part of it that no chosen ones together make up, and which of them comes nearest.
     double nearest = 0;
     for (std::size_t i = 0; i < selection.chosen.size(); ++i) {
-      const double cosine =
-          std::abs(of.dot(slopes.col(i))) / (length * slopes.col(i).norm() + 1e-300);
+      const double cosine = std::abs(dot(of, slopes.column(i))) /
+                            (length * std::sqrt(squared_norm(slopes.column(i))) + 1e-300);
       if (cosine <= nearest) continue;
       nearest = cosine;
       one.like = selection.chosen[i];
     }
-    const double made_up =
-        slopes.cols() == 0
-            ? 0
-            : (slopes * slopes.completeOrthogonalDecomposition().solve(of)).squaredNorm();
-    if (made_up > alike * alike * length * length)
+    if (made_up(slopes, of) > alike * alike * length * length)
       one.why = analysis::KeptBecause::likeness;
     else
       one.like.reset();
@@ -165,7 +171,7 @@ std::vector<Interval> intervals(const Residuals& residuals, std::span<const Unkn
     for (const Unknown& unknown : unknowns) found.push_back({unknown.least, unknown.most});
     return found;
   }
-  const Eigen::MatrixXd covariance = best.covariance();
+  const Matrix covariance = best.covariance();
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
     const double error = std::sqrt(covariance(i, i));
     const double step = std::clamp(error, 1e-6, 1.0);
