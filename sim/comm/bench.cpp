@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/execution/collectives/algorithm_choice.hpp"
+#include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::comm {
 namespace {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/execution/collectives/collective_times.hpp"
-#include "sim/execution/collectives/link_load.hpp"
+#include "sim/execution/collectives/phase.hpp"
+#include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::comm {
 namespace {

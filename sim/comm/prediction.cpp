@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/execution/collectives/collective_times.hpp"
 #include "sim/execution/collectives/least_time.hpp"
+#include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::comm {
 namespace {

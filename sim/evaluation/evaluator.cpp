@@ -15,7 +15,6 @@
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work.hpp"
-#include "sim/execution/noise.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
 #include "sim/workload/plan/planner.hpp"
@@ -134,7 +133,7 @@ double least_step(const execution::Job& job) {
   if (steps.empty() || job.costs.traffic.empty()) return 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t device = 0; device < steps.size(); ++device)
-    least = std::min(least, steps[device] * execution::straggler_factor(job, {0, device}));
+    least = std::min(least, steps[device] * job.straggler_factor({0, device}));
   return least;
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/evaluation/sizes.hpp"
-#include "sim/execution/noise.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -88,7 +87,7 @@ workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const
     const schedules::Schedule placement = on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-      const double factor = execution::straggler_factor(job, {0, routes.device(stage, 0)});
+      const double factor = job.straggler_factor({0, routes.device(stage, 0)});
       for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
         if (!costs.times.of_stage[kind].empty())
           slow_compute(factor, scenario.communication, kind, stage, costs);

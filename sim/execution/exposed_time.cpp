@@ -2,19 +2,10 @@
 
 #include <algorithm>
 
-#include "sim/execution/collectives/collective_times.hpp"
+#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/flows/fold.hpp"
 
 namespace pipewright::execution {
-
-void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
-  if (!job.ranks || costs.traffic.empty()) return;
-  const RankPlacement placement(cluster, job.hosts);
-  CollectiveTimes times(cluster, *job.ranks, placement, job.conditions.communication.all_reduce);
-  add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
-    return times.seconds(call, device);
-  });
-}
-
 namespace {
 
 // A collective of `seconds` beside as much compute as can hide it, which takes `slowdown` times as
@@ -30,6 +21,65 @@ Hidden hidden(double seconds, double compute, double slowdown) {
 }
 
 }  // namespace
+
+std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+                                   std::span<const std::vector<Phase>> plans) {
+  const Folded folded = fold(cluster, placement, plans);
+  const double begin = cluster::sg4::Engine::get_clock();
+  std::vector<double> seconds_of_plan(folded.transfer_plans.size());
+  auto next = seconds_of_plan.begin();
+  for (const auto& transfer_plan : folded.transfer_plans) {
+    double& seconds = *next++;
+    if (!transfer_plan->steps.empty())
+      start(transfer_plan,
+            [&seconds, begin] { seconds = cluster::sg4::Engine::get_clock() - begin; });
+  }
+  cluster::engine().run();
+
+  std::vector<double> seconds;
+  for (const std::uint32_t transfer_plan : folded.plan_of)
+    seconds.push_back(seconds_of_plan[transfer_plan]);
+  return seconds;
+}
+
+CollectiveTimes::CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+                                 const RankPlacement& placement, Algorithm algorithm)
+    : cluster_(cluster), ranks_(ranks), placement_(placement), algorithm_(algorithm) {}
+
+double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device) {
+  const Key key{call.group, call.collective, call.bytes};
+  auto known = known_.find(key);
+  if (known == known_.end()) known = known_.emplace(key, simulate(call)).first;
+  return known->second.at(device);
+}
+
+std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const {
+  std::vector<double> slowest(ranks_.devices());
+  if (call.bytes == 0 || ranks_.group_size(call.group) < 2) return slowest;
+  const std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
+  std::vector<std::vector<Phase>> plans;
+  plans.reserve(groups.size());
+  for (const std::vector<std::uint32_t>& group : groups)
+    plans.push_back(
+        plan(call.collective, static_cast<double>(call.bytes), group, algorithm_, placement_));
+
+  const std::vector<double> seconds = simulate_alone(cluster_, placement_, plans);
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const std::uint32_t rank : groups[i]) {
+      double& device = slowest[ranks_.of(rank).pp];
+      device = std::max(device, seconds[i]);
+    }
+  return slowest;
+}
+
+void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
+  if (!job.ranks || costs.traffic.empty()) return;
+  const RankPlacement placement(cluster, job.hosts);
+  CollectiveTimes times(cluster, *job.ranks, placement, job.conditions.communication.all_reduce);
+  add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
+    return times.seconds(call, device);
+  });
+}
 
 void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSeconds& seconds) {
   if (!job.ranks || costs.traffic.empty()) return;

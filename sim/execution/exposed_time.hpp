@@ -1,10 +1,45 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
 
+#include "sim/execution/collectives/plan.hpp"
 #include "sim/execution/job.hpp"
+#include "sim/workload/ranks.hpp"
 
 namespace pipewright::execution {
+
+// Starts all these collectives at once on the cluster, where nothing else happens, and returns how
+// many seconds each takes. Runs SimGrid's engine: not from an actor, nor while actors wait to run.
+std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+                                   std::span<const std::vector<Phase>> plans);
+
+// How long the collectives inside passes take: each kind and size is simulated once, with all
+// groups of its kind in the whole job at once, and nothing else on the network.
+class CollectiveTimes {
+ public:
+  // `algorithm` is that of all collectives that know it. What is passed by reference outlives this.
+  CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+                  const RankPlacement& placement, Algorithm algorithm);
+
+  // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
+  // this device, in any replica. May run SimGrid's engine: see simulate_alone().
+  double seconds(const workload::Call& call, std::uint32_t device);
+
+ private:
+  using Key = std::tuple<workload::Group, workload::Collective, std::uint64_t>;
+  std::vector<double> simulate(const workload::Call& call) const;  // per device
+
+  cluster::Cluster& cluster_;
+  const workload::Ranks& ranks_;
+  const RankPlacement& placement_;
+  Algorithm algorithm_;
+  std::map<Key, std::vector<double>> known_;
+};
 
 // Times the collectives inside passes, each once, with all groups of the job at once on the
 // cluster: what compute does not hide of them, and what they slow compute beside them down, goes to

@@ -55,6 +55,11 @@ struct Job {
   std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
+  // How many times as long as planned the compute of a device copy takes.
+  double straggler_factor(ReplicaDevice copy) const {
+    return slowdown.empty() ? 1
+                            : slowdown[std::size_t{copy.replica} * schedule.devices + copy.device];
+  }
   cluster::Host* host(ReplicaDevice copy, std::uint32_t member = 0) const {
     return hosts[rank(copy, member)];
   }

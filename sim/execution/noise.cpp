@@ -45,14 +45,9 @@ double factor(const config::Variation& variation, std::uint64_t bits) {
 
 }  // namespace
 
-double straggler_factor(const Job& job, ReplicaDevice who) {
-  if (job.slowdown.empty()) return 1;
-  return job.slowdown[std::size_t{who.replica} * job.schedule.devices + who.device];
-}
-
 double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass) {
   const std::size_t place = std::size_t{who.replica} * job.schedule.devices + who.device;
-  const double slow = straggler_factor(job, who);
+  const double slow = job.straggler_factor(who);
   const config::Variation& variation = job.conditions.variation;
   if (!variation.is_random()) return slow;
   std::uint64_t bits = mix(variation.seed);

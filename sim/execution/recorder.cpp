@@ -1,7 +1,5 @@
 #include "sim/execution/recorder.hpp"
 
-#include "sim/execution/pass_kinds.hpp"
-
 namespace pipewright::execution {
 
 Recorder::Recorder(const Job& job, std::uint32_t device, trace::Sink& sink)

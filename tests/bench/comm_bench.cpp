@@ -11,7 +11,7 @@
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/cluster/simgrid.hpp"
 #include "sim/comm/bench.hpp"
-#include "sim/execution/collectives/transfer_plan.hpp"
+#include "sim/execution/flows/transfer_plan.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include "sim/config/communication.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
-#include "sim/execution/collectives/collective_times.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "sim/workload/collective_name.hpp"
 #include "sim/workload/ranks.hpp"
 

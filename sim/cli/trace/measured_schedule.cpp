@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/execution/pass_kinds.hpp"
+#include "sim/execution/recorder.hpp"
 
 namespace pipewright::cli {
 namespace {

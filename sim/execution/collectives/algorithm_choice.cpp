@@ -1,10 +1,9 @@
-#include "sim/execution/collectives/algorithm_choice.hpp"
-
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "sim/execution/collectives/algorithms.hpp"
+#include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/execution/collectives/phase_cost.hpp"
+#include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 
 // The algorithms behind plan(), for collectives of one byte. All take two members or more.

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/execution/collectives/algorithm_choice.hpp"
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/execution/collectives/algorithm_choice.hpp"
+#include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
 namespace {

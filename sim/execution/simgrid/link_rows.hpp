@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/trace/sink.hpp"
-#include "sim/execution/links/link_book.hpp"
+#include "sim/execution/flows/link_book.hpp"
 #include "sim/execution/replica_groups.hpp"
 #include "sim/execution/simgrid/wiring.hpp"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execution/collectives/fold.hpp"
+#include "sim/execution/flows/fold.hpp"
 #include "sim/execution/replica_groups.hpp"
 
 namespace pipewright::execution {

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-#include "sim/execution/noise.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/iteration.hpp"
 
@@ -92,10 +91,10 @@ void check_times(const Job& job) {
 double least_step(const Job& job) {
   const auto& step = job.costs.optimizer_seconds;
   if (step.empty()) return 0;
-  double least = step.front() * straggler_factor(job, {0, 0});
+  double least = step.front() * job.straggler_factor({0, 0});
   for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica)
     for (std::uint32_t device = 0; device < step.size(); ++device)
-      least = std::min(least, step[device] * straggler_factor(job, {replica, device}));
+      least = std::min(least, step[device] * job.straggler_factor({replica, device}));
   return least;
 }
 

@@ -4,8 +4,6 @@
 #include <ranges>
 #include <utility>
 
-#include "sim/execution/noise.hpp"
-
 namespace pipewright::execution {
 namespace {
 
@@ -266,7 +264,7 @@ TimedIterations::Ends TimedIterations::run() {
       double& time = times[i][device];
       if (job_.waits_for_norm()) time = ends.synchronized;
       if (i == 0 && rows_ != nullptr) rows[device].synchronized = time;
-      if (!step.empty()) time += step[device] * straggler_factor(job_, {replicas_[i], device});
+      if (!step.empty()) time += step[device] * job_.straggler_factor({replicas_[i], device});
       if (i == 0 && rows_ != nullptr) rows[device].updated = time;
     }
   if (job_.conditions.gathers_after() && collectives_.any) {

@@ -1,12 +1,72 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
 #include "schedules/costs.hpp"
-#include "sim/execution/timing/device_stream.hpp"
+#include "schedules/program.hpp"
+#include "sim/execution/least_times.hpp"
+#include "sim/execution/milestones.hpp"
+#include "sim/execution/timing/rows.hpp"
 
 namespace pipewright::execution {
+
+// The collectives of a job's stages over their replicas, and how long one takes at least, in
+// seconds.
+struct StageCollectives {
+  StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least);
+
+  std::vector<std::uint32_t> parts;         // by stage: of its gradients; 0: nobody else holds it
+  std::vector<std::uint32_t> weight_parts;  // by stage; 0: likewise, or they are there all along
+  std::vector<double> gradients;            // by stage: of a part
+  std::vector<double> weights;              // by stage: of a part
+  bool any = false;                         // some stage is held by others as well
+};
+
+// ZeRO-2 and 3: the collectives that a device takes part in between its passes, one after the
+// other, in the order of its passes. All its replicas have the same order, so that nothing
+// overtakes.
+class DeviceStream {
+ public:
+  // Its first collective comes at `start` at the earliest. Rows go to `rows`, if any.
+  DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& collectives,
+               double start, TimingRows* rows);
+
+  void reduce_gradients(std::uint32_t stage, double posted) {
+    add(trace::CollectiveKind::reduce_gradients, stage, posted, collectives_.gradients[stage]);
+  }
+  // ZeRO-3: when a part of the weights of the pass that runs at `now`, or of its partner, is there.
+  // Then the next is asked for: after the last one the first of the next pass.
+  double wait_for_weights(const schedules::Pass& pass, const Milestone& needed, bool is_last,
+                          double now);
+  double end() const { return end_; }
+
+ private:
+  void add(trace::CollectiveKind kind, std::uint32_t stage, double posted, double seconds) {
+    const double start = std::max(end_, posted);
+    end_ = start + seconds;
+    if (rows_ != nullptr)
+      rows_->collective({.device = device_,
+                         .stage = stage,
+                         .kind = kind,
+                         .posted = posted,
+                         .start = start,
+                         .end = end_});
+  }
+  void gather_weights(std::uint32_t stage, double posted) {
+    add(trace::CollectiveKind::gather_weights, stage, posted, collectives_.weights[stage]);
+  }
+  void prefetch(double time);
+
+  const StageCollectives& collectives_;
+  std::uint32_t device_;
+  TimingRows* rows_;
+  schedules::PassCursor ahead_;     // whose weights were not yet asked for
+  std::array<double, 2> arrive_{};  // those on their way: of the pass and of its partner
+  double end_;
+};
 
 // ZeRO-2 and 3: whether gradients are reduced after each pass that makes some.
 inline bool reduces_between_passes(const Job& job) {

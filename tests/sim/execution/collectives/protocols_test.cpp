@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/collective_times.hpp"
 #include "sim/execution/collectives/least_time.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 // What platform files say of protocols and switches, in closed form and as SimGrid carries it out.

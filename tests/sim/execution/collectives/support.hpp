@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/simgrid.hpp"
-#include "sim/execution/collectives/link_load.hpp"
+#include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/plan.hpp"
-#include "sim/execution/collectives/transfer_plan.hpp"
+#include "sim/execution/flows/transfer_plan.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::tests {

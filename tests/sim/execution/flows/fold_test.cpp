@@ -1,11 +1,11 @@
-#include "sim/execution/collectives/fold.hpp"
+#include "sim/execution/flows/fold.hpp"
 
 #include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>
 
-#include "sim/execution/collectives/collective_times.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 using namespace pipewright;

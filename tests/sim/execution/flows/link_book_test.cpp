@@ -1,4 +1,4 @@
-#include "sim/execution/links/time_bins.hpp"
+#include "sim/execution/flows/link_book.hpp"
 
 #include <random>
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "sim/execution/collectives/flow.hpp"
+#include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
-#include "sim/execution/links/link_book.hpp"
+#include "sim/execution/flows/link_book.hpp"
 
 namespace pipewright::execution {
 

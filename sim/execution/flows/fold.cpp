@@ -1,4 +1,4 @@
-#include "sim/execution/collectives/fold.hpp"
+#include "sim/execution/flows/fold.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -8,10 +9,57 @@
 
 #include "analysis/trace/rows.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/execution/collectives/flow.hpp"
-#include "sim/execution/links/time_bins.hpp"
 
 namespace pipewright::execution {
+
+// Sums over time, in pieces of equal length, of many accounts that grow while a run goes on whose
+// length nobody knows. Pieces double their length when time runs past them, and when all accounts
+// together would take too much memory; a sum is never lost.
+class TimeBins {
+ public:
+  struct Cell {
+    double bytes = 0;
+    double flows = 0;   // flow seconds
+    double waited = 0;  // flow seconds
+
+    Cell& operator+=(const Cell& other) {
+      bytes += other.bytes;
+      flows += other.flows;
+      waited += other.waited;
+      return *this;
+    }
+  };
+
+  // At most `bins` an account, and `cells` altogether as long as that leaves each a few.
+  explicit TimeBins(std::size_t bins = 512, std::size_t cells = std::size_t{1} << 21U)
+      : bins_(bins), most_cells_(cells) {}
+
+  std::size_t open();  // an account; numbered from 0
+  // Spreads `sum` evenly over [start, end], seconds from 0 on.
+  void add(std::size_t account, double start, double end, const Cell& sum);
+
+  std::size_t size() const { return accounts_.size(); }
+  double width() const { return width_; }  // seconds of a piece
+  // Piece by piece up to the last with something in it.
+  const std::vector<Cell>& cells(std::size_t account) const { return accounts_[account]; }
+  std::vector<Cell>& cells(std::size_t account) { return accounts_[account]; }
+
+ private:
+  void double_width();
+  Cell& cell(std::size_t account, std::size_t bin);
+
+  std::size_t bins_;
+  std::size_t most_cells_;
+  double width_ = 1e-6;
+  std::vector<std::vector<Cell>> accounts_;
+};
+
+// A flow as SimGrid carries it.
+struct Transfer {
+  cluster::Host* source = nullptr;  // a GPU, or its NIC's port
+  cluster::Host* destination = nullptr;
+  std::uint64_t bytes = 0;
+};
 
 // What flows do to the links that they share with others, over time and by class of traffic. Links
 // that cannot be shared (FATPIPE) are left out: each flow has all of them.

@@ -1,11 +1,11 @@
-#include "sim/execution/collectives/link_load.hpp"
+#include "sim/execution/collectives/phase.hpp"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/collective_times.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
 // Pencil-and-paper costs of collectives on an idle cluster: latency x steps + bytes / bandwidth.

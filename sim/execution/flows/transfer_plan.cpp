@@ -1,4 +1,4 @@
-#include "sim/execution/collectives/transfer_plan.hpp"
+#include "sim/execution/flows/transfer_plan.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/execution/collectives/transfer_plan.hpp"
+#include "sim/execution/flows/transfer_plan.hpp"
 
 namespace pipewright::execution {
 
