@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/simgrid.hpp"

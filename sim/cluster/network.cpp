@@ -1,6 +1,7 @@
 #include "sim/cluster/network.hpp"
 
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
@@ -10,6 +11,36 @@
 #include "sim/config/error.hpp"
 
 namespace pipewright::cluster {
+
+FlowZone::FlowZone(const std::string& name, Finder finder)
+    : NetZoneImpl(name), finder_(std::move(finder)) {}
+
+FlowZone::FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder)
+    : FlowZone(name, std::move(finder)) {
+  set_network_model(models.get_network_model());
+  set_cpu_pm_model(models.get_cpu_pm_model());
+  set_cpu_vm_model(models.get_cpu_vm_model());
+  set_disk_model(models.get_disk_model());
+  set_host_model(models.get_host_model());
+}
+
+sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores,
+                              const std::unordered_map<std::string, std::string>& properties) {
+  return cluster::add_host(static_cast<NetZoneImpl&>(*this), name, speed)
+      ->set_core_count(cores)
+      ->set_properties(properties)
+      ->seal();
+}
+
+void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* into,
+                               double* latency) {
+  links_.clear();
+  finder_(source->id(), destination->id(), links_);
+  for (const sg4::Link* link : links_) {
+    into->link_list_.push_back(link->get_impl());
+    if (latency != nullptr) *latency += link->get_latency();
+  }
+}
 
 void read_model(const PlatformFile& file, Network& network) {
   std::set<std::string> names;

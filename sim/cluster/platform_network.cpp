@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/roles.hpp"
 

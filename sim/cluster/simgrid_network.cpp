@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
-#include "sim/cluster/flow_zone.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/platform/names.hpp"

@@ -29,10 +29,9 @@
 #include "sim/cli/version.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/yaml.hpp"
-#include "sim/evaluation/fullest.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
-#include "sim/evaluation/work.hpp"
+#include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan/planner.hpp"
 

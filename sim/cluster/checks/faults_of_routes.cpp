@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/checks/alike.hpp"
-#include "sim/cluster/checks/fault_search.hpp"
+#include "sim/cluster/checks/faults.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"
 

@@ -10,7 +10,7 @@
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
-#include "sim/evaluation/work.hpp"
+#include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "support/random.hpp"
 #include "tests/sim/config/support.hpp"

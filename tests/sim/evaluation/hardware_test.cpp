@@ -6,7 +6,7 @@
 #include "analysis/summary.hpp"
 #include "sim/config/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
-#include "sim/evaluation/fullest.hpp"
+#include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "tests/sim/config/support.hpp"
 
