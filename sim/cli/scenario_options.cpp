@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/scenario.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cli {
 namespace {

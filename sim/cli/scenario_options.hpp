@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/cli/options.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 // The options that stand for keys of a scenario, which several commands share.
 namespace pipewright::cli {

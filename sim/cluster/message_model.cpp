@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/cluster/platform/error.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::cluster {
 namespace {

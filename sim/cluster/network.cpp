@@ -8,7 +8,7 @@
 
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/simgrid.hpp"
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::cluster {
 

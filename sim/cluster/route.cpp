@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/simgrid.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::cluster {
 

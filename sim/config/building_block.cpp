@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 
 #include "sim/config/keys.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::config {
 namespace {
+
+using schedules::PassKind;
 
 constexpr std::int64_t most_cells = 1'000'000;  // what a cell or a step may be
 constexpr std::uint32_t most_of_interval = 4096;
@@ -36,7 +38,14 @@ std::uint32_t read_unsigned(const Field& field, std::uint32_t least, std::uint32
 
 std::int64_t read_cell(const Field& field) { return read_whole(field, -most_cells, most_cells); }
 
-std::string name_of(const BlockLeg& leg) { return fmt::format("{}{}", leg.kind, leg.chunk); }
+// By its letter alone.
+std::optional<PassKind> kind_of(std::string_view name) {
+  for (int i = 0; i < schedules::pass_kinds; ++i) {
+    const auto kind = static_cast<PassKind>(i);
+    if (name == std::string{letter(kind)}) return kind;
+  }
+  return std::nullopt;
+}
 
 constexpr std::string_view placement_allowed =
     "looped, v, or the device of every stage, such as [0, 1, 1, 0]";
@@ -79,12 +88,12 @@ BlockLeg read_leg(const Field& field, BlockLeg leg) {
   if (leg.at && leg.gap)
     throw Error(
         fmt::format("{} has both at and gap; give where it starts by one of them", subject(field)));
-  const bool stays = leg.kind == 'W' || leg.kind == 'R';
+  const bool stays = leg.kind == PassKind::weight_grad || leg.kind == PassKind::recompute;
   if (stays && (leg.at || leg.step))
     throw Error(
         fmt::format("{}: {} goes from device to device with its I or B; allowed: a list of "
                     "cells, one per device, or gap",
-                    subject(field), leg.kind));
+                    subject(field), letter(leg.kind)));
   return leg;
 }
 
@@ -94,13 +103,13 @@ BlockLeg read_leg_name(const Entry& entry) {
   std::uint32_t chunk = 0;
   const auto [rest, code] = std::from_chars(name.data() + std::min<std::size_t>(1, name.size()),
                                             name.data() + name.size(), chunk);
-  if (name.empty() || block_pass_kinds.find(name.front()) == std::string_view::npos ||
-      code != std::errc{} || rest != name.data() + name.size())
+  const auto kind = kind_of(name.substr(0, 1));
+  if (!kind || code != std::errc{} || rest != name.data() + name.size())
     throw Error(locate(entry.origin,
                        fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
                                    "as F0 or I1",
                                    in_quotes(name))));
-  return {.kind = name.front(), .chunk = chunk, .cells = {}, .origin = entry.origin};
+  return {.kind = *kind, .chunk = chunk, .cells = {}, .origin = entry.origin};
 }
 
 void read_legs(const Field& field, BuildingBlock& block) {
@@ -108,7 +117,7 @@ void read_legs(const Field& field, BuildingBlock& block) {
   block.legs_origin = field.value.origin;
   if (field.value.kind != Value::Kind::map || field.value.entries.empty())
     throw wrong(field, allowed);
-  std::set<std::pair<char, std::uint32_t>> seen;
+  std::set<std::pair<PassKind, std::uint32_t>> seen;
   for (const Entry& entry : field.value.entries) {
     BlockLeg leg = read_leg_name(entry);
     if (!seen.insert({leg.kind, leg.chunk}).second)
@@ -133,12 +142,11 @@ void read_lengths(const Field& field, BuildingBlock& block) {
       "a map from kinds of pass to cells, such as {F: 1, I: 1, W: 1, B: 2, R: 1}";
   if (field.value.kind != Value::Kind::map) throw wrong(field, allowed);
   for (const Entry& entry : field.value.entries) {
-    const std::size_t kind =
-        entry.key.size() == 1 ? block_pass_kinds.find(entry.key.front()) : std::string_view::npos;
-    if (kind == std::string_view::npos)
+    const auto kind = kind_of(entry.key);
+    if (!kind)
       throw Error(locate(entry.origin, fmt::format("{} is no kind of pass; allowed: {}",
                                                    in_quotes(entry.key), allowed)));
-    block.lengths[kind] =
+    block.lengths[static_cast<std::size_t>(*kind)] =
         read_unsigned({entry.value, field.name + "." + entry.key}, 1, most_of_interval);
   }
 }
@@ -208,7 +216,7 @@ std::uint32_t chunks_of(const Draft& draft) {
 // Every leg is of a chunk that there is, and given for all microbatches; every chunk has an F and
 // either a B or an I.
 void check_legs(const BuildingBlock& block) {
-  std::map<std::pair<char, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
+  std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
       throw Error(locate(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}",
@@ -222,7 +230,7 @@ void check_legs(const BuildingBlock& block) {
                                      "entry for each of the {} of a block",
                                      name_of(leg), count, block.microbatches)));
   for (std::uint32_t chunk = 0; chunk < block.chunks; ++chunk) {
-    const auto has = [&](char kind) { return given.contains({kind, chunk}); };
+    const auto has = [&](PassKind kind) { return given.contains({kind, chunk}); };
     const auto refuse = [&](std::string_view what) {
       throw Error(locate(block.legs_origin,
                          fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
@@ -230,13 +238,20 @@ void check_legs(const BuildingBlock& block) {
                                      "room)",
                                      what, chunk)));
     };
-    if (!has('F')) refuse("there is no F");
-    if (!has('B') && !has('I')) refuse("there is neither B nor I");
-    if (has('B') && (has('I') || has('W'))) refuse("there is a B and also a part of it");
+    if (!has(PassKind::forward)) refuse("there is no F");
+    const bool whole = has(PassKind::backward);
+    const bool input = has(PassKind::input_grad);
+    if (!whole && !input) refuse("there is neither B nor I");
+    if (whole && (input || has(PassKind::weight_grad)))
+      refuse("there is a B and also a part of it");
   }
 }
 
 }  // namespace
+
+std::string name_of(const BlockLeg& leg) {
+  return fmt::format("{}{}", letter(leg.kind), leg.chunk);
+}
 
 BuildingBlock read_building_block(const Value& root) {
   if (root.kind != Value::Kind::map)

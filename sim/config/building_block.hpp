@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/config/fields.hpp"
+#include "schedules/blocks/building_block.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 
@@ -14,7 +14,7 @@ namespace pipewright::config {
 // go down the stages and gradients up, so that a leg is either cells, device by device, or where it
 // starts and how many cells it takes from stage to stage; that fits any number of devices.
 struct BlockLeg {
-  char kind = 'F';  // F, I, W, B or R
+  schedules::PassKind kind = schedules::PassKind::forward;
   std::uint32_t chunk = 0;
   std::uint32_t microbatch = 0;      // of the block
   std::vector<std::int64_t> cells;   // device 0, device 1, ...; or empty, and then
@@ -32,9 +32,9 @@ struct BuildingBlock {
   Placement placement = Placement::looped;
   std::vector<std::uint32_t> device_of_stage;  // of Placement::listed
   std::uint32_t chunks = 1;
-  std::uint32_t interval = 0;                           // cells from one block to the next
-  std::uint32_t microbatches = 1;                       // of one block
-  std::array<std::uint32_t, 5> lengths{1, 1, 1, 2, 1};  // in cells, of F, I, W, B, R
+  std::uint32_t interval = 0;      // cells from one block to the next
+  std::uint32_t microbatches = 1;  // of one block
+  schedules::CellLengths lengths = schedules::unit_lengths;
   std::vector<BlockLeg> legs;
   std::optional<Located<double>> memory;  // that reordering may use, in whole-device microbatches
   bool reorder = true;
@@ -42,7 +42,7 @@ struct BuildingBlock {
   Origin legs_origin;
 };
 
-inline constexpr std::string_view block_pass_kinds = "FIWBR";
+std::string name_of(const BlockLeg& leg);  // "I1"
 
 BuildingBlock read_building_block(const Value& root);
 BuildingBlock read_building_block_file(const std::string& path);

@@ -4,8 +4,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "sim/config/readers.hpp"
+#include "sim/config/keys.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -89,17 +90,35 @@ constexpr std::array table{
 
 }  // namespace
 
+std::string_view to_string(Algorithm algorithm) {
+  return algorithm_names.at(static_cast<std::size_t>(algorithm));
+}
+
+std::optional<Algorithm> parse_algorithm(std::string_view name) {
+  const auto found = std::ranges::find(algorithm_names, name);
+  if (found == algorithm_names.end()) return std::nullopt;
+  return static_cast<Algorithm>(found - algorithm_names.begin());
+}
+
+std::string algorithm_list() {
+  return fmt::format("{} or {}",
+                     fmt::join(algorithm_names.begin(), algorithm_names.end() - 1, ", "),
+                     algorithm_names.back());
+}
+
+std::optional<std::string_view> switches_of(Algorithm algorithm) {
+  if (algorithm == Algorithm::nvls) return "inside";
+  if (algorithm == Algorithm::sharp) return "between";
+  return std::nullopt;
+}
+
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies) {
   constexpr std::uint64_t million = 1'000'000;
   return communication.bucket.value_or(std::max(40 * million, million * copies) *
                                        communication.gradient_bytes);
 }
 
-Communication read_communication(const Field& field) {
-  Communication communication;
-  read_keys<Communication>(field, table, communication);
-  return communication;
-}
+Communication read_communication(const Field& field) { return read_map<table>(field); }
 
 std::vector<KeyRow> communication_keys() { return rows_of(table); }
 

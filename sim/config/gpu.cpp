@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/library.hpp"
-#include "sim/config/readers.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -89,25 +89,18 @@ constexpr std::array table{
              time<&Gpu::pass_overhead, "an overhead">},
 };
 
-Gpu from_map(const Value& map, const std::string& name) {
-  Gpu gpu;
-  read_keys<Gpu>({map, name}, table, gpu);
-  return gpu;
-}
-
-std::string stem(const std::filesystem::path& path) { return path.stem().string(); }
-
 }  // namespace
 
 Gpu read_gpu(const Field& field) {
-  Gpu gpu = from_map(library_map(field, "gpus", gpu_document), field.name);
-  if (gpu.name.empty() && field.value.kind == Value::Kind::text) gpu.name = stem(field.value.text);
+  Gpu gpu = read_map<table>({library_map(field, "gpus", gpu_document), field.name});
+  if (gpu.name.empty() && field.value.kind == Value::Kind::text)
+    gpu.name = std::filesystem::path(field.value.text).stem().string();
   return gpu;
 }
 
 Gpu find_gpu(const std::string& name) {
   const std::filesystem::path path = library_file("gpus", name, ".yaml");
-  Gpu gpu = from_map(read_yaml_file(path.string(), gpu_document), "the GPU");
+  Gpu gpu = read_map<table>({read_yaml_file(path.string(), gpu_document), "the GPU"});
   if (gpu.name.empty()) gpu.name = name;
   return gpu;
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/readers.hpp"
+#include "sim/config/keys.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -32,8 +32,7 @@ void check_backward(const Field& field, const PartTimes& times) {
 }
 
 PartTimes read_part_times(const Field& field) {
-  PartTimes times;
-  read_keys<PartTimes>(field, part_table, times);
+  PartTimes times = read_map<part_table>(field);
   check_backward(field, times);
   return times;
 }
@@ -86,8 +85,7 @@ bool LayerTimes::has_backward() const {
 }
 
 LayerTimes read_layer_times(const Field& field) {
-  LayerTimes times;
-  read_keys<LayerTimes>(field, table, times);
+  LayerTimes times = read_map<table>(field);
   check_backward(field, times.layers);
   return times;
 }

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/model.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/library.hpp"
-#include "sim/config/readers.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -90,12 +90,6 @@ constexpr std::array latent_table{
                 extent<&Latent::value_head_dim>},
 };
 
-Latent read_latent(const Field& field) {
-  Latent latent;
-  read_keys<Latent>(field, latent_table, latent);
-  return latent;
-}
-
 double read_capacity(const Field& field) {
   const double factor = read_positive_number(field, "a factor");
   if (factor < 1) throw wrong(field, "a factor of at least 1");
@@ -127,12 +121,6 @@ constexpr std::array experts_table{
         {.name = "every", .help = "one layer in so many has experts", .default_value = "1"},
         extent<&Experts::every>},
 };
-
-Experts read_experts(const Field& field) {
-  Experts experts;
-  read_keys<Experts>(field, experts_table, experts);
-  return experts;
-}
 
 constexpr std::array table{
     Key<Model>{{.name = "name", .help = "what it is called; else the file's name"},
@@ -174,9 +162,9 @@ constexpr std::array table{
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
                extent<&Model::sequence, most_tokens>},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
-               section<&Model::latent, read_latent, [] { return rows_of(latent_table); }>},
+               map_of<&Model::latent, latent_table>},
     Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
-               section<&Model::experts, read_experts, [] { return rows_of(experts_table); }>},
+               map_of<&Model::experts, experts_table>},
 };
 
 // The nearest divisors of `whole` below and above `wanted`.

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/readers.hpp"
+#include "sim/config/keys.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -104,11 +104,7 @@ constexpr std::array table{
 
 }  // namespace
 
-Parallel read_parallel(const Field& field) {
-  Parallel parallel;
-  read_keys<Parallel>(field, table, parallel);
-  return parallel;
-}
+Parallel read_parallel(const Field& field) { return read_map<table>(field); }
 
 std::vector<KeyRow> parallel_keys() { return rows_of(table); }
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/library.hpp"
-#include "sim/config/override.hpp"
-#include "sim/config/readers.hpp"
-#include "sim/config/scenario_checks.hpp"
-#include "sim/config/spell_out.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -229,6 +227,40 @@ Value with_devices(const Value& given) {
   if (devices == nullptr && model != nullptr)
     root.entries.push_back({"devices", model->origin, make_text("1", model->origin)});
   return root;
+}
+
+// A model or GPU (`key`) that is a name or a path becomes the map in its file, which says the same
+// wherever it stands.
+void spell_out_file(Value& named, std::string_view key) {
+  if (named.kind != Value::Kind::text) return;
+  Value map = library_map({named, std::string(key)}, key == "model" ? "models" : "gpus", {});
+  if (find(map, "name") == nullptr)
+    map.entries.insert(
+        map.entries.begin(),
+        {"name", named.origin,
+         make_text(std::filesystem::path(named.text).stem().string(), named.origin)});
+  map.origin = named.origin;
+  named = std::move(map);
+}
+
+// A schedule that is a plain name becomes a map with that name.
+void spell_out_schedule(Value& schedule) {
+  if (schedule.kind != Value::Kind::text) return;
+  Value map;
+  map.origin = schedule.origin;
+  map.entries.push_back({"name", schedule.origin, std::move(schedule)});
+  schedule = std::move(map);
+}
+
+// What stands under a key of the scenario, so that something in it can be set.
+void spell_out(Value& whole, std::string_view key) {
+  const bool file = key == "model" || key == "gpu";
+  if (!file && key != "schedule") return;
+  for (Value& item : whole.items) spell_out(item, key);
+  if (file)
+    spell_out_file(whole, key);
+  else
+    spell_out_schedule(whole);
 }
 
 Value canonical(const Value& root, const Scenario& scenario) {

@@ -9,7 +9,6 @@
 
 #include "schedules/costs.hpp"
 #include "sim/config/communication.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/layer_times.hpp"
@@ -17,8 +16,9 @@
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/config/training.hpp"
-#include "sim/config/value.hpp"
 #include "sim/config/variation.hpp"
 
 namespace pipewright::config {
@@ -87,6 +87,11 @@ void set_key(Value& root, std::string_view path, Value value);
 void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin);
 
 Scenario read_scenario(const Value& root);
+
+// What keys of a scenario ask of each other, once each was read (scenario_checks.cpp); settles what
+// follows from them: `microbatches` from global_batch and `p2p` from overlap_p2p. `root` says where
+// they stand. Throws Error.
+void check_scenario(Scenario& scenario, const Value& root);
 
 std::string_view to_string(Engine engine);
 

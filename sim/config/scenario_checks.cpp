@@ -1,9 +1,9 @@
-#include "sim/config/scenario_checks.hpp"
-
 #include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "sim/config/scenario.hpp"
 
 namespace pipewright::config {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/readers.hpp"
+#include "sim/config/keys.hpp"
 
 namespace pipewright::config {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "schedules/parameters.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/readers.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -55,14 +55,6 @@ constexpr std::array bytes_table{
         bytes_of<&ParameterBytes::gathered, read_width>},
 };
 
-ParameterBytes read_parameter_bytes(const Field& field) {
-  ParameterBytes bytes;
-  read_keys<ParameterBytes>(field, bytes_table, bytes);
-  return bytes;
-}
-
-std::vector<KeyRow> parameter_bytes_keys() { return rows_of(bytes_table); }
-
 constexpr std::array table{
     Key<Training>{{.name = "microbatch_size",
                    .alias = "micro_batch_size",
@@ -102,7 +94,7 @@ constexpr std::array table{
                   count<&Training::vocabulary_multiple, "128">},
     Key<Training>{
         {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer, gathered"},
-        section<&Training::bytes, read_parameter_bytes, parameter_bytes_keys>},
+        map_of<&Training::bytes, bytes_table>},
     Key<Training>{{.name = "fragmentation",
                    .help = "allowance, a part of the activations",
                    .default_value = "0"},
@@ -131,11 +123,7 @@ Partition read_partition(const Field& field) {
   return partition;
 }
 
-Training read_training(const Field& field) {
-  Training training;
-  read_keys<Training>(field, table, training);
-  return training;
-}
+Training read_training(const Field& field) { return read_map<table>(field); }
 
 std::vector<KeyRow> training_keys() { return rows_of(table); }
 

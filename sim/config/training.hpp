@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

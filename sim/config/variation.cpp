@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/readers.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -107,11 +107,7 @@ constexpr std::array table{
 
 }  // namespace
 
-Variation read_variation(const Field& field) {
-  Variation variation;
-  read_keys<Variation>(field, table, variation);
-  return variation;
-}
+Variation read_variation(const Field& field) { return read_map<table>(field); }
 
 std::vector<KeyRow> variation_keys() { return rows_of(table); }
 

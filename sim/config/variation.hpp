@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 

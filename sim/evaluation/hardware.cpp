@@ -10,7 +10,7 @@
 
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
 

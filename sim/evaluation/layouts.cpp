@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::evaluation {
 namespace {

@@ -22,7 +22,7 @@
 #include "analysis/search/row_json.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/process/channel.hpp"
 
 namespace pipewright::search {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/domain.hpp"
 #include "sim/search/space/emptiness.hpp"
 #include "sim/search/space/walk.hpp"

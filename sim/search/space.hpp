@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/search/rows.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/sweep.hpp"
 
 namespace pipewright::search {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/messages.hpp"
 
 namespace pipewright::search {

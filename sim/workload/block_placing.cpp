@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -42,8 +42,6 @@ Routes routes_of(const config::BuildingBlock& given, std::uint32_t devices) {
   return Routes({given.device_of_stage});
 }
 
-std::string name_of(const BlockLeg& leg) { return fmt::format("{}{}", leg.kind, leg.chunk); }
-
 [[noreturn]] void fail(const BlockLeg& leg, std::string_view what) {
   throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), what)));
 }
@@ -57,18 +55,18 @@ class Placing {
                .routes = routes_of(given, devices),
                .microbatches = given.microbatches,
                .interval = given.interval,
+               .lengths = given.lengths,
                .recomputed = {},
                .passes = {}},
         stages_of_chunk_(given.chunks),
         taken_(std::size_t{devices} * given.interval, none) {
-    std::ranges::copy(given.lengths, block_.lengths.begin());
     check_room(given);
     const std::uint32_t stages = block_.routes.stages();
     for (std::uint32_t stage = 0; stage < stages; ++stage)
       stages_of_chunk_[block_.routes.chunk(stage, 0)].push_back(stage);
     for (auto& of_kind : placed_) of_kind.resize(std::size_t{stages} * given.microbatches, none);
     for (const BlockLeg& leg : given.legs) {
-      if (leg.kind != 'R') continue;
+      if (leg.kind != PassKind::recompute) continue;
       block_.recomputed.resize(stages);
       for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) block_.recomputed[stage] = true;
     }
@@ -77,7 +75,7 @@ class Placing {
   void place(const BlockLeg& leg) {
     if (!leg.cells.empty())
       place_listed(leg);
-    else if (leg.kind == 'W' || leg.kind == 'R')
+    else if (leg.kind == PassKind::weight_grad || leg.kind == PassKind::recompute)
       place_beside_gradient(leg);
     else
       place_along(leg);
@@ -100,11 +98,12 @@ class Placing {
   void check_room(const config::BuildingBlock& given) const {
     std::vector<bool> has_own_w(given.chunks);
     for (const BlockLeg& leg : given.legs)
-      if (leg.kind == 'W') has_own_w[leg.chunk] = true;
+      if (leg.kind == PassKind::weight_grad) has_own_w[leg.chunk] = true;
     std::int64_t cells = 0;
     for (const BlockLeg& leg : given.legs) {
-      cells += length(kind_of(leg));
-      if (leg.kind == 'I' && !has_own_w[leg.chunk]) cells += length(PassKind::weight_grad);
+      cells += length(leg.kind);
+      if (leg.kind == PassKind::input_grad && !has_own_w[leg.chunk])
+        cells += length(PassKind::weight_grad);
     }
     if (cells > given.interval)
       throw config::Error(config::locate(
@@ -114,7 +113,7 @@ class Placing {
   }
 
   Pass pass_of(const BlockLeg& leg, std::uint32_t stage) const {
-    return {kind_of(leg), static_cast<std::uint16_t>(stage), leg.microbatch};
+    return {leg.kind, static_cast<std::uint16_t>(stage), leg.microbatch};
   }
   std::uint32_t device_of(const Pass& pass) const {
     return block_.routes.device(pass.stage, pass.microbatch);
@@ -176,8 +175,8 @@ class Placing {
   // From its first pass on by steps; where it starts, if not said, as early as nothing collides.
   void place_along(const BlockLeg& leg) {
     std::vector<std::uint32_t> stages = stages_of_chunk_[leg.chunk];
-    if (leg.kind != 'F') std::ranges::reverse(stages);
-    const std::int64_t step = leg.step.value_or(length(kind_of(leg)));
+    if (leg.kind != PassKind::forward) std::ranges::reverse(stages);
+    const std::int64_t step = leg.step.value_or(length(leg.kind));
     const auto from = [&](std::int64_t start) {
       std::vector<Wanted> all;
       for (const std::uint32_t stage : stages) {
@@ -204,7 +203,7 @@ class Placing {
     const bool last = stage + 1 == block_.routes.stages();
     Pass needed = pass_of(leg, stage);
     std::int64_t more = 0;
-    if (leg.kind == 'F') {
+    if (leg.kind == PassKind::forward) {
       if (stage == 0) return 0;
       --needed.stage;
     } else if (last) {
@@ -229,7 +228,7 @@ class Placing {
       const schedules::BlockPass* gradient =
           find({PassKind::input_grad, pass.stage, leg.microbatch});
       if (gradient == nullptr) throw std::logic_error("W and R are placed behind I and B");
-      const bool behind = leg.kind == 'W';
+      const bool behind = leg.kind == PassKind::weight_grad;
       const std::int64_t nearest = behind ? gradient->cell + length(gradient->pass.kind)
                                           : gradient->cell - length(pass.kind);
       const auto at_gap = [&](std::int64_t gap) {
@@ -253,15 +252,14 @@ class Placing {
 std::tuple<int, std::uint32_t, std::uint32_t> turn(const BlockLeg& leg, std::uint32_t chunks) {
   if (!leg.cells.empty()) return {0, 0, 0};
   const std::uint32_t up = chunks - leg.chunk;
-  if (leg.kind == 'F') return {1, leg.chunk, leg.microbatch};
-  return {leg.kind == 'R' ? 3 : leg.kind == 'W' ? 4 : 2, up, leg.microbatch};
+  if (leg.kind == PassKind::forward) return {1, leg.chunk, leg.microbatch};
+  return {leg.kind == PassKind::recompute     ? 3
+          : leg.kind == PassKind::weight_grad ? 4
+                                              : 2,
+          up, leg.microbatch};
 }
 
 }  // namespace
-
-PassKind kind_of(const BlockLeg& leg) {
-  return static_cast<PassKind>(config::block_pass_kinds.find(leg.kind));
-}
 
 BuildingBlock place_legs(const config::BuildingBlock& given, std::uint32_t devices) {
   Placing placing(given, devices);

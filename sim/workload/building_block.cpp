@@ -8,7 +8,7 @@
 #include "schedules/blocks/build.hpp"
 #include "schedules/blocks/grid.hpp"
 #include "schedules/blocks/reorder.hpp"
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/workload/block_placing.hpp"
 
 namespace pipewright::workload {
@@ -21,7 +21,7 @@ using schedules::Pass;
 config::Origin origin_of(const config::BuildingBlock& given, const BuildingBlock& block,
                          const Pass& pass) {
   for (const BlockLeg& leg : given.legs)
-    if (kind_of(leg) == pass.kind && leg.microbatch == pass.microbatch &&
+    if (leg.kind == pass.kind && leg.microbatch == pass.microbatch &&
         leg.chunk == block.routes.chunk(pass.stage, pass.microbatch))
       return leg.origin;
   return given.legs_origin;

@@ -11,7 +11,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/messages.hpp"
 #include "sim/search/search.hpp"
 #include "support/fake_workers.hpp"

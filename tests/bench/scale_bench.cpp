@@ -10,7 +10,7 @@
 
 #include "analysis/summary.hpp"
 #include "sim/cluster/make/make_platform.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/workload/plan/planner.hpp"

@@ -15,7 +15,7 @@
 #include "schedules/families/catalog.hpp"
 #include "schedules/timing.hpp"
 #include "sim/cluster/make/make_platform.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/timing/engine.hpp"

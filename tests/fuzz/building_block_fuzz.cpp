@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "schedules/checks.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/workload/building_block.hpp"
 
 using namespace pipewright;

@@ -14,7 +14,7 @@
 
 #include "sim/comm/fit.hpp"
 #include "sim/comm/predict_rows.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"
 #include "validation/network_rows.hpp"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"

@@ -10,7 +10,7 @@
 #include "analysis/comm/reports/compare_page.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/comm/predict_rows.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"
 #include "validation/network_rows.hpp"

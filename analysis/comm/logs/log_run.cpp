@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "analysis/comm/logs/log_run.hpp"
 #include "analysis/comm/logs/log_words.hpp"
 
 namespace pipewright::analysis {

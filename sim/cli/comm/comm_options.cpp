@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/config/library.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {
 namespace {

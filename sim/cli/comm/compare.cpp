@@ -15,7 +15,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/comm/predict_rows.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/comm/fitted_file.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/help/markdown_text.hpp"
 #include "sim/cli/help/topics.hpp"
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/cli/platform/platform_verbs.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -28,7 +28,7 @@
 #include "sim/cli/run/run_options.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"

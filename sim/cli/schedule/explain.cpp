@@ -13,8 +13,8 @@
 #include "schedules/text/picture.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/fields.hpp"
 #include "sim/workload/building_block.hpp"
 
 namespace pipewright::cli {

@@ -14,7 +14,7 @@
 #include "sim/cli/schedule/frontier_report.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/cli/schedule/search_options.hpp"
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::cli {
 namespace {

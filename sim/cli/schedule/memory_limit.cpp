@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::cli {
 

@@ -4,7 +4,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::cli {
 namespace {

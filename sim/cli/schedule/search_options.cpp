@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/interrupt.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "sim/cli/dropped_transfers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/schedule_verbs.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/fields.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {

@@ -10,7 +10,7 @@
 #include "schedules/search/search.hpp"
 #include "sim/cli/interrupt.hpp"
 #include "sim/cli/version.hpp"
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"
 

@@ -18,8 +18,8 @@
 
 #include "analysis/search/row_json.hpp"
 #include "analysis/search/rows.hpp"
-#include "sim/config/error.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"

@@ -24,8 +24,8 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
-#include "sim/config/error.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/worker_pool.hpp"
 

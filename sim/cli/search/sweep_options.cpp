@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 #include "sim/search/space/sweep.hpp"
 
 namespace pipewright::cli {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cli/options.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::cli {
 

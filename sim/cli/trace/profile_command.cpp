@@ -22,7 +22,7 @@
 #include "sim/cli/trace/measured_options.hpp"
 #include "sim/cli/trace/measured_schedule.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cli {
 namespace {

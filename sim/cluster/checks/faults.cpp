@@ -13,7 +13,7 @@
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/platform/platform_file.hpp"
 #include "sim/config/gpu.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::cluster {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/platform/names.hpp"
-#include "sim/config/error.hpp"
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::cluster {
 namespace {

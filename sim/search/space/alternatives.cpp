@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/keys.hpp"
 #include "sim/search/space/range.hpp"
 #include "sim/search/space/values.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/auto_values.hpp"
 #include "sim/search/space/schedule_values.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/knowledge.hpp"
 
 namespace pipewright::search {

@@ -9,8 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/walk.hpp"
 
 namespace pipewright::search {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/search/objective.hpp"
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::search {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/alternatives.hpp"
 #include "sim/search/space/range.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/keys.hpp"
 #include "sim/search/space/values.hpp"
 

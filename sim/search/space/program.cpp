@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::search {
 namespace {

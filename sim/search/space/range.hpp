@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 namespace pipewright::search {
 

@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/config/error.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/alternatives.hpp"
 #include "sim/search/space/auto_values.hpp"
 

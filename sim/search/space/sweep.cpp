@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/library.hpp"
 #include "sim/config/schedule_spec.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/space/objective_value.hpp"
 #include "sim/search/space/open_values.hpp"
 #include "sim/search/space/range.hpp"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analysis/search/objective.hpp"
-#include "sim/config/fields.hpp"
 #include "sim/config/keys.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/auto_values.hpp"
 #include "sim/search/space/open_values.hpp"
 #include "sim/search/space/schedule_values.hpp"

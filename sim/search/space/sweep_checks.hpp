@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 

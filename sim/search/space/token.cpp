@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/space/keys.hpp"
 
 namespace pipewright::search {

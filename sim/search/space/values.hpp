@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 // What a sweep does with the tree of values that a scenario is.
 namespace pipewright::search {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
 

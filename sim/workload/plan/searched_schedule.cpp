@@ -7,7 +7,7 @@
 
 #include "schedules/search/bound.hpp"
 #include "schedules/search/search.hpp"
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::comm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {
@@ -43,11 +43,11 @@ reorder: false
   CHECK(block.chunks == 2);
   CHECK(block.interval == 12);
   CHECK(block.microbatches == 2);
-  CHECK(block.lengths == std::array<std::uint32_t, 5>{1, 1, 2, 2, 1});
+  CHECK(block.lengths == schedules::CellLengths{1, 1, 2, 2, 1});
   CHECK(block.memory.value().value == 2.5);
   CHECK_FALSE(block.reorder);
   REQUIRE(block.legs.size() == 8);
-  CHECK(block.legs[1].kind == 'F');
+  CHECK(block.legs[1].kind == schedules::PassKind::forward);
   CHECK(block.legs[1].microbatch == 1);
   CHECK(block.legs[1].at == -3);
   CHECK(block.legs[1].step == 2);

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {
@@ -70,6 +70,25 @@ TEST_CASE("each fault in communication is named") {
   CHECK_THAT(error_of([] { communication("overlap_grad_reduse: true"); }),
              Catch::StartsWith("t:1:1: unknown key 'overlap_grad_reduse' in communication; did you "
                                "mean 'overlap_grad_reduce'?"));
+}
+
+TEST_CASE("every algorithm of collectives is read by its name", "[config]") {
+  for (std::size_t i = 0; i < algorithm_names.size(); ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    CHECK(parse_algorithm(to_string(algorithm)) == algorithm);
+  }
+  CHECK_FALSE(parse_algorithm("rings").has_value());
+  CHECK_FALSE(parse_algorithm("").has_value());
+}
+
+TEST_CASE("the list of algorithms reads as a sentence", "[config]") {
+  CHECK(algorithm_list() == "automatic, ring, tree, hierarchical, direct, nvls or sharp");
+}
+
+TEST_CASE("algorithms in switches say where these are", "[config]") {
+  CHECK(switches_of(Algorithm::nvls) == "inside");
+  CHECK(switches_of(Algorithm::sharp) == "between");
+  CHECK_FALSE(switches_of(Algorithm::ring).has_value());
 }
 
 }  // namespace

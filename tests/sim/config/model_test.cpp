@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "sim/config/gpu.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/config/training.hpp"
-#include "sim/config/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {

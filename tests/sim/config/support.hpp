@@ -7,8 +7,7 @@
 
 #include <unistd.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config::test {
 

@@ -8,7 +8,7 @@
 #include "analysis/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/cluster/make/make_platform.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"

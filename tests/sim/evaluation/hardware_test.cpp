@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/summary.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"

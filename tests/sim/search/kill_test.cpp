@@ -12,7 +12,7 @@
 
 #include "analysis/search/front.hpp"
 #include "analysis/search/results.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/search.hpp"
 #include "support/fake_workers.hpp"

@@ -9,7 +9,7 @@
 #include "analysis/search/results.hpp"
 #include "analysis/search/row_json.hpp"
 #include "analysis/trace/error.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/worker_pool.hpp"
 #include "support/fake_workers.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/space.hpp"
 
 namespace pipewright::search::test {

@@ -7,8 +7,8 @@
 
 #include "schedules/blocks/grid.hpp"
 #include "schedules/checks.hpp"
-#include "sim/config/error.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "support/timed.hpp"
 
 using namespace pipewright;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/search/messages.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/worker_pool.hpp"

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 #include "sim/workload/model/zero_buffers.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;

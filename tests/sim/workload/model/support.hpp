@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/config/gpu.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/workload/model/pass_seconds.hpp"
 
 namespace pipewright::test {

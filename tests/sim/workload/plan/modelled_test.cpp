@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 using namespace pipewright;

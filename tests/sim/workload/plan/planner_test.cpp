@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 using namespace pipewright;
 using schedules::PassKind;

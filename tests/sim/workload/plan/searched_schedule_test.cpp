@@ -6,8 +6,8 @@
 
 #include "schedules/search/search.hpp"
 #include "schedules/timing.hpp"
-#include "sim/config/error.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 using namespace pipewright;

@@ -1,8 +1,7 @@
-#include "sim/config/override.hpp"
-
 #include <catch2/catch.hpp>
 
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {

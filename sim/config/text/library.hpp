@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/fields.hpp"
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/yaml.hpp"
 
 // The models, GPUs and clusters that come with the program, one file each.
 namespace pipewright::config {

@@ -1,43 +1,16 @@
-#include "sim/config/fields.hpp"
+#include "sim/config/text/fields.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <numeric>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
 namespace {
-
-// Steps from one text to the other: change, add, drop or swap a character (Damerau 1964, with
-// neighbours swapped once at most). Case, '-' and '_' make no difference.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto plain = [](char c) {
-    return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  };
-  std::vector<std::size_t> before_last(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before_last.swap(last);
-    last.swap(row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = plain(a[i - 1]) == plain(b[j - 1]);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) &&
-                           plain(a[i - 2]) == plain(b[j - 1]);
-      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
 
 const std::string& number_text(const Field& field, std::string_view allowed) {
   if (field.value.kind != Value::Kind::text) throw wrong(field, allowed);
@@ -139,25 +112,6 @@ double read_part(const Field& field, std::string_view noun) {
   }
   if (part > 1) throw refusal;
   return part;
-}
-
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
-  constexpr std::size_t longest = 100;  // the distance costs length times length
-  if (text.size() > longest) return "; ";
-  // What goes on after all of the text is nearer than what differs from it: h100 is h100-sxm.
-  if (text.size() >= 3)
-    for (const std::string_view name : names)
-      if (name.size() > text.size() && edit_distance(text, name.substr(0, text.size())) == 0)
-        return fmt::format("; did you mean {}? ", in_quotes(name));
-  std::size_t nearest = 1 + std::min<std::size_t>(3, text.size() / 3);
-  std::string_view best;
-  for (const std::string_view name : names) {
-    const std::size_t distance = edit_distance(text, name);
-    if (distance >= nearest) continue;
-    nearest = distance;
-    best = name;
-  }
-  return best.empty() ? "; " : fmt::format("; did you mean {}? ", in_quotes(best));
 }
 
 }  // namespace pipewright::config

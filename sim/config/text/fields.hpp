@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/error.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 
@@ -52,8 +51,5 @@ std::uint64_t read_size(const Field& field, std::string_view noun);
 
 double read_positive_number(const Field& field, std::string_view noun);
 double read_part(const Field& field, std::string_view noun);  // "5 %" or 0.05, at most all of it
-
-// What leads over to "allowed: ...": "; did you mean 'forward_times'? ", or "; " if none is near.
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names);
 
 }  // namespace pipewright::config

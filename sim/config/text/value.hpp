@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,12 @@ struct Origin {
   std::string folder = {};  // relative paths written here start from it; empty: the current folder
 
   bool operator==(const Origin&) const = default;
+};
+
+// A fault in what the user wrote: "file:line:column: what was found; what is allowed".
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& text) : std::runtime_error(text) {}
 };
 
 // A template only so that Value may hold a vector of what holds a Value.
@@ -46,6 +54,11 @@ inline constexpr std::size_t max_values = 1'000'000;
 Value make_text(std::string text, const Origin& origin);
 Value make_list(const std::vector<std::string>& texts, const Origin& origin);
 
+// Puts `value` at a dotted path such as "schedule.chunks", in place of what was there; maps on
+// the way are made. A list is entered by index from 0, as in "schedule.0.chunks", and does not
+// grow.
+void set_value(Value& root, std::string_view path, Value value);
+
 // The value under `key`, or null.
 const Value* find(const Value& map, std::string_view key);
 Value* find(Value& map, std::string_view key);
@@ -62,5 +75,8 @@ std::string shown(std::string_view text);
 std::string in_quotes(std::string_view text);
 std::string describe_text(std::string_view text);
 std::string describe(const Value& value);
+
+// What leads over to "allowed: ...": "; did you mean 'forward_times'? ", or "; " if none is near.
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> names);
 
 }  // namespace pipewright::config

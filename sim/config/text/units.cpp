@@ -1,4 +1,4 @@
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/fields.hpp"
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 

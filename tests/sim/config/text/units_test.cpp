@@ -1,4 +1,4 @@
-#include "sim/config/units.hpp"
+#include "sim/config/text/units.hpp"
 
 #include <locale>
 #include <random>

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "sim/config/value.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 

@@ -1,4 +1,4 @@
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "sim/config/error.hpp"
-#include "sim/config/plain_text.hpp"
+#include "sim/config/text/plain_text.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/config/library.hpp"
+#include "sim/config/text/library.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,11 +1,11 @@
-#include "sim/config/plain_text.hpp"
+#include "sim/config/text/plain_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
 
-#include "sim/config/error.hpp"
+#include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
 namespace {

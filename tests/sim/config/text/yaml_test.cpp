@@ -1,4 +1,4 @@
-#include "sim/config/yaml.hpp"
+#include "sim/config/text/yaml.hpp"
 
 #include <random>
 
