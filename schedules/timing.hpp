@@ -27,11 +27,17 @@ class Timing {
   // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
   template <class Visit>
   void run(Visit&& visit) {
-    run(visit, [](std::uint32_t, const Pass&, const Pass*, double ready) { return ready; });
+    run(visit, [this](std::uint32_t, const Pass& pass, const Pass* partner, double ready) {
+      return Run{ready, partner == nullptr ? times_(pass) : times_(pass, *partner)};
+    });
   }
-  // The same, but a pass that could start at `ready` does so at hold(device, pass, partner, ready),
-  // which is asked once for each pass, or fused pair, in the order of the device; `partner` is
-  // null but for pairs.
+  // The same, but a pass that could start at `ready` runs as hold(device, pass, partner, ready)
+  // says, which is asked once for each pass, or fused pair, in the order of the device; `partner`
+  // is null but for pairs.
+  struct Run {
+    double start = 0;
+    double seconds = 0;
+  };
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 
@@ -122,8 +128,9 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
     PassSpan span = arrival(pass, device.released);
     const double ready = std::max(device.released, span.ready);
     if (!pass.fused) {
-      span.start = hold(index, pass, nullptr, ready);
-      span.end = span.start + times_(pass);
+      const Run run = hold(index, pass, nullptr, ready);
+      span.start = run.start;
+      span.end = run.start + run.seconds;
       span.released = span.end + held_up(pass);
       device.released = span.released;
       visit(index, pass, span);
@@ -135,8 +142,9 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
     if (must_wait(device, partner)) return;
     // The two inputs are received, and the two outputs sent, one after the other.
     PassSpan other = arrival(partner, ready);
-    span.start = other.start = hold(index, pass, &partner, std::max(ready, other.ready));
-    span.end = other.end = span.start + times_(pass, partner);
+    const Run run = hold(index, pass, &partner, std::max(ready, other.ready));
+    span.start = other.start = run.start;
+    span.end = other.end = run.start + run.seconds;
     span.released = span.end + held_up(pass);
     other.released = span.released + held_up(partner);
     device.released = other.released;

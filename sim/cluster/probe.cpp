@@ -134,17 +134,10 @@ std::string without_addresses(std::string words) {
 }  // namespace
 
 EmptyZones::EmptyZones(const PlatformFile& file) {
-  struct Walker final : pugi::xml_tree_walker {
-    bool for_each(pugi::xml_node& node) override {
-      if (strcasecmp(node.attribute("routing").value(), "None") == 0)
-        names.insert(node.attribute("id").value());
-      return true;
-    }
-    std::set<std::string> names;
-  };
-  Walker walker;
-  const_cast<pugi::xml_document&>(file.document()).traverse(walker);
-  names_ = std::move(walker.names);
+  file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+    if (strcasecmp(node.attribute("routing").value(), "None") == 0)
+      names_.insert(node.attribute("id").value());
+  });
 }
 
 bool EmptyZones::are_between(const Host* a, const Host* b) const {

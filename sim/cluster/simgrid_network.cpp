@@ -23,16 +23,17 @@ void load(const std::filesystem::path& path) {
 }
 
 // The classes that the file gives, by the link's name or what a <cluster>'s links begin with.
-class Classes final : public pugi::xml_tree_walker {
+class Classes {
  public:
-  bool for_each(pugi::xml_node& node) override {
-    const std::string_view tag = node.name();
-    if (tag != "link" && tag != "cluster") return true;
-    for (const pugi::xml_node& child : node.children("prop"))
-      if (std::string_view(child.attribute("id").value()) == "class")
-        classes_[node.attribute("id").value() + std::string(tag == "cluster" ? "_link_" : "")] =
-            child.attribute("value").value();
-    return true;
+  explicit Classes(const PlatformFile& file) {
+    file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+      const std::string_view tag = node.name();
+      if (tag != "link" && tag != "cluster") return;
+      for (const pugi::xml_node& child : node.children("prop"))
+        if (std::string_view(child.attribute("id").value()) == "class")
+          classes_[node.attribute("id").value() + std::string(tag == "cluster" ? "_link_" : "")] =
+              child.attribute("value").value();
+    });
   }
   std::string of(const std::string& link) const {
     const std::string cable = without_direction(link);
@@ -49,22 +50,20 @@ class Classes final : public pugi::xml_tree_walker {
 };
 
 // Whether zones have latencies of their own, beside those of links: those between coordinates.
-class OwnLatencies final : public pugi::xml_tree_walker {
- public:
-  bool for_each(pugi::xml_node& node) override {
-    found = found || std::string_view(node.attribute("routing").value()) == "Vivaldi";
-    return !found;
-  }
+bool has_own_latencies(const PlatformFile& file) {
   bool found = false;
-};
+  file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+    found = found || std::string_view(node.attribute("routing").value()) == "Vivaldi";
+  });
+  return found;
+}
 
 class SimgridNetwork final : public Network {
  public:
   explicit SimgridNetwork(const PlatformFile& file) : empty_zones_(file) {
     probe(file);
     load(file.path());
-    Classes classes;
-    const_cast<pugi::xml_document&>(file.document()).traverse(classes);
+    const Classes classes(file);
     for (sg4::Link* link : engine().get_all_links()) {
       if (link->get_name() == "__loopback__") continue;  // SimGrid's own
       links.emplace(link, LinkInfo{.latency = link->get_latency(),
@@ -80,9 +79,7 @@ class SimgridNetwork final : public Network {
       if (roles.of[i].nic != nothing)
         nic_of_.emplace(hosts[i], Nic{hosts[roles.of[i].nic], roles.of[i].latency});
     }
-    OwnLatencies own;
-    const_cast<pugi::xml_document&>(file.document()).traverse(own);
-    if (own.found) add_flow_ends(hosts);
+    if (has_own_latencies(file)) add_flow_ends(hosts);
   }
 
   Alike alike(const Host* gpu, bool across) const override {

@@ -55,6 +55,8 @@ struct Job {
   std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
+  // Whether passes take other times than planned.
+  bool passes_vary() const { return conditions.variation.is_random() || !slowdown.empty(); }
   // How many times as long as planned the compute of a device copy takes.
   double straggler_factor(ReplicaDevice copy) const {
     return slowdown.empty() ? 1

@@ -95,6 +95,11 @@ class ReplicaGroups {
   const ProcessGroup& process_group(workload::Group kind, std::uint32_t number) const {
     return groups_->process_group(kind, number);
   }
+  // One of a call's `times`, of a device's process group.
+  CollectiveOp op(const workload::Call& call, ReplicaDevice who) const {
+    const std::uint32_t number = process_group_of(call.group, who);
+    return {&process_group(call.group, number).groups, call.collective, call.bytes};
+  }
   // The other simulated replicas whose copy of the device is of the same process group.
   const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice who) const;
 

@@ -227,33 +227,23 @@ void find_link_faults(const Cluster& cluster, const SourceLines& lines, const Li
 }
 
 // Of a property that stands twice, one is not taken.
-class Properties final : public pugi::xml_tree_walker {
- public:
-  explicit Properties(const PlatformFile& file) : file_(file) {}
-
-  void find(std::vector<Fault>& faults) {
-    const_cast<pugi::xml_document&>(file_.document()).traverse(*this);
-    if (count_ == 0) return;
-    first_.what += fmt::format("{}; one of them is not taken", and_more(count_));
-    faults.push_back(std::move(first_));
-  }
-  bool for_each(pugi::xml_node& node) override {
+void find_property_faults(const PlatformFile& file, std::vector<Fault>& faults) {
+  Fault first;
+  std::uint64_t count = 0;
+  file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
     std::set<std::string> names;
     for (const pugi::xml_node& property : node.children("prop")) {
       const std::string name = property.attribute("id").value();
-      if (names.insert(name).second || ++count_ > 1) continue;
-      first_ = {file_.line_of(property.offset_debug()),
-                fmt::format("property '{}' stands twice in {} '{}'", name, node.name(),
-                            node.attribute("id").value())};
+      if (names.insert(name).second || ++count > 1) continue;
+      first = {file.line_of(property.offset_debug()),
+               fmt::format("property '{}' stands twice in {} '{}'", name, node.name(),
+                           node.attribute("id").value())};
     }
-    return true;
-  }
-
- private:
-  const PlatformFile& file_;
-  Fault first_;
-  std::uint64_t count_ = 0;
-};
+  });
+  if (count == 0) return;
+  first.what += fmt::format("{}; one of them is not taken", and_more(count));
+  faults.push_back(std::move(first));
+}
 
 }  // namespace
 
@@ -268,7 +258,7 @@ FaultReport find_faults(const Cluster& cluster) {
   GpuSearch(cluster, lines, report.faults).run();
   const LinkUses uses = find_route_faults(cluster, lines, report);
   find_link_faults(cluster, lines, uses, report.faults);
-  Properties(file).find(report.faults);
+  find_property_faults(file, report.faults);
   std::ranges::stable_sort(report.faults, {}, &Fault::line);
   return report;
 }

@@ -28,13 +28,13 @@ constexpr int most_depth = 100;  // of elements in each other, which are read by
 constexpr std::array<std::pair<const char*, bool>, 5> numbers{
     {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
 
-class Checker final : public pugi::xml_tree_walker {
+class Checker {
  public:
   explicit Checker(const PlatformFile& file) : file_(file) {}
 
-  bool for_each(pugi::xml_node& node) override {
+  void check(const pugi::xml_node& node, int depth) const {
     const std::string_view tag = node.name();
-    if (depth() > most_depth)
+    if (depth > most_depth)
       fail(node, fmt::format("<{}> stands in more than {} others; a cluster takes a few levels of "
                              "zones",
                              tag, most_depth));
@@ -44,7 +44,6 @@ class Checker final : public pugi::xml_tree_walker {
     if (tag == "cluster") check_topology(node);
     if (tag == "config") check_config(node);
     for (const auto& [attribute, may_be_zero] : numbers) check_number(node, attribute, may_be_zero);
-    return true;
   }
 
  private:
@@ -144,6 +143,21 @@ PlatformFile::PlatformFile(std::filesystem::path path, std::string text)
 PlatformFile::~PlatformFile() = default;
 PlatformFile::PlatformFile(PlatformFile&&) noexcept = default;
 
+void PlatformFile::for_each_element(
+    const std::function<void(const pugi::xml_node&, int depth)>& look) const {
+  int depth = 0;
+  for (pugi::xml_node node = document_->first_child(); node;) {
+    look(node, depth);
+    if (node.first_child()) {
+      node = node.first_child();
+      ++depth;
+      continue;
+    }
+    for (; node && !node.next_sibling(); --depth) node = node.parent();
+    if (node) node = node.next_sibling();
+  }
+}
+
 int PlatformFile::line_of(std::ptrdiff_t offset) const {
   const auto line = std::lower_bound(line_ends_.begin(), line_ends_.end(), offset);
   return static_cast<int>(line - line_ends_.begin()) + 1;
@@ -178,32 +192,21 @@ PlatformFile read_platform_file(const std::filesystem::path& path) {
                             tag, node.attribute("id").value(), top.attribute("id").value()));
     top = node;
   }
-  Checker checker(file);
-  // The walker may change nodes; this one does not.
-  const_cast<pugi::xml_document&>(file.document()).traverse(checker);
+  const Checker checker(file);
+  file.for_each_element([&](const pugi::xml_node& node, int depth) { checker.check(node, depth); });
   return file;
 }
 
 SourceLines::SourceLines(const PlatformFile& file) {
-  struct Walker final : pugi::xml_tree_walker {
-    bool for_each(pugi::xml_node& node) override {
-      const std::string_view tag = node.name();
-      const auto text = [&](const char* name) { return node.attribute(name).value(); };
-      const int line = file->line_of(node.offset_debug());
-      if (tag == "host") lines->hosts_.emplace(text("id"), line);
-      if (tag == "link" || tag == "backbone") lines->links_.emplace(text("id"), line);
-      if (tag == "cluster")
-        lines->clusters_.push_back(
-            {text("prefix"), text("suffix"), text("id") + std::string("_"), line});
-      return true;
-    }
-    const PlatformFile* file = nullptr;
-    SourceLines* lines = nullptr;
-  };
-  Walker walker;
-  walker.file = &file;
-  walker.lines = this;
-  const_cast<pugi::xml_document&>(file.document()).traverse(walker);
+  file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+    const std::string_view tag = node.name();
+    const auto text = [&](const char* name) { return node.attribute(name).value(); };
+    const int line = file.line_of(node.offset_debug());
+    if (tag == "host") hosts_.emplace(text("id"), line);
+    if (tag == "link" || tag == "backbone") links_.emplace(text("id"), line);
+    if (tag == "cluster")
+      clusters_.push_back({text("prefix"), text("suffix"), text("id") + std::string("_"), line});
+  });
 }
 
 int SourceLines::line_of_host(const std::string& name) const {

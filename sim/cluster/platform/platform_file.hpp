@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -9,7 +10,8 @@
 
 namespace pugi {
 class xml_document;
-}
+class xml_node;
+}  // namespace pugi
 
 namespace pipewright::cluster {
 
@@ -23,6 +25,8 @@ class PlatformFile {
   const std::filesystem::path& path() const { return path_; }
   const std::string& text() const { return text_; }
   const pugi::xml_document& document() const { return *document_; }
+  // In the order of the text, with how many elements each stands in.
+  void for_each_element(const std::function<void(const pugi::xml_node&, int depth)>& look) const;
   int line_of(std::ptrdiff_t offset) const;
   // Throws Error: "FILE:LINE: what".
   [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& what) const;

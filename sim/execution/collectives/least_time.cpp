@@ -14,8 +14,17 @@ using workload::Collective;
 // Flows are of whole bytes, to the nearest; a rounding must not take one away.
 double rounded(double bytes) { return std::floor(bytes + 0.25); }
 
-// Adds a flow to those of a link. Of a FATPIPE link the largest counts.
-void add(std::vector<std::pair<double, std::uint32_t>>& flows, double part, bool shared) {
+template <class Loads>
+double slowest(const Loads& loads, double bytes, bool whole) {
+  double seconds = 0;
+  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes, whole));
+  return seconds;
+}
+
+}  // namespace
+
+// Of a FATPIPE link the largest counts.
+void LeastTime::Load::add(double part, bool shared) {
   const auto place =
       std::ranges::lower_bound(flows, part, {}, &std::pair<double, std::uint32_t>::first);
   if (!shared) {
@@ -26,15 +35,6 @@ void add(std::vector<std::pair<double, std::uint32_t>>& flows, double part, bool
     flows.insert(place, {part, 1});
   }
 }
-
-template <class Loads>
-double slowest(const Loads& loads, double bytes, bool whole) {
-  double seconds = 0;
-  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes, whole));
-  return seconds;
-}
-
-}  // namespace
 
 double LeastTime::Load::seconds(double bytes, bool whole) const {
   double sum = 0;
@@ -66,56 +66,51 @@ double LeastTime::Variant::all(double bytes) const {
   return together.empty() ? seconds : std::max(seconds, slowest(together, bytes, whole) + latency);
 }
 
-// Of a phase of one byte.
-LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol,
-                                   const RankPlacement& placement) {
-  std::map<const cluster::Link*, Load> by_link;
-  // The plan's own flows; the time that it adds to them counts beside.
-  const Phase phase = phase_of(cost, {}, protocol, 1, placement);
-  for (const Flow& flow : phase.flows)
+// The plan's own flows of a phase of one byte; the time that it adds to them counts beside.
+void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement,
+                           Links which) {
+  for (const Flow& flow : phase_of(cost, {}, protocol, 1, placement).flows)
     for (const cluster::Link* link : placement.route(flow.source, flow.destination).links) {
+      const bool shared = cluster::is_shared(link);
+      if (which == Links::shared && !shared) continue;
       Load& load = by_link[link];
       load.bandwidth = placement.bandwidth_of(link);
-      add(load.flows, flow.bytes, cluster::is_shared(link));
+      load.add(flow.bytes, shared);
     }
-  Step step{.loads = {}, .cost = cost, .transfer = {}};
+}
+
+std::vector<LeastTime::Load> LeastTime::Loads::unlike() && {
+  std::vector<Load> loads;
+  for (auto& [link, load] : by_link) loads.push_back(std::move(load));
+  std::ranges::sort(loads);
+  const auto equal = std::ranges::unique(loads);
+  loads.erase(equal.begin(), equal.end());
+  return loads;
+}
+
+LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol,
+                                   const RankPlacement& placement) {
+  Loads loads;
+  loads.add(cost, protocol, placement, Links::all);
+  Step step{.loads = std::move(loads).unlike(), .cost = cost, .transfer = {}};
   step.cost.flows.clear();
-  double transfer = 0;
-  for (auto& [link, load] : by_link) {
-    double bytes = 0;
-    for (const auto& [part, count] : load.flows) bytes += part * count;
-    transfer = std::max(transfer, bytes / load.bandwidth);
-    step.loads.push_back(std::move(load));
-  }
-  step.transfer[static_cast<std::size_t>(protocol)] = transfer;
-  std::ranges::sort(step.loads);
-  const auto equal = std::ranges::unique(step.loads);
-  step.loads.erase(equal.begin(), equal.end());
+  step.transfer[static_cast<std::size_t>(protocol)] = slowest(step.loads, 1, false);
   return step;
 }
 
-// What all groups put on the links that several may share.
+// What all groups put on the links that several may share. A FATPIPE link holds nobody up for
+// others.
 void LeastTime::add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
                              const RankPlacement& placement) {
   variant.latency = std::numeric_limits<double>::infinity();
-  std::map<const cluster::Link*, Load> by_link;
+  Loads loads;
   for (const AlgorithmChoice* choice : choices)
     for (const PhaseCost& cost : choice->phases) {
       variant.latency =
           std::min(variant.latency, cost.latency[static_cast<std::size_t>(variant.protocol)]);
-      for (const Flow& flow : phase_of(cost, {}, variant.protocol, 1, placement).flows)
-        for (const cluster::Link* link : placement.route(flow.source, flow.destination).links) {
-          // A FATPIPE link holds nobody up for others.
-          if (!cluster::is_shared(link)) continue;
-          Load& load = by_link[link];
-          load.bandwidth = placement.bandwidth_of(link);
-          add(load.flows, flow.bytes, true);
-        }
+      loads.add(cost, variant.protocol, placement, Links::shared);
     }
-  for (auto& [link, load] : by_link) variant.together.push_back(std::move(load));
-  std::ranges::sort(variant.together);
-  const auto equal = std::ranges::unique(variant.together);
-  variant.together.erase(equal.begin(), equal.end());
+  variant.together = std::move(loads).unlike();
 }
 
 LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,

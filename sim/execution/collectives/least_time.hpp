@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,15 @@ class LeastTime {
     double bandwidth = 0;                                 // bytes/s
 
     auto operator<=>(const Load&) const = default;
+    void add(double part, bool shared);
     double seconds(double bytes, bool whole) const;
+  };
+  enum class Links : std::uint8_t { all, shared };
+  struct Loads {
+    std::map<const cluster::Link*, Load> by_link;
+
+    void add(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement, Links which);
+    std::vector<Load> unlike() &&;  // one of those that are alike
   };
   struct Step {  // a phase
     std::vector<Load> loads;

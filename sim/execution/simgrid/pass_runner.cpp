@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/execution/milestones.hpp"
-#include "sim/execution/noise.hpp"
 
 namespace pipewright::execution {
 
@@ -67,7 +66,7 @@ class PassRunner::Running {
         now_(start),
         start_(start) {}
 
-  const Work& work() const { return work_; }
+  const PassWork& work() const { return work_; }
   double now() const { return now_; }
   void wait_until(double time) { now_ = std::max(now_, time); }
 
@@ -118,54 +117,17 @@ class PassRunner::Running {
   const Pass& pass_;
   const Pass* partner_;
   Pass last_;  // the one that makes gradients, if any
-  Work work_;
+  PassWork work_;
   Milestones milestones_;
   double now_;
   double start_;
   double done_ = 0;  // seconds of the work
 };
 
-// What a device waits for is others' time, and no noise of its own.
-PassRunner::Work PassRunner::work_of(const Pass& pass, const Pass* partner) const {
-  const workload::StageCosts& costs = device_.job.costs;
-  const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
-  double exposed = 0;
-  double overlapped = 0;
-  if (!device_.job.has_full_detail())
-    for (const Pass* one : {&pass, partner})
-      if (one != nullptr) {
-        exposed += costs.exposed_of(*one);
-        overlapped += costs.overlapped_of(*one);
-      }
-  exposed = std::min(exposed, whole);
-  const double compute = (whole - exposed) * noise_of(pass, partner);
-  Work work{.seconds = compute + exposed};
-  if (work.seconds > 0) work.slowed = std::max(0.0, compute - overlapped) / work.seconds;
-  return work;
-}
-
-// Of what runs as one. Passes that talk with other replicas go at the pace of the slowest of them;
-// in full detail their collectives see to that.
-double PassRunner::noise_of(const Pass& pass, const Pass* partner) const {
-  const Job& job = device_.job;
-  double slowest = noise(job, device_.self, pass);
-  if (job.has_full_detail() || job.costs.traffic.empty()) return slowest;
-  if (!job.conditions.variation.is_random() && job.slowdown.empty()) return slowest;
-  for (const Pass* one : {&pass, partner}) {
-    if (one == nullptr) continue;
-    for (const workload::Call& call :
-         job.costs.traffic[one->stage].inside[static_cast<std::size_t>(one->kind)])
-      for (const std::uint32_t replica :
-           device_.replica_groups.replicas_with(call.group, device_.self))
-        slowest = std::max(slowest, noise(job, {replica, device_.self.device}, pass));
-  }
-  return slowest;
-}
-
 PassRunner::Ran PassRunner::run(const schedules::PassCursor& at, const Pass& pass,
                                 const Pass* partner, double start) {
   if (device_.job.costs.traffic.empty()) {
-    const Work work = work_of(pass, partner);
+    const PassWork work = work_of(pass, partner);
     return {start, device_.clock.advance(start, work.seconds, work.slowed)};
   }
   Running running(*this, at, pass, partner, start);

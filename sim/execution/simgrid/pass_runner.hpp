@@ -1,6 +1,7 @@
 #pragma once
 
 #include "schedules/program.hpp"
+#include "sim/execution/pass_work.hpp"
 #include "sim/execution/simgrid/gradient_reducer.hpp"
 #include "sim/execution/simgrid/weight_gatherer.hpp"
 
@@ -22,16 +23,11 @@ class PassRunner {
           const schedules::Pass* partner, double start);
 
  private:
-  // What a pass, or a fused pair, has to do on this device: the share `slowed` of `seconds` is
-  // compute, which goes slower beside collectives; the rest waits for those of the pass itself.
-  struct Work {
-    double seconds = 0;
-    double slowed = 1;
-  };
   class Running;
 
-  Work work_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
-  double noise_of(const schedules::Pass& pass, const schedules::Pass* partner) const;
+  PassWork work_of(const schedules::Pass& pass, const schedules::Pass* partner) const {
+    return execution::work_of(device_.job, device_.replica_groups, device_.self, pass, partner);
+  }
   // Takes turns with the collectives within the passes.
   void run_with_collectives(Running& running, const schedules::Pass& pass,
                             const schedules::Pass* partner);

@@ -137,11 +137,9 @@ Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
 Synchronizer::Joined Synchronizer::call(ReplicaDevice who, const workload::Call& call,
                                         std::uint64_t count, CollectiveListener* listener) {
   const std::uint32_t number = replica_groups_.process_group_of(call.group, who);
-  const ProcessGroup& process_group = replica_groups_.process_group(call.group, number);
   const Key key{.what = What::call, .group = call.group, .place = number, .call = count};
-  return join(key, process_group.members, listener, nullptr, [&] {
-    return std::vector<CollectiveOp>{{&process_group.groups, call.collective, call.bytes}};
-  });
+  return join(key, replica_groups_.process_group(call.group, number).members, listener, nullptr,
+              [&] { return std::vector{replica_groups_.op(call, who)}; });
 }
 
 }  // namespace pipewright::execution

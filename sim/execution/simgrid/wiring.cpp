@@ -112,10 +112,7 @@ void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
       for (const workload::Call& call : calls)
         for (std::uint32_t route = 0; route < routes.count(); ++route)
           add_of_replicas(plans, [&](std::uint32_t replica) {
-            const ReplicaDevice who{replica, routes.device(stage, route)};
-            const auto& process_group = replica_groups.process_group(
-                call.group, replica_groups.process_group_of(call.group, who));
-            return CollectiveOp{&process_group.groups, call.collective, call.bytes};
+            return replica_groups.op(call, {replica, routes.device(stage, route)});
           });
 }
 

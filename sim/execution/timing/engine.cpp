@@ -14,7 +14,12 @@ namespace {
 // The replica whose passes are reported, and others that differ from it: all wait for each other.
 std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t most) {
   std::vector<std::uint32_t> replicas{0};
-  if (job.slowdown.empty()) return replicas;
+  if (!job.passes_vary() || job.costs.traffic.empty()) return replicas;
+  if (job.conditions.variation.is_random()) {
+    for (std::uint32_t replica = 1; replica < job.simulated_replicas(); ++replica)
+      replicas.push_back(replica);
+    return replicas;
+  }
   std::set<std::vector<double>> seen;
   for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
     const auto factors = job.slowdown.begin() + std::ptrdiff_t{replica} * job.schedule.devices;
@@ -55,28 +60,37 @@ bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_gro
   return false;
 }
 
+// Whether gradients are reduced, or weights gathered, part by part while passes run.
+bool falls_due_in_passes(const Job& job, const ReplicaGroups& replica_groups) {
+  const bool by_parts = job.conditions.communication.overlap_grad_reduce ||
+                        job.conditions.gathers_before() || job.gathers_for_passes();
+  for (std::uint32_t stage = 0; by_parts && stage < job.schedule.stages(); ++stage)
+    if (replica_groups.has(stage)) return true;
+  return false;
+}
+
 // What the engine knows only a bound of.
 void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
   const auto unsupported = [](const char* what) {
     throw schedules::Error(std::string("the timing engine knows no ") + what +
                            "; take engine: simgrid (--engine simgrid), or leave that out");
   };
-  if (job.conditions.variation.is_random()) unsupported("variation");
-  const schedules::Routes& routes = job.schedule.routes;
-  if (!job.slowdown.empty() && routes.count() > 1)
-    unsupported("stragglers where a stage is on two devices");
-  if (!job.slowdown.empty() && schedules::has_fused_pairs(job.schedule))
-    unsupported("stragglers that run fused pairs of passes");
   if (job.costs.traffic.empty()) return;
-  if (!job.slowdown.empty() && job.conditions.zero >= 2)
-    unsupported("stragglers under ZeRO-2 and ZeRO-3, which others wait for between passes");
-  if (!job.slowdown.empty() && passes_meet_other_replicas(job, replica_groups))
-    unsupported("stragglers that others wait for within passes");
+  if (job.passes_vary() && job.conditions.zero >= 2)
+    unsupported(
+        "jitter or stragglers under ZeRO-2 and ZeRO-3, which others wait for between passes");
   if (job.conditions.communication.overlap_slowdown != 1) unsupported("overlap_slowdown");
-  if (job.has_full_detail()) unsupported("detail: full");
+  if (job.has_full_detail()) {
+    if (schedules::has_fused_pairs(job.schedule))
+      unsupported("detail: full of fused pairs of passes");
+    if (passes_meet_other_replicas(job, replica_groups))
+      unsupported("detail: full of passes that wait for other replicas");
+    if (falls_due_in_passes(job, replica_groups))
+      unsupported("detail: full of passes beside which gradients are reduced or weights gathered");
+  }
   if (job.schedule.iterations == 1) return;
   if (!iterations_meet(job) ||
-      job.schedule.microbatches * job.schedule.slices % routes.count() != 0)
+      job.schedule.microbatches * job.schedule.slices % job.schedule.routes.count() != 0)
     unsupported("optimizer's step between iterations that run into each other");
 }
 
@@ -121,10 +135,8 @@ void time(const Job& job, trace::Sink& sink) {
   const schedules::Schedule once = one_iteration(job.schedule);
   const Job single = with_schedule(job, once);
   TimedIterations iterations(single, replicas, replica_groups, least, &rows);
-  for (std::uint32_t iteration = 0; iteration < job.schedule.iterations; ++iteration) {
-    rows.start_iteration(iteration);
+  for (std::uint32_t iteration = 0; iteration < job.schedule.iterations; ++iteration)
     iterations.run();
-  }
 }
 
 void check_bound(const Job& job, LeastTimes& least) {

@@ -231,11 +231,16 @@ TimedIterations::ByDevice TimedIterations::gather_weights(
 }
 
 TimedIterations::Ends TimedIterations::run() {
+  const std::uint32_t first_microbatch =
+      iteration_ * job_.schedule.microbatches * job_.schedule.slices;
+  if (rows_ != nullptr) rows_->start_iteration(iteration_, first_microbatch);
+  ++iteration_;
   const std::vector<double> gathers = begin_gathers();
   if (rows_ != nullptr && !gathers.empty()) report_gathers(gathers);
   passes_.clear();
   for (std::size_t i = 0; i < timelines_.size(); ++i)
-    passes_.push_back(timelines_[i].run({free_[i], gathers}, i == 0 ? rows_ : nullptr));
+    passes_.push_back(
+        timelines_[i].run({free_[i], gathers, first_microbatch}, i == 0 ? rows_ : nullptr));
   const ReplicaTimeline::Passes& reported = passes_.front();
   Ends ends{.end = reported.end};
   if (job_.costs.traffic.empty()) return ends;

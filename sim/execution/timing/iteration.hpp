@@ -38,6 +38,7 @@ class TimedIterations {
   TimingRows* rows_;
   StageCollectives collectives_;
   std::vector<std::vector<std::uint32_t>> stages_;  // by device: that others hold as well
+  std::uint32_t iteration_ = 0;                     // the next
   // Of each replica that is looked at.
   std::vector<ReplicaTimeline> timelines_;
   std::vector<ByDevice> free_;  // when the next iteration begins

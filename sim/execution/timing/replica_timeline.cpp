@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedules/timing.hpp"
+#include "sim/execution/pass_work.hpp"
 
 namespace pipewright::execution {
 
@@ -18,64 +19,6 @@ schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& l
   for (const auto& [a, b] : job.schedule.routes.neighbours())
     hops.set(a, b, least.hop({replica, a}, b, job.costs.boundary_bytes));
   return hops;
-}
-
-// The least on the devices that hold the stage.
-double factor_of(const Job& job, std::uint32_t replica, std::uint32_t stage) {
-  const schedules::Routes& routes = job.schedule.routes;
-  double least = job.straggler_factor({replica, routes.device(stage, 0)});
-  for (std::uint32_t route = 1; route < routes.count(); ++route)
-    least = std::min(least, job.straggler_factor({replica, routes.device(stage, route)}));
-  return least;
-}
-
-// Of a pass that takes `seconds`: its compute takes `factor` times as long, what it waits for does
-// not. Alone or as half of a pair, which takes `overlap` times the sum, it takes this at least.
-double slowed(double seconds, double exposed, double factor, double overlap) {
-  if (factor == 1) return seconds;
-  if (factor < 1 && overlap != 1) return seconds * factor;
-  if (factor * (1 - overlap) > 1) return seconds;
-  const double kept = (1 - factor) * std::min(exposed, seconds);
-  return seconds * factor + std::min(kept, kept / overlap);
-}
-
-// Pass times of a replica with its stragglers, without the collectives of full detail.
-PassTimes slowed_times(const Job& job, std::uint32_t replica) {
-  PassTimes times = job.costs.times;
-  if (job.slowdown.empty()) return times;
-  const double overlap = schedules::has_fused_pairs(job.schedule) ? times.overlap : 1;
-  double smallest = 1;
-  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
-    const double factor = factor_of(job, replica, stage);
-    smallest = std::min(smallest, factor);
-    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
-      if (times.of_stage[kind].empty()) continue;
-      const auto& exposed = job.costs.exposed[kind];
-      double& seconds = times.of_stage[kind][stage];
-      seconds = slowed(seconds, job.has_full_detail() || exposed.empty() ? 0 : exposed[stage],
-                       factor, overlap);
-    }
-  }
-  for (double& seconds : times.fused) seconds *= smallest;
-  return times;
-}
-
-// What full detail adds. Of a fused pair it is not said here who waits.
-void add_calls(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
-               LeastTimes& least, PassTimes& times) {
-  for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage) {
-    const ReplicaDevice who{replica, job.schedule.routes.device(stage, 0)};
-    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
-      if (times.of_stage[kind].empty()) continue;
-      for (const workload::Call& call : job.costs.traffic[stage].inside[kind]) {
-        const auto& process_group = replica_groups.process_group(
-            call.group, replica_groups.process_group_of(call.group, who));
-        const double once = least.seconds({{&process_group.groups, call.collective, call.bytes}},
-                                          job.conditions.communication.all_reduce);
-        times.of_stage[kind][stage] += std::max(0.0, call.times * once - call.overlappable_compute);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -144,11 +87,9 @@ double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& needed,
 class ReplicaTimeline::Follower {
  public:
   Follower(const ReplicaTimeline& timeline, const Begin& begin, TimingRows* rows, Passes& result)
-      : job_(timeline.job_),
+      : timeline_(timeline),
+        job_(timeline.job_),
         collectives_(timeline.collectives_),
-        compute_(timeline.compute_),
-        whole_(timeline.with_collectives_ ? *timeline.with_collectives_ : timeline.compute_),
-        hops_(timeline.hops_),
         begin_(begin),
         rows_(rows),
         result_(result) {
@@ -166,9 +107,12 @@ class ReplicaTimeline::Follower {
       streams_.emplace_back(job_, device, collectives_, free_from(device), rows);
   }
 
-  // When a pass, or a fused pair, starts that could do so at `ready`.
-  double start(std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
-    if (!collectives_.any) return ready;
+  // How a pass, or a fused pair, runs that could start at `ready`.
+  schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
+                             double ready) {
+    const double compute = timeline_.compute(device, pass, partner, begin_.first_microbatch);
+    const double seconds = compute + timeline_.waits(pass, compute);
+    if (!collectives_.any) return {ready, seconds};
     const Pass* last = nullptr;
     for (const Pass* one : {&pass, partner})
       if (one != nullptr && completes(*one)) last = one;
@@ -178,12 +122,9 @@ class ReplicaTimeline::Follower {
         last != nullptr && overlaps ? collectives_.parts[last->stage] : 0;
     const std::uint32_t weights = weight_parts(device, pass);
     const std::uint32_t of_partner = partner == nullptr ? 0 : weight_parts(device, *partner);
-    if (gradients + weights + of_partner == 0) return ready;
-    const Milestones milestones(gradients, weights, of_partner);
-    const double compute = partner == nullptr ? compute_(pass) : compute_(pass, *partner);
-    const double seconds = partner == nullptr ? whole_(pass) : whole_(pass, *partner);
+    if (gradients + weights + of_partner == 0) return {ready, seconds};
     const double waited = walk(
-        milestones, ready, compute,
+        Milestones(gradients, weights, of_partner), ready, compute,
         [&](std::uint32_t part, double time) { post(device, last->stage, part, time); },
         [&](const Milestone& due, bool is_last, double time) {
           const Pass& one = due.of_partner ? *partner : pass;
@@ -192,13 +133,13 @@ class ReplicaTimeline::Follower {
                      : begin_.weights[one.stage] + (due.part + 1) * collectives_.weights[one.stage];
         });
     result_.gathering[device] += waited;
-    return ready + std::max(0.0, waited + compute - seconds);
+    return {ready + std::max(0.0, waited + compute - seconds), seconds};
   }
 
   void ended(std::uint32_t device, const Pass& pass, const PassSpan& span) {
     result_.end = std::max(result_.end, span.end);
     result_.released[device] = span.released;
-    if (rows_ != nullptr) rows_->pass(device, pass, span, hops_);
+    if (rows_ != nullptr) rows_->pass(device, pass, span, timeline_.hops_);
     if (job_.conditions.communication.overlap_grad_reduce || last_ != pass) return;
     for (std::uint32_t part = 0; part < collectives_.parts[pass.stage]; ++part)
       post(device, pass.stage, part, span.released);
@@ -242,11 +183,9 @@ class ReplicaTimeline::Follower {
     result_.posts.push_back({device, stage, part, time});
   }
 
+  const ReplicaTimeline& timeline_;
   const Job& job_;
   const StageCollectives& collectives_;
-  const PassTimes& compute_;
-  const PassTimes& whole_;
-  const schedules::HopTimes& hops_;
   const Begin& begin_;
   TimingRows* rows_;
   Passes& result_;
@@ -261,26 +200,75 @@ ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,
                                  const ReplicaGroups& replica_groups,
                                  const StageCollectives& collectives, LeastTimes& least)
     : job_(job),
+      replica_(replica),
+      replica_groups_(replica_groups),
       collectives_(collectives),
-      hops_(hops_of(job, replica, least)),
-      compute_(slowed_times(job, replica)) {
-  if (!job.has_full_detail() || !job.ranks || job.costs.traffic.empty()) return;
-  if (schedules::has_fused_pairs(job.schedule)) return;
-  with_collectives_ = compute_;
-  add_calls(job, replica, replica_groups, least, *with_collectives_);
+      hops_(hops_of(job, replica, least)) {
+  if (!job.slowdown.empty() && !job.conditions.variation.is_random()) slow_down();
+  if (job.has_full_detail() && job.ranks && !schedules::has_fused_pairs(job.schedule))
+    add_calls(least);
+}
+
+void ReplicaTimeline::slow_down() {
+  const schedules::Routes& routes = job_.schedule.routes;
+  for (std::uint32_t route = 0; route < routes.count(); ++route) {
+    PassTimes& times = slowed_.emplace_back(job_.costs.times);
+    for (int kind = 0; kind < schedules::pass_kinds; ++kind)
+      for (std::uint32_t stage = 0; stage < times.of_stage[kind].size(); ++stage) {
+        const Pass pass{static_cast<PassKind>(kind), static_cast<std::uint16_t>(stage), route};
+        times.of_stage[kind][stage] =
+            work_of(job_, replica_groups_, {replica_, routes.device(stage, route)}, pass, nullptr)
+                .seconds;
+      }
+  }
+}
+
+// Of a fused pair it is not said here who waits.
+void ReplicaTimeline::add_calls(LeastTimes& least) {
+  for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
+    const ReplicaDevice who{replica_, job_.schedule.routes.device(stage, 0)};
+    auto& of_kinds = calls_.emplace_back();
+    for (std::size_t kind = 0; kind < of_kinds.size(); ++kind)
+      for (const workload::Call& call : job_.costs.traffic[stage].inside[kind]) {
+        const double once = least.seconds({replica_groups_.op(call, who)},
+                                          job_.conditions.communication.all_reduce);
+        of_kinds[kind].all.push_back({call.times * once, call.overlappable_compute});
+        of_kinds[kind].beside += call.overlappable_compute;
+      }
+  }
+}
+
+double ReplicaTimeline::compute(std::uint32_t device, Pass pass, const Pass* partner,
+                                std::uint32_t first_microbatch) const {
+  const bool random = job_.conditions.variation.is_random();
+  if (random || (partner != nullptr && !slowed_.empty())) {
+    pass.microbatch += first_microbatch;
+    return work_of(job_, replica_groups_, {replica_, device}, pass, partner).seconds;
+  }
+  const PassTimes& times =
+      slowed_.empty() ? job_.costs.times : slowed_[job_.schedule.routes.route_of(pass.microbatch)];
+  return partner == nullptr ? times(pass) : times(pass, *partner);
+}
+
+double ReplicaTimeline::waits(const Pass& pass, double compute) const {
+  if (calls_.empty()) return 0;
+  const Calls& calls = calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
+  const double share = calls.beside > compute ? compute / calls.beside : 1;
+  double waited = 0;
+  for (const auto& [seconds, beside] : calls.all) waited += std::max(0.0, seconds - beside * share);
+  return waited;
 }
 
 ReplicaTimeline::Passes ReplicaTimeline::run(const Begin& begin, TimingRows* rows) const {
   Passes result;
   Follower follower(*this, begin, rows, result);
-  const PassTimes& times = with_collectives_ ? *with_collectives_ : compute_;
-  schedules::Timing timing(job_.schedule, times, hops_, job_.p2p);
+  schedules::Timing timing(job_.schedule, job_.costs.times, hops_, job_.p2p);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     timing.start_at(device, begin.devices[device]);
   timing.run([&](std::uint32_t device, const Pass& pass,
                  const PassSpan& span) { follower.ended(device, pass, span); },
              [&](std::uint32_t device, const Pass& pass, const Pass* partner, double ready) {
-               return follower.start(device, pass, partner, ready);
+               return follower.run(device, pass, partner, ready);
              });
   follower.finish();
   return result;

@@ -91,6 +91,7 @@ class ReplicaTimeline {
   struct Begin {
     std::vector<double> devices;  // by device: it is free for its first pass
     std::vector<double> weights;  // by stage: the first part of its weights starts to be gathered
+    std::uint32_t first_microbatch = 0;  // of those of all iterations
   };
   struct Passes {
     double end = 0;                   // of all passes
@@ -105,11 +106,30 @@ class ReplicaTimeline {
  private:
   class Follower;
 
+  // The collectives within a pass that are simulated one by one.
+  struct Calls {
+    struct One {
+      double seconds = 0;
+      double beside = 0;  // of the pass's compute that can hide it
+    };
+    std::vector<One> all;
+    double beside = 0;  // of all
+  };
+
+  void slow_down();
+  void add_calls(LeastTimes& least);
+  // Seconds that a pass, or a fused pair, takes without what waits() says.
+  double compute(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
+                 std::uint32_t first_microbatch) const;
+  double waits(const schedules::Pass& pass, double compute) const;
+
   const Job& job_;
+  std::uint32_t replica_;
+  const ReplicaGroups& replica_groups_;
   const StageCollectives& collectives_;
   schedules::HopTimes hops_;
-  schedules::PassTimes compute_;  // without the collectives of full detail
-  std::optional<schedules::PassTimes> with_collectives_;
+  std::vector<schedules::PassTimes> slowed_;  // by route, but for pairs; empty: as planned
+  std::vector<std::array<Calls, schedules::pass_kinds>> calls_;  // by stage; empty: none
 };
 
 }  // namespace pipewright::execution

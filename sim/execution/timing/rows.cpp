@@ -15,11 +15,6 @@ TimingRows::TimingRows(const Job& job, const ReplicaGroups& replica_groups, trac
     recorders_.emplace_back(job, device, sink);
 }
 
-void TimingRows::start_iteration(std::uint32_t iteration) {
-  iteration_ = iteration;
-  first_microbatch_ = iteration * job_.schedule.microbatches * job_.schedule.slices;
-}
-
 void TimingRows::pass(std::uint32_t device, Pass pass, const PassSpan& span,
                       const schedules::HopTimes& hops) {
   pass.microbatch += first_microbatch_;

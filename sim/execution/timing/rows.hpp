@@ -14,7 +14,10 @@ class TimingRows {
   TimingRows(const Job& job, const ReplicaGroups& replica_groups, trace::Sink& sink);
 
   // Iterations are run one by one, each of which counts its microbatches from 0.
-  void start_iteration(std::uint32_t iteration);
+  void start_iteration(std::uint32_t iteration, std::uint32_t first_microbatch) {
+    iteration_ = iteration;
+    first_microbatch_ = first_microbatch;
+  }
   // A pass, with the transfer of its input. The passes of a device come in order, and the two of a
   // fused pair one after the other.
   void pass(std::uint32_t device, schedules::Pass pass, const schedules::PassSpan& span,

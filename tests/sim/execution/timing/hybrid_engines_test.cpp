@@ -111,6 +111,8 @@ struct Space {
   std::vector<std::uint32_t> zeros{0};
   std::uint32_t most_iterations = 1;
   bool stragglers = false;
+  bool jitter = false;
+  bool in_full = false;  // collectives within passes, one by one
 };
 
 // The GPUs of one or two replicas are slow.
@@ -119,6 +121,21 @@ void slow_down(tests::HybridJob& job, tests::Random& random) {
   for (int count = 0; count < 2; ++count)
     job.slowdown[random.whole(0, static_cast<std::uint32_t>(job.slowdown.size()) - 1)] =
         random.real(0.8, 1.6);
+}
+
+// Beside which some compute, of which some would rather have more than there is.
+void add_calls(tests::HybridJob& job, tests::Random& random) {
+  using schedules::PassKind;
+  job.communication().detail = config::Detail::full;
+  job.communication().overlap_grad_reduce = false;
+  for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
+    for (std::uint32_t count = random.whole(0, 2); count > 0; --count)
+      job.add_call(kind, {.group = workload::Group::tp,
+                          .collective = random.flip() ? workload::Collective::all_gather
+                                                      : workload::Collective::reduce_scatter,
+                          .bytes = random.whole(1, 4) * 840 * 840,
+                          .times = random.whole(1, 3),
+                          .overlappable_compute = random.flip() ? random.real(0, 8e-3) : 0});
 }
 
 // All families of schedules, on layouts that fit 16 GPUs.
@@ -144,9 +161,7 @@ void compare(const Space& space) {
         // shard its gradients.
         if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
         if (zero >= 2 && schedule->routes.count() > 1) continue;
-        if (space.stragglers &&
-            (schedule->routes.count() > 1 || schedules::has_fused_pairs(*schedule)))
-          continue;
+        if (space.in_full && schedules::has_fused_pairs(*schedule)) continue;
         const std::uint32_t dp = 16 / space.tp / parameters.devices;
         tests::HybridJob job(std::move(*schedule), {.tp = space.tp,
                                                     .dp = random.whole(1, dp),
@@ -157,6 +172,10 @@ void compare(const Space& space) {
         if (zero == 3 && random.flip())  // which holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
         if (space.stragglers) slow_down(job, random);
+        if (space.in_full) add_calls(job, random);
+        if (space.jitter)
+          job.conditions.variation = {.jitter = random.real(0.01, 0.2),
+                                      .seed = random.whole(1, 99)};
         job.p2p = static_cast<schedules::P2p>(random.whole(0, 2));
         CAPTURE(entry.name, parameters.devices, parameters.microbatches, parameters.iterations,
                 job.ranks.replicas(), job.schedule.chunks, zero,
@@ -188,4 +207,25 @@ TEST_CASE("the engines agree on iterations that wait for each other", "[hybrid]"
 
 TEST_CASE("the engines agree on stragglers among replicas", "[hybrid]") {
   compare({.zeros = {0, 1}, .most_iterations = 2, .stragglers = true});
+}
+
+TEST_CASE("the engines agree on passes that take a random time", "[hybrid]") {
+  compare({.zeros = {0, 1}, .most_iterations = 2, .jitter = true});
+}
+
+TEST_CASE("the engines agree on passes whose collectives are simulated one by one", "[hybrid]") {
+  compare({.tp = 2, .stragglers = true, .in_full = true});
+}
+
+TEST_CASE("the engines agree on passes that go at the pace of other replicas", "[hybrid]") {
+  const auto cluster = tests::mesh_cluster(16);
+  tests::HybridJob job(schedules::make_schedule("dualpipe", {.devices = 4, .microbatches = 16}),
+                       {.ep = 2, .dp = 2, .replicas_together = true});
+  job.add_call(schedules::PassKind::forward, {.group = workload::Group::ep,
+                                              .collective = workload::Collective::all_to_all,
+                                              .bytes = 1'000'000});
+  job.slowdown.assign(8, 1);
+  job.slowdown[5] = 1.5;
+  job.conditions.variation.jitter = 0.1;
+  check_same(job.run(cluster), job.run(cluster, EngineKind::timing));
 }

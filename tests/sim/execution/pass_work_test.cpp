@@ -1,4 +1,4 @@
-#include "sim/execution/noise.hpp"
+#include "sim/execution/pass_work.hpp"
 
 #include <cmath>
 #include <set>
@@ -161,11 +161,14 @@ TEST_CASE("a failed link that a job needs is named", "[noise]") {
         "over it; routes are as the platform file has them, and none goes round a failed link");
 }
 
-TEST_CASE("the timing engine refuses what varies", "[noise]") {
+TEST_CASE("the timing engine refuses what varies where others wait for it between passes",
+          "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;
   job.conditions.variation.jitter = 0.1;
-  CHECK_THROWS_WITH(job.run(cluster, execution::EngineKind::timing),
-                    "the timing engine knows no variation; take engine: simgrid (--engine "
-                    "simgrid), or leave that out");
+  job.conditions.zero = 2;
+  CHECK_THROWS_WITH(
+      job.run(cluster, execution::EngineKind::timing),
+      "the timing engine knows no jitter or stragglers under ZeRO-2 and ZeRO-3, which others wait "
+      "for between passes; take engine: simgrid (--engine simgrid), or leave that out");
 }

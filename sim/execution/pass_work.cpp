@@ -1,4 +1,4 @@
-#include "sim/execution/noise.hpp"
+#include "sim/execution/pass_work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 namespace pipewright::execution {
 namespace {
 
+using schedules::Pass;
 using Distribution = config::Variation::Distribution;
 
 // SplitMix64's finalizer (Steele, Lea, Flood 2014): every bit of the result depends on every bit.
@@ -43,9 +44,25 @@ double factor(const config::Variation& variation, std::uint64_t bits) {
   return std::exp(std::sqrt(variance) * normal(bits) - variance / 2);
 }
 
+// Of what runs as one. Passes that talk with other replicas go at the pace of the slowest of them;
+// in full detail their collectives see to that.
+double slowest_noise(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+                     const Pass& pass, const Pass* partner) {
+  double slowest = noise(job, who, pass);
+  if (job.has_full_detail() || job.costs.traffic.empty() || !job.passes_vary()) return slowest;
+  for (const Pass* one : {&pass, partner}) {
+    if (one == nullptr) continue;
+    for (const workload::Call& call :
+         job.costs.traffic[one->stage].inside[static_cast<std::size_t>(one->kind)])
+      for (const std::uint32_t replica : replica_groups.replicas_with(call.group, who))
+        slowest = std::max(slowest, noise(job, {replica, who.device}, pass));
+  }
+  return slowest;
+}
+
 }  // namespace
 
-double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass) {
+double noise(const Job& job, ReplicaDevice who, const Pass& pass) {
   const std::size_t place = std::size_t{who.replica} * job.schedule.devices + who.device;
   const double slow = job.straggler_factor(who);
   const config::Variation& variation = job.conditions.variation;
@@ -56,6 +73,26 @@ double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass) {
         std::uint64_t{pass.microbatch} << 8U | static_cast<std::uint64_t>(pass.kind)})
     bits = mix(bits ^ part);
   return slow * factor(variation, bits);
+}
+
+// What a device waits for is others' time, and no noise of its own.
+PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+                 const Pass& pass, const Pass* partner) {
+  const workload::StageCosts& costs = job.costs;
+  const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
+  double exposed = 0;
+  double overlapped = 0;
+  if (!job.has_full_detail())
+    for (const Pass* one : {&pass, partner})
+      if (one != nullptr) {
+        exposed += costs.exposed_of(*one);
+        overlapped += costs.overlapped_of(*one);
+      }
+  exposed = std::min(exposed, whole);
+  const double compute = (whole - exposed) * slowest_noise(job, replica_groups, who, pass, partner);
+  PassWork work{.seconds = compute + exposed};
+  if (work.seconds > 0) work.slowed = std::max(0.0, compute - overlapped) / work.seconds;
+  return work;
 }
 
 }  // namespace pipewright::execution

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "sim/execution/replica_groups.hpp"
+
+namespace pipewright::execution {
+
+// What a pass's time is multiplied by: a straggler's factor, times a random number of mean 1. The
+// number is a function of seed, unit and pass alone, so it does not depend on who asks when.
+double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass);
+
+// What a pass, or a fused pair, has to do on a device: the share `slowed` of `seconds` is compute,
+// which goes slower beside collectives; the rest waits for those of the pass itself, unless these
+// are simulated one by one.
+struct PassWork {
+  double seconds = 0;
+  double slowed = 1;
+};
+// `partner` is null but for pairs.
+PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+                 const schedules::Pass& pass, const schedules::Pass* partner);
+
+}  // namespace pipewright::execution
