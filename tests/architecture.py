@@ -56,8 +56,7 @@ ALLOWED = {
     ),
 }
 # How many files and rooms of a folder still stand in a circle; these may only become fewer.
-IN_CIRCLES = {
-}
+IN_CIRCLES = {}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 STANDARD = re.compile(r"^[a-z0-9_]+(\.h)?$|^sys/[a-z]+\.h$")
 

@@ -21,8 +21,8 @@ constexpr double most_combinations = 0x1.0p+63;  // that have numbers
 // "gpt3-175b on dgx-a100-96" for each model on each cluster.
 std::vector<std::string> group_names(const Domain& domain) {
   const auto labels = [&](std::string_view key) {
-    const Axis* const open = find_axis(domain.open(), key);
-    const Axis* const axis = open != nullptr ? open : find_axis(domain.axes.fixed, key);
+    const SweepAxis* const open = find_axis(domain.open(), key);
+    const SweepAxis* const axis = open != nullptr ? open : find_axis(domain.axes.fixed, key);
     return axis == nullptr ? std::vector<std::string>{""} : axis->info.values;
   };
   std::vector<std::string> names;
@@ -51,7 +51,7 @@ std::uint64_t digit(std::uint64_t layout, const Place& place) {
 struct Space::Impl {
   Impl(Sweep given, const std::vector<ClusterFacts>& facts)
       : sweep(std::move(given)), domain(sweep, facts), groups(group_names(domain)) {
-    std::vector<Axis>& open = domain.axes.open;
+    std::vector<SweepAxis>& open = domain.axes.open;
     places.resize(open.size() - 1);
     std::uint64_t weight = 1;
     for (std::size_t i = places.size(); i-- > 0; weight *= places[i].size)
@@ -60,9 +60,9 @@ struct Space::Impl {
       if (open[i].info.key == "cluster") cluster = places[i];
       if (open[i].info.key == "model") model = places[i];
     }
-    for (const Axis& axis : open) axes.push_back(axis.info);
+    for (const SweepAxis& axis : open) axes.push_back(axis.info);
     spelled = domain.axes.scenario;
-    for (const Axis& axis : domain.axes.fixed)
+    for (const SweepAxis& axis : domain.axes.fixed)
       if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
   }
 
@@ -70,14 +70,14 @@ struct Space::Impl {
   Value with_values(bool spell, std::uint64_t layout) const {
     Value scenario = spell ? spelled : domain.axes.scenario;
     for (std::size_t i = 0; i < places.size(); ++i) {
-      const Axis& axis = domain.open()[i];
+      const SweepAxis& axis = domain.open()[i];
       const AxisValue& value = axis.values[digit(layout, places[i])];
       at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
     }
     return scenario;
   }
 
-  const Axis& schedules() const { return domain.open().back(); }
+  const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;
   Domain domain;

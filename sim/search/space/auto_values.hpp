@@ -26,7 +26,18 @@ std::vector<std::string> auto_values(const std::string& key, const Known& known,
 // Throws config::Error for a key that knows no `auto`.
 void check_auto(const std::string& key, const config::Origin& origin);
 
-// In order, of all the numbers together.
-std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers);
+// The schedules of a sweep, with `auto` worked out: a whole catalog, or the chunks that divide the
+// layers of a model. Throws config::Error.
+std::vector<config::Value> schedule_values(const OpenPlace& place,
+                                           const std::set<std::uint64_t>& layers);
+
+// All that are not files.
+std::vector<std::string_view> schedule_names();
+
+// Throws config::Error for a name that the catalog does not have.
+void check_schedule(const config::Value& schedule);
+
+std::string schedule_name(const config::Value& schedule);   // of a file: the file's
+std::string schedule_label(const config::Value& schedule);  // "interleaved-1f1b x4"
 
 }  // namespace pipewright::search

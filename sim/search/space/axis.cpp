@@ -13,7 +13,6 @@
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/space/auto_values.hpp"
-#include "sim/search/space/schedule_values.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -31,7 +30,7 @@ constexpr std::array<std::string_view, 12> first_keys{
     "parallel.tp", "parallel.cp", "parallel.pp",  "devices",
     "parallel.dp", "parallel.ep", "global_batch", "training.microbatch_size"};
 
-std::size_t rank(const Axis& axis) {
+std::size_t rank(const SweepAxis& axis) {
   if (axis.info.key == "schedule") return first_keys.size() + 1;
   return static_cast<std::size_t>(std::ranges::find(first_keys, axis.info.key) -
                                   first_keys.begin());
@@ -124,18 +123,18 @@ std::string short_name(std::string_view key) {
 }
 
 // Where two short names are the same, both are called by their keys.
-void name_axes(std::vector<Axis>& axes) {
-  for (Axis& axis : axes) {
+void name_axes(std::vector<SweepAxis>& axes) {
+  for (SweepAxis& axis : axes) {
     const std::string name = short_name(axis.info.key);
     const auto same = std::ranges::count_if(
-        axes, [&](const Axis& other) { return short_name(other.info.key) == name; });
+        axes, [&](const SweepAxis& other) { return short_name(other.info.key) == name; });
     axis.info.name = same == 1 ? name : axis.info.key;
   }
 }
 
 class Maker {
  public:
-  Maker(Axes& axes, std::vector<OpenPlace> places) : axes_(axes), places_(std::move(places)) {
+  Maker(SweepAxes& axes, std::vector<OpenPlace> places) : axes_(axes), places_(std::move(places)) {
     known_.gpus = {axes.gpus.begin(), axes.gpus.end()};
     for (const OpenPlace& place : places_) read_wholes(place);
     for (const Scalar& scalar : scalars(axes.scenario, "")) note_batch(scalar);
@@ -182,7 +181,7 @@ class Maker {
 
   void add(const OpenPlace& place) {
     const std::vector<Value> values = values_of(place);
-    Axis axis;
+    SweepAxis axis;
     axis.info.key = place.key;
     axis.info.values = labels_of(place.key, values);
     axis.path = place.path;
@@ -199,7 +198,7 @@ class Maker {
     (open ? axes_.open : axes_.fixed).push_back(std::move(axis));
   }
 
-  Axes& axes_;
+  SweepAxes& axes_;
   std::vector<OpenPlace> places_;
   Known known_;
 };
@@ -219,14 +218,14 @@ std::uint64_t size_product(const std::vector<Scalar>& scalars) {
   return product;
 }
 
-const Axis* find_axis(const std::vector<Axis>& axes, std::string_view key) {
+const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key) {
   const auto found =
-      std::ranges::find_if(axes, [&](const Axis& axis) { return axis.info.key == key; });
+      std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.info.key == key; });
   return found == axes.end() ? nullptr : &*found;
 }
 
-Axes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
-  Axes axes;
+SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
+  SweepAxes axes;
   axes.scenario = sweep.scenario;
   // What a run writes does not change what it comes to.
   std::erase_if(axes.scenario.entries, [](const config::Entry& entry) {

@@ -22,26 +22,26 @@ struct AxisValue {
   std::uint64_t gpus = 1;  // the product of the parallel sizes that this value sets
 };
 
-struct Axis {
+struct SweepAxis {
   analysis::SearchAxis info;
   std::vector<std::size_t> path;
   std::vector<AxisValue> values;
 };
 
 // What a sweep leaves open, and its scenario with the places where values go.
-struct Axes {
+struct SweepAxes {
   config::Value scenario;              // what is the same for all, as people write it
-  std::vector<Axis> open;              // in the order of digits, the schedules last
-  std::vector<Axis> fixed;             // of one value, which stands in the scenario
+  std::vector<SweepAxis> open;         // in the order of digits, the schedules last
+  std::vector<SweepAxis> fixed;        // of one value, which stands in the scenario
   std::vector<std::uint64_t> gpus;     // that candidates may use; empty: as many as they come to
   std::vector<config::Model> models;   // by value of their axis, if there are any
   std::vector<config::Gpu> gpu_types;  // likewise
 };
 
-Axes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
+SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
 
 // The axis of a key, or null.
-const Axis* find_axis(const std::vector<Axis>& axes, std::string_view key);
+const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key);
 
 // Whether a key is a size whose product over tp, cp, pp and dp is the number of GPUs.
 bool is_size(std::string_view key);

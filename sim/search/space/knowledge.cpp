@@ -2,12 +2,11 @@
 
 #include <array>
 #include <charconv>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
 
-#include "sim/search/space/schedule_values.hpp"
+#include "sim/search/space/auto_values.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -32,19 +31,126 @@ bool has_name(const config::KeyRow& row) {
   const ValueType type = row.value.type;
   const bool plain = type == ValueType::flag || type == ValueType::choice ||
                      type == ValueType::count || type == ValueType::number;
+  const std::size_t dot = row.name.rfind('.');
+  const bool in_list = dot != std::string::npos && takes_list(row.name.substr(0, dot));
   // The table's `devices` is pp, and the model has a sequence of its own.
-  return plain && !is_in_whole(row.name) && row.name.find("stragglers") == std::string::npos &&
-         row.name.find("slow_links") == std::string::npos && row.name != "devices" &&
+  return plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
          row.name != "training.sequence";
 }
 
 // Other keys than `devices` go by themselves.
 std::string name_key(const std::string& key) { return key == "devices" ? "parallel.pp" : key; }
 
+// What a sweep knows besides the keys of its scenario.
+struct Facts {
+  const Sweep& sweep;
+  const std::vector<ClusterFacts>& clusters;
+  const SweepAxes& axes;
+  Names& names;
+
+  ClusterFacts cluster(std::size_t i) const {
+    return i < clusters.size() ? clusters[i] : ClusterFacts{};
+  }
+  // The label of a value of a whole axis, open or fixed.
+  std::optional<double> label(std::string_view key, std::size_t i) const {
+    const SweepAxis* const open = find_axis(axes.open, key);
+    const SweepAxis* const axis = open != nullptr ? open : find_axis(axes.fixed, key);
+    return axis == nullptr ? std::nullopt : std::optional(names.number_of(axis->info.values.at(i)));
+  }
+};
+
+std::optional<double> known(double number) {
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+
+std::optional<double> cluster_label(const Facts& facts, std::size_t i) {
+  return facts.label("cluster", i);
+}
+
+std::optional<double> gpus_per_node(const Facts& facts, std::size_t i) {
+  return known(facts.cluster(i).gpus_per_node);
+}
+
+std::optional<double> nodes(const Facts& facts, std::size_t i) {
+  const ClusterFacts cluster = facts.cluster(i);
+  if (cluster.gpus == 0 || cluster.gpus_per_node == 0) return std::nullopt;
+  return (cluster.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+}
+
+std::optional<double> gpu_label(const Facts& facts, std::size_t i) {
+  if (!facts.axes.gpu_types.empty()) return facts.label("gpu", i);
+  const std::string type = facts.cluster(i).gpu;
+  return type.empty() ? std::nullopt : std::optional(facts.names.number_of(type));
+}
+
+std::optional<double> memory_gib(const Facts& facts, std::size_t i) {
+  if (facts.sweep.memory) return static_cast<double>(*facts.sweep.memory) / gib;
+  const std::vector<config::Gpu>& types = facts.axes.gpu_types;
+  return known(static_cast<double>(types.empty() ? facts.cluster(i).memory : types[i].memory) /
+               gib);
+}
+
+std::optional<double> model_label(const Facts& facts, std::size_t i) {
+  return facts.label("model", i);
+}
+
+template <auto member>
+std::optional<double> of_model(const Facts& facts, std::size_t i) {
+  if (i >= facts.axes.models.size()) return std::nullopt;
+  return static_cast<double>(facts.axes.models[i].*member);
+}
+
+std::optional<double> experts(const Facts& facts, std::size_t i) {
+  if (i >= facts.axes.models.size()) return std::nullopt;
+  const auto& experts = facts.axes.models[i].experts;
+  return experts ? experts->count : 0;
+}
+
+std::optional<double> schedule(const Facts& facts, std::size_t i) {
+  return facts.names.number_of(schedule_name(facts.axes.open.back().values[i].shown));
+}
+
+std::optional<double> chunks(const Facts& facts, std::size_t i) {
+  const config::Value* const chunks = find(facts.axes.open.back().values[i].shown, "chunks");
+  return chunks == nullptr ? 1.0 : number_in(chunks->text).value_or(1);
+}
+
+// A name that is no key of the table: each value of an axis says what it is.
+struct FactName {
+  std::string_view axis;
+  std::string_view name;
+  Type type;
+  std::optional<double> (*value)(const Facts&, std::size_t);  // by the axis's i-th value
+  std::string_view unknown;                                   // why there may be none
+};
+
+constexpr std::string_view no_cluster = "no cluster says it";
+constexpr std::string_view no_memory = "neither search.memory nor a cluster says it";
+constexpr std::string_view no_model = "there is no model";
+
+// The axis `gpu` is that of the clusters where the scenario names no GPU. The name `sequence` is
+// that of training.sequence where that is given.
+constexpr std::array fact_names{
+    FactName{"cluster", "cluster", Type::text, cluster_label, no_cluster},
+    FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, no_cluster},
+    FactName{"cluster", "nodes", Type::number, nodes, no_cluster},
+    FactName{"gpu", "gpu", Type::text, gpu_label, no_cluster},
+    FactName{"gpu", "memory_gib", Type::number, memory_gib, no_memory},
+    FactName{"model", "model", Type::text, model_label, no_model},
+    FactName{"model", "layers", Type::number, of_model<&config::Model::layers>, no_model},
+    FactName{"model", "hidden", Type::number, of_model<&config::Model::hidden>, no_model},
+    FactName{"model", "heads", Type::number, of_model<&config::Model::heads>, no_model},
+    FactName{"model", "kv_heads", Type::number, of_model<&config::Model::kv_heads>, no_model},
+    FactName{"model", "experts", Type::number, experts, no_model},
+    FactName{"model", "sequence", Type::number, of_model<&config::Model::sequence>, no_model},
+    FactName{"schedule", "schedule", Type::text, schedule, {}},
+    FactName{"schedule", "chunks", Type::number, chunks, {}},
+};
+
 class Maker {
  public:
-  Maker(const Sweep& sweep, const std::vector<ClusterFacts>& facts, Axes& axes)
-      : sweep_(sweep), facts_(facts), axes_(axes) {}
+  Maker(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes)
+      : axes_(axes), facts_{sweep, facts, axes, names_} {}
 
   Names make() {
     collect();
@@ -55,15 +161,13 @@ class Maker {
     for (const Scalar& scalar : fixed_)
       if (const auto slot = names_.find(scalar.key))
         names_.values()[*slot] = number_of(scalar.text, names_[*slot].type);
-    for (Axis& axis : axes_.open)
+    for (SweepAxis& axis : axes_.open)
       if (!is_whole(axis.info.key)) tell_texts(axis);
     // A batch deals out over replicas and microbatches.
     if (types_.contains("global_batch") && !types_.contains("microbatches"))
       names_.define("microbatches", "global_batch / (dp * microbatch_size)");
     names_.define("gpus", "tp * cp * pp * dp");
-    tell_clusters();
-    tell_models();
-    tell_schedules();
+    for (const FactName& name : fact_names) tell(name);
     list_texts();
     return std::move(names_);
   }
@@ -72,18 +176,18 @@ class Maker {
   // What stands in the scenario outside of open places.
   void collect() {
     config::Value scenario = axes_.scenario;
-    for (const Axis& axis : axes_.open) at_path(scenario, axis.path) = {};
-    for (const Axis& axis : axes_.fixed)
+    for (const SweepAxis& axis : axes_.open) at_path(scenario, axis.path) = {};
+    for (const SweepAxis& axis : axes_.fixed)
       if (is_whole(axis.info.key)) at_path(scenario, axis.path) = {};
     fixed_ = scalars(scenario, "");
     for (Scalar& scalar : fixed_) note(scalar);
-    for (const Axis& axis : axes_.open)
+    for (const SweepAxis& axis : axes_.open)
       if (!is_whole(axis.info.key))
         for (const AxisValue& value : axis.values)
           for (Scalar& scalar : texts_of(axis, value)) note(scalar);
   }
 
-  static std::vector<Scalar> texts_of(const Axis& axis, const AxisValue& value) {
+  static std::vector<Scalar> texts_of(const SweepAxis& axis, const AxisValue& value) {
     // A list is no scalar, but may be told by its text.
     if (value.shown.kind == config::Value::Kind::list)
       return {{axis.info.key, line_of(value.shown)}};
@@ -117,7 +221,7 @@ class Maker {
     return number_in(text).value_or(0);
   }
 
-  void tell_texts(Axis& axis) {
+  void tell_texts(SweepAxis& axis) {
     std::map<std::size_t, double> usual_values;
     for (const AxisValue& value : axis.values)
       for (const Scalar& scalar : texts_of(axis, value))
@@ -132,112 +236,23 @@ class Maker {
     }
   }
 
-  // Adds a name that each value of a whole axis sets, or that has one value for all.
-  void tell(std::string_view key, std::string_view name, Type type,
-            const std::function<std::optional<double>(std::size_t)>& value_of,
-            std::string_view unknown) {
-    Axis* axis = nullptr;
-    for (Axis& open : axes_.open)
-      if (open.info.key == key) axis = &open;
+  void tell(const FactName& row) {
+    const bool of_cluster = row.axis == "gpu" && axes_.gpu_types.empty();
+    SweepAxis* axis = nullptr;
+    for (SweepAxis& open : axes_.open)
+      if (open.info.key == (of_cluster ? "cluster" : row.axis)) axis = &open;
     const std::size_t count = axis == nullptr ? 1 : axis->values.size();
-    std::string why;
+    std::string_view why;
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::optional<double> value = value_of(i);
-      if (!value) why = unknown;
+      const std::optional<double> value = row.value(facts_, i);
+      if (!value) why = row.unknown;
       values.push_back(value.value_or(0));
     }
-    const std::size_t slot = names_.add({std::string(name), "", type, why}, values.front());
+    const Name name{std::string(row.name), "", row.type, std::string(why), {}};
+    const std::size_t slot = names_.add(name, values.front());
     for (std::size_t i = 0; axis != nullptr && i < count; ++i)
       axis->values[i].names.emplace_back(slot, values[i]);
-  }
-
-  static std::optional<double> known(double number) {
-    return number > 0 ? std::optional(number) : std::nullopt;
-  }
-
-  // The label of a value of a whole axis, open or fixed.
-  std::optional<double> label(std::string_view key, std::size_t i) {
-    const Axis* const open = find_axis(axes_.open, key);
-    const Axis* const axis = open != nullptr ? open : find_axis(axes_.fixed, key);
-    return axis == nullptr ? std::nullopt
-                           : std::optional(names_.number_of(axis->info.values.at(i)));
-  }
-
-  void tell_clusters() {
-    constexpr std::string_view none = "no cluster says it";
-    const auto fact = [&](std::size_t i) { return i < facts_.size() ? facts_[i] : ClusterFacts{}; };
-    tell(
-        "cluster", "cluster", Type::text, [&](std::size_t i) { return label("cluster", i); }, none);
-    tell(
-        "cluster", "gpus_per_node", Type::number,
-        [&](std::size_t i) { return known(fact(i).gpus_per_node); }, none);
-    tell(
-        "cluster", "nodes", Type::number,
-        [&](std::size_t i) -> std::optional<double> {
-          const ClusterFacts cluster = fact(i);
-          if (cluster.gpus == 0 || cluster.gpus_per_node == 0) return std::nullopt;
-          return (cluster.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
-        },
-        none);
-    // A GPU that the scenario names stands above the cluster's.
-    const bool named = !axes_.gpu_types.empty();
-    const std::string_view key = named ? "gpu" : "cluster";
-    tell(
-        key, "gpu", Type::text,
-        [&](std::size_t i) -> std::optional<double> {
-          if (named) return label("gpu", i);
-          return fact(i).gpu.empty() ? std::nullopt : std::optional(names_.number_of(fact(i).gpu));
-        },
-        none);
-    tell(
-        key, "memory_gib", Type::number,
-        [&](std::size_t i) -> std::optional<double> {
-          if (sweep_.memory) return static_cast<double>(*sweep_.memory) / gib;
-          return known(static_cast<double>(named ? axes_.gpu_types[i].memory : fact(i).memory) /
-                       gib);
-        },
-        "neither search.memory nor a cluster says it");
-  }
-
-  void tell_models() {
-    constexpr std::string_view none = "there is no model";
-    tell(
-        "model", "model", Type::text, [&](std::size_t i) { return label("model", i); }, none);
-    const auto add = [&](std::string_view name, auto member) {
-      tell(
-          "model", name, Type::number,
-          [&](std::size_t i) -> std::optional<double> {
-            if (i >= axes_.models.size()) return std::nullopt;
-            return static_cast<double>(member(axes_.models[i]));
-          },
-          none);
-    };
-    add("layers", [](const config::Model& m) { return m.layers; });
-    add("hidden", [](const config::Model& m) { return m.hidden; });
-    add("heads", [](const config::Model& m) { return m.heads; });
-    add("kv_heads", [](const config::Model& m) { return m.kv_heads; });
-    add("experts", [](const config::Model& m) { return m.experts ? m.experts->count : 0; });
-    // That of `training`, where it is given, has its name already.
-    if (!types_.contains("training.sequence"))
-      add("sequence", [](const config::Model& m) { return m.sequence; });
-  }
-
-  void tell_schedules() {
-    const Axis& axis = axes_.open.back();
-    tell(
-        "schedule", "schedule", Type::text,
-        [&](std::size_t i) {
-          return std::optional(names_.number_of(schedule_name(axis.values[i].shown)));
-        },
-        "");
-    tell(
-        "schedule", "chunks", Type::number,
-        [&](std::size_t i) {
-          const config::Value* const chunks = find(axis.values[i].shown, "chunks");
-          return std::optional(chunks == nullptr ? 1.0 : number_in(chunks->text).value_or(1));
-        },
-        "");
   }
 
   // What these can be at all, whether or not it is in this sweep.
@@ -248,17 +263,16 @@ class Maker {
       schedules.push_back(schedule_name(value.shown));
   }
 
-  const Sweep& sweep_;
-  const std::vector<ClusterFacts>& facts_;
-  Axes& axes_;
+  SweepAxes& axes_;
   Names names_;
+  Facts facts_;
   std::vector<Scalar> fixed_;
   std::map<std::string, Type> types_;
 };
 
 }  // namespace
 
-Names make_names(const Sweep& sweep, const std::vector<ClusterFacts>& facts, Axes& axes) {
+Names make_names(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes) {
   return Maker(sweep, facts, axes).make();
 }
 

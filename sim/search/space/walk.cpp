@@ -7,12 +7,41 @@
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
+namespace {
+
+using Products = std::unordered_set<std::uint64_t>;
+
+// What has to be there before an axis, for one of `after` to be there behind it.
+Products before(const SweepAxis& axis, const std::vector<std::uint32_t>& values,
+                const Products& after) {
+  std::unordered_set<std::uint64_t> factors;
+  for (const std::uint32_t value : values) factors.insert(axis.values[value].gpus);
+  Products result;
+  for (const std::uint64_t product : after)
+    for (const std::uint64_t factor : factors)
+      if (factor != 0 && product % factor == 0) result.insert(product / factor);
+  return result;
+}
+
+}  // namespace
+
+GpuProducts::GpuProducts(const Domain& domain,
+                         const std::vector<std::vector<std::uint32_t>>& values) {
+  const std::vector<SweepAxis>& open = domain.open();
+  for (const std::vector<std::uint64_t>& allowed : domain.allowed_gpus) {
+    std::vector<Products> by_depth(open.size() + 1);
+    by_depth.back() = {allowed.begin(), allowed.end()};
+    for (std::size_t i = open.size(); i-- > 0;)
+      by_depth[i] = before(open[i], values[i], by_depth[i + 1]);
+    reachable_.push_back(std::move(by_depth));
+  }
+}
 
 Walk::Walk(const Domain& domain, std::vector<bool> active)
     : domain_(domain), active_(std::move(active)), names_(domain.names.values()) {
   if (active_.empty()) active_.assign(domain.rules.size(), true);
   cut_.resize(domain.rules.size());
-  for (const Axis& axis : domain.open()) {
+  for (const SweepAxis& axis : domain.open()) {
     std::vector<std::uint32_t> all(axis.values.size());
     std::iota(all.begin(), all.end(), 0U);
     values_.push_back(std::move(all));
@@ -107,7 +136,7 @@ bool Walk::is_cut(std::size_t depth) {
 
 bool Walk::enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
   if (depth == domain_.schedule_axis()) return leave(layout);
-  const Axis& axis = domain_.open()[depth];
+  const SweepAxis& axis = domain_.open()[depth];
   const bool is_cluster = axis.info.key == "cluster";
   for (const std::uint32_t value : values_[depth]) {
     ++tries_;

@@ -1,4 +1,4 @@
-#include "sim/search/space/program.hpp"
+#include "sim/search/space/constraints/program.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -86,6 +87,42 @@ void check_text(const Names& names, const Expression& name, const Expression& te
 }
 
 }  // namespace
+
+std::size_t Names::add(Name name, double value) {
+  const std::size_t slot = names_.size();
+  slots_.try_emplace(name.name, slot);
+  if (!name.key.empty()) slots_.try_emplace(name.key, slot);
+  names_.push_back(std::move(name));
+  values_.push_back(value);
+  return slot;
+}
+
+void Names::define(const std::string& name, std::string_view expression) {
+  definitions_.emplace(name, parse_expression(expression));
+}
+
+std::optional<std::size_t> Names::find(std::string_view name) const {
+  const auto found = slots_.find(name);
+  return found == slots_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const Expression* Names::definition(std::string_view name) const {
+  const auto found = definitions_.find(name);
+  return found == definitions_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string_view> Names::all() const {
+  std::vector<std::string_view> names;
+  for (const Name& name : names_)
+    if (slots_.at(name.name) == static_cast<std::size_t>(&name - names_.data()))
+      names.push_back(name.name);
+  for (const auto& [name, expression] : definitions_) names.push_back(name);
+  return names;
+}
+
+double Names::number_of(const std::string& text) {
+  return texts_.try_emplace(text, static_cast<double>(texts_.size())).first->second;
+}
 
 Program::Program(const Expression& expression, Names& names) { type_ = compile(expression, names); }
 

@@ -1,11 +1,11 @@
-#include "sim/search/space/expression.hpp"
+#include "sim/search/space/constraints/expression.hpp"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
-#include "sim/search/space/program.hpp"
-#include "tests/sim/search/random_expression.hpp"
+#include "sim/search/space/constraints/program.hpp"
+#include "tests/sim/search/space/random_expression.hpp"
 
 namespace pipewright::search::test {
 namespace {

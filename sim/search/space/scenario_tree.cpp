@@ -1,11 +1,17 @@
-#include "sim/search/space/keys.hpp"
+#include "sim/search/space/scenario_tree.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::search {
 namespace {
+
+using config::Entry;
+using config::Value;
 
 bool is_open_as_whole(const config::KeyRow& row) {
   return row.value.type == config::ValueType::library ||
@@ -49,6 +55,44 @@ bool is_whole(std::string_view key) {
 
 bool is_in_whole(std::string_view key) {
   return key.find('.') != std::string_view::npos && is_whole(key.substr(0, key.find('.')));
+}
+
+Value& at_path(Value& root, const std::vector<std::size_t>& path) {
+  Value* place = &root;
+  for (const std::size_t i : path)
+    place = place->kind == Value::Kind::list ? &place->items.at(i) : &place->entries.at(i).value;
+  return *place;
+}
+
+std::vector<Scalar> scalars(const Value& value, const std::string& key) {
+  if (value.kind == Value::Kind::text) return {{key, value.text}};
+  std::vector<Scalar> result;
+  for (const Entry& entry : value.entries) {
+    const std::string inner = canonical_key(key.empty() ? entry.key : key + "." + entry.key);
+    std::ranges::move(scalars(entry.value, inner), std::back_inserter(result));
+  }
+  return result;
+}
+
+bool is_auto(const Value& value) { return value.kind == Value::Kind::text && value.text == "auto"; }
+
+std::string line_of(const Value& value) {
+  if (value.kind == Value::Kind::text) return value.text;
+  Value list;
+  list.kind = Value::Kind::list;
+  list.items.push_back(value);
+  const std::string text = config::to_yaml(list);  // "[...]\n"
+  return text.substr(1, text.size() - 3);
+}
+
+Value without_origins(Value value) {
+  value.origin = {};
+  for (Value& item : value.items) item = without_origins(std::move(item));
+  for (Entry& entry : value.entries) {
+    entry.origin = {};
+    entry.value = without_origins(std::move(entry.value));
+  }
+  return value;
 }
 
 }  // namespace pipewright::search

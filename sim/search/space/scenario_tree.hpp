@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/keys.hpp"
+#include "sim/config/text/value.hpp"
 
-// The keys of a scenario as a sweep sees them.
+// The tree of values that a scenario is, and its keys, as a sweep sees them.
 namespace pipewright::search {
 
 // The table of keys.
@@ -26,5 +28,24 @@ bool is_whole(std::string_view canonical_key);
 
 // Whether a key is one of those within such a value, "model.layers".
 bool is_in_whole(std::string_view canonical_key);
+
+// The place that a path leads to.
+config::Value& at_path(config::Value& root, const std::vector<std::size_t>& path);
+
+// The texts in a value that stands under a key ("": the scenario), lists left out.
+struct Scalar {
+  std::string key;
+  std::string text;
+};
+std::vector<Scalar> scalars(const config::Value& value, const std::string& key);
+
+// `auto`: all that can be.
+bool is_auto(const config::Value& value);
+
+// On one line, as YAML: "full", "[7, 8, 8, 7]".
+std::string line_of(const config::Value& value);
+
+// Without the places where things were written: quick to copy, and messages name keys alone.
+config::Value without_origins(config::Value value);
 
 }  // namespace pipewright::search

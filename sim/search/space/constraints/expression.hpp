@@ -2,13 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/search/space/token.hpp"
-
 namespace pipewright::search {
+
+// A fault in an expression, at a column from 1; who knows where it was written says so too.
+struct ExpressionError : std::runtime_error {
+  ExpressionError(std::size_t where, const std::string& text)
+      : std::runtime_error(text), column(where) {}
+  std::size_t column;
+};
+
+// Longer expressions are refused: they are trees on the stack.
+inline constexpr std::size_t longest_expression = 4000;
 
 // What a person writes of a candidate, as a tree:
 //   or < and < not < one comparison < + - < * / % < unary -

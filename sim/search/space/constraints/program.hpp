@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/search/space/expression.hpp"
+#include "sim/search/space/constraints/expression.hpp"
 
 namespace pipewright::search {
 
@@ -47,6 +50,36 @@ class Names {
   std::map<std::string, std::size_t, std::less<>> slots_;
   std::map<std::string, Expression, std::less<>> definitions_;
   std::map<std::string, double> texts_;
+};
+
+// An expression made ready to be worked out for very many candidates.
+class Program {
+ public:
+  // Throws ExpressionError where names are unknown or types do not go together.
+  Program(const Expression& expression, Names& names);
+
+  Type type() const { return type_; }
+  const std::set<std::size_t>& slots() const { return slots_; }  // that it reads
+
+  // Throws ExpressionError where it divides by 0.
+  double operator()(std::span<const double> values) const;
+  bool holds(std::span<const double> values) const { return (*this)(values) != 0; }
+
+ private:
+  struct Step {
+    Expression::Op op = Expression::Op::number;
+    std::uint32_t argument = 0;  // a slot, where to jump, or the column
+    double number = 0;
+  };
+
+  Type compile(const Expression& expression, Names& names);
+  Type compile_name(const Expression& expression, Names& names);
+  Type compile_logical(const Expression& expression, Names& names);
+  void emit(Expression::Op op, std::size_t argument = 0, double number = 0);
+
+  Type type_ = Type::number;
+  std::vector<Step> steps_;
+  std::set<std::size_t> slots_;
 };
 
 }  // namespace pipewright::search

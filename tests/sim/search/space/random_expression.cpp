@@ -1,4 +1,4 @@
-#include "tests/sim/search/random_expression.hpp"
+#include "tests/sim/search/space/random_expression.hpp"
 
 #include <algorithm>
 #include <array>

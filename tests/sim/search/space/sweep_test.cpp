@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/search/space/range.hpp"
+#include "sim/search/space/open_values.hpp"
 #include "support/paths.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/search/spaces.hpp"

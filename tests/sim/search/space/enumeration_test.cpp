@@ -7,7 +7,7 @@
 
 #include "sim/search/space/walk.hpp"
 #include "tests/sim/config/support.hpp"
-#include "tests/sim/search/random_expression.hpp"
+#include "tests/sim/search/space/random_expression.hpp"
 #include "tests/sim/search/spaces.hpp"
 
 namespace pipewright::search::test {
