@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "sim/workload/model/layout_checks.hpp"
-#include "sim/workload/model/nearest.hpp"
 #include "sim/workload/model/partition.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"

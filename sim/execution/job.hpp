@@ -8,9 +8,9 @@
 #include "schedules/costs.hpp"
 #include "schedules/schedule.hpp"
 #include "sim/cluster/cluster.hpp"
-#include "sim/workload/conditions.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/stage_costs.hpp"
+#include "sim/workload/traffic.hpp"
 
 namespace pipewright::execution {
 

@@ -11,7 +11,7 @@
 
 #include "sim/execution/collectives/plan.hpp"
 #include "sim/workload/by_stage.hpp"
-#include "sim/workload/model/zero_buffers.hpp"
+#include "sim/workload/model/state.hpp"
 
 namespace pipewright::execution {
 

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "schedules/pass.hpp"
+#include "sim/config/communication.hpp"
+#include "sim/config/variation.hpp"
 
 // What the ranks of a hybrid-parallel job say to each other.
 namespace pipewright::workload {
@@ -31,7 +35,13 @@ enum class Collective : std::uint8_t {
   send_recv,      // from each rank to the next, and from the last to the first
   pairwise,       // between rank i and rank i + n/2
 };
-inline constexpr int collective_kinds = 8;
+inline constexpr std::array<std::string_view, 8> collective_names{
+    "all-reduce",    "reduce-scatter", "all-gather", "all-to-all",
+    "ring exchange", "broadcast",      "send-recv",  "pairwise"};
+inline constexpr int collective_kinds = collective_names.size();
+inline std::string_view name_of(Collective collective) {
+  return collective_names.at(static_cast<std::size_t>(collective));
+}
 
 // `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
 // ring_exchange: of all ranks' parts together; all_to_all: of what one rank has, of which each
@@ -53,6 +63,19 @@ struct StageTraffic {
   std::uint64_t parameters = 0;            // dense ones, whose gradients go over Group::dp
   std::uint64_t expert_parameters = 0;     // and over Group::edp
   std::uint64_t embedding_parameters = 0;  // of the dense ones: tied, so over Group::embedding too
+};
+
+// Under which a schedule's passes and its traffic run.
+struct Conditions {
+  config::Communication communication;
+  config::Variation variation;
+  std::uint32_t zero = 0;  // ZeRO level
+
+  // ZeRO-1 and 2: an iteration's weights are updated in shards, which are gathered once, before the
+  // first forwards of the next or at its own end.
+  bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
+  bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
+  bool gathers_once() const { return zero == 1 || zero == 2; }
 };
 
 }  // namespace pipewright::workload

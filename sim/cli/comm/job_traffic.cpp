@@ -14,7 +14,7 @@
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/execution/replica_groups.hpp"
-#include "sim/workload/collective_name.hpp"
+#include "sim/workload/traffic.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/execution/exposed_time.hpp"
-#include "sim/workload/collective_name.hpp"
 #include "sim/workload/ranks.hpp"
+#include "sim/workload/traffic.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/execution/collectives/phase.hpp"
-#include "sim/workload/conditions.hpp"
 #include "sim/workload/traffic.hpp"
 
 namespace pipewright::execution {

@@ -15,17 +15,17 @@ struct ActivationBytes {
   bool operator==(const ActivationBytes&) const = default;
 };
 
-ActivationBytes layer_bytes(const Setting& setting, LayerKind kind);
-ActivationBytes embedding_bytes(const Setting& setting);  // its dropout's mask
-ActivationBytes head_bytes(const Setting& setting);       // the last norm; without the logits
-double logits_bytes(const Setting& setting);
-double logits_grad_bytes(const Setting& setting);  // which W needs
+ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
+ActivationBytes embedding_bytes(const ModelSetting& setting);  // its dropout's mask
+ActivationBytes head_bytes(const ModelSetting& setting);       // the last norm; without the logits
+double logits_bytes(const ModelSetting& setting);
+double logits_grad_bytes(const ModelSetting& setting);  // which W needs
 
 // Attention scores' own buffer, which Megatron-LM keeps for the whole run.
-double score_buffer_bytes(const Setting& setting);
+double score_buffer_bytes(const ModelSetting& setting);
 
 // Ring attention's blocks of keys and values from other ranks, two of them, and in the backward
 // pass of the gradients that go round with them.
-double ring_buffer_bytes(const Setting& setting);
+double ring_buffer_bytes(const ModelSetting& setting);
 
 }  // namespace pipewright::workload

@@ -65,7 +65,7 @@ double bytes_of(double tokens, std::uint64_t width) {
 // Seconds of a matrix's products beside which its collectives run. Transformer Engine exchanges
 // parts while products of other parts go on; Megatron-LM starts one whole collective beside the
 // product of the other gradient.
-PassSeconds beside(const Linear& linear, const Setting& setting, const config::Gpu& gpu,
+PassSeconds beside(const Linear& linear, const ModelSetting& setting, const config::Gpu& gpu,
                    const config::Communication& communication) {
   const PassSeconds product = product_seconds(linear, setting.training, gpu);
   const double parts = communication.tp_comm_overlap ? 1 - 1.0 / setting.sizes.tp : 0;
@@ -80,8 +80,9 @@ PassSeconds beside(const Linear& linear, const Setting& setting, const config::G
 }
 
 // Of the matrices of a layer that every token goes through.
-void add_linears(const Setting& setting, const std::vector<Linear>& linears, const config::Gpu& gpu,
-                 const config::Communication& communication, PassCalls& calls) {
+void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears,
+                 const config::Gpu& gpu, const config::Communication& communication,
+                 PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   if (sizes.tp == 1) return;
   for (const Linear& linear : linears) {
@@ -107,7 +108,7 @@ void add_linears(const Setting& setting, const std::vector<Linear>& linears, con
   }
 }
 
-void add_routing(const Setting& setting, const Layer& layer, PassCalls& calls) {
+void add_routing(const ModelSetting& setting, const Layer& layer, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   if (layer.router.empty()) return;
   const double sent = bytes_of(layer.routing.sent, setting.model.hidden);
@@ -125,7 +126,7 @@ void add_routing(const Setting& setting, const Layer& layer, PassCalls& calls) {
 }
 
 // Keys and values go round forward, and once more with their gradients backward.
-void add_ring(const Setting& setting, const Attention& attention, const config::Gpu& gpu,
+void add_ring(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
               PassCalls& calls) {
   const std::uint32_t cp = setting.sizes.cp;
   if (cp == 1) return;
@@ -135,7 +136,7 @@ void add_ring(const Setting& setting, const Attention& attention, const config::
   calls.add_to_input_grad(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
 }
 
-PassCalls layer_calls(const Setting& setting, LayerKind kind, const config::Gpu& gpu,
+PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
                       const config::Communication& communication) {
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
@@ -146,12 +147,12 @@ PassCalls layer_calls(const Setting& setting, LayerKind kind, const config::Gpu&
   return calls;
 }
 
-double hidden_bytes(const Setting& setting) {
+double hidden_bytes(const ModelSetting& setting) {
   return bytes_of(setting.sizes.tokens, setting.model.hidden);
 }
 
 // Each rank looks up its part of the vocabulary.
-void add_embedding(const Setting& setting, PassCalls& calls) {
+void add_embedding(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_bytes(setting);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::reduce_scatter, bytes);
@@ -162,7 +163,7 @@ void add_embedding(const Setting& setting, PassCalls& calls) {
 }
 
 // The loss needs of each token the greatest logit, that of its target and the sum, in fp32.
-void add_head(const Setting& setting, PassCalls& calls) {
+void add_head(const ModelSetting& setting, PassCalls& calls) {
   const double bytes = hidden_bytes(setting);
   calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens, 3);
   if (setting.sizes.sequence_parallel) {
@@ -175,7 +176,7 @@ void add_head(const Setting& setting, PassCalls& calls) {
 }
 
 // What the layers do forward once more before I.
-bool repeats(const Setting& setting, const Call& call) {
+bool repeats(const ModelSetting& setting, const Call& call) {
   switch (setting.training.recompute) {
     case config::Recompute::none:
       return false;
@@ -189,8 +190,8 @@ bool repeats(const Setting& setting, const Call& call) {
 
 }  // namespace
 
-StageTraffic stage_calls(const Setting& setting, const StageParts& stage, const config::Gpu& gpu,
-                         const config::Communication& communication) {
+StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
+                         const config::Gpu& gpu, const config::Communication& communication) {
   PassCalls calls;
   for (std::uint32_t index = 0; index < stage.layers.count; ++index) {
     const PassCalls layer = layer_calls(

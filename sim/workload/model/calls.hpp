@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sim/config/communication.hpp"
+#include "sim/workload/model/partition.hpp"
 #include "sim/workload/model/pass_seconds.hpp"
-#include "sim/workload/model/stage_parts.hpp"
 #include "sim/workload/traffic.hpp"
 
 namespace pipewright::workload {
@@ -14,7 +14,7 @@ namespace pipewright::workload {
 // 2310.01889); experts' dispatch and combination; the vocabulary's. With scatter_gather each rank
 // of tp receives its part of a boundary tensor, which is then gathered (arXiv 2104.04473,
 // section 4.1). Of `communication` also which of tp's run beside products.
-StageTraffic stage_calls(const Setting& setting, const StageParts& stage, const config::Gpu& gpu,
-                         const config::Communication& communication);
+StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
+                         const config::Gpu& gpu, const config::Communication& communication);
 
 }  // namespace pipewright::workload

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/workload/model/nearest.hpp"
-
 namespace pipewright::workload {
 namespace {
 

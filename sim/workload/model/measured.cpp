@@ -38,7 +38,7 @@ struct Part {
 };
 
 // Layers of one kind that follow one another, then the parts at the ends and what stages send.
-std::vector<Part> cut(const Setting& setting, const StageParts& stage,
+std::vector<Part> cut(const ModelSetting& setting, const StageParts& stage,
                       const config::LayerTimes& times) {
   std::vector<Part> parts;
   const std::uint32_t end = stage.layers.first + stage.layers.count;
@@ -96,13 +96,13 @@ PassSeconds measured(const PassSeconds& model, const PartTimes& times, std::uint
   return seconds;
 }
 
-StageTraffic unmeasured_calls(const Setting& setting, const StageParts& stage,
+StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times) {
   // What is made again was measured with F.
   config::Training keeps_all = setting.training;
   keeps_all.recompute = config::Recompute::none;
-  const Setting without{setting.model, keeps_all, setting.sizes};
+  const ModelSetting without{setting.model, keeps_all, setting.sizes};
   StageTraffic left;
   for (const Part& part : cut(setting, stage, times)) {
     const bool forward = !part.times.forward.empty();

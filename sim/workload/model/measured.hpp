@@ -2,8 +2,8 @@
 
 #include "sim/config/communication.hpp"
 #include "sim/config/layer_times.hpp"
+#include "sim/workload/model/partition.hpp"
 #include "sim/workload/model/pass_seconds.hpp"
-#include "sim/workload/model/stage_parts.hpp"
 #include "sim/workload/traffic.hpp"
 
 // Times that were measured of a model's parts stand above what the model says, and hold the
@@ -20,7 +20,7 @@ PassSeconds measured(const PassSeconds& model, const config::PartTimes& times,
                      std::uint32_t layer = 0);
 
 // The calls of a stage that are within no pass that was measured.
-StageTraffic unmeasured_calls(const Setting& setting, const StageParts& stage,
+StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times);
 

@@ -10,9 +10,7 @@
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/model/measured.hpp"
-#include "sim/workload/model/stage_flops.hpp"
 #include "sim/workload/model/state.hpp"
-#include "sim/workload/model/zero_buffers.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -27,7 +25,7 @@ std::uint64_t whole(double bytes) {
 // Seconds of the parts of a stage on one type of GPU.
 class PartSeconds {
  public:
-  PartSeconds(const Setting& setting, const config::Gpu& gpu,
+  PartSeconds(const ModelSetting& setting, const config::Gpu& gpu,
               const std::optional<config::LayerTimes>& times)
       : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
     std::array<PassSeconds, 2> kinds;
@@ -63,7 +61,7 @@ class PartSeconds {
   PassSeconds head_;
 };
 
-std::vector<PartSeconds> part_seconds(const Setting& setting, const ModelJob& job) {
+std::vector<PartSeconds> part_seconds(const ModelSetting& setting, const ModelJob& job) {
   std::vector<PartSeconds> parts;
   for (const config::Gpu& gpu : job.gpus) parts.emplace_back(setting, gpu, job.measured);
   return parts;
@@ -131,7 +129,8 @@ void set_times(const ModelJob& job, const Routes& routes, std::uint32_t slices, 
     times.of_stage[kind].push_back(slowest[kind]);
 }
 
-Activations activations_of(const Setting& setting, const StageParts& stage, std::uint32_t slices) {
+Activations activations_of(const ModelSetting& setting, const StageParts& stage,
+                           std::uint32_t slices) {
   ActivationBytes sum;
   const auto add = [&](const ActivationBytes& bytes) {
     sum.held += bytes.held;
@@ -165,7 +164,7 @@ void divide(StageTraffic& traffic, std::uint32_t slices) {
 }
 
 // What the parameters take on each device.
-void set_state(const ModelJob& job, const Setting& setting, const Routes& routes,
+void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
                std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
   const ZeroGroups zero = zero_groups(job.parallel);
@@ -188,19 +187,60 @@ void set_state(const ModelJob& job, const Setting& setting, const Routes& routes
   }
 }
 
+// Of what backward passes make again themselves. Selective recomputation makes scores and their
+// products with the values again, 4 b s^2 h a layer; arXiv 2205.05198 counts three times that as
+// hardware FLOPs (equation 8: s/3h where the model's are s/6h), more than is computed.
+double recomputed_flops(const ModelSetting& setting, double forward, double head) {
+  const config::Training& training = setting.training;
+  switch (training.recompute) {
+    case config::Recompute::none:
+      break;
+    case config::Recompute::selective:
+      if (training.flash_attention) break;
+      return score_flops(setting.model, setting.sizes.samples, setting.sizes.sequence);
+    case config::Recompute::full:
+      return forward - head;
+  }
+  return 0;
+}
+
+// FLOP of a microbatch through the whole model, and of F through stages of those layers.
+void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layers,
+               StageCosts& costs) {
+  const config::Model& model = setting.model;
+  const double samples = setting.sizes.samples;
+  const double sequence = setting.sizes.sequence;
+  const double forward = forward_flops(model, samples, sequence);
+  const double head = head_flops(model, samples, sequence);
+  costs.model_flops_per_microbatch = 3 * forward;
+  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, forward, head);
+
+  const auto of_kind = [&](LayerKind kind) { return layer_flops(model, kind, samples, sequence); };
+  const std::array kinds{of_kind(LayerKind::dense),
+                         model.experts ? of_kind(LayerKind::experts) : 0};
+  for (const LayerRange& stage : layers) {
+    double& flops = costs.forward_flops.emplace_back();
+    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+      flops += kinds[static_cast<std::size_t>(kind_of_layer(model, layer))];
+  }
+  costs.forward_flops.back() += head;
+}
+
 }  // namespace
 
 std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
+  const ModelSetting setting{job.model, job.training,
+                             sizes_of(job.model, job.training, job.parallel)};
   return partition(job, routes, part_seconds(setting, job));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const Setting setting{job.model, job.training, sizes_of(job.model, job.training, job.parallel)};
+  const ModelSetting setting{job.model, job.training,
+                             sizes_of(job.model, job.training, job.parallel)};
   const std::vector<PartSeconds> seconds = part_seconds(setting, job);
   const std::vector<LayerRange> layers = partition(job, routes, seconds);
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/workload/model/nearest.hpp"
+#include "sim/workload/model/layout_checks.hpp"
 
 namespace pipewright::workload {
 namespace {

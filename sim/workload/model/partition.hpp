@@ -19,6 +19,16 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
+// What a virtual stage is made of.
+struct StageParts {
+  LayerRange layers;
+  bool embedding = false;
+  bool head = false;            // the last norm, the output matrix and the loss
+  bool embedding_copy = false;  // of a head tied to an embedding that is on another device
+  bool receives = false;        // a boundary tensor from another device, forward
+  bool sends = false;           // one to another device
+};
+
 // Seconds of a stage with those layers, embedding and loss included where it has them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 

@@ -10,7 +10,7 @@ namespace {
 using config::Gpu;
 
 // Both norms, both residuals with their dropout.
-PassSeconds residual_seconds(const Setting& setting, const Gpu& gpu) {
+PassSeconds residual_seconds(const ModelSetting& setting, const Gpu& gpu) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
   PassSeconds seconds;
@@ -22,7 +22,7 @@ PassSeconds residual_seconds(const Setting& setting, const Gpu& gpu) {
 }
 
 // The MLPs' activation function, rotary positions, and experts' tokens put in order and back.
-PassSeconds between_seconds(const Setting& setting, const Layer& layer, const Gpu& gpu) {
+PassSeconds between_seconds(const ModelSetting& setting, const Layer& layer, const Gpu& gpu) {
   PassSeconds seconds;
   seconds.forward = memory_seconds(gpu, 4 * layer.activated + 2 * layer.gates);
   seconds.input_grad = memory_seconds(gpu, 6 * layer.activated + 4 * layer.gates);
@@ -34,7 +34,8 @@ PassSeconds between_seconds(const Setting& setting, const Layer& layer, const Gp
   return seconds;
 }
 
-PassSeconds flash_attention_seconds(const Setting& setting, const Attention& a, const Gpu& gpu) {
+PassSeconds flash_attention_seconds(const ModelSetting& setting, const Attention& a,
+                                    const Gpu& gpu) {
   const double flops = a.flops() * (setting.training.causal ? 0.5 : 1);
   const double steps = setting.sizes.cp;
   PassSeconds seconds;
@@ -62,7 +63,7 @@ PassSeconds product_seconds(const Linear& linear, const config::Training& traini
   return seconds;
 }
 
-PassSeconds attention_seconds(const Setting& setting, const Attention& a, const Gpu& gpu) {
+PassSeconds attention_seconds(const ModelSetting& setting, const Attention& a, const Gpu& gpu) {
   if (setting.training.flash_attention) return flash_attention_seconds(setting, a, gpu);
   const double count = a.samples * a.heads;
   const double scores = a.scores();
@@ -84,7 +85,7 @@ PassSeconds attention_seconds(const Setting& setting, const Attention& a, const 
   return seconds;
 }
 
-PassSeconds layer_seconds(const Setting& setting, LayerKind kind, const Gpu& gpu) {
+PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   PassSeconds seconds = attention_seconds(setting, layer.attention, gpu);
   const double attention = seconds.forward;
@@ -105,7 +106,7 @@ PassSeconds layer_seconds(const Setting& setting, LayerKind kind, const Gpu& gpu
   return seconds;
 }
 
-PassSeconds embedding_seconds(const Setting& setting, const Gpu& gpu) {
+PassSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {
   const double elements = setting.sizes.tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
   PassSeconds seconds;
@@ -117,7 +118,7 @@ PassSeconds embedding_seconds(const Setting& setting, const Gpu& gpu) {
   return seconds;
 }
 
-PassSeconds head_seconds(const Setting& setting, const Gpu& gpu) {
+PassSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
   const Sizes& sizes = setting.sizes;
   const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;
   const Linear output{

@@ -22,23 +22,17 @@ struct PassSeconds {
   double all() const { return forward + input_grad + weight_grad + recomputed; }
 };
 
-// What the times of layers depend on, besides their kind.
-struct Setting {
-  const config::Model& model;
-  const config::Training& training;
-  Sizes sizes;
-};
-
-PassSeconds layer_seconds(const Setting& setting, LayerKind kind, const config::Gpu& gpu);
+PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu);
 // Of its attention alone, softmax(Q K') V: what ring attention hides its exchange under.
-PassSeconds attention_seconds(const Setting& setting, const Attention& attention,
+PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,
                               const config::Gpu& gpu);
 // Of a matrix's three products: with its input, with its output's gradient, with both.
 PassSeconds product_seconds(const Linear& linear, const config::Training& training,
                             const config::Gpu& gpu);
 
-PassSeconds embedding_seconds(const Setting& setting, const config::Gpu& gpu);
-PassSeconds head_seconds(const Setting& setting, const config::Gpu& gpu);  // output matrix and loss
+PassSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gpu);
+PassSeconds head_seconds(const ModelSetting& setting,
+                         const config::Gpu& gpu);  // output matrix and loss
 
 // The optimizer's step over so many parameters: it reads gradients, reads and writes its state,
 // writes weights.

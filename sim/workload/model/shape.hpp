@@ -3,10 +3,39 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/workload/model/sizes.hpp"
+#include "sim/config/model.hpp"
+#include "sim/config/parallel.hpp"
+#include "sim/config/training.hpp"
 
 // The parts of a transformer's layers on one GPU: matrices, attention, parameters.
 namespace pipewright::workload {
+
+// What of a microbatch, and of each layer, one GPU has after the cuts of a layout.
+struct Sizes {
+  double samples = 1;
+  double sequence = 0;       // tokens of a sample
+  double queries = 0;        // of them on this GPU: sequence / cp
+  double tokens = 0;         // of the microbatch where ranks of tp work on all of each other's
+  double spread_tokens = 0;  // in norms, dropouts and residuals: with sequence parallelism over tp
+  std::uint32_t tp = 1;
+  std::uint32_t cp = 1;
+  std::uint32_t ep = 1;
+  bool sequence_parallel = false;
+  std::uint64_t vocabulary = 0;  // padded, over all ranks of tp
+};
+
+Sizes sizes_of(const config::Model& model, const config::Training& training,
+               const config::Parallel& parallel);
+
+// A model, how it is trained, and what of it one GPU has.
+struct ModelSetting {
+  const config::Model& model;
+  const config::Training& training;
+  Sizes sizes;
+};
+
+// The vocabulary padded so that each rank of tp has as much of it, a multiple of `multiple`.
+std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple, std::uint32_t tp);
 
 enum class LayerKind : std::uint8_t { dense, experts };
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);

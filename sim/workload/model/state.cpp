@@ -1,12 +1,13 @@
 #include "sim/workload/model/state.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/workload/model/activation_memory.hpp"
 
 namespace pipewright::workload {
 
-std::vector<Parameters> part_parameters(const Setting& setting, const StageParts& stage) {
+std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
   std::vector<Parameters> parts;
@@ -21,7 +22,7 @@ std::vector<Parameters> part_parameters(const Setting& setting, const StageParts
   return parts;
 }
 
-Parameters stage_parameters(const Setting& setting, const StageParts& stage) {
+Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage) {
   Parameters sum;
   for (const Parameters& part : part_parameters(setting, stage)) sum += part;
   if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy)
@@ -56,11 +57,45 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) 
          static_cast<double>(parameters.experts) / (cut ? zero.experts : 1);
 }
 
-std::uint64_t buffer_bytes(const Setting& setting, std::uint32_t devices, std::uint32_t slices) {
+std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
+                           std::uint32_t slices) {
   double bytes = score_buffer_bytes(setting) + ring_buffer_bytes(setting);
   if (devices > 1) bytes += 2 * 2 * setting.sizes.spread_tokens * setting.model.hidden;
   if (setting.sizes.sequence_parallel) bytes += 2 * setting.sizes.tokens * setting.model.hidden;
   return static_cast<std::uint64_t>(std::llround(bytes / slices));
+}
+
+std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
+                             const ZeroGroups& zero) {
+  if (zero.level < 3) return 0;
+  std::uint64_t before = 0;
+  std::uint64_t most = 0;
+  for (const Parameters& part : part_parameters(setting, stage)) {
+    most = std::max(most, before + part.all());
+    before = part.all();
+  }
+  return static_cast<std::uint64_t>(
+      std::llround(static_cast<double>(most) * setting.training.bytes.gathered));
+}
+
+std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Communication& talk,
+                             std::uint32_t copies) {
+  const std::uint64_t bytes = dense_parameters * talk.gradient_bytes;
+  const std::uint64_t bucket = config::bucket_bytes(talk, copies);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + bucket - 1) / bucket));
+}
+
+std::uint64_t unsharded_gradient_bytes(const Parameters& stage, const config::Communication& talk,
+                                       const ZeroGroups& zero) {
+  if (zero.level < 2) return 0;
+  // What no other rank has is summed where it is.
+  const std::uint64_t cut =
+      (zero.dense > 1 ? stage.dense : 0) + (zero.experts > 1 ? stage.experts : 0);
+  const std::uint64_t whole = cut * talk.gradient_bytes;
+  if (!talk.overlap_grad_reduce) return whole;
+  const std::uint32_t parts =
+      gradient_parts(stage.dense, talk, static_cast<std::uint32_t>(zero.dense));
+  return parts < 2 ? whole : 2 * (whole / parts);
 }
 
 }  // namespace pipewright::workload

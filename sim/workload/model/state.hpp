@@ -1,15 +1,16 @@
 #pragma once
 
+#include "sim/config/communication.hpp"
+#include "sim/workload/model/partition.hpp"
 #include "sim/workload/model/pass_seconds.hpp"
-#include "sim/workload/model/stage_parts.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 namespace pipewright::workload {
 
-Parameters stage_parameters(const Setting& setting, const StageParts& stage);
+Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage);
 // What of a stage is at work one after the other: embedding, layers, head. The head's has the
 // matrix that it is tied to, wherever that is kept.
-std::vector<Parameters> part_parameters(const Setting& setting, const StageParts& stage);
+std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage);
 
 // Ranks over which ZeRO (arXiv 1910.02054) spreads what it spreads: dp * cp of the dense
 // parameters, and as many fewer of the experts' as there are ranks with other experts.
@@ -32,6 +33,22 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 // out, the gathered input of sequence parallelism, blocks of ring attention (arXiv 2310.01889), of
 // which one is at work while the next arrives; and scores where they are materialised. Of a slice,
 // one of `slices` of a microbatch.
-std::uint64_t buffer_bytes(const Setting& setting, std::uint32_t devices, std::uint32_t slices = 1);
+std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
+                           std::uint32_t slices = 1);
+
+// Level 3, bytes: the weights of two neighbours among a stage's layers, embedding and head, the
+// largest such pair: while one is at work, the other arrives.
+std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
+                             const ZeroGroups& zero);
+
+// In how many parts of about a bucket each a stage's gradients are reduced over `copies` ranks.
+std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Communication& talk,
+                             std::uint32_t copies);
+
+// Levels 2 and 3, bytes: gradients before they are reduced to shards. A part is being reduced while
+// the next one is made; without overlap all of the stage's wait for the end of the pass. Levels 0
+// and 1 reduce gradients where they are summed.
+std::uint64_t unsharded_gradient_bytes(const Parameters& stage, const config::Communication& talk,
+                                       const ZeroGroups& zero);
 
 }  // namespace pipewright::workload

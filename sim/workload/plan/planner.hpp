@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/workload/plan/schedule_cache.hpp"
 #include "sim/workload/plan/schedule_costs.hpp"
+#include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::workload {
 

@@ -26,6 +26,10 @@ StageCosts shared_costs(const config::Scenario& scenario, const schedules::Sched
 // Throws config::Error where a schedule's bytes are more than can be counted.
 void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
 
+// Throws config::Error where costs are beyond what can be simulated: passes and steps of more than
+// 1e9 s, which is what a scenario may give, and more than 1e5 buckets of gradients a stage.
+void check_limits(const config::Scenario& scenario, const StageCosts& costs);
+
 // What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
 // Errors are about the schedule called `name`.
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,

@@ -8,7 +8,7 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/library.hpp"
-#include "sim/workload/model/zero_buffers.hpp"
+#include "sim/workload/model/state.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"
 

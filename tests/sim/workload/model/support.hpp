@@ -61,7 +61,7 @@ struct OwnSetting {
 
   config::Model model;
   config::Training training;
-  workload::Setting setting;
+  workload::ModelSetting setting;
 };
 
 }  // namespace pipewright::test

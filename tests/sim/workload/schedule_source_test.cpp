@@ -1,4 +1,4 @@
-#include "sim/workload/plan/schedule_cache.hpp"
+#include "sim/workload/schedule_source.hpp"
 
 #include <catch2/catch.hpp>
 

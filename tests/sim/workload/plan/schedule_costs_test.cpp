@@ -1,4 +1,4 @@
-#include "sim/workload/plan/limits.hpp"
+#include "sim/workload/plan/schedule_costs.hpp"
 
 #include <limits>
 
