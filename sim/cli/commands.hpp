@@ -25,28 +25,49 @@ enum ExitStatus : int {
   exit_interrupted = 130
 };
 
+// A command runs by itself, or is a set of verbs, which are commands of their own.
 struct Command {
   std::string_view name;
   std::string_view help;  // one line
   int (*run)(const Arguments& arguments) = nullptr;
+  std::span<const Command> verbs = {};
+  std::string_view about = {};      // what its verbs are for, if their names do not say it
+  std::string_view first_try = {};  // of a verb
 };
 std::span<const Command> commands();
 
-// Runs the one of a command's verbs that comes first, or prints the help that is asked for there.
-int run_verb(std::string_view command, std::span<const Command> verbs, const Arguments& arguments,
-             int (*print_help)());
+// Runs a command, or the one of its verbs that comes first, or prints the verbs' names if that is
+// asked for. Throws UsageError for an unknown verb.
+int run(const Command& command, const Arguments& arguments);
 
-int run_command(const Arguments& arguments);       // pipewright run
-int show_command(const Arguments& arguments);      // pipewright show
-int export_command(const Arguments& arguments);    // pipewright export
-int why_command(const Arguments& arguments);       // pipewright why
-int search_command(const Arguments& arguments);    // pipewright search
-int schedule_command(const Arguments& arguments);  // pipewright schedule
-int layout_command(const Arguments& arguments);    // pipewright layout
-int compare_command(const Arguments& arguments);   // pipewright compare
-int profile_command(const Arguments& arguments);   // pipewright profile
-int platform_command(const Arguments& arguments);  // pipewright platform
-int comm_command(const Arguments& arguments);      // pipewright comm
-int help_command(const Arguments& arguments);      // pipewright help
+// "pipewright 0.1.0, SimGrid 3.32"
+std::string versions();
+
+int run_command(const Arguments& arguments);      // pipewright run
+int show_command(const Arguments& arguments);     // pipewright show
+int export_command(const Arguments& arguments);   // pipewright export
+int why_command(const Arguments& arguments);      // pipewright why
+int search_command(const Arguments& arguments);   // pipewright search
+int layout_command(const Arguments& arguments);   // pipewright layout
+int compare_command(const Arguments& arguments);  // pipewright compare
+int profile_command(const Arguments& arguments);  // pipewright profile
+int help_command(const Arguments& arguments);     // pipewright help
+
+int list_schedules(const Arguments& arguments);     // pipewright schedule list
+int show_schedule(const Arguments& arguments);      // pipewright schedule show
+int check_schedule(const Arguments& arguments);     // pipewright schedule check
+int explain_schedule(const Arguments& arguments);   // pipewright schedule explain
+int search_schedule(const Arguments& arguments);    // pipewright schedule search
+int frontier_schedule(const Arguments& arguments);  // pipewright schedule frontier
+
+int make_platform_file(const Arguments& arguments);  // pipewright platform make
+int show_platform(const Arguments& arguments);       // pipewright platform show
+int check_platform(const Arguments& arguments);      // pipewright platform check
+
+int comm_bench(const Arguments& arguments);         // pipewright comm bench
+int comm_compare(const Arguments& arguments);       // pipewright comm compare
+int comm_fit(const Arguments& arguments);           // pipewright comm fit
+int comm_matrix(const Arguments& arguments);        // pipewright comm matrix
+int comm_interference(const Arguments& arguments);  // pipewright comm interference
 
 }  // namespace pipewright::cli

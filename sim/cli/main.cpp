@@ -2,7 +2,6 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
-#include "sim/cli/version.hpp"
 
 namespace {
 
@@ -34,7 +33,7 @@ int dispatch(const Arguments& words) {
     return exit_ok;
   }
   for (const Command& command : commands())
-    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
+    if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
   throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
 }
 

@@ -1,10 +1,26 @@
 #include "sim/cli/options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <set>
 #include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+using config::KeyRow;
+using config::ValueType;
 
 bool is_negative_number(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
@@ -23,17 +39,60 @@ std::vector<po::option> take_negative_numbers(std::vector<std::string>& words) {
   return taken;
 }
 
+// The rows that have an option here. Which schedules are compared and which files are written, each
+// command asks in its own way.
+const std::vector<KeyRow>& option_rows() {
+  static const std::vector<KeyRow> rows = [] {
+    std::vector<KeyRow> all = config::scenario_keys();
+    std::erase_if(all, [](const KeyRow& row) {
+      return row.info.flag.empty() || row.name.starts_with("schedule") || row.name == "output";
+    });
+    return all;
+  }();
+  return rows;
+}
+
+// "num-stages" and "s" of "-s/--num-stages".
+std::string long_name(const KeyRow& row) {
+  const std::string_view flag = row.info.flag;
+  return std::string(flag.substr(flag.find("--") + 2));
+}
+std::string short_name(const KeyRow& row) {
+  const std::string_view flag = row.info.flag;
+  return flag.find('/') == 2 ? std::string(flag.substr(1, 1)) : "";
+}
+
+// Lists are given word by word; a partition that is one is written as in a file.
+bool takes_several(const KeyRow& row) {
+  return row.value.list && row.value.type == ValueType::time;
+}
+
+void add_option(const KeyRow& row, po::options_description& options) {
+  std::string name = long_name(row);
+  if (const std::string letter = short_name(row); !letter.empty()) name += "," + letter;
+  const std::string help = help_line(row);
+  if (row.value.type == ValueType::flag)
+    options.add_options()(name.c_str(), help.c_str());
+  else
+    options.add_options()(name.c_str(), several_words(takes_several(row) ? "X.." : "X"),
+                          help.c_str());
+}
+
 }  // namespace
 
 po::variables_map parse(const Arguments& arguments, const po::options_description& options,
                         const std::string& positional) {
+  po::options_description all = options;
+  if (all.find_nothrow("help", false) == nullptr) all.add_options()("help,h", "");
+  if (all.find_nothrow(positional, false) == nullptr)
+    all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
   po::positional_options_description positions;
   positions.add(positional.c_str(), -1);
   try {
     po::variables_map given;
     po::store(
         po::command_line_parser(arguments)
-            .options(options)
+            .options(all)
             .positional(positions)
             .extra_style_parser(take_negative_numbers)
             .style(po::command_line_style::default_style & ~po::command_line_style::allow_guessing)
@@ -51,10 +110,120 @@ std::vector<std::string> values(const po::variables_map& given, const std::strin
                                   : std::vector<std::string>();
 }
 
+const std::string& single(const std::vector<std::string>& words, const std::string& flag) {
+  if (words.size() != 1)
+    throw UsageError(fmt::format("{} takes one value, not {}", flag, words.size()));
+  return words.front();
+}
+
+std::uint32_t read_count(const po::variables_map& given, const std::string& option) {
+  const config::Value value = config::make_text(given[option].as<std::string>(), {});
+  return config::read_count({value, "--" + option}, "8");
+}
+
 std::string describe(const po::options_description& options) {
   std::ostringstream text;
   text << options;
   return text.str();
+}
+
+void add_scenario_options(po::options_description& options,
+                          std::span<const std::string_view> keys) {
+  for (const KeyRow& row : option_rows())
+    if (std::ranges::find(keys, row.name) != keys.end()) add_option(row, options);
+  add_file_options(options);
+}
+
+void add_scenario_options(po::options_description& options) {
+  for (const KeyRow& row : option_rows()) add_option(row, options);
+  add_file_options(options);
+}
+
+void add_file_options(po::options_description& options) {
+  auto add = options.add_options();
+  add("config,c", several_words("FILE"),
+      "the scenario, as the first argument is; - is standard input");
+  add("set", several_words("KEY=VALUE..")->composing(),
+      "set any key of the scenario, as in activation.per_microbatch='2 GiB'");
+}
+
+std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
+  std::vector<std::string> files = values(given, "scenario");
+  for (const std::string& file : values(given, "config")) files.push_back(file);
+  if (files.empty()) return std::nullopt;
+  if (files.size() > 1)
+    throw UsageError(
+        fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
+  return files.front();
+}
+
+config::Value scenario_tree(const po::variables_map& given,
+                            const std::function<void(config::Value&)>& between) {
+  const std::optional<std::filesystem::path> file = scenario_file(given);
+  config::Value root = file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
+                            : config::empty_scenario();
+  for (const KeyRow& row : option_rows()) {
+    const std::string name = long_name(row);
+    if (given.count(name) == 0) continue;
+    std::vector<std::string> given_words{"true"};
+    if (row.value.type != ValueType::flag) given_words = values(given, name);
+    if (given_words.empty()) continue;
+    const config::Origin origin{.source = "--" + name};
+    config::set_key(root, row.name,
+                    takes_several(row)
+                        ? config::make_list(given_words, origin)
+                        : config::make_text(single(given_words, origin.source), origin));
+  }
+  if (between) between(root);
+  std::set<std::string> keys;
+  for (const std::string& word : values(given, "set")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      throw UsageError(fmt::format("--set takes KEY=VALUE, not '{}'", word));
+    const std::string key = word.substr(0, equals);
+    if (!keys.insert(key).second)
+      throw UsageError(fmt::format("--set {}: is given twice; leave out one of them", key));
+    config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
+  }
+  return root;
+}
+
+std::string option_of(const schedules::ChoiceInfo& info) {
+  return std::string(info.flag.substr(2));
+}
+
+void add_choices(po::options_description& options) {
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    options.add_options()(option_of(info).c_str(), one_word("N"), std::string(info.help).c_str());
+}
+
+void read_choices(const po::variables_map& given, schedules::Parameters& parameters) {
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    if (const std::string option = option_of(info); given.count(option) != 0)
+      parameters.*info.choice = read_count(given, option);
+}
+
+void note_dropped_transfers(const std::vector<std::string>& schedules) {
+  std::vector<std::string> files;
+  for (const std::string& name : schedules)
+    if (config::schedule_source(name) == config::ScheduleSource::torch_file &&
+        std::ranges::find(files, name) == files.end() && workload::places_transfers(name))
+      files.push_back(name);
+  if (files.empty()) return;
+  fmt::print(stderr,
+             "pipewright: {}: the placement of SEND and RECV is not simulated; 'pipewright "
+             "schedule check' judges it\n",
+             fmt::join(files, ", "));
+}
+
+std::filesystem::path platform_file(const po::variables_map& given, const std::string& verb) {
+  const std::vector<std::string> files = values(given, "file");
+  if (files.size() != 1)
+    throw UsageError(fmt::format("platform {}: one file, or a name of the library: {}", verb,
+                                 fmt::join(config::library_names("clusters", ".xml"), ", ")));
+  const std::string& word = files.front();
+  if (config::is_library_name(word, ".xml")) return config::library_file("clusters", word, ".xml");
+  return word;
 }
 
 }  // namespace pipewright::cli

@@ -6,26 +6,37 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "sim/cli/interrupt.hpp"
+#include "analysis/trace/reader.hpp"
+#include "sim/cli/guard.hpp"
 
 namespace pipewright::cli {
 
-ProgressBar::ProgressBar(std::string label, bool visible)
-    : label_(std::move(label)), visible_(visible && isatty(STDERR_FILENO) != 0) {}
+ProgressBar::ProgressBar(std::string label, bool visible, InLogs in_logs)
+    : label_(std::move(label)),
+      is_terminal_(isatty(STDERR_FILENO) != 0),
+      visible_(visible && (is_terminal_ || in_logs == InLogs::yes)),
+      next_(is_terminal_ ? 0.5 : 10) {}
 
 ProgressBar::~ProgressBar() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_ && is_terminal_) fmt::print(stderr, "\r\x1b[K");
 }
 
 bool ProgressBar::is_due() {
-  const Clock::time_point now = Clock::now();
-  if (!visible_ || now < next_) return false;
-  next_ = now + std::chrono::milliseconds(100);
+  if (!visible_) return false;
+  const double now = seconds();
+  if (now < next_) return false;
+  constexpr double between_bars = 0.1;
+  constexpr double longest_silence = 60;
+  next_ = now + (is_terminal_ ? between_bars : std::min(now, longest_silence));
   return true;
 }
 
 void ProgressBar::draw(double share, const std::string& details) {
   drawn_ = true;
+  if (!is_terminal_) {
+    fmt::print(stderr, "{}  {}\n", label_, details);
+    return;
+  }
   constexpr std::size_t width = 30;
   const double done = std::clamp(share, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(done * width);
@@ -34,18 +45,26 @@ void ProgressBar::draw(double share, const std::string& details) {
 }
 
 double ProgressBar::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - started_).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
-PassProgress::PassProgress(std::string label, std::uint64_t total, bool visible)
-    : bar_(std::move(label), visible), total_(total) {}
+RowProgress::RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible)
+    : bar_(std::move(label), visible), rows_(rows), total_(total) {}
 
-void PassProgress::look() {
+void RowProgress::look() {
   throw_if_interrupted();
   if (!bar_.is_due()) return;
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
-  bar_.draw(share, fmt::format("{} of {} passes  {:.0f} s left", done_, total_,
+  bar_.draw(share, fmt::format("{} of {} {}  {:.0f} s left", done_, total_,
+                               rows_ == Rows::all ? "rows" : "passes",
                                bar_.seconds() * (1 - share) / share));
+}
+
+void replay_with_progress(const std::string& label, const std::filesystem::path& file,
+                          trace::Sink& sink) {
+  RowProgress progress(label, RowProgress::Rows::all, trace::count_rows(file), true);
+  trace::Tee both({&sink, &progress});
+  trace::replay(file, both);
 }
 
 }  // namespace pipewright::cli

@@ -2,16 +2,19 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "analysis/trace/sink.hpp"
 
 namespace pipewright::cli {
 
-// A bar on standard error, if that is a terminal and the work takes longer than a moment.
+// A bar on standard error, if that is a terminal and the work takes longer than a moment; or, where
+// work goes on for hours, a plain line now and then in a log.
 class ProgressBar {
  public:
-  ProgressBar(std::string label, bool visible);
+  enum class InLogs : bool { no, yes };
+  ProgressBar(std::string label, bool visible, InLogs in_logs = InLogs::no);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
@@ -22,35 +25,49 @@ class ProgressBar {
   double seconds() const;  // since the start
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::string label_;
+  bool is_terminal_;
   bool visible_;
   bool drawn_ = false;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point next_ = started_ + std::chrono::milliseconds(500);
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  double next_;  // seconds
 };
 
-// Counts passes as they are reported, shows how many, and notices interrupts.
-class PassProgress final : public trace::Sink {
+// Counts the rows of a trace as they are reported, or its passes alone, shows how many there are,
+// and notices interrupts.
+class RowProgress final : public trace::Sink {
  public:
-  PassProgress(std::string label, std::uint64_t total, bool visible);
+  enum class Rows : bool { passes, all };
+  RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible);
 
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
-  void pass(const trace::PassRow&) override {
-    if ((++done_ & 0xfff) == 0) look();
-  }
-  void transfer(const trace::TransferRow&) override {}
-  void memory(const trace::MemoryRow&) override {}
+  void pass(const trace::PassRow&) override { count(); }
+  void transfer(const trace::TransferRow&) override { count_other(); }
+  void memory(const trace::MemoryRow&) override { count_other(); }
+  void collective(const trace::CollectiveRow&) override { count_other(); }
+  void step(const trace::StepRow&) override { count_other(); }
+  bool wants_links() const override { return rows_ == Rows::all; }
+  void link_use(const trace::LinkUseRow&) override { count_other(); }
   void finish() override {}
 
  private:
+  void count() {
+    if ((++done_ & 0xfff) == 0) look();
+  }
+  void count_other() {
+    if (rows_ == Rows::all) count();
+  }
   void look();
 
   ProgressBar bar_;
+  Rows rows_;
   std::uint64_t total_;
   std::uint64_t done_ = 0;
 };
+
+// Replays a trace file to a sink with a bar on the terminal.
+void replay_with_progress(const std::string& label, const std::filesystem::path& file,
+                          trace::Sink& sink);
 
 }  // namespace pipewright::cli

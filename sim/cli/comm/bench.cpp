@@ -7,7 +7,7 @@
 #include "analysis/comm/reports/bench_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 
@@ -115,9 +115,7 @@ BenchReport describe_bench(const cluster::Cluster& cluster, const comm::Benchmar
 }  // namespace
 
 int comm_bench(const Arguments& arguments) {
-  po::options_description all = bench_options();
-  all.add_options()("word", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "word");
+  const po::variables_map given = parse(arguments, bench_options(), "word");
   if (given.count("help") != 0) return print_help();
   if (given.count("word") != 0)
     throw UsageError(fmt::format("comm bench: what is '{}'? Options begin with --",

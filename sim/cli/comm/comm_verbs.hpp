@@ -11,12 +11,6 @@
 
 namespace pipewright::cli {
 
-int comm_bench(const Arguments& arguments);         // pipewright comm bench
-int comm_compare(const Arguments& arguments);       // pipewright comm compare
-int comm_fit(const Arguments& arguments);           // pipewright comm fit
-int comm_matrix(const Arguments& arguments);        // pipewright comm matrix
-int comm_interference(const Arguments& arguments);  // pipewright comm interference
-
 // --cluster FILE.xml|NAME, which all verbs have.
 void add_cluster_option(po::options_description& options);
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb);

@@ -11,7 +11,7 @@
 #include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/cli/comm/log_options.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/comm/predict_rows.hpp"
@@ -158,9 +158,7 @@ std::string advice(const CompareReport& report, const po::variables_map& given) 
 }  // namespace
 
 int comm_compare(const Arguments& arguments) {
-  po::options_description all = compare_options();
-  all.add_options()("log", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "log");
+  const po::variables_map given = parse(arguments, compare_options(), "log");
   if (given.count("help") != 0) return print_help();
   const Request request = read_request(given);
   analysis::MeasurementLog log = read_given_logs(given, "compare");

@@ -8,10 +8,10 @@
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/cli/comm/log_options.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/version.hpp"
 #include "sim/comm/fitted_file.hpp"
 #include "sim/config/text/library.hpp"
 
@@ -112,9 +112,7 @@ std::optional<std::filesystem::path> output_file(const po::variables_map& given)
 }  // namespace
 
 int comm_fit(const Arguments& arguments) {
-  po::options_description all = fit_options();
-  all.add_options()("log", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "log");
+  const po::variables_map given = parse(arguments, fit_options(), "log");
   if (given.count("help") != 0) return print_help();
   const comm::HoldOut which = hold_out(given);
   const auto output = output_file(given);

@@ -7,10 +7,10 @@
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
 #include "sim/cli/comm/job_traffic.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/scenario_options.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -114,9 +114,7 @@ std::filesystem::path output_file(const po::variables_map& given) {
 }  // namespace
 
 int comm_interference(const Arguments& arguments) {
-  po::options_description all = interference_options();
-  all.add_options()("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, interference_options(), "scenario");
   if (given.count("help") != 0) return print_help();
   const std::vector<std::string> texts = values(given, "traffic");
   if (!scenario_file(given) && (texts.empty() || given.count("cluster") == 0))

@@ -7,7 +7,7 @@
 #include "analysis/comm/reports/matrix_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/comm/contention.hpp"
@@ -132,9 +132,7 @@ auto progress_of(ProgressBar& bar, const std::string& details) {
 }  // namespace
 
 int comm_matrix(const Arguments& arguments) {
-  po::options_description all = matrix_options();
-  all.add_options()("extra", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "extra");
+  const po::variables_map given = parse(arguments, matrix_options(), "extra");
   if (given.count("help") != 0) return print_help();
   if (given.count("extra") != 0)
     throw UsageError(

@@ -45,7 +45,7 @@ int help_command(const Arguments& arguments) {
     if (command.name == arguments[0]) {
       Arguments words(arguments.begin() + 1, arguments.end());
       words.emplace_back("--help");
-      return command.run(words);
+      return run(command, words);
     }
   throw UsageError(unknown(fmt::format("{}", fmt::join(arguments, " "))));
 }

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "analysis/text_table.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/platform/platform_json.hpp"
-#include "sim/cli/platform/platform_verbs.hpp"
 #include "sim/cluster/checks/faults.hpp"
 
 namespace pipewright::cli {
@@ -26,11 +26,11 @@ int print_help() {
 }  // namespace
 
 int check_platform(const Arguments& arguments) {
-  po::options_description all("options of 'check'");
-  all.add_options()("help,h", "")("json", "")("file", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "file");
+  po::options_description options;
+  options.add_options()("json", "");
+  const po::variables_map given = parse(arguments, options, "file");
   if (given.count("help") != 0) return print_help();
-  const cluster::Cluster cluster = cluster::Cluster::load(platform_path(given, "check"));
+  const cluster::Cluster cluster = cluster::Cluster::load(platform_file(given, "check"));
   const cluster::FaultReport report = cluster::find_faults(cluster);
   const std::vector<cluster::Fault>& faults = report.faults;
   if (given.count("json") != 0) {

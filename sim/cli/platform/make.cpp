@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
-#include "sim/cli/platform/platform_verbs.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 
@@ -13,24 +13,20 @@ namespace {
 
 po::options_description make_options() {
   po::options_description options("options of 'make'", 100);
-  const auto words = [](const char* name) {
-    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
-  };
   const auto count = [](const char* name) { return po::value<int>()->value_name(name); };
   const auto ratio = [] { return po::value<double>()->value_name("R"); };
   auto add = options.add_options();
-  add("node", words("KIND.."), "the kind of node, or several; see below");
-  add("nodes", words("N.."), "how many of each kind (1)");
-  add("fabric", po::value<std::string>()->value_name("FABRIC"),
-      "what joins them (rail); see below");
+  add("node", several_words("KIND.."), "the kind of node, or several; see below");
+  add("nodes", several_words("N.."), "how many of each kind (1)");
+  add("fabric", one_word("FABRIC"), "what joins them (rail); see below");
   add("oversubscription", ratio(),
       "but torus: what a leaf's nodes can send over what goes up from it (1)");
   add("core-oversubscription", ratio(), "fat-tree: the same of what goes up from a pod (1)");
   add("leaf-nodes", count("N"), "but torus: nodes on a leaf, or on the leaves of their rails");
   add("pod-leaves", count("N"), "fat-tree: such leaves, or sets of rails, in a pod (4)");
   add("group-leaves", count("N"), "dragonfly: leaves in a group (4)");
-  add("dimensions", words("N.."), "torus: its sides; as near to a cube as can be");
-  add("output,o", po::value<std::string>()->value_name("FILE.xml"), "where to; else printed");
+  add("dimensions", several_words("N.."), "torus: its sides; as near to a cube as can be");
+  add("output,o", one_word("FILE.xml"), "where to; else printed");
   add("help,h", "this text");
   return options;
 }
@@ -120,9 +116,7 @@ std::string command_of(const Arguments& arguments) {
 }  // namespace
 
 int make_platform_file(const Arguments& arguments) {
-  po::options_description all = make_options();
-  all.add_options()("extra", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "extra");
+  const po::variables_map given = parse(arguments, make_options(), "extra");
   if (given.count("help") != 0) return print_help();
   if (given.count("extra") != 0)
     throw UsageError(

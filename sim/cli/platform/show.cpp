@@ -5,8 +5,8 @@
 
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/platform/platform_json.hpp"
-#include "sim/cli/platform/platform_verbs.hpp"
 #include "sim/cluster/checks/describe.hpp"
 
 namespace pipewright::cli {
@@ -17,8 +17,7 @@ using cluster::Cluster;
 po::options_description show_options() {
   po::options_description options("options of 'show'", 100);
   auto add = options.add_options();
-  add("route", po::value<std::vector<std::string>>()->multitoken()->value_name("A B"),
-      "the way from one GPU to another");
+  add("route", several_words("A B"), "the way from one GPU to another");
   add("json", "print all that as JSON and nothing else");
   add("help,h", "this text");
   return options;
@@ -170,11 +169,9 @@ std::string bisection_text(const cluster::Bisection& found, std::size_t half) {
 }  // namespace
 
 int show_platform(const Arguments& arguments) {
-  po::options_description all = show_options();
-  all.add_options()("file", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "file");
+  const po::variables_map given = parse(arguments, show_options(), "file");
   if (given.count("help") != 0) return print_help();
-  const Cluster cluster = Cluster::load(platform_path(given, "show"));
+  const Cluster cluster = Cluster::load(platform_file(given, "show"));
   std::optional<ShownRoute> route;
   if (given.count("route") != 0) route = find_route(cluster, values(given, "route"));
   const cluster::Description description = cluster::describe(cluster);

@@ -10,8 +10,8 @@
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/run/layout_view.hpp"
-#include "sim/cli/scenario_options.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -212,9 +212,7 @@ std::string sizes_text(const config::Parallel& parallel) {
 }  // namespace
 
 int layout_command(const Arguments& arguments) {
-  po::options_description all = layout_options();
-  all.add_options()("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, layout_options(), "scenario");
   if (given.count("help") != 0) {
     fmt::print(
         "usage: pipewright layout SCENARIO [OPTIONS]\n\n"

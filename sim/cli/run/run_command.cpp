@@ -21,12 +21,11 @@
 #include "analysis/units_text.hpp"
 #include "schedules/deadlock.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/dropped_transfers.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run/run_options.hpp"
-#include "sim/cli/version.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -179,7 +178,7 @@ Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t run
   for (std::uint32_t run = 1; run < runs; ++run) {
     ++job.conditions.variation.seed;
     analysis::SummarySink summary;
-    PassProgress interrupts("", job.schedule.size(), false);
+    RowProgress interrupts("", RowProgress::Rows::passes, job.schedule.size(), false);
     trace::Tee tee({&interrupts, &summary});
     execution::run(job, execution::EngineKind::simgrid, info, tee);
     repeats.makespans.push_back(summary.summary().makespan_s);
@@ -198,8 +197,8 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
     workload::Plan& plan = plans[i];
     analysis::SummarySink summary;
     trace::TraceCollector collector;
-    PassProgress progress(label(plan.schedule), plan.schedule.size(),
-                          !request.quiet && !request.json);
+    RowProgress progress(label(plan.schedule), RowProgress::Rows::passes, plan.schedule.size(),
+                         !request.quiet && !request.json);
     std::unique_ptr<trace::TraceWriter> writer;
     std::vector<trace::Sink*> sinks{&progress, &summary};
     if (collect) sinks.push_back(&collector);

@@ -6,28 +6,20 @@
 #include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/cli/scenario_options.hpp"
+#include "sim/cli/options.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-// The option of a choice, "group-size".
-std::string option_of(const schedules::ChoiceInfo& info) {
-  return std::string(info.flag.substr(2));
-}
-
 po::options_description visible_options() {
   po::options_description options("options", 100);
-  const auto words = [](const char* name) {
-    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
-  };
   auto add = options.add_options();
-  add("schedule", words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
+  add("schedule", several_words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
   for (const schedules::ChoiceInfo& info : schedules::choices)
-    add(option_of(info).c_str(), words("N"), std::string(info.help).c_str());
+    add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
   add_scenario_options(options);
-  add("output,o", words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
-  add("repeat", words("N"), "run with so many seeds and print the median and a 90 % band");
+  add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
+  add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
@@ -111,9 +103,7 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
 }  // namespace
 
 std::optional<RunRequest> read_run_request(const Arguments& arguments) {
-  po::options_description all = visible_options();
-  all.add_options()("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, visible_options(), "scenario");
   if (given.count("help") != 0) {
     print_help();
     return std::nullopt;

@@ -7,7 +7,6 @@
 #include "schedules/text/torch_receives.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/check_report.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/schedule_source.hpp"
 
@@ -20,16 +19,14 @@ using schedules::TorchFile;
 
 po::options_description check_options() {
   po::options_description options("options of 'check'", 100);
-  const auto words = [] {
-    return po::value<std::vector<std::string>>()->multitoken()->value_name("X..");
-  };
   auto add = options.add_options();
   add("legacy", "the file is of 2024: B is the input gradient, BW the full backward");
-  add("forward-times,f", words(), "time of F: one, one per device, or one per stage (1 per stage)");
-  add("input-grad-times", words(), "time of I, likewise (1)");
-  add("weight-grad-times", words(), "time of W, likewise (1)");
-  add("backward-times", words(), "or time of B, where nothing is split (2)");
-  add("p2p-time", po::value<std::string>()->value_name("X"), "time of a transfer (0)");
+  add("forward-times,f", several_words("X.."),
+      "time of F: one, one per device, or one per stage (1 per stage)");
+  add("input-grad-times", several_words("X.."), "time of I, likewise (1)");
+  add("weight-grad-times", several_words("X.."), "time of W, likewise (1)");
+  add("backward-times", several_words("X.."), "or time of B, where nothing is split (2)");
+  add("p2p-time", one_word("X"), "time of a transfer (0)");
   add("queue", po::value<std::string>()->default_value("rank")->value_name("rank|pair"),
       "receives that complete in order: all of a rank, or those from one rank to another");
   add("json", "print the findings as JSON and nothing else");
@@ -140,9 +137,7 @@ int print_help() {
 }  // namespace
 
 int check_schedule(const Arguments& arguments) {
-  po::options_description all = check_options();
-  all.add_options()("help,h", "")("file", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "file");
+  const po::variables_map given = parse(arguments, check_options(), "file");
   if (given.count("help") != 0) return print_help();
   const std::vector<std::string> files = values(given, "file");
   if (files.size() != 1) throw UsageError("schedule check: one schedule file of PyTorch (.csv)");

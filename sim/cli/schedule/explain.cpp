@@ -1,4 +1,3 @@
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,9 +11,7 @@
 #include "schedules/text/counted.hpp"
 #include "schedules/text/picture.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/config/schedule_spec.hpp"
-#include "sim/config/text/fields.hpp"
 #include "sim/workload/building_block.hpp"
 
 namespace pipewright::cli {
@@ -25,11 +22,10 @@ constexpr const char* default_columns = "120";
 po::options_description explain_options() {
   po::options_description options("options of 'explain'", 100);
   auto add = options.add_options();
-  const auto count = [] { return po::value<std::string>()->value_name("N"); };
-  add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
-  add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
+  add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
+  add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
   add_choices(options);
-  add("columns", count()->default_value(default_columns), "wider pictures go on below");
+  add("columns", one_word("N")->default_value(default_columns), "wider pictures go on below");
   return options;
 }
 
@@ -92,22 +88,15 @@ int print_help() {
 }  // namespace
 
 int explain_schedule(const Arguments& arguments) {
-  po::options_description all = explain_options();
-  all.add_options()("help,h", "")("name", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "name");
+  const po::variables_map given = parse(arguments, explain_options(), "name");
   if (given.count("help") != 0) return print_help();
   const std::vector<std::string> names = values(given, "name");
   if (names.size() != 1)
     throw UsageError("schedule explain: one schedule's name, or a building block's file (.yaml)");
-  const auto optional = [&](const char* option) -> std::optional<std::uint32_t> {
-    if (given.count(option) == 0) return std::nullopt;
-    const config::Value value = config::make_text(given[option].as<std::string>(), {});
-    return config::read_count({value, std::string("--") + option}, "8");
-  };
   const std::string& name = names.front();
-  const std::uint32_t devices = *optional("num-stages");
-  const std::uint32_t microbatches = *optional("num-batches");
-  const std::size_t columns = *optional("columns");
+  const std::uint32_t devices = read_count(given, "num-stages");
+  const std::uint32_t microbatches = read_count(given, "num-batches");
+  const std::size_t columns = read_count(given, "columns");
   switch (config::schedule_source(name)) {
     case config::ScheduleSource::torch_file:
       throw UsageError(

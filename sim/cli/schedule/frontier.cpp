@@ -7,12 +7,12 @@
 
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/schedule/catalog_table.hpp"
 #include "sim/cli/schedule/frontier_report.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/cli/schedule/search_options.hpp"
 #include "sim/config/text/value.hpp"
 
@@ -29,7 +29,7 @@ po::options_description frontier_options() {
   po::options_description options("options of 'frontier'", 100);
   add_search_options(options);
   options.add_options()(
-      "memory-limits", po::value<std::string>()->value_name("A:B[:STEP]"),
+      "memory-limits", one_word("A:B[:STEP]"),
       "in microbatches or bytes (\"20 GiB:40 GiB:1 GiB\"); from the least to twice 1F1B's");
   return options;
 }
@@ -173,9 +173,7 @@ int print_help() {
 }  // namespace
 
 int frontier_schedule(const Arguments& arguments) {
-  po::options_description all = frontier_options();
-  all.add_options()("help,h", "")("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, frontier_options(), "scenario");
   if (given.count("help") != 0) return print_help();
   const SearchSettings settings = read_search_settings(given);
   const std::vector<Output> outputs = frontier_outputs(settings);

@@ -7,8 +7,7 @@
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/scenario_options.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/schedule/uncontended.hpp"
 
 namespace pipewright::cli {
@@ -129,9 +128,7 @@ int print_help() {
 }  // namespace
 
 int list_schedules(const Arguments& arguments) {
-  po::options_description all = list_options();
-  all.add_options()("help,h", "")("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, list_options(), "scenario");
   if (given.count("help") != 0) return print_help();
   if (given.empty())
     print_names();

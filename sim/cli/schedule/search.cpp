@@ -9,11 +9,11 @@
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 #include "schedules/text/torch_csv.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/schedule/catalog_table.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/cli/schedule/search_options.hpp"
 
 namespace pipewright::cli {
@@ -23,7 +23,7 @@ po::options_description search_options() {
   po::options_description options("options of 'search'", 100);
   add_search_options(options);
   options.add_options()(
-      "memory-limit", po::value<std::string>()->value_name("X"),
+      "memory-limit", one_word("X"),
       "of a device: microbatches (8.5) or bytes (\"40 GiB\"); 1F1B's if not given");
   return options;
 }
@@ -160,9 +160,7 @@ int print_help() {
 }  // namespace
 
 int search_schedule(const Arguments& arguments) {
-  po::options_description all = search_options();
-  all.add_options()("help,h", "")("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, search_options(), "scenario");
   if (given.count("help") != 0) return print_help();
   const SearchSettings settings = read_search_settings(given);
   parse_outputs(settings.outputs);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {
@@ -60,9 +60,7 @@ void add_search_options(po::options_description& options) {
       "least time of an iteration, or least of the longest span of a device");
   add("effort", po::value<std::string>()->default_value("1")->value_name("E"),
       "how long to search, in units of the default");
-  add("output,o",
-      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
-      "write files, each by its extension");
+  add("output,o", several_words("FILE..")->composing(), "write files, each by its extension");
   add("json", "print the result as JSON and nothing else");
   add("quiet", "no progress bar");
 }

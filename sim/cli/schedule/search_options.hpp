@@ -7,7 +7,7 @@
 
 #include "analysis/summary_report.hpp"
 #include "schedules/search/search.hpp"
-#include "sim/cli/scenario_options.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/schedule/memory_limit.hpp"
 #include "sim/config/scenario.hpp"
 

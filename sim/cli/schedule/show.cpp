@@ -1,16 +1,11 @@
-#include <optional>
-
 #include <fmt/format.h>
 
 #include "schedules/deadlock.hpp"
 #include "schedules/text/picture.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
-#include "sim/cli/dropped_transfers.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/schedule/schedule_verbs.hpp"
 #include "sim/config/schedule_spec.hpp"
-#include "sim/config/text/fields.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
@@ -19,10 +14,9 @@ namespace {
 po::options_description show_options() {
   po::options_description options("options of 'show'", 100);
   auto add = options.add_options();
-  const auto count = [] { return po::value<std::string>()->value_name("N"); };
-  add("num-stages,s", count()->default_value("4"), "devices of the pipeline");
-  add("num-batches,b", count()->default_value("8"), "microbatches of an iteration");
-  add("iterations", count()->default_value("1"), "iterations, one after the other");
+  add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
+  add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
+  add("iterations", one_word("N")->default_value("1"), "iterations, one after the other");
   add_choices(options);
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
@@ -33,15 +27,10 @@ po::options_description show_options() {
 }
 
 schedules::Schedule load(const std::string& name, const po::variables_map& given) {
-  const auto optional = [&](const char* option) -> std::optional<std::uint32_t> {
-    if (given.count(option) == 0) return std::nullopt;
-    const config::Value value = config::make_text(given[option].as<std::string>(), {});
-    return config::read_count({value, std::string("--") + option}, "8");
-  };
   const bool torch_file = config::schedule_source(name) == config::ScheduleSource::torch_file;
   // A file of PyTorch says its sizes itself.
-  const auto size = [&](const char* option) {
-    return torch_file && given[option].defaulted() ? 0 : *optional(option);
+  const auto size = [&](const char* option) -> std::uint32_t {
+    return torch_file && given[option].defaulted() ? 0 : read_count(given, option);
   };
   if (given.count("legacy") != 0) {
     if (!torch_file) throw UsageError(fmt::format("--legacy is for a .csv file, not '{}'", name));
@@ -49,7 +38,7 @@ schedules::Schedule load(const std::string& name, const po::variables_map& given
   }
   schedules::Parameters parameters{.devices = size("num-stages"),
                                    .microbatches = size("num-batches"),
-                                   .iterations = *optional("iterations")};
+                                   .iterations = read_count(given, "iterations")};
   read_choices(given, parameters);
   return workload::load_schedule(name, parameters);
 }
@@ -90,9 +79,7 @@ int print_help() {
 }  // namespace
 
 int show_schedule(const Arguments& arguments) {
-  po::options_description all = show_options();
-  all.add_options()("name", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "name");
+  const po::variables_map given = parse(arguments, show_options(), "name");
   if (given.count("help") != 0) return print_help();
   const std::vector<std::string> names = values(given, "name");
   if (names.size() != 1)

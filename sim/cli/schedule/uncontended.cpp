@@ -8,8 +8,8 @@
 
 #include "analysis/trace/sink.hpp"
 #include "schedules/search/search.hpp"
-#include "sim/cli/interrupt.hpp"
-#include "sim/cli/version.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/execution/run.hpp"

@@ -169,7 +169,7 @@ int serve_search(const WorkerSettings& settings) {
 
 int serve(const Arguments& arguments) {
   po::options_description options = sweep_options();
-  options.add_options()("serve", "")("scenario", po::value<std::vector<std::string>>());
+  options.add_options()("serve", "");
   return serve_search(read_worker_settings(parse(arguments, options, "scenario")));
 }
 

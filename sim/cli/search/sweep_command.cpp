@@ -20,9 +20,9 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
-#include "sim/cli/scenario_options.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -202,9 +202,7 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 }  // namespace
 
 int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
-  po::options_description all = sweep_options();
-  all.add_options()("scenario", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "scenario");
+  const po::variables_map given = parse(arguments, sweep_options(), "scenario");
   if (given.count("help") != 0) {
     print_sweep_help();
     return exit_ok;

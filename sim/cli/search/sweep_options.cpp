@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/cli/scenario_options.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/sweep.hpp"
 
@@ -33,23 +33,23 @@ Number limit(Number value, const char* flag) {
 
 po::options_description sweep_options() {
   po::options_description options("options", 100);
-  const auto words = [](const char* name) {
-    return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
-  };
   auto add = options.add_options();
-  add("jobs,j", words("N"), "worker processes (as many as there are cores)");
-  add("budget", words("TIME"), "stop after so long (\"60 s\"), and say how good the best must be");
+  add("jobs,j", several_words("N"), "worker processes (as many as there are cores)");
+  add("budget", several_words("TIME"),
+      "stop after so long (\"60 s\"), and say how good the best must be");
   add("exhaustive", "simulate all that fits: the same best, as a check");
   add("no-front", "prove the best alone, and not the front of throughput against memory");
-  add("results", words("FILE.h5"), "keep every candidate with its figures here as they come");
+  add("results", several_words("FILE.h5"),
+      "keep every candidate with its figures here as they come");
   add("resume", "go on with the results that are there");
-  add("time-limit", words("TIME"), "of one simulation (none)");
-  add("worker-memory", words("SIZE"), "of one simulation (none)");
+  add("time-limit", several_words("TIME"), "of one simulation (none)");
+  add("worker-memory", several_words("SIZE"), "of one simulation (none)");
   add("yes", "search a space of any size");
-  add("output,o", words("FILE..")->composing(),
+  add("output,o", several_words("FILE..")->composing(),
       "write .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
-  add("by", words("AXIS..")->composing(), "print the best for each value of an axis, as schedule");
-  add("top", words("N"), "print so many of the best (10)");
+  add("by", several_words("AXIS..")->composing(),
+      "print the best for each value of an axis, as schedule");
+  add("top", several_words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress");
   add_file_options(options);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "analysis/units_text.hpp"
 
@@ -42,12 +41,11 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-SweepProgress::SweepProgress(bool quiet)
-    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0), bar_("search", !quiet) {}
+SweepProgress::SweepProgress(bool quiet) : bar_("search", !quiet, ProgressBar::InLogs::yes) {}
 
 std::string SweepProgress::details(const search::State& state, const analysis::SearchRun& run,
                                    double& share) {
-  const double now = std::chrono::duration<double>(Clock::now() - started_).count();
+  const double now = bar_.seconds();
   const bool assessing = state.phase == Phase::assessing;
   const std::uint64_t finished = assessing ? state.assessed
                                            : count(state, analysis::Outcome::simulated) +
@@ -71,36 +69,19 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
   else if (done > 0)
     text += fmt::format(", {:.3g}/s, {} left{}", rate, duration(static_cast<double>(left) / rate),
                         assessing ? "" : " at the most");
-  if (state.best) {
-    const analysis::CandidateRow& best = run.rows[*state.best];
-    if (state.phase == Phase::front) {
-      text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));
-      return text;
-    }
-    text +=
-        fmt::format(", best {}, gap {}", analysis::shown(run.objective, best.work, state.best_cost),
-                    analysis::format_percent(state.gap));
-  }
+  if (!state.best) return text;
+  const analysis::CandidateRow& best = run.rows[*state.best];
+  text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));
+  if (state.phase != Phase::front)
+    text += fmt::format(", gap {}", analysis::format_percent(state.gap));
   return text;
 }
 
-bool SweepProgress::line_is_due() {
-  const double now = std::chrono::duration<double>(Clock::now() - started_).count();
-  if (now < next_line_) return false;
-  constexpr double longest_silence = 60;
-  next_line_ = now + std::min(now, longest_silence);
-  return true;
-}
-
 void SweepProgress::show(const search::State& state, const analysis::SearchRun& run) {
-  if (quiet_ || state.phase == Phase::done) return;
-  if (terminal_ ? !bar_.is_due() : !line_is_due()) return;
+  if (state.phase == Phase::done || !bar_.is_due()) return;
   double share = 0;
   const std::string text = details(state, run, share);
-  if (terminal_)
-    bar_.draw(share, text);
-  else
-    fmt::print(stderr, "search  {}\n", text);
+  bar_.draw(share, text);
 }
 
 }  // namespace pipewright::cli

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "analysis/search/rows.hpp"
@@ -17,17 +16,10 @@ class SweepProgress {
   void show(const search::State& state, const analysis::SearchRun& run);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // What is done of the phase, how fast, and how long the rest takes.
   std::string details(const search::State& state, const analysis::SearchRun& run, double& share);
-  bool line_is_due();
 
-  bool quiet_;
-  bool terminal_;
   ProgressBar bar_;
-  Clock::time_point started_ = Clock::now();
-  double next_line_ = 10;  // seconds
   search::State::Phase phase_ = search::State::Phase::assessing;
   double phase_began_ = 0;         // seconds
   std::uint64_t done_before_ = 0;  // simulated when the phase began

@@ -33,8 +33,7 @@ struct Request {
 po::options_description compare_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("fail-if",
-      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("CONDITION.."),
+  add("fail-if", several_words("CONDITION..")->composing(),
       "exit with status 1 where it holds for a run");
   add("json", "print the comparison as JSON and nothing else");
   add("help,h", "this text");
@@ -200,9 +199,7 @@ Request read_request(const po::variables_map& given) {
 }  // namespace
 
 int compare_command(const Arguments& arguments) {
-  po::options_description all = compare_options();
-  all.add_options()("file", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "file");
+  const po::variables_map given = parse(arguments, compare_options(), "file");
   if (given.count("help") != 0) return print_help();
   const Request request = read_request(given);
 

@@ -13,10 +13,10 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
-#include "sim/cli/trace/row_progress.hpp"
+#include "sim/cli/progress.hpp"
 
 namespace fs = std::filesystem;
 
@@ -40,11 +40,9 @@ struct Request {
 po::options_description export_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("output,o", po::value<std::string>()->value_name("FILE"),
-      "the file to write; - is standard output");
-  add("as", po::value<std::string>()->value_name("FORMAT"),
-      "chrome, csv, json or paje; else the file's name says");
-  add("table", po::value<std::string>()->value_name("NAME"), "of csv: this table alone");
+  add("output,o", one_word("FILE"), "the file to write; - is standard output");
+  add("as", one_word("FORMAT"), "chrome, csv, json or paje; else the file's name says");
+  add("table", one_word("NAME"), "of csv: this table alone");
   add("help,h", "this text");
   return options;
 }
@@ -187,9 +185,7 @@ std::vector<fs::path> export_tables(const Request& request) {
 }  // namespace
 
 int export_command(const Arguments& arguments) {
-  po::options_description all = export_options();
-  all.add_options()("trace", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "trace");
+  const po::variables_map given = parse(arguments, export_options(), "trace");
   if (given.count("help") != 0) {
     print_help();
     return exit_ok;

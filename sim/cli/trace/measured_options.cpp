@@ -26,13 +26,10 @@ std::uint32_t number(const po::variables_map& given, const char* option, std::ui
 
 void add_measured_options(po::options_description& options) {
   auto add = options.add_options();
-  add("skip", po::value<std::string>()->value_name("N"), "leave out the first N iterations (0)");
-  add("pattern", po::value<std::string>()->value_name("REGEX"),
-      "how annotations that mark passes are called");
-  add("category", po::value<std::string>()->value_name("NAME"),
-      "only events of this category, such as user_annotation");
-  add("microbatches", po::value<std::string>()->value_name("N"),
-      "of an iteration, where annotations have no numbers");
+  add("skip", one_word("N"), "leave out the first N iterations (0)");
+  add("pattern", one_word("REGEX"), "how annotations that mark passes are called");
+  add("category", one_word("NAME"), "only events of this category, such as user_annotation");
+  add("microbatches", one_word("N"), "of an iteration, where annotations have no numbers");
   add("align", "shift the clocks of ranks that contradict each other");
 }
 

@@ -112,7 +112,7 @@ using std::filesystem::path;
 po::options_description profile_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  const auto file = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  const auto file = one_word;
   add("into", file("SCENARIO.yaml"), "print this scenario with the measured times in it");
   add("order", file("FILE.csv"), "write the order of passes, as PyTorch's schedule files");
   add("trace", file("FILE.h5"), "write the measured run as a trace, for 'show' and its page");
@@ -212,9 +212,7 @@ std::string text_option(const po::variables_map& given, const char* option) {
 }  // namespace
 
 int profile_command(const Arguments& arguments) {
-  po::options_description all = profile_options();
-  all.add_options()("file", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "file");
+  const po::variables_map given = parse(arguments, profile_options(), "file");
   if (given.count("help") != 0) return print_help();
   const std::vector<path> files = expand_ranks(values(given, "file"));
   if (files.empty())

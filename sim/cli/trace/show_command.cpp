@@ -6,10 +6,10 @@
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/sink.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
-#include "sim/cli/trace/row_progress.hpp"
+#include "sim/cli/progress.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -17,10 +17,8 @@ namespace {
 po::options_description show_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("output,o",
-      po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
-      "write .html .svg .png .pdf .json or .csv");
-  add("picture", po::value<std::string>()->value_name("WHAT"),
+  add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
+  add("picture", one_word("WHAT"),
       "of .svg .png .pdf: timeline (default), memory, tradeoff or bubbles");
   add("json", "print the summary as JSON and nothing else");
   add("help,h", "this text");
@@ -30,9 +28,7 @@ po::options_description show_options() {
 }  // namespace
 
 int show_command(const Arguments& arguments) {
-  po::options_description all = show_options();
-  all.add_options()("trace", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "trace");
+  const po::variables_map given = parse(arguments, show_options(), "trace");
   if (given.count("help") != 0) {
     fmt::print(
         "usage: pipewright show TRACE.h5.. [OPTIONS]\n\n"

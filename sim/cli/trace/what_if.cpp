@@ -15,7 +15,7 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/trace/what_if_changes.hpp"
 #include "sim/config/text/value.hpp"

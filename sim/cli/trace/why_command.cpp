@@ -47,9 +47,7 @@ std::size_t jobs_of(const po::variables_map& given) {
 }  // namespace
 
 int why_command(const Arguments& arguments) {
-  po::options_description all = why_options();
-  all.add_options()("trace", po::value<std::vector<std::string>>());
-  const po::variables_map given = parse(arguments, all, "trace");
+  const po::variables_map given = parse(arguments, why_options(), "trace");
   if (given.count("help") != 0) {
     print_help();
     return exit_ok;

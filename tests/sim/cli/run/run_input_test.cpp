@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/cli/interrupt.hpp"
+#include "sim/cli/guard.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
