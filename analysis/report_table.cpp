@@ -90,6 +90,12 @@ std::string json_document(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+std::string json_line(const Json& json, Json::error_handler_t not_utf8) {
+  return json.dump(-1, ' ', false, not_utf8);
+}
+
+Json parse_json(std::string_view text) { return Json::parse(text); }
+
 std::string csv_cell(const Json& cell) {
   if (cell.is_null()) return "";
   if (cell.is_string()) return csv_field(cell.get_ref<const std::string&>());

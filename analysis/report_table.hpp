@@ -143,6 +143,11 @@ template <class Row, std::ranges::input_range Rows>
 Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
 // A whole file: indented, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
 std::string json_document(const Json& json);
+// In one line without an end, likewise, or as `not_utf8` says. To write and to read are compiled in
+// one place only: each takes the compiler seconds.
+std::string json_line(const Json& json,
+                      Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
+Json parse_json(std::string_view text);  // throws Json::parse_error
 
 // A field of CSV: see csv_field for texts; null is empty. Numbers read back as they were.
 std::string csv_cell(const Json& cell);

@@ -16,6 +16,10 @@ inline constexpr std::array<const char*, 6> outcome_names{
 inline constexpr std::array<const char*, 6> outcome_words{
     "open", "illegal", "does not fit", "bounded away", "simulated", "failed"};
 
+// By Objective::Kind, in files.
+inline constexpr std::array<const char*, 5> objective_names{"throughput", "mfu", "time_to_train",
+                                                            "price", "memory"};
+
 // The figures of a row, under names that carry their units. 0 where they are not known.
 #define PIPEWRIGHT_FIGURE(name, type, member) \
   trace::Column { name, trace::ColumnType::type, offsetof(CandidateRow, member) }

@@ -13,8 +13,6 @@ namespace pipewright::analysis::results {
 
 inline constexpr const char* what = "search";
 inline constexpr std::uint32_t version = 2;
-inline constexpr std::array<const char*, 5> objective_names{"throughput", "mfu", "time_to_train",
-                                                            "price", "memory"};
 template <class Value>
 struct ObjectiveField {
   const char* name;

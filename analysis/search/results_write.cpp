@@ -3,10 +3,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "analysis/search/choices.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results.hpp"
 #include "analysis/search/results_layout.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/trace/hdf5.hpp"
 #include "analysis/trace/partial_file.hpp"
 

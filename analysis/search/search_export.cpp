@@ -7,13 +7,11 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "analysis/search/choices.hpp"
+#include "analysis/report_table.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/findings.hpp"
-#include "analysis/search/results_layout.hpp"
-#include "analysis/search/runner_up.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/search/search_report.hpp"
 #include "analysis/text_table.hpp"
 
@@ -44,17 +42,10 @@ std::string objective_heading(const Objective& objective) {
   return "";
 }
 
-using Json = nlohmann::ordered_json;
-
-// Names come from files: bytes that are no UTF-8 become U+FFFD.
-std::string text_of(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json objective_json(const Objective& objective) {
-  Json json{{"kind", results::objective_names.at(static_cast<std::size_t>(objective.kind))},
+  Json json{{"kind", objective_names.at(static_cast<std::size_t>(objective.kind))},
             {"name", name_of(objective)}};
   switch (objective.kind) {
     case Objective::Kind::price:
@@ -72,20 +63,6 @@ Json objective_json(const Objective& objective) {
       break;
   }
   return json;
-}
-
-Json space_json(const SearchRun& run) {
-  Json axes = Json::array();
-  for (const SearchAxis& axis : run.axes)
-    axes.push_back({{"key", axis.key}, {"name", axis.name}, {"values", axis.values}});
-  return axes;
-}
-
-Json excluded_json(const SearchRun& run) {
-  Json rules = Json::array();
-  for (const Excluded& one : run.excluded)
-    rules.push_back({{"rule", one.rule}, {"combinations", one.combinations}});
-  return rules;
 }
 
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
@@ -146,6 +123,14 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 
 }  // namespace
 
+void to_json(Json& json, const SearchAxis& axis) {
+  json = {{"key", axis.key}, {"name", axis.name}, {"values", axis.values}};
+}
+
+void to_json(Json& json, const Excluded& excluded) {
+  json = {{"rule", excluded.rule}, {"combinations", excluded.combinations}};
+}
+
 void write_search_csv(std::ostream& stream, const SearchRun& run) {
   std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
@@ -177,19 +162,19 @@ void write_search_json(std::ostream& stream, const SearchRun& run) {
             {"sweep", run.sweep},
             {"objective", objective_json(run.objective)},
             {"groups", run.groups},
-            {"axes", space_json(run)},
+            {"axes", run.axes},
             {"combinations", number(run.combinations)},
-            {"excluded", excluded_json(run)},
+            {"excluded", run.excluded},
             {"exhaustive", run.exhaustive},
             {"finished", run.finished},
             {"gap", number(run.gap)}};
   head.update(findings_json(run, find(run)));
-  std::string text = text_of(head, 2);
-  text.resize(text.size() - 2);  // the candidates come before the last brace
+  std::string text = json_document(head);
+  text.resize(text.size() - 3);  // the candidates come before the last brace
   stream << text << ",\n  \"candidates\": [";
   const char* before = "\n    ";
   for (const CandidateRow& row : run.rows) {
-    stream << before << text_of(candidate_json(run, row), -1);
+    stream << before << json_line(candidate_json(run, row));
     before = ",\n    ";
   }
   stream << (run.rows.empty() ? "]\n}\n" : "\n  ]\n}\n");

@@ -2,9 +2,14 @@
 
 #include <ostream>
 
+#include "analysis/report_table.hpp"
 #include "analysis/search/rows.hpp"
 
 namespace pipewright::analysis {
+
+// As the page has them, too.
+void to_json(Json& json, const SearchAxis& axis);
+void to_json(Json& json, const Excluded& excluded);
 
 // A row for each candidate under a header that names units, quoted as RFC 4180 says; what is not
 // known is empty.

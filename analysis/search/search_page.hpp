@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "analysis/search/findings.hpp"
 #include "analysis/search/rows.hpp"
 
 namespace pipewright::analysis {
@@ -21,5 +24,31 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
                        const ScenarioOf& scenario_of);
 
 inline constexpr std::size_t most_scenarios = 5000;
+
+// The parts of the page.
+
+// What it has besides its columns, as JSON that is safe inside a script element.
+std::string page_head(const SearchRun& run, const Findings& findings,
+                      const std::vector<std::string>& notes);
+
+// Rows whose scenarios a page has.
+std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most);
+
+// The rows of a search as the page has them: columns of little-endian numbers one after the other,
+// those of eight bytes a number first, so that each lies where a typed array can begin.
+//
+//   f64: candidate, cost, throughput, seconds, bound, mfu, bubble_ratio, span_bubble, peak_bytes,
+//        capacity_bytes, gpus, and the parts of the time in the order of part_words
+//   u32: note, as a place in `notes`
+//   u16: group, then each axis
+//   u8:  outcome
+//
+// Seconds are simulated ones, or the bound; cost, throughput and MFU follow from them; 0 where they
+// are not known.
+struct PageColumns {
+  std::string bytes;
+  std::vector<std::string> notes;  // distinct ones
+};
+PageColumns page_columns(const SearchRun& run);
 
 }  // namespace pipewright::analysis

@@ -6,10 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/choices.hpp"
-#include "analysis/search/counts_text.hpp"
-#include "analysis/search/row_table.hpp"
-#include "analysis/search/runner_up.hpp"
+#include "analysis/search/findings.hpp"
+#include "analysis/search/rows.hpp"
+#include "analysis/search/search_tables.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 

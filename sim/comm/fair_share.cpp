@@ -79,4 +79,40 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
   return shares_;
 }
 
+using cluster::Cluster;
+
+Paths::Paths(const Cluster& cluster, std::vector<cluster::Host*> hosts)
+    : cluster_(cluster), hosts_(std::move(hosts)) {
+  for (const cluster::Link* link : cluster_.links()) {
+    if (!cluster::is_shared(link)) continue;
+    number_of_.emplace(link, static_cast<std::uint32_t>(links_.size()));
+    links_.push_back(link);
+    bandwidth_.push_back(Cluster::bandwidth_of(link));
+  }
+}
+
+void Paths::find(const cluster::Route& route, FlowPath& path) const {
+  path.links.clear();
+  path.cap = std::numeric_limits<double>::infinity();
+  for (const cluster::Link* link : route.links) {
+    const auto shared = number_of_.find(link);
+    if (shared == number_of_.end())
+      path.cap = std::min(path.cap, Cluster::bandwidth_of(link));
+    else
+      path.links.push_back(shared->second);
+  }
+}
+
+const FlowPath& Paths::path(std::uint32_t sender, std::uint32_t receiver) {
+  const auto [known, is_new] = known_.try_emplace(std::uint64_t{sender} << 32U | receiver);
+  if (is_new) find(route(sender, receiver), known->second);
+  return known->second;
+}
+
+double Paths::alone(const FlowPath& path) const {
+  double rate = path.cap;
+  for (const std::uint32_t link : path.links) rate = std::min(rate, bandwidth_[link]);
+  return rate;
+}
+
 }  // namespace pipewright::comm

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/comm/pair_matrix.hpp"
-#include "sim/comm/paths.hpp"
+#include "sim/comm/fair_share.hpp"
 
 namespace pipewright::comm {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/comm/predict_rows.hpp"
+#include "sim/comm/prediction.hpp"
 
 namespace pipewright::comm {
 namespace {

@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/comm/fit.hpp"
-#include "sim/comm/predict_rows.hpp"
+#include "sim/comm/prediction.hpp"
 #include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"

@@ -9,7 +9,7 @@
 
 #include "analysis/comm/reports/compare_page.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/comm/predict_rows.hpp"
+#include "sim/comm/prediction.hpp"
 #include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"

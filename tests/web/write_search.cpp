@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/choices.hpp"
 #include "analysis/search/findings.hpp"
-#include "analysis/search/runner_up.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/search/search_page.hpp"
 #include "tests/analysis/search/made_search.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/comm/logs/log_words.hpp"
+#include "analysis/comm/logs/log_lines.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -24,11 +24,16 @@ bool has_options(std::string_view rest) {
   return at != 0 && at != std::string_view::npos && rest[at] == '-';
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  const auto value = is_whole_number(text) ? parse_whole_number(text) : std::nullopt;
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (!value || *value == 0 || *value > most) return std::nullopt;
+std::optional<std::uint32_t> small_number(std::string_view word) {
+  const auto value = is_whole_number(word) ? parse_whole_number(word) : std::nullopt;
+  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return static_cast<std::uint32_t>(*value);
+}
+
+// Above 0.
+std::optional<std::uint32_t> number(std::string_view word) {
+  const auto value = small_number(word);
+  return value == 0U ? std::nullopt : value;
 }
 
 // The value of the option at words[i]: "-n 4", "-n4", "--ntasks=4", "--ntasks 4".
@@ -87,12 +92,6 @@ std::string_view without_hash(std::string_view line) {
   while (!line.empty() && (line.front() == '#' || line.front() == ' ' || line.front() == '\t'))
     line.remove_prefix(1);
   return line;
-}
-
-std::optional<std::uint32_t> small_number(std::string_view word) {
-  const auto value = is_whole_number(word) ? parse_whole_number(word) : std::nullopt;
-  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(*value);
 }
 
 // The number behind a word of the line.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/comm/logs/log_words.hpp"
+#include "analysis/comm/logs/log_lines.hpp"
 
 namespace pipewright::analysis {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "analysis/import/text_source.hpp"
+#include "analysis/report_table.hpp"
 #include "analysis/trace/error.hpp"
 
 namespace pipewright::analysis {
@@ -19,8 +19,6 @@ namespace {
 bool says(std::string_view line, std::string_view text) {
   return line.find(text) != std::string_view::npos;
 }
-
-using Json = nlohmann::json;
 
 constexpr double microsecond = 1e-6;
 
@@ -207,7 +205,12 @@ std::optional<LoggedTable> read_nccl_json(const std::filesystem::path& file) {
     text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
     source.mark();
   }
-  const Json json = Json::parse(text, nullptr, false);
+  Json json;
+  try {
+    json = parse_json(text);
+  } catch (const Json::parse_error&) {
+    return std::nullopt;
+  }
   if (!json.is_object() || !json.contains("results") || !json["results"].is_array())
     return std::nullopt;
   try {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/comm/logs/log_lines.hpp"
 #include "analysis/comm/logs/log_run.hpp"
-#include "analysis/comm/logs/log_words.hpp"
 #include "analysis/comm/logs/nccl_meaning.hpp"
 #include "analysis/comm/logs/nccl_table.hpp"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/comm/logs/log_lines.hpp"
 #include "analysis/comm/logs/log_remarks.hpp"
 #include "analysis/comm/logs/log_run.hpp"
-#include "analysis/comm/logs/log_words.hpp"
 
 namespace pipewright::analysis {
 

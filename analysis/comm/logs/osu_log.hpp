@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/comm/logs/log_lines.hpp"
 #include "analysis/comm/logs/log_remarks.hpp"
 #include "analysis/comm/logs/log_run.hpp"
-#include "analysis/comm/logs/log_words.hpp"
 #include "analysis/comm/measurement.hpp"
 
 namespace pipewright::analysis {

@@ -10,7 +10,6 @@
 #include "analysis/comm/logs/log_lines.hpp"
 #include "analysis/comm/logs/log_remarks.hpp"
 #include "analysis/comm/logs/log_run.hpp"
-#include "analysis/comm/logs/log_words.hpp"
 #include "analysis/comm/logs/nccl_log.hpp"
 #include "analysis/comm/logs/nccl_meaning.hpp"
 #include "analysis/comm/logs/osu_log.hpp"

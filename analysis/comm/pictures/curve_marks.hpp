@@ -4,9 +4,12 @@
 #include <span>
 
 #include "analysis/comm/comparison.hpp"
+#include "analysis/comm/pictures/log_scale.hpp"
+#include "analysis/curve/label_places.hpp"
 #include "analysis/timeline/canvas.hpp"
 
-// How the curves of a picture are told apart. Included by .cpp files only.
+// How the curves of a picture are told apart, and the panel of their errors below them. Included by
+// .cpp files only.
 namespace pipewright::analysis {
 
 // Okabe and Ito's, but for their yellow, which is lost on white; then ink and wine. Curves whose
@@ -20,5 +23,17 @@ void draw_mark(Canvas& canvas, std::size_t curve, double x, double y, double rad
 double legend_height(std::span<const DrawnCurve> curves);
 void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, double left,
                        double right, double top);
+
+// The errors of all rows, in a band of those that are small.
+inline constexpr double banded_error = 0.2;
+inline constexpr Colour band_colour = idle_paint;
+
+void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogScale& x,
+                 const Area& plot);
+
+// What both panels have in common.
+void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot);
+void draw_frame(Canvas& canvas, const Area& plot);
+double mark_radius(const DrawnCurve& curve);
 
 }  // namespace pipewright::analysis

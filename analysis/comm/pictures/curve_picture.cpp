@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "analysis/comm/pictures/curve_marks.hpp"
-#include "analysis/comm/pictures/error_panel.hpp"
 #include "analysis/comm/pictures/log_scale.hpp"
 #include "analysis/curve/plot.hpp"
 #include "analysis/picture/swatches.hpp"

@@ -39,12 +39,4 @@ CompareReport compare_report(std::string cluster, std::span<const ComparedRow> r
                              std::optional<double> assumed = {},
                              std::vector<LogRemark> remarks = {});
 
-// Tables: of each curve the rows, of long curves the first of each doubling, none where that is
-// still too long; errors by curve, by size, and what to make of them. With `all_rows`, every row.
-std::string console_text(const CompareReport& report, bool all_rows = false);
-// Keys carry their units; errors are ratios, 0.1 for 10 % too slow.
-std::string json_text(const CompareReport& report);
-// A line a row.
-std::string csv_text(const CompareReport& report);
-
 }  // namespace pipewright::analysis

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -56,6 +57,59 @@ std::string ratios_cell(const OffLine& line) {
   const std::string least = ratio_cell(line.range->least);
   const std::string most = ratio_cell(line.range->most);
   return least == most ? least : least + ".." + most;
+}
+
+constexpr std::size_t most_rows = 240;  // of all curves, from which on none are shown
+
+std::string row_tables(const CompareReport& report, bool all_rows) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const CurveReport& one : report.curves) {
+    std::vector<ComparedRow> rows;
+    std::string note = abridged(one, rows);
+    if (all_rows) {
+      rows = one.curve.rows;
+      note.clear();
+    }
+    shown += rows.size();
+    text += printable(one.curve.name) + (note.empty() ? "" : ": " + note) + "\n" +
+            row_table(rows).text() + "\n";
+  }
+  return all_rows || shown <= most_rows ? text : "";
+}
+
+const ReportColumns<OffRange>& range_columns() {
+  static const ReportColumns<OffRange> columns{
+      {"from_bytes", &OffRange::from},
+      {"to_bytes", &OffRange::to},
+      {"rows", &OffRange::rows},
+      {"least_ratio", &OffRange::least},  // null where nothing moves at all
+      {"most_ratio", &OffRange::most}};
+  return columns;
+}
+
+// What all rows of a curve have in common.
+ReportColumns<Measurement> curve_columns() {
+  using Row = Measurement;
+  return {{"operation", [](const Row& row) { return to_string(row.operation); }},
+          {"ranks", &Row::ranks},
+          {"nodes", [](const Row& row) { return row.nodes == 0 ? Json() : Json(row.nodes); }},
+          {"in_place", &Row::in_place},
+          {"type", &Row::type},
+          {"file", &Row::file}};
+}
+
+Json curve_json(const CurveReport& one) {
+  Json json{{"name", one.curve.name}};
+  json.update(
+      json_object(picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "file"}),
+                  one.curve.rows.front().measured));
+  json["errors"] = json_object(error_columns(), one.errors);
+  if (one.assumption)
+    json["assumption_off"] = {{"measured", json_rows(range_columns(), one.assumption->measured)},
+                              {"predicted", json_rows(range_columns(), one.assumption->predicted)}};
+  json["rows"] = json_rows(row_columns(), one.curve.rows);
+  return json;
 }
 
 }  // namespace
@@ -190,6 +244,51 @@ std::string summary_sentence(const CompareReport& report) {
   return fmt::format("{} {} on {}: error {} at the median, {} at the 90th percentile",
                      report.errors.rows, report.errors.rows == 1 ? "row" : "rows", report.cluster,
                      format_percent(report.errors.median), format_percent(report.errors.p90));
+}
+
+std::string console_text(const CompareReport& report, bool all_rows) {
+  std::string text = row_tables(report, all_rows);
+  if (report.curves.size() > 1) text += curve_table(report).text() + "\n";
+  text += size_table(report).text() + "\n";
+  if (report.assumed)
+    text += assumption_sentence(report) + ":\n" + assumption_table(report).text() + "\n";
+  text += printable(summary_sentence(report)) + "\n";
+  for (const OneSided& finding : report.one_sided) text += sentence(finding) + "\n";
+  return text;
+}
+
+std::string json_text(const CompareReport& report) {
+  const ReportColumns<OneSided> one_sided{
+      {"sizes", [](const OneSided& one) { return one.sizes.empty() ? "all" : one.sizes; }},
+      {"bias", &OneSided::bias},
+      {"rows", &OneSided::rows},
+      {"of_rows", &OneSided::of}};
+  const ReportColumns<LogRemark> remarks{
+      {"file", &LogRemark::file}, {"line", &LogRemark::line}, {"text", &LogRemark::text}};
+  Json json{{"cluster", report.cluster}, {"errors", json_object(error_columns(), report.errors)}};
+  json["by_size"] = json_rows(size_columns(), report.by_size);
+  json["one_sided"] = json_rows(one_sided, report.one_sided);
+  if (report.assumed) json["assumed_bus_bytes_per_s"] = *report.assumed;
+  json["curves"] = Json::array();
+  for (const CurveReport& one : report.curves) json["curves"].push_back(curve_json(one));
+  json["remarks"] = json_rows(remarks, report.remarks);
+  return json_document(json);
+}
+
+std::string csv_text(const CompareReport& report) {
+  const auto of_curve = of_part<ComparedRow>(
+      picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "type"}),
+      &ComparedRow::measured);
+  const auto file = of_part<ComparedRow>(picked(curve_columns(), {"file"}), &ComparedRow::measured);
+  ReportColumns<ComparedRow> columns = of_curve;
+  for (const ReportColumn<ComparedRow>& column : row_columns()) {
+    if (column.key == "line") columns.push_back(file.front());
+    columns.push_back(column);
+  }
+  std::string text = csv_heading(columns) + '\n';
+  for (const CurveReport& one : report.curves)
+    for (const ComparedRow& row : one.curve.rows) text += csv_line(columns, row) + '\n';
+  return text;
 }
 
 }  // namespace pipewright::analysis

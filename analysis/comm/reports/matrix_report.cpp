@@ -204,7 +204,7 @@ std::string matrix_json(const MatrixReport& report) {
   json["slowest_bound_bytes_per_s"] =
       contention.slowest_bound > 0 ? Json(contention.slowest_bound) : Json(nullptr);
   json["definitions"] = "analysis/metrics.md";
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_line(json) + '\n';
 }
 
 void write_matrix_csv(const MatrixReport& report, std::ostream& out) {

@@ -6,7 +6,7 @@
 
 #include "analysis/comm/reports/bench_report.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"

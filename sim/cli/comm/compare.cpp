@@ -6,15 +6,15 @@
 #include "analysis/comm/pictures/curve_picture.hpp"
 #include "analysis/comm/reports/compare_page.hpp"
 #include "analysis/comm/reports/compare_report.hpp"
+#include "analysis/comm/reports/compare_tables.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/cli/comm/log_options.hpp"
+#include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/comm/predict_rows.hpp"
+#include "sim/comm/prediction.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {

@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/trace/partial_file.hpp"
-#include "sim/cli/comm/comm_verbs.hpp"
-#include "sim/cli/comm/log_options.hpp"
+#include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"

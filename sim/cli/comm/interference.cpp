@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/trace/partial_file.hpp"
-#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/comm/job_traffic.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"

@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/units_text.hpp"
-#include "sim/cli/comm/comm_verbs.hpp"
+#include "sim/cli/comm/comm_options.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/execution/replica_groups.hpp"
 #include "sim/workload/traffic.hpp"

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/choices.hpp"
 #include "analysis/search/findings.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/search/search_runs.hpp"
 
 using namespace pipewright::analysis;

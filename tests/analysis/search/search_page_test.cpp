@@ -6,10 +6,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/choices.hpp"
 #include "analysis/search/made_search.hpp"
-#include "analysis/search/page_columns.hpp"
-#include "analysis/search/page_head.hpp"
+#include "analysis/search/rows.hpp"
 #include "analysis/search/search_runs.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/page/unpacking.hpp"

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/search/counts_text.hpp"
 #include "analysis/search/search_runs.hpp"
+#include "analysis/search/search_tables.hpp"
 
 using namespace pipewright::analysis;
 using namespace pipewright::tests;

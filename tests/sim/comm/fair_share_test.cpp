@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/comm/paths.hpp"
 #include "support/random.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 

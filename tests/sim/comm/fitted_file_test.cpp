@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "sim/cluster/cluster.hpp"
-#include "sim/comm/xml_places.hpp"
 
 using namespace pipewright;
 using comm::with_properties;

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/comm/reports/compare_tables.hpp"
 #include "tests/analysis/comm/compared.hpp"
 
 namespace pipewright::analysis {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/comm/measurement.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/communication.hpp"
@@ -23,5 +25,16 @@ double parse_bandwidth(std::string_view text);
 // "8:8G:2" is 8, 16, .. 8 GiB, as nccl-tests' -b, -e and -f; "1M:1G:+1M" steps by an amount;
 // "4K,1M" are these. Suffixes K, M, G and KiB.. are powers of 1024. Throws UsageError.
 std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag);
+
+// What verbs that read logs of benchmarks ask about them: --op, --ranks and --nodes, for logs that
+// leave them unsaid.
+void add_log_options(po::options_description& options);
+
+// The words without an option. Throws UsageError if there are none.
+std::vector<std::filesystem::path> log_files(const po::variables_map& given,
+                                             const std::string& verb);
+
+// Reads them, and prints what the reader did not like to standard error.
+analysis::MeasurementLog read_given_logs(const po::variables_map& given, const std::string& verb);
 
 }  // namespace pipewright::cli

@@ -5,9 +5,19 @@
 #include <span>
 #include <string>
 
+#include "analysis/search/findings.hpp"
 #include "analysis/search/rows.hpp"
 
 namespace pipewright::analysis {
+
+// What became of all combinations: how many rules cut away, how many candidates have each outcome,
+// and the most common reasons with an example of each.
+std::string counts_text(const SearchRun& run, const Findings& findings);
+
+// Why there is none to show of candidates with these outcomes: "none legal", "none fits".
+std::string outcome_of_none(const OutcomeCounts& outcomes);
+
+std::string grouped(double count);  // "1,234,567"; "1.2e+12" of what is more than can be counted
 
 // Rows side by side for a terminal: the axes in which they differ and their figures. A line below
 // names what they have in common. `best` is what they are compared with.

@@ -1,4 +1,4 @@
-#include "analysis/search/choices.hpp"
+#include "analysis/search/rows.hpp"
 
 #include <fmt/format.h>
 
