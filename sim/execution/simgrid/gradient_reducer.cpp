@@ -38,14 +38,16 @@ std::uint32_t GradientReducer::parts(const Pass& pass) const {
 
 void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
   device_.catch_up(now);
-  const std::uint32_t iteration = device_.job.schedule.iteration_of(pass);
-  PartOfStage which{.part = part, .pass = {}};
+  PartOfStage which{.stage = pass.stage,
+                    .iteration = device_.job.schedule.iteration_of(pass),
+                    .part = part,
+                    .pass = {}};
   // Two devices that hold one stage end it with microbatches of their own.
   if (device_.job.conditions.zero >= 2) which.pass = PassOfStage{pass.kind, pass.microbatch};
-  pending_.push_back({device_.others.gradients(pass.stage, iteration, which, &device_.clock),
+  pending_.push_back({device_.others.gradients(which, &device_.clock),
                       {.device = device_.self.device,
-                       .stage = pass.stage,
-                       .iteration = iteration,
+                       .stage = which.stage,
+                       .iteration = which.iteration,
                        .kind = trace::CollectiveKind::reduce_gradients,
                        .bytes = device_.replica_groups.gradient_bytes(pass.stage),
                        .posted = now}});

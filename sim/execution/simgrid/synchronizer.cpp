@@ -105,32 +105,28 @@ Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
   return collective;
 }
 
-Synchronizer::Joined Synchronizer::gradients(std::uint32_t stage, std::uint32_t iteration,
-                                             const PartOfStage& which,
+Synchronizer::Joined Synchronizer::gradients(const PartOfStage& which,
                                              CollectiveListener* listener) {
-  return join({.what = What::gradients, .place = stage, .iteration = iteration, .part = which},
-              replica_groups_.members(stage), listener,
-              &streams_[replica_groups_.holders(stage).front()],
-              [&] { return replica_groups_.gradients(stage); });
+  return join({.what = What::gradients, .part = which}, replica_groups_.members(which.stage),
+              listener, &streams_[replica_groups_.holders(which.stage).front()],
+              [&] { return replica_groups_.gradients(which.stage); });
 }
 
-Synchronizer::Joined Synchronizer::weights(std::uint32_t stage, std::uint32_t iteration,
-                                           const PartOfStage& which, CollectiveListener* listener) {
-  return join({.what = What::weights, .place = stage, .iteration = iteration, .part = which},
-              replica_groups_.members(stage), listener,
-              &streams_[replica_groups_.holders(stage).front()],
-              [&] { return replica_groups_.weights(stage); });
+Synchronizer::Joined Synchronizer::weights(const PartOfStage& which, CollectiveListener* listener) {
+  return join({.what = What::weights, .part = which}, replica_groups_.members(which.stage),
+              listener, &streams_[replica_groups_.holders(which.stage).front()],
+              [&] { return replica_groups_.weights(which.stage); });
 }
 
 Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice who, std::uint32_t iteration) {
   if (!replica_groups_.ties_embeddings(who.device)) return nullptr;
-  return join({.what = What::embeddings, .place = who.replica, .iteration = iteration}, 2, nullptr,
-              nullptr, [&] { return replica_groups_.embeddings(who.replica); });
+  return join({.what = What::embeddings, .place = who.replica, .part = {.iteration = iteration}}, 2,
+              nullptr, nullptr, [&] { return replica_groups_.embeddings(who.replica); });
 }
 
 Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
   const std::uint32_t members = job_.simulated_replicas() * job_.schedule.devices;
-  return join({.what = What::norm, .iteration = iteration}, members, nullptr, nullptr,
+  return join({.what = What::norm, .part = {.iteration = iteration}}, members, nullptr, nullptr,
               [] { return std::vector<CollectiveOp>{}; });
 }
 

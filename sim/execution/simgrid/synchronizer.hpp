@@ -96,6 +96,8 @@ struct PassOfStage {
 // A part of a stage's gradients or weights that one collective reduces or gathers: of an iteration,
 // or, where each pass has a collective of its own, of this pass.
 struct PartOfStage {
+  std::uint32_t stage = 0;
+  std::uint32_t iteration = 0;
   std::uint32_t part = 0;
   std::optional<PassOfStage> pass;
 
@@ -115,10 +117,8 @@ class Synchronizer {
 
   const ReplicaGroups& replica_groups() const { return replica_groups_; }
 
-  Joined gradients(std::uint32_t stage, std::uint32_t iteration, const PartOfStage& which,
-                   CollectiveListener* listener);
-  Joined weights(std::uint32_t stage, std::uint32_t iteration, const PartOfStage& which,
-                 CollectiveListener* listener);
+  Joined gradients(const PartOfStage& which, CollectiveListener* listener);
+  Joined weights(const PartOfStage& which, CollectiveListener* listener);
   Joined embeddings(ReplicaDevice who, std::uint32_t iteration);  // null where nothing is tied
   Joined norm(std::uint32_t iteration);
   // `count` tells the calls of a device apart.
@@ -130,9 +130,8 @@ class Synchronizer {
   struct Key {
     What what = What::norm;
     workload::Group group = workload::Group::world;  // of a call
-    std::uint32_t place = 0;                         // stage, replica, or process group of a call
-    std::uint32_t iteration = 0;
-    PartOfStage part = {};
+    std::uint32_t place = 0;                         // replica, or process group of a call
+    PartOfStage part = {};                           // of an iteration, if no more
     std::uint64_t call = 0;
     auto operator<=>(const Key&) const = default;
   };

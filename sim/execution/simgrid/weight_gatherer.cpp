@@ -12,22 +12,22 @@ WeightGatherer::Key WeightGatherer::key_of(const Pass& pass) const {
   return {.stage = pass.stage, .pass = PassOfStage{pass.kind, pass.microbatch}};
 }
 
-PendingCollective WeightGatherer::gather(std::uint32_t stage, std::uint32_t iteration,
-                                         const PartOfStage& which) {
+PendingCollective WeightGatherer::gather(const PartOfStage& which) {
   device_.catch_up(device_.now);
-  return {device_.others.weights(stage, iteration, which, &device_.clock),
+  return {device_.others.weights(which, &device_.clock),
           {.device = device_.self.device,
-           .stage = stage,
-           .iteration = iteration,
+           .stage = which.stage,
+           .iteration = which.iteration,
            .kind = trace::CollectiveKind::gather_weights,
-           .bytes = device_.replica_groups.weight_bytes(stage),
+           .bytes = device_.replica_groups.weight_bytes(which.stage),
            .posted = device_.now}};
 }
 
 void WeightGatherer::gather(const Pass& pass, std::uint32_t part) {
-  const PartOfStage which{.part = part, .pass = PassOfStage{pass.kind, pass.microbatch}};
-  pending_[key_of(pass)].push_back(
-      gather(pass.stage, device_.job.schedule.iteration_of(pass), which));
+  pending_[key_of(pass)].push_back(gather({.stage = pass.stage,
+                                           .iteration = device_.job.schedule.iteration_of(pass),
+                                           .part = part,
+                                           .pass = PassOfStage{pass.kind, pass.microbatch}}));
 }
 
 void WeightGatherer::begin_iteration(std::uint32_t iteration,
@@ -38,7 +38,7 @@ void WeightGatherer::begin_iteration(std::uint32_t iteration,
     std::vector<PendingCollective>& parts = pending_[{.stage = stage, .pass = {}}];
     parts.clear();
     for (std::uint32_t part = 0; part < device_.replica_groups.weight_parts(stage); ++part)
-      parts.push_back(gather(stage, iteration, {.part = part, .pass = {}}));
+      parts.push_back(gather({.stage = stage, .iteration = iteration, .part = part, .pass = {}}));
   }
 }
 
@@ -94,7 +94,7 @@ double WeightGatherer::gather_after_step(std::uint32_t iteration,
   std::vector<PendingCollective> gathers;
   for (const std::uint32_t stage : stages)
     if (device_.replica_groups.has(stage))
-      gathers.push_back(gather(stage, iteration, {.part = 0, .pass = {}}));
+      gathers.push_back(gather({.stage = stage, .iteration = iteration, .pass = {}}));
   double end = device_.now;
   for (PendingCollective& pending : gathers) end = std::max(end, device_.finish(pending));
   return end;

@@ -52,7 +52,7 @@ class WeightGatherer {
   };
   bool by_pass() const { return device_.job.conditions.zero >= 3; }
   Key key_of(const schedules::Pass& pass) const;
-  PendingCollective gather(std::uint32_t stage, std::uint32_t iteration, const PartOfStage& which);
+  PendingCollective gather(const PartOfStage& which);
   void gather(const schedules::Pass& pass, std::uint32_t part);
 
   DeviceContext& device_;

@@ -23,20 +23,16 @@ class CollectiveQueue {
     place_.resize(all, none);
   }
 
-  // Returns the collective's number, in the order in which somebody is first ready for one.
-  std::size_t ready(std::uint32_t stage, std::uint32_t part, double time) {
-    std::vector<Collective>& stream = streams_[replica_groups_.holders(stage).front()];
-    std::size_t& place = place_[first_[stage] + part];
+  // A device's part in one becomes a row if it is `reported`.
+  void ready(const PartReady& one, bool reported) {
+    std::vector<Collective>& stream = streams_[replica_groups_.holders(one.stage).front()];
+    std::size_t& place = place_[first_[one.stage] + one.part];
     if (place == none) {
       place = stream.size();
-      stream.push_back({.stage = stage, .number = count_++, .ready = time});
+      stream.push_back({.stage = one.stage, .number = count_++, .ready = one.time});
     }
-    stream[place].ready = std::max(stream[place].ready, time);
-    return stream[place].number;
-  }
-  // The same for a device whose part in it becomes a row.
-  void ready(std::uint32_t stage, std::uint32_t part, double time, std::uint32_t device) {
-    posts_.push_back({device, ready(stage, part, time), time});
+    stream[place].ready = std::max(stream[place].ready, one.time);
+    if (reported) posts_.push_back({one.device, stream[place].number, one.time});
   }
 
   // Collectives of the same devices are few, and mostly in order.
@@ -74,7 +70,7 @@ class CollectiveQueue {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   struct Collective {
     std::uint32_t stage = 0;
-    std::size_t number = 0;
+    std::size_t number = 0;  // in the order in which somebody is first ready for one
     double ready = 0;
     double start = 0;
     double end = 0;
@@ -169,12 +165,9 @@ TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
                         collectives_.gradients);
   const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
   for (std::size_t i = 0; i < passes_.size(); ++i)
-    for (const GradientPost& post : passes_[i].posts) {
-      const double time = overlaps ? post.time : passes_[i].released[post.device];
-      if (i == 0 && rows_ != nullptr)
-        queue.ready(post.stage, post.part, time, post.device);
-      else
-        queue.ready(post.stage, post.part, time);
+    for (PartReady one : passes_[i].posts) {
+      if (!overlaps) one.time = passes_[i].released[one.device];
+      queue.ready(one, i == 0 && rows_ != nullptr);
     }
   queue.run();
   if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, *rows_);
@@ -217,10 +210,7 @@ TimedIterations::ByDevice TimedIterations::gather_weights(
     for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
       for (const std::uint32_t stage : stages_[device])
         for (std::uint32_t part = 0; part < collectives_.weight_parts[stage]; ++part)
-          if (i == 0 && rows_ != nullptr)
-            queue.ready(stage, part, updated[i][device], device);
-          else
-            queue.ready(stage, part, updated[i][device]);
+          queue.ready({device, stage, part, updated[i][device]}, i == 0 && rows_ != nullptr);
   queue.run();
   if (rows_ != nullptr) queue.report(trace::CollectiveKind::gather_weights, *rows_);
   ByDevice whole(job_.schedule.devices);

@@ -125,7 +125,9 @@ class ReplicaTimeline::Follower {
     if (gradients + weights + of_partner == 0) return {ready, seconds};
     const double waited = walk(
         Milestones(gradients, weights, of_partner), ready, compute,
-        [&](std::uint32_t part, double time) { post(device, last->stage, part, time); },
+        [&](std::uint32_t part, double time) {
+          post({device, last->stage, part, time});
+        },
         [&](const Milestone& due, bool is_last, double time) {
           const Pass& one = due.of_partner ? *partner : pass;
           return gathers_
@@ -142,7 +144,7 @@ class ReplicaTimeline::Follower {
     if (rows_ != nullptr) rows_->pass(device, pass, span, timeline_.hops_);
     if (job_.conditions.communication.overlap_grad_reduce || last_ != pass) return;
     for (std::uint32_t part = 0; part < collectives_.parts[pass.stage]; ++part)
-      post(device, pass.stage, part, span.released);
+      post({device, pass.stage, part, span.released});
   }
 
   void finish() {
@@ -178,9 +180,9 @@ class ReplicaTimeline::Follower {
     fetched_[place] = true;
     return collectives_.weight_parts[pass.stage];
   }
-  void post(std::uint32_t device, std::uint32_t stage, std::uint32_t part, double time) {
-    if (!streams_.empty()) return streams_[device].reduce_gradients(stage, time);
-    result_.posts.push_back({device, stage, part, time});
+  void post(const PartReady& one) {
+    if (!streams_.empty()) return streams_[one.device].reduce_gradients(one.stage, one.time);
+    result_.posts.push_back(one);
   }
 
   const ReplicaTimeline& timeline_;

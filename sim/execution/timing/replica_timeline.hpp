@@ -73,8 +73,8 @@ inline bool reduces_between_passes(const Job& job) {
   return job.conditions.zero >= 2 && !job.costs.traffic.empty();
 }
 
-// A part of a stage's gradients is whole on a device.
-struct GradientPost {
+// A device is ready for the collective of a part of a stage's gradients or weights.
+struct PartReady {
   std::uint32_t device = 0;
   std::uint32_t stage = 0;
   std::uint32_t part = 0;
@@ -94,11 +94,11 @@ class ReplicaTimeline {
     std::uint32_t first_microbatch = 0;  // of those of all iterations
   };
   struct Passes {
-    double end = 0;                   // of all passes
-    std::vector<double> released;     // by device: after its last pass
-    std::vector<double> gathering;    // by device: seconds that passes waited for weights
-    std::vector<double> stream_end;   // by device: of the collectives of ZeRO-2 and 3
-    std::vector<GradientPost> posts;  // of others, in the order of each device
+    double end = 0;                  // of all passes
+    std::vector<double> released;    // by device: after its last pass
+    std::vector<double> gathering;   // by device: seconds that passes waited for weights
+    std::vector<double> stream_end;  // by device: of the collectives of ZeRO-2 and 3
+    std::vector<PartReady> posts;    // of others, in the order of each device
   };
   // Throws schedules::Deadlock. Rows go to `rows`, if any.
   Passes run(const Begin& begin, TimingRows* rows) const;
