@@ -110,8 +110,10 @@ class ReplicaTimeline::Follower {
   // How a pass, or a fused pair, runs that could start at `ready`.
   schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
                              double ready) {
-    const double compute = timeline_.compute(device, pass, partner, begin_.first_microbatch);
-    const double seconds = compute + timeline_.waits(pass, compute);
+    const double compute = varies_
+                               ? timeline_.varied(device, pass, partner, begin_.first_microbatch)
+                               : (partner == nullptr ? times_(pass) : times_(pass, *partner));
+    const double seconds = has_calls_ ? compute + timeline_.waits(pass, compute) : compute;
     if (!collectives_.any) return {ready, seconds};
     const Pass* last = nullptr;
     for (const Pass* one : {&pass, partner})
@@ -187,6 +189,9 @@ class ReplicaTimeline::Follower {
 
   const ReplicaTimeline& timeline_;
   const Job& job_;
+  const PassTimes& times_ = job_.costs.times;
+  const bool varies_ = job_.passes_vary();
+  const bool has_calls_ = !timeline_.calls_.empty();
   const StageCollectives& collectives_;
   const Begin& begin_;
   TimingRows* rows_;
@@ -240,20 +245,15 @@ void ReplicaTimeline::add_calls(LeastTimes& least) {
   }
 }
 
-double ReplicaTimeline::compute(std::uint32_t device, Pass pass, const Pass* partner,
-                                std::uint32_t first_microbatch) const {
-  const bool random = job_.conditions.variation.is_random();
-  if (random || (partner != nullptr && !slowed_.empty())) {
-    pass.microbatch += first_microbatch;
-    return work_of(job_, replica_groups_, {replica_, device}, pass, partner).seconds;
-  }
-  const PassTimes& times =
-      slowed_.empty() ? job_.costs.times : slowed_[job_.schedule.routes.route_of(pass.microbatch)];
-  return partner == nullptr ? times(pass) : times(pass, *partner);
+double ReplicaTimeline::varied(std::uint32_t device, Pass pass, const Pass* partner,
+                               std::uint32_t first_microbatch) const {
+  if (partner == nullptr && !slowed_.empty())
+    return slowed_[job_.schedule.routes.route_of(pass.microbatch)](pass);
+  pass.microbatch += first_microbatch;
+  return work_of(job_, replica_groups_, {replica_, device}, pass, partner).seconds;
 }
 
 double ReplicaTimeline::waits(const Pass& pass, double compute) const {
-  if (calls_.empty()) return 0;
   const Calls& calls = calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
   const double share = calls.beside > compute ? compute / calls.beside : 1;
   double waited = 0;

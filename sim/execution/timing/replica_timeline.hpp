@@ -118,9 +118,9 @@ class ReplicaTimeline {
 
   void slow_down();
   void add_calls(LeastTimes& least);
-  // Seconds that a pass, or a fused pair, takes without what waits() says.
-  double compute(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
-                 std::uint32_t first_microbatch) const;
+  // Seconds that a pass, or a fused pair, takes where these vary, without what waits() says.
+  double varied(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
+                std::uint32_t first_microbatch) const;
   double waits(const schedules::Pass& pass, double compute) const;
 
   const Job& job_;
