@@ -91,6 +91,15 @@ std::optional<Operation> operation_in_name(const std::string& file) {
   return found;
 }
 
+void LogFile::remark(int line, std::string text) {
+  log.remarks.push_back({name, line, std::move(text)});
+}
+
+void LogFile::leave_out(const Unusable& table) {
+  remark(table.line, "the table is left out: " + table.why);
+  if (!unusable) unusable = table;
+}
+
 void RowTally::add(const std::string& what, int line) {
   Rows& rows = rows_[what];
   if (rows.count++ == 0) rows.first = line;

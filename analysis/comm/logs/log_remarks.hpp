@@ -32,6 +32,19 @@ struct Unusable {
   std::string why;
 };
 
+// A file that is being read, by readers of several benchmarks.
+struct LogFile {
+  std::string name;
+  LogHints hints;
+  MeasurementLog& log;
+  int tables = 0;
+  bool has_unknown = false;          // a table of an operation that nothing predicts
+  std::optional<Unusable> unusable;  // the first one
+
+  void remark(int line, std::string text);
+  void leave_out(const Unusable& table);
+};
+
 // A remark on times that fall while sizes grow, at the deepest fall. `rows` are those of one table,
 // in its order.
 void remark_falling_times(std::span<const Measurement> rows, std::vector<LogRemark>& remarks);

@@ -125,7 +125,7 @@ void NcclLog::open(const NcclColumns& columns, int number) {
   table_.milliseconds = columns.old();
   table_.root = columns.has_root();
   ended_ = false;
-  ++tables_;
+  ++file_.tables;
 }
 
 bool NcclLog::take_header(const Words& words, int number) {

@@ -55,13 +55,6 @@ bool complete(const std::vector<LoggedDevice>& devices) {
 
 }  // namespace
 
-NcclMeaning::NcclMeaning(std::string file, const LogHints& hints, MeasurementLog& log)
-    : file_(std::move(file)), hints_(hints), log_(log) {}
-
-void NcclMeaning::remark(int line, std::string text) {
-  log_.remarks.push_back({file_, line, std::move(text)});
-}
-
 const NcclTest* NcclMeaning::named_test(const LoggedTable& table, const NcclEvidence& evidence) {
   for (const std::string& name : {table.run.started, table.concluded})
     if (const NcclTest* const test = find_nccl_test(name)) return test;
@@ -76,9 +69,10 @@ const NcclTest* NcclMeaning::named_test(const LoggedTable& table, const NcclEvid
       programs, [&](const NamedProgram& program) { return program.name != test->name; });
   if (several) {  // a script that is printed before its output
     later_.assign(chosen + 1, programs.end());
-    remark(table.line, fmt::format("several programs are named before the table; taken as that of "
-                                   "{}_perf",
-                                   test->name));
+    file_.remark(table.line,
+                 fmt::format("several programs are named before the table; taken as that of "
+                             "{}_perf",
+                             test->name));
   }
   return test;
 }
@@ -89,20 +83,20 @@ const NcclTest* NcclMeaning::unnamed_test(const LoggedTable& table, const NcclEv
     return test != nullptr && std::ranges::find(possible, test) != possible.end();
   };
   if (possible.size() == 1) {
-    remark(table.line, fmt::format("no program is named; by its columns and rates this is {}",
-                                   to_string(*possible.front()->operation)));
+    file_.remark(table.line, fmt::format("no program is named; by its columns and rates this is {}",
+                                         to_string(*possible.front()->operation)));
     return possible.front();
   }
   if (among(previous_)) {
-    remark(table.line, fmt::format("no program is named; taken as {}, as the table before",
-                                   to_string(*previous_->operation)));
+    file_.remark(table.line, fmt::format("no program is named; taken as {}, as the table before",
+                                         to_string(*previous_->operation)));
     return previous_;
   }
-  const auto in_name = operation_in_name(file_);
+  const auto in_name = operation_in_name(file_.name);
   for (const NcclTest* const test : possible)
     if (in_name && test->operation == in_name) {
-      remark(table.line,
-             fmt::format("no program is named; {}, by the file's name", to_string(*in_name)));
+      file_.remark(table.line,
+                   fmt::format("no program is named; {}, by the file's name", to_string(*in_name)));
       return test;
     }
   if (possible.empty()) return nullptr;
@@ -119,29 +113,32 @@ const NcclTest* NcclMeaning::test_of(const LoggedTable& table, const NcclEvidenc
     const auto found = std::ranges::find(nccl_tests(), operation, &NcclTest::operation);
     return found == nccl_tests().end() ? nullptr : &*found;
   };
-  if (const NcclTest* const hinted = hints_.operation ? by_operation(*hints_.operation) : nullptr) {
+  if (const NcclTest* const hinted =
+          file_.hints.operation ? by_operation(*file_.hints.operation) : nullptr) {
     if (evidence.allows(*hinted)) return hinted;
-    remark(table.line, fmt::format("its columns or rates are not those of {}, which is not taken",
-                                   to_string(*hints_.operation)));
+    file_.remark(table.line,
+                 fmt::format("its columns or rates are not those of {}, which is not taken",
+                             to_string(*file_.hints.operation)));
   }
   const NcclTest* const named = named_test(table, evidence);
   if (named == nullptr) return unnamed_test(table, evidence);
   if (evidence.allows(*named)) return named;
   const auto possible = possible_tests(evidence);
   const NcclTest* const taken = possible.size() == 1 ? possible.front() : named;
-  remark(table.line,
-         fmt::format("this should be {}_perf, whose columns and rates are others; taken "
-                     "as {}_perf",
-                     named->name, taken->name));
+  file_.remark(table.line,
+               fmt::format("this should be {}_perf, whose columns and rates are others; taken "
+                           "as {}_perf",
+                           named->name, taken->name));
   return taken;
 }
 
 std::uint32_t NcclMeaning::ranks_of(const LoggedTable& table, const NcclTest& test,
                                     const NcclEvidence& evidence) {
-  if (hints_.ranks && evidence.allows(test, *hints_.ranks)) return *hints_.ranks;
-  if (hints_.ranks)
-    remark(table.line, fmt::format("its rates or counts are not of {} ranks, which are not taken",
-                                   *hints_.ranks));
+  if (file_.hints.ranks && evidence.allows(test, *file_.hints.ranks)) return *file_.hints.ranks;
+  if (file_.hints.ranks)
+    file_.remark(table.line,
+                 fmt::format("its rates or counts are not of {} ranks, which are not taken",
+                             *file_.hints.ranks));
   const auto of_numbers = evidence.ranks_of(test);
   const auto& devices = table.run.devices;
   if (!devices.empty()) {
@@ -152,23 +149,24 @@ std::uint32_t NcclMeaning::ranks_of(const LoggedTable& table, const NcclTest& te
     if (evidence.allows(test, listed)) return listed;
     if (listed == 1 && !of_numbers) return 1;
     if (all || of_numbers)
-      remark(table.line, fmt::format("the log lists {} ranks, but the rates and counts are of {}",
-                                     listed, of_numbers ? std::to_string(*of_numbers) : "others"));
+      file_.remark(table.line,
+                   fmt::format("the log lists {} ranks, but the rates and counts are of {}", listed,
+                               of_numbers ? std::to_string(*of_numbers) : "others"));
   }
   const std::uint32_t communicator = table.run.communicator_ranks;
   if (communicator > 0 && (communicator == 1 || evidence.allows(test, communicator))) {
-    remark(table.line, fmt::format("{} ranks, by NCCL's 'nRanks'", communicator));
+    file_.remark(table.line, fmt::format("{} ranks, by NCCL's 'nRanks'", communicator));
     return communicator;
   }
   if (of_numbers) {
-    remark(table.line, fmt::format("{} ranks, by the table's rates or counts", *of_numbers));
+    file_.remark(table.line, fmt::format("{} ranks, by the table's rates or counts", *of_numbers));
     return *of_numbers;
   }
   const CommandRanks command = read_command(table.run.command);
   if (!table.run.command.empty() && command.processes) {
     const std::uint32_t ranks = *command.processes * command.gpus_per_process;
     if (evidence.allows(test, ranks)) {
-      remark(table.line, fmt::format("{} ranks, by the command", ranks));
+      file_.remark(table.line, fmt::format("{} ranks, by the command", ranks));
       return ranks;
     }
   }
@@ -179,21 +177,22 @@ std::uint32_t NcclMeaning::ranks_of(const LoggedTable& table, const NcclTest& te
 }
 
 std::uint32_t NcclMeaning::nodes_of(const LoggedTable& table, std::uint32_t ranks) {
-  if (hints_.nodes) return *hints_.nodes;
+  if (file_.hints.nodes) return *file_.hints.nodes;
   const auto& devices = table.run.devices;
   if (!devices.empty() && complete(devices)) {
     const auto group = first_group(devices);
     if (group.size() != devices.size())
-      remark(table.line, fmt::format("groups of ranks worked at the same time, this one of {} of "
-                                     "{}; it is taken as if it had been alone",
-                                     group.size(), devices.size()));
+      file_.remark(table.line,
+                   fmt::format("groups of ranks worked at the same time, this one of {} of "
+                               "{}; it is taken as if it had been alone",
+                               group.size(), devices.size()));
     if (group.size() == ranks) {
       std::map<std::string_view, std::uint32_t> of_host;
       for (const LoggedDevice* const device : group) ++of_host[device->host];
       const auto nodes = static_cast<std::uint32_t>(of_host.size());
       if (std::ranges::any_of(of_host, [&](const auto& h) { return h.second * nodes != ranks; }))
-        remark(table.line,
-               "the hosts do not have equally many ranks; they are taken as if they had");
+        file_.remark(table.line,
+                     "the hosts do not have equally many ranks; they are taken as if they had");
       return nodes;
     }
   }
@@ -217,31 +216,31 @@ void NcclMeaning::check_sizes(const LoggedTable& table) const {
           "{}:{}: {} B after {} B: rows of several runs are mixed; give each run a file "
           "of its own (a program that was built without MPI prints a table for each "
           "process)",
-          printable(file_), row.line, row.bytes, before->bytes));
+          printable(file_.name), row.line, row.bytes, before->bytes));
     before = &row;
   }
 }
 
 void NcclMeaning::add_rows(const LoggedTable& table, Operation operation, std::uint32_t ranks,
                            std::uint32_t nodes) {
-  const std::size_t first = log_.rows.size();
+  const std::size_t first = file_.log.rows.size();
   for (const LoggedRow& row : table.rows)
     for (std::size_t i = 0; i < row.timed; ++i)
-      log_.rows.push_back({operation, ranks, nodes, row.bytes, row.times.at(i).seconds.value,
-                           row.times.at(i).in_place, row.type, file_, row.line});
-  remark_falling_times(std::span(log_.rows).subspan(first), log_.remarks);
+      file_.log.rows.push_back({operation, ranks, nodes, row.bytes, row.times.at(i).seconds.value,
+                                row.times.at(i).in_place, row.type, file_.name, row.line});
+  remark_falling_times(std::span(file_.log.rows).subspan(first), file_.log.remarks);
 }
 
 void NcclMeaning::take_useful(const LoggedTable& table) {
   const NcclEvidence evidence = evidence_of(table);
   const auto leave_out = [&](const std::string& why) {
-    remark(table.line, "the table is left out: " + why);
+    file_.remark(table.line, "the table is left out: " + why);
   };
   constexpr const char* one_rank = "it is of one rank, to which nothing is sent";
   if (evidence.one_rank()) return leave_out(one_rank);
   const NcclTest* const test = test_of(table, evidence);
   if (test == nullptr || !test->operation) {
-    unknown_ = true;
+    file_.has_unknown = true;
     return leave_out(test == nullptr ? "it is of another operation than those that are predicted"
                                      : fmt::format("{}_perf is not predicted", test->name));
   }
@@ -250,26 +249,26 @@ void NcclMeaning::take_useful(const LoggedTable& table) {
   const std::uint32_t ranks = ranks_of(table, *test, evidence);
   if (ranks < 2) return leave_out(one_rank);
   if (table.run.aggregated > 1)
-    remark(table.line, fmt::format("{} operations at a time are one launch (-m): each takes less "
-                                   "than alone",
-                                   table.run.aggregated));
+    file_.remark(table.line,
+                 fmt::format("{} operations at a time are one launch (-m): each takes less "
+                             "than alone",
+                             table.run.aggregated));
   if (table.run.blocking)
-    remark(table.line,
-           "each operation waited for the end of the one before (-z): the times hold "
-           "that wait");
+    file_.remark(table.line,
+                 "each operation waited for the end of the one before (-z): the times hold "
+                 "that wait");
   add_rows(table, *test->operation, ranks, nodes_of(table, ranks));
 }
 
 std::vector<NamedProgram> NcclMeaning::take(const LoggedTable& table) {
   later_.clear();
-  table.odd_rows.append_to(log_.remarks, file_);
+  table.odd_rows.append_to(file_.log.remarks, file_.name);
   if (table.rows.empty()) return table.run.programs;
   check_sizes(table);
   try {
     take_useful(table);
   } catch (const Unusable& found) {
-    remark(found.line, "the table is left out: " + found.why);
-    if (!unusable_) unusable_ = found;
+    file_.leave_out(found);
   }
   return std::move(later_);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/comm/logs/nccl_evidence.hpp"
 #include "analysis/comm/logs/nccl_table.hpp"
@@ -13,13 +13,11 @@ namespace pipewright::analysis {
 // it, behind it, by its numbers, by the table before, by the file's name or by the user.
 class NcclMeaning {
  public:
-  NcclMeaning(std::string file, const LogHints& hints, MeasurementLog& log);
+  explicit NcclMeaning(LogFile& file) : file_(file) {}
 
   // Returns the programs that were named but must be those of tables to come. Throws TraceError for
   // tables that are a mixture of several.
   std::vector<NamedProgram> take(const LoggedTable& table);
-  const std::optional<Unusable>& unusable() const { return unusable_; }  // the first one
-  bool any_unknown() const { return unknown_; }  // a table of an operation that nothing predicts
 
  private:
   const NcclTest* test_of(const LoggedTable& table, const NcclEvidence& evidence);
@@ -31,16 +29,11 @@ class NcclMeaning {
   void check_sizes(const LoggedTable& table) const;
   void add_rows(const LoggedTable& table, Operation operation, std::uint32_t ranks,
                 std::uint32_t nodes);
-  void remark(int line, std::string text);
   void take_useful(const LoggedTable& table);
 
-  std::string file_;
-  LogHints hints_;
-  MeasurementLog& log_;
+  LogFile& file_;
   const NcclTest* previous_ = nullptr;
   std::vector<NamedProgram> later_;
-  std::optional<Unusable> unusable_;
-  bool unknown_ = false;
 };
 
 }  // namespace pipewright::analysis

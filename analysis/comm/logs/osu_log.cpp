@@ -64,15 +64,8 @@ const OsuTest* by_operation(std::optional<Operation> operation) {
 
 }  // namespace
 
-OsuLog::OsuLog(std::string file, LogRunReader& run, const LogHints& hints, MeasurementLog& log)
-    : file_(std::move(file)), run_(run), hints_(hints), log_(log) {}
-
-void OsuLog::remark(int line, std::string text) {
-  log_.remarks.push_back({file_, line, std::move(text)});
-}
-
 void OsuLog::fail(int line, const std::string& what) const {
-  throw trace::TraceError(fmt::format("{}:{}: {}", printable(file_), line, what));
+  throw trace::TraceError(fmt::format("{}:{}: {}", printable(file_.name), line, what));
 }
 
 // "# OSU MPI-CUDA Allreduce Latency Test v5.8", and before 2014 without "MPI".
@@ -97,11 +90,11 @@ bool OsuLog::take_title(std::string_view line, int number) {
 
 void OsuLog::place_ranks(const LogRun& run) {
   const CommandRanks command = run.command.empty() ? CommandRanks{} : read_command(run.command);
-  nodes_ = hints_.nodes.value_or(0);
+  nodes_ = file_.hints.nodes.value_or(0);
   if (test_->two_ranks)
     ranks_ = 2;
-  else if (hints_.ranks)
-    ranks_ = *hints_.ranks;
+  else if (file_.hints.ranks)
+    ranks_ = *file_.hints.ranks;
   else if (command.processes && *command.processes > 1)
     ranks_ = *command.processes;
   else
@@ -109,14 +102,14 @@ void OsuLog::place_ranks(const LogRun& run) {
                                         "--ranks",
                                         test_->program)};
   if (ranks_ < 2) throw Unusable{header_, "one rank sends nothing"};
-  if (!hints_.nodes && command.nodes && command.processes == ranks_) nodes_ = *command.nodes;
+  if (!file_.hints.nodes && command.nodes && command.processes == ranks_) nodes_ = *command.nodes;
   const std::string over = nodes_ == 0 ? "" : fmt::format(" on {} nodes", nodes_);
-  if (!test_->two_ranks && !hints_.ranks)
-    remark(header_, fmt::format("{} ranks{}, by the command", ranks_, over));
+  if (!test_->two_ranks && !file_.hints.ranks)
+    file_.remark(header_, fmt::format("{} ranks{}, by the command", ranks_, over));
   else if (test_->two_ranks && nodes_ == 0)
-    remark(header_,
-           "no line says whether both ranks are on one node; taken as if they were "
-           "(else say --nodes 2)");
+    file_.remark(header_,
+                 "no line says whether both ranks are on one node; taken as if they were "
+                 "(else say --nodes 2)");
 }
 
 void OsuLog::read_header(const LogRun& run) {
@@ -126,45 +119,47 @@ void OsuLog::read_header(const LogRun& run) {
   } else {
     test_ = by_program(run.programs);
     if (test_ == nullptr)
-      test_ = by_operation(hints_.operation ? hints_.operation : operation_in_name(file_));
+      test_ = by_operation(file_.hints.operation ? file_.hints.operation
+                                                 : operation_in_name(file_.name));
   }
   if (test_ == nullptr && title_.empty())
     throw Unusable{header_,
                    "no line says which benchmark this table is of; the OSU "
                    "micro-benchmarks print '# OSU MPI Allreduce Latency Test' before it"};
   if (test_ == nullptr) {
-    unknown_ = true;
-    return remark(header_, fmt::format("the table is left out: 'OSU {} Test' is not predicted",
-                                       printable(title_)));
+    file_.has_unknown = true;
+    return file_.remark(
+        header_,
+        fmt::format("the table is left out: 'OSU {} Test' is not predicted", printable(title_)));
   }
   place_ranks(run);
-  if (host_memory_) remark(header_, "its buffers were in host memory, not in GPUs'");
+  if (host_memory_) file_.remark(header_, "its buffers were in host memory, not in GPUs'");
   if (test_->of_part)
-    remark(header_, fmt::format("sizes are of one rank's part: multiplied by {} ranks", ranks_));
+    file_.remark(header_,
+                 fmt::format("sizes are of one rank's part: multiplied by {} ranks", ranks_));
   if (test_->operation == Operation::pairwise)
-    remark(header_,
-           "bandwidths are of both ways together: 2 x size / bandwidth is taken as the "
-           "time of pairwise");
+    file_.remark(header_,
+                 "bandwidths are of both ways together: 2 x size / bandwidth is taken as the "
+                 "time of pairwise");
   else if (test_->bandwidth)
-    remark(header_,
-           "size / bandwidth is taken as the time of send-recv, which is both ways at "
-           "once");
+    file_.remark(header_,
+                 "size / bandwidth is taken as the time of send-recv, which is both ways at "
+                 "once");
   else if (test_->two_ranks)
-    remark(header_,
-           "one message, one way at a time, is taken as send-recv, which is both ways at "
-           "once");
+    file_.remark(header_,
+                 "one message, one way at a time, is taken as send-recv, which is both ways at "
+                 "once");
 }
 
 void OsuLog::open(int number) {
   open_ = true;
-  ++tables_;
+  ++file_.tables;
   header_ = number;
-  first_ = log_.rows.size();
+  first_ = file_.log.rows.size();
   try {
     read_header(run_.take_run());
   } catch (const Unusable& found) {
-    remark(found.line, "the table is left out: " + found.why);
-    if (!unusable_) unusable_ = found;
+    file_.leave_out(found);
     test_ = nullptr;
   }
 }
@@ -186,11 +181,12 @@ void OsuLog::take_row(const Words& words, int number) {
   const std::uint64_t parts = test_->of_part ? ranks_ : 1;
   if (*size > std::numeric_limits<std::uint64_t>::max() / parts)
     fail(number, fmt::format("the size {} x {} ranks is beyond 64 bits", *size, parts));
-  Measurement row{test_->operation, ranks_, nodes_, *size * parts, 0, false, "", file_, number};
+  Measurement row{test_->operation, ranks_, nodes_, *size * parts, 0, false, "",
+                  file_.name,       number};
   const double ways = test_->operation == Operation::pairwise ? 2 : 1;
   row.seconds = test_->bandwidth ? ways * static_cast<double>(*size) / (value->value * megabyte)
                                  : value->value * microsecond;
-  log_.rows.push_back(std::move(row));
+  file_.log.rows.push_back(std::move(row));
 }
 
 bool OsuLog::take(std::string_view line, const Words& words, int number) {
@@ -218,8 +214,8 @@ bool OsuLog::take(std::string_view line, const Words& words, int number) {
 
 void OsuLog::finish() {
   if (open_ && test_ != nullptr) {
-    odd_rows_.append_to(log_.remarks, file_);
-    remark_falling_times(std::span(log_.rows).subspan(first_), log_.remarks);
+    odd_rows_.append_to(file_.log.remarks, file_.name);
+    remark_falling_times(std::span(file_.log.rows).subspan(first_), file_.log.remarks);
   }
   odd_rows_ = {};
   open_ = false;

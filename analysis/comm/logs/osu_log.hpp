@@ -18,13 +18,10 @@ struct OsuTest;
 // up a measurement's bytes.
 class OsuLog {
  public:
-  OsuLog(std::string file, LogRunReader& run, const LogHints& hints, MeasurementLog& log);
+  OsuLog(LogFile& file, LogRunReader& run) : file_(file), run_(run) {}
 
   bool take(std::string_view line, const Words& words, int number);
   void finish();
-  int tables() const { return tables_; }
-  bool any_unknown() const { return unknown_; }
-  const std::optional<Unusable>& unusable() const { return unusable_; }  // the first one
 
  private:
   bool take_title(std::string_view line, int number);
@@ -32,13 +29,10 @@ class OsuLog {
   void take_row(const Words& words, int number);
   void read_header(const LogRun& run);
   void place_ranks(const LogRun& run);
-  void remark(int line, std::string text);
   [[noreturn]] void fail(int line, const std::string& what) const;
 
-  std::string file_;
+  LogFile& file_;
   LogRunReader& run_;
-  LogHints hints_;
-  MeasurementLog& log_;
 
   std::string title_;         // "Allreduce Latency"; empty: there was none
   bool host_memory_ = false;  // of the buffers
@@ -48,9 +42,6 @@ class OsuLog {
   std::uint32_t ranks_ = 0, nodes_ = 0;
   std::size_t first_ = 0;  // of the table's rows in the log
   RowTally odd_rows_;
-  int tables_ = 0;
-  std::optional<Unusable> unusable_;
-  bool unknown_ = false;
 };
 
 }  // namespace pipewright::analysis

@@ -19,35 +19,22 @@
 namespace pipewright::analysis {
 namespace {
 
-struct Found {
-  int tables = 0;
-  bool unknown = false;  // tables of operations that nothing predicts
-  std::optional<Unusable> unusable;
-};
-
 // Why nothing came of a file.
-Unusable why_nothing(const Found& found, int last_line, std::span<const LogRemark> remarks) {
-  if (found.unusable) return *found.unusable;
+Unusable why_nothing(const LogFile& file, int last_line, std::span<const LogRemark> remarks) {
+  if (file.unusable) return *file.unusable;
   if (last_line == 0) return {1, "the file is empty"};
-  if (found.tables == 0)
+  if (file.tables == 0)
     return {last_line,
             "no line up to here is the header of a table; what was expected is what nccl-tests "
             "('size count type redop root time algbw busbw ..') or the OSU micro-benchmarks "
             "('# Size  Avg Latency(us)') print"};
-  if (found.unknown)
+  if (file.has_unknown)
     return {last_line,
             "no table up to here is of an operation that is predicted: all-reduce, all-gather, "
             "reduce-scatter, all-to-all, broadcast, send-recv, or OSU's latency and bandwidth"};
   if (!remarks.empty())
     return {remarks.front().line, "nothing to compare: " + remarks.front().text};
   return {last_line, "the table ends before its first row"};
-}
-
-void finish_file(const std::filesystem::path& file, MeasurementLog& log, std::size_t rows,
-                 std::size_t remarks, const Found& found, int last_line) {
-  if (log.rows.size() > rows) return merge_equal_remarks(log.remarks, remarks);
-  const Unusable why = why_nothing(found, last_line, std::span(log.remarks).subspan(remarks));
-  throw trace::TraceError(fmt::format("{}:{}: {}", printable(file.string()), why.line, why.why));
 }
 
 // Most lines of a log with NCCL_DEBUG=INFO: "host:1234:1240 [0] NCCL INFO Channel 00/0 : ..". A row
@@ -58,23 +45,21 @@ bool is_debug(std::string_view line) {
          line.find(" nRanks ") == std::string_view::npos;
 }
 
-void read_text(const std::filesystem::path& file, const LogHints& hints, MeasurementLog& log) {
-  LogLines lines(file);
-  const std::size_t first_row = log.rows.size();
-  const std::size_t first_remark = log.remarks.size();
+// Returns the number of the last line.
+int read_text(const std::filesystem::path& path, LogFile& file) {
+  LogLines lines(path);
   LogRunReader run;
-  NcclMeaning meaning(file.string(), hints, log);
-  NcclLog nccl(run, meaning);
-  OsuLog osu(file.string(), run, hints, log);
+  NcclLog nccl(file, run);
+  OsuLog osu(file, run);
   Words words;
   while (lines.next()) {
     if (is_debug(lines.text())) continue;
     split_words(lines.text(), words);
     try {
       if (run.take(lines.text(), words, lines.number())) continue;
-      const int tables = nccl.tables();
+      const int tables = file.tables;
       if (nccl.take(lines.text(), words, lines.number())) {
-        if (nccl.tables() > tables) osu.finish();
+        if (file.tables > tables) osu.finish();
         continue;
       }
       osu.take(lines.text(), words, lines.number());
@@ -84,32 +69,30 @@ void read_text(const std::filesystem::path& file, const LogHints& hints, Measure
   }
   nccl.finish();
   osu.finish();
-  finish_file(file, log, first_row, first_remark,
-              {nccl.tables() + osu.tables(), meaning.any_unknown() || osu.any_unknown(),
-               meaning.unusable() ? meaning.unusable() : osu.unusable()},
-              lines.number());
+  return lines.number();
 }
 
-void read_json(const std::filesystem::path& file, const LoggedTable& table, const LogHints& hints,
-               MeasurementLog& log) {
-  const std::size_t first_row = log.rows.size();
-  const std::size_t first_remark = log.remarks.size();
-  NcclMeaning meaning(file.string(), hints, log);
-  meaning.take(table);
-  finish_file(file, log, first_row, first_remark, {1, meaning.any_unknown(), meaning.unusable()},
-              table.line);
+void read_file(const std::filesystem::path& path, const LogHints& hints, MeasurementLog& log) {
+  LogFile file{.name = path.string(), .hints = hints, .log = log, .unusable = {}};
+  const std::size_t rows = log.rows.size();
+  const std::size_t remarks = log.remarks.size();
+  int last_line = 1;
+  if (const auto table = read_nccl_json(path)) {
+    file.tables = 1;
+    NcclMeaning(file).take(*table);
+  } else {
+    last_line = read_text(path, file);
+  }
+  if (log.rows.size() > rows) return merge_equal_remarks(log.remarks, remarks);
+  const Unusable why = why_nothing(file, last_line, std::span(log.remarks).subspan(remarks));
+  throw trace::TraceError(fmt::format("{}:{}: {}", printable(file.name), why.line, why.why));
 }
 
 }  // namespace
 
 MeasurementLog read_logs(std::span<const std::filesystem::path> files, const LogHints& hints) {
   MeasurementLog log;
-  for (const std::filesystem::path& file : files) {
-    if (const auto table = read_nccl_json(file))
-      read_json(file, *table, hints, log);
-    else
-      read_text(file, hints, log);
-  }
+  for (const std::filesystem::path& file : files) read_file(file, hints, log);
   return log;
 }
 

@@ -167,7 +167,7 @@ Json both_json(std::span<const ComparedRow> before, std::span<const ComparedRow>
 }
 
 std::string_view word(KeptBecause why) {
-  constexpr std::array<std::string_view, 4> words{"no_trace", "likeness", "no_gain", "choice"};
+  constexpr std::array<std::string_view, 3> words{"no_trace", "likeness", "no_gain"};
   return words[static_cast<std::size_t>(why)];
 }
 

@@ -25,7 +25,6 @@ enum class KeptBecause : std::uint8_t {
   no_trace,  // in the measurements: a factor of e changes them by less than they scatter
   likeness,  // changes them just as fitted parameters do
   no_gain,   // with it, left-out rows are not predicted clearly better
-  choice,    // of the user
 };
 struct KeptParameter {
   std::string name;
