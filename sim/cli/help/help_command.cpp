@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/help/markdown_text.hpp"
 #include "sim/cli/help/topics.hpp"
 #include "sim/config/text/fields.hpp"
 

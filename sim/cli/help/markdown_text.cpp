@@ -1,5 +1,3 @@
-#include "sim/cli/help/markdown_text.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>

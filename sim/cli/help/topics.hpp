@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,5 +24,10 @@ std::string question(std::string_view markdown);
 // "../docs/schedules.md#blocks", the path from the root of the tree for a file that is no topic,
 // the address itself for a web page, and nothing for a place in the same page.
 std::string link_name(std::string_view target);
+
+// A page in Markdown as text for a terminal. Prose is filled to `columns`; titles are underlined,
+// code is indented as it stands, the cells of a table are aligned and its last column is wrapped.
+// Links show where they lead (link_name in topics.hpp); comments are left out.
+std::string markdown_text(std::string_view markdown, std::size_t columns = 90);
 
 }  // namespace pipewright::cli

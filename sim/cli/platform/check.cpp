@@ -1,8 +1,10 @@
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "analysis/report_table.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/platform/platform_json.hpp"
 #include "sim/cluster/checks/faults.hpp"
 
 namespace pipewright::cli {
@@ -23,6 +25,19 @@ int print_help() {
   return exit_ok;
 }
 
+std::string json_text(const cluster::Cluster& cluster, const cluster::FaultReport& report) {
+  analysis::Json faults = analysis::Json::array();
+  for (const cluster::Fault& fault : report.faults)
+    faults.push_back({{"line", fault.line > 0 ? analysis::Json(fault.line) : analysis::Json()},
+                      {"what", fault.what}});
+  const analysis::Json json{
+      {"cluster", cluster.name()},           {"faults", std::move(faults)},
+      {"gpus", cluster.gpus().size()},       {"links", cluster.links().size()},
+      {"pairs_looked_at", report.looked_at}, {"pairs", report.pairs},
+      {"sampled", report.is_sampled}};
+  return json.dump(-1, ' ', false, analysis::Json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace
 
 int check_platform(const Arguments& arguments) {
@@ -34,7 +49,7 @@ int check_platform(const Arguments& arguments) {
   const cluster::FaultReport report = cluster::find_faults(cluster);
   const std::vector<cluster::Fault>& faults = report.faults;
   if (given.count("json") != 0) {
-    fmt::print("{}", check_json(cluster, report));
+    fmt::print("{}", json_text(cluster, report));
     return faults.empty() ? exit_ok : exit_findings;
   }
   const std::string name = analysis::printable(cluster.name());

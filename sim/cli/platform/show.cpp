@@ -1,18 +1,41 @@
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/report_table.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/platform/platform_json.hpp"
 #include "sim/cluster/checks/describe.hpp"
 
 namespace pipewright::cli {
 namespace {
 
+using analysis::Json;
 using cluster::Cluster;
+
+// A link on the way from one GPU to another, or what a message waits for beside links.
+struct ShownLink {
+  std::string name;
+  std::string link_class;
+  std::optional<double> bandwidth;  // bytes/s
+  double latency = 0;               // seconds
+};
+// That way, if it was asked for.
+struct ShownRoute {
+  std::string from;
+  std::string to;
+  cluster::Route route;
+  std::vector<ShownLink> links;
+};
+// A number of the model of messages that the file says.
+struct ShownParameter {
+  std::string name;
+  double value = 0;
+  cluster::ParameterUnit unit{};
+};
 
 po::options_description show_options() {
   po::options_description options("options of 'show'", 100);
@@ -58,20 +81,27 @@ std::string gpu_text(const cluster::GpuKind& kind) {
   return text;
 }
 
-std::string links_text(const std::vector<cluster::LinkKind>& kinds) {
-  std::vector<std::string> names, counts, bandwidths, latencies;
-  for (const cluster::LinkKind& kind : kinds) {
-    names.push_back(analysis::printable(kind.link_class));
-    counts.push_back(std::to_string(kind.count));
-    bandwidths.push_back(gigabytes(kind.bandwidth));
-    latencies.push_back(microseconds(kind.latency));
-  }
-  analysis::TextTable table;
-  table.add_names("link class", std::move(names));
-  table.add_numbers({"links"}, std::move(counts));
-  table.add_numbers({"bandwidth", "GB/s"}, std::move(bandwidths));
-  table.add_numbers({"latency", "us"}, std::move(latencies));
-  return table.text();
+analysis::Quantity in_gigabytes() { return analysis::Quantity::each_as(gigabytes); }
+analysis::Quantity in_microseconds() { return analysis::Quantity::each_as(microseconds); }
+
+const analysis::ReportColumns<cluster::GpuKind>& gpu_columns() {
+  static const analysis::ReportColumns<cluster::GpuKind> columns{
+      {"type", &cluster::GpuKind::gpu},
+      {"gpus", &cluster::GpuKind::count},
+      {"flops_per_s", &cluster::GpuKind::speed},
+      {"memory_bytes",
+       [](const cluster::GpuKind& kind) { return kind.memory > 0 ? Json(kind.memory) : Json(); }}};
+  return columns;
+}
+
+const analysis::ReportColumns<cluster::LinkKind>& link_columns() {
+  using cluster::LinkKind;
+  static const analysis::ReportColumns<LinkKind> columns{
+      {"class", {"link class"}, analysis::Quantity::name(), &LinkKind::link_class},
+      {"links", {"links"}, analysis::Quantity::count(), &LinkKind::count},
+      {"bandwidth_bytes_per_s", {"bandwidth", "GB/s"}, in_gigabytes(), &LinkKind::bandwidth},
+      {"latency_s", {"latency", "us"}, in_microseconds(), &LinkKind::latency}};
+  return columns;
 }
 
 std::string value_text(double value, cluster::ParameterUnit unit) {
@@ -116,38 +146,43 @@ std::string messages_text(const std::vector<ShownParameter>& messages) {
   return fmt::format("\n{}", table.text());
 }
 
+const analysis::ReportColumns<ShownLink>& route_columns() {
+  static const analysis::ReportColumns<ShownLink> columns = [] {
+    analysis::Quantity bandwidth = in_gigabytes();
+    bandwidth.unknown = "";
+    return analysis::ReportColumns<ShownLink>{
+        {"name", {"link"}, analysis::Quantity::name(), &ShownLink::name},
+        {"class", {"class"}, analysis::Quantity::name(), &ShownLink::link_class},
+        {"bandwidth_bytes_per_s", {"bandwidth", "GB/s"}, bandwidth, &ShownLink::bandwidth},
+        {"latency_s", {"latency", "us"}, in_microseconds(), &ShownLink::latency}};
+  }();
+  return columns;
+}
+
 ShownRoute find_route(const Cluster& cluster, const std::vector<std::string>& ends) {
   if (ends.size() != 2) throw UsageError("--route takes two GPUs, as in node-0-gpu-0 node-1-gpu-0");
   const std::vector<cluster::Host*> hosts = cluster.place(ends, 2);
-  return {ends[0], ends[1], cluster.route(hosts[0], hosts[1])};
+  ShownRoute shown{ends[0], ends[1], cluster.route(hosts[0], hosts[1]), {}};
+  for (const cluster::Link* link : shown.route.links)
+    shown.links.push_back({Cluster::link_name(link), cluster.link_class(link),
+                           Cluster::bandwidth_of(link), cluster.latency_of(link)});
+  return shown;
 }
 
-std::string route_text(const Cluster& cluster, const ShownRoute& shown) {
+std::string route_text(const ShownRoute& shown) {
   const cluster::Route& route = shown.route;
-  std::vector<std::string> names, classes, bandwidths, latencies;
-  double links = 0;
-  for (const cluster::Link* link : route.links) {
-    names.push_back(analysis::printable(Cluster::link_name(link)));
-    classes.push_back(analysis::printable(cluster.link_class(link)));
-    bandwidths.push_back(gigabytes(Cluster::bandwidth_of(link)));
-    latencies.push_back(microseconds(cluster.latency_of(link)));
-    links += cluster.latency_of(link);
-  }
-  if (route.latency > links * (1 + 1e-9)) {
-    names.emplace_back(route.links.empty() ? "(no link)" : "(beside links)");
-    classes.emplace_back("");
-    bandwidths.emplace_back("");
-    latencies.push_back(microseconds(route.latency - links));
-  }
-  analysis::TextTable table;
-  table.add_names("link", std::move(names));
-  table.add_names("class", std::move(classes));
-  table.add_numbers({"bandwidth", "GB/s"}, std::move(bandwidths));
-  table.add_numbers({"latency", "us"}, std::move(latencies));
+  std::vector<ShownLink> rows = shown.links;
+  double of_links = 0;
+  for (const ShownLink& link : rows) of_links += link.latency;
+  if (route.latency > of_links * (1 + 1e-9))
+    rows.push_back({.name = rows.empty() ? "(no link)" : "(beside links)",
+                    .link_class = "",
+                    .bandwidth = {},
+                    .latency = route.latency - of_links});
   return fmt::format(
       "\n{} to {}: {}, {} us\n\n{}", analysis::printable(shown.from), analysis::printable(shown.to),
       route.links.empty() ? "no bandwidth that limits it" : gigabytes(route.bandwidth) + " GB/s",
-      microseconds(route.latency), table.text());
+      microseconds(route.latency), analysis::table_text(route_columns(), rows));
 }
 
 std::string bisection_text(const cluster::Bisection& found, std::size_t half) {
@@ -166,6 +201,45 @@ std::string bisection_text(const cluster::Bisection& found, std::size_t half) {
           : "");
 }
 
+Json json_of(const cluster::Bisection& bisection, std::size_t half) {
+  if (half == 0) return nullptr;
+  Json json;
+  const bool is_whole = bisection.missing == 0;
+  json["bytes_per_s"] = is_whole ? Json(bisection.bandwidth) : Json();
+  json["gpus_of_a_half"] = half;
+  json["routes_looked_at"] = bisection.routes;
+  json["routes"] = bisection.all_routes;
+  json["missing_pairs"] = bisection.missing;
+  json["missing_from"] = is_whole ? Json() : Json(bisection.missing_from);
+  json["missing_to"] = is_whole ? Json() : Json(bisection.missing_to);
+  return json;
+}
+
+Json json_of(const ShownRoute& shown) {
+  return {{"from", shown.from},
+          {"to", shown.to},
+          {"bandwidth_bytes_per_s", shown.route.bandwidth},
+          {"latency_s", shown.route.latency},
+          {"links", json_rows(route_columns(), shown.links)}};
+}
+
+// A number that is not finite becomes null.
+std::string json_text(const Cluster& cluster, const cluster::Description& description,
+                      const std::vector<ShownParameter>& messages,
+                      const std::optional<ShownRoute>& route) {
+  Json parameters = Json::object();
+  for (const ShownParameter& one : messages) parameters[one.name] = one.value;
+  const Json json{{"cluster", cluster.name()},
+                  {"nodes", description.nodes},
+                  {"gpus", cluster.gpus().size()},
+                  {"gpu_types", json_rows(gpu_columns(), description.gpus)},
+                  {"links", json_rows(link_columns(), description.links)},
+                  {"messages", std::move(parameters)},
+                  {"bisection", json_of(description.bisection, cluster.gpus().size() / 2)},
+                  {"route", route ? json_of(*route) : Json()}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace
 
 int show_platform(const Arguments& arguments) {
@@ -177,15 +251,16 @@ int show_platform(const Arguments& arguments) {
   const cluster::Description description = cluster::describe(cluster);
   const std::vector<ShownParameter> messages = messages_of(cluster);
   if (given.count("json") != 0) {
-    fmt::print("{}", show_json(cluster, description, messages, route));
+    fmt::print("{}", json_text(cluster, description, messages, route));
     return exit_ok;
   }
   fmt::print("{}: {} {}, {} GPUs\n", analysis::printable(cluster.name()), description.nodes,
              description.nodes == 1 ? "node" : "nodes", cluster.gpus().size());
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_text(kind));
-  fmt::print("\n{}{}{}{}", links_text(description.links), messages_text(messages),
+  fmt::print("\n{}{}{}{}", analysis::table_text(link_columns(), description.links),
+             messages_text(messages),
              bisection_text(description.bisection, cluster.gpus().size() / 2),
-             route ? route_text(cluster, *route) : "");
+             route ? route_text(*route) : "");
   return exit_ok;
 }
 

@@ -11,9 +11,9 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/schedule/catalog_table.hpp"
 #include "sim/cli/schedule/frontier_report.hpp"
 #include "sim/cli/schedule/search_options.hpp"
+#include "sim/cli/schedule/uncontended.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::cli {

@@ -9,9 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "analysis/curve/frontier.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/report_table.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/schedule/catalog_table.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -42,36 +41,38 @@ void add_name(std::vector<analysis::NamedPoint>& points, std::string_view name, 
 }  // namespace
 
 std::string table(const Frontier& frontier) {
-  const auto& [objective, points, catalog] = frontier;
+  using analysis::Quantity;
+  using Step = FrontierStep;
+  const Objective objective = frontier.objective;
   double longest = 0;
-  double longest_bubble = 0;
-  for (const FrontierStep& point : points) {
-    longest = std::max(longest, point.summary.makespan_s);
-    longest_bubble = std::max(longest_bubble, point.summary.span_bubble_s);
-  }
-  const analysis::ColumnScale time = analysis::time_scale(longest, 5);
-  const analysis::ColumnScale bubble = analysis::time_scale(longest_bubble, 3);
-  std::vector<std::string> limits, times, spans, ratios, bubbles, bounds, gaps, origins;
-  for (const FrontierStep& point : points) {
-    limits.push_back(fmt::format("{:.6g}", point.limit.value()));
-    times.push_back(time(point.summary.makespan_s));
-    spans.push_back(time(point.result.span));
-    ratios.push_back(fmt::format("{:.2f}", 100 * std::max(0.0, point.summary.bubble_ratio)));
-    bubbles.push_back(bubble(point.summary.span_bubble_s));
-    bounds.push_back(time(point.lower_bound));
-    gaps.push_back(fmt::format("{:.2f}", 100 * point.gap_for(objective)));
-    origins.push_back(point.result.origin);
-  }
-  analysis::TextTable table;
-  table.add_numbers({"memory", "limit", points.front().limit.unit}, std::move(limits));
-  table.add_numbers({"time", time.unit}, std::move(times));
-  if (objective == Objective::span) table.add_numbers({"span", time.unit}, std::move(spans));
-  table.add_numbers({"bubble", "ratio", "%"}, std::move(ratios));
-  table.add_numbers({"span", "bubble", bubble.unit}, std::move(bubbles));
-  table.add_numbers({"lower", "bound", time.unit}, std::move(bounds));
-  table.add_numbers({"gap", "%"}, std::move(gaps));
-  table.add_names("found", std::move(origins));
-  return table.text();
+  for (const Step& step : frontier.steps) longest = std::max(longest, step.summary.makespan_s);
+  const Quantity time = Quantity::on(analysis::time_scale(longest, 5));
+  const Quantity limit =
+      Quantity::each_as([](double value) { return fmt::format("{:.6g}", value); });
+  analysis::ReportColumns<Step> columns{
+      {"limit",
+       {"memory", "limit", frontier.steps.front().limit.unit},
+       limit,
+       [](const Step& step) { return step.limit.value(); }},
+      {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }},
+      {"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }},
+      {"bubble_ratio",
+       {"bubble", "ratio"},
+       Quantity::percent(2),
+       [](const Step& step) { return std::max(0.0, step.summary.bubble_ratio); }},
+      {"span_bubble_s",
+       {"span", "bubble"},
+       Quantity::seconds(3),
+       [](const Step& step) { return step.summary.span_bubble_s; }},
+      {"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound},
+      {"gap",
+       {"gap"},
+       Quantity::percent(2),
+       [objective](const Step& step) { return step.gap_for(objective); }},
+      {"origin", {"found"}, Quantity::name(), [](const Step& step) { return step.result.origin; }}};
+  if (objective != Objective::span)
+    std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
+  return analysis::table_text(columns, frontier.steps);
 }
 
 std::string csv(const Frontier& frontier) {

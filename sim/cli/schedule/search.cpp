@@ -13,8 +13,8 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/schedule/catalog_table.hpp"
 #include "sim/cli/schedule/search_options.hpp"
+#include "sim/cli/schedule/uncontended.hpp"
 
 namespace pipewright::cli {
 namespace {

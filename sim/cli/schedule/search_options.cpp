@@ -1,5 +1,9 @@
 #include "sim/cli/schedule/search_options.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "sim/cli/guard.hpp"
@@ -9,6 +13,7 @@ namespace pipewright::cli {
 namespace {
 
 using schedules::Objective;
+using Unit = workload::MemoryLimit::Unit;
 
 // The search runs the two halves of backwards apart.
 void check_times(const config::Value& tree) {
@@ -52,6 +57,55 @@ void check_sizes(const config::Scenario& scenario) {
 }
 
 }  // namespace
+
+WrittenLimit WrittenLimit::with(double value) const {
+  WrittenLimit other = *this;
+  other.limit.value = value * factor;
+  return other;
+}
+
+WrittenLimit read_limit(const std::string& text, const std::string& option) {
+  constexpr const char* noun = "a memory limit, in microbatches (8.5) or bytes (40 GiB),";
+  std::size_t unit = text.size();
+  while (unit > 0 && std::isalpha(static_cast<unsigned char>(text[unit - 1])) != 0) --unit;
+  if (unit == text.size())
+    return {.limit = {Unit::microbatches, config::parse_positive_number(text, option, noun)}};
+  const auto bytes = static_cast<double>(config::parse_size(text, option, noun));
+  const std::string word = text.substr(unit);
+  return {.limit = {Unit::bytes, bytes},
+          .unit = word,
+          .factor = static_cast<double>(config::parse_size("1 " + word, option, noun))};
+}
+
+std::string to_string(const WrittenLimit& limit) {
+  const bool one = !limit.in_bytes() && limit.limit.value == 1;
+  return fmt::format("{:.10g} {}", limit.value(), one ? "microbatch" : limit.unit);
+}
+
+WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit) {
+  const double least = workload::least_limit(scenario, unit.limit.unit) / unit.factor;
+  constexpr double places = 1000;
+  const double rounded = std::ceil(least * places * (1 - 1e-12)) / places;
+  return unit.with(unit.factor == 1 ? std::ceil(least) : rounded);
+}
+
+void check_limit(const config::Scenario& scenario, const WrittenLimit& limit) {
+  if (limit.limit.value >= workload::least_limit(scenario, limit.limit.unit)) return;
+  throw config::Error(fmt::format(
+      "a memory limit of {} is below the least with which any schedule can run, {}: {}",
+      to_string(limit), to_string(least_written(scenario, limit)),
+      limit.in_bytes()
+          ? "what the fullest device holds all the time, and the activations of one microbatch"
+          : "the activations of one microbatch on every device"));
+}
+
+WrittenLimit held_by(const analysis::Summary& run, const WrittenLimit& unit) {
+  double most = 0;
+  for (const analysis::DeviceSummary& device : run.devices)
+    most = std::max(most, unit.in_bytes() ? static_cast<double>(device.peak_memory_bytes)
+                                          : device.peak_in_flight);
+  return unit.with(most / unit.factor);
+}
 
 void add_search_options(po::options_description& options) {
   add_scenario_options(options, split_pass_keys);

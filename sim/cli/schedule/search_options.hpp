@@ -8,11 +8,37 @@
 #include "analysis/summary_report.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/schedule/memory_limit.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/workload/pipeline.hpp"
 
 // What `schedule search` and `schedule frontier` have in common.
 namespace pipewright::cli {
+
+// A limit in the unit in which the user thinks of it.
+struct WrittenLimit {
+  workload::MemoryLimit limit;
+  std::string unit = "microbatches";  // or "GiB", "MB" ...
+  double factor = 1;                  // bytes of that unit
+
+  bool in_bytes() const { return limit.unit == workload::MemoryLimit::Unit::bytes; }
+  double value() const { return limit.value / factor; }  // in that unit
+  WrittenLimit with(double value) const;                 // another value in it
+};
+
+// "12", "8.5": microbatches; "40 GiB": bytes. Throws config::Error, which names the option.
+WrittenLimit read_limit(const std::string& text, const std::string& option);
+
+// "8.5 microbatches", "40 GiB"
+std::string to_string(const WrittenLimit& limit);
+
+// The least limit in a unit with which any schedule can run, rounded up to what people write.
+WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit);
+
+// Throws config::Error, which says what the least is, if no schedule can run within it.
+void check_limit(const config::Scenario& scenario, const WrittenLimit& limit);
+
+// What a run's fullest device holds, in the limit's unit.
+WrittenLimit held_by(const analysis::Summary& run, const WrittenLimit& unit);
 
 struct SearchSettings {
   config::Scenario scenario;

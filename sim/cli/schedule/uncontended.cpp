@@ -6,7 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report_table.hpp"
+#include "analysis/summary_columns.hpp"
 #include "analysis/trace/sink.hpp"
+#include "analysis/units_text.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
@@ -16,6 +19,9 @@
 
 namespace pipewright::cli {
 namespace {
+
+using analysis::Summary;
+using schedules::Objective;
 
 // A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
 // included. Times of stages, where those are more than devices, stay as they were given.
@@ -154,6 +160,57 @@ std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs) {
   std::erase_if(runs,
                 [](const CatalogRun& run) { return !run.why_not.empty() || !run.is_searchable; });
   return runs;
+}
+
+double span_of(const Summary& run) {
+  double longest = 0;
+  for (const analysis::DeviceSummary& device : run.devices)
+    longest = std::max(longest, device.end_s - device.start_s);
+  return longest;
+}
+
+double CatalogTable::value(const Summary& run) const {
+  return objective_ == Objective::span ? span_of(run) : run.makespan_s;
+}
+
+// Behind those that are as good.
+void CatalogTable::add(std::string name, Summary run) {
+  const double seconds = value(run);
+  constexpr double rounding = 1 + 1e-9;
+  const auto place = std::ranges::find_if(
+      rows_, [&](const Row& row) { return value(row.run) > seconds * rounding; });
+  rows_.insert(place, {std::move(name), std::move(run)});
+}
+
+std::string CatalogTable::text() const {
+  using analysis::Quantity;
+  double longest = 0;
+  for (const Row& row : rows_) longest = std::max({longest, row.run.makespan_s, span_of(row.run)});
+  const Quantity time = Quantity::on(analysis::time_scale(longest, 4));
+  const Quantity more = Quantity::each_as(
+      [](double part) { return part > 1e-9 ? fmt::format("+{:.2f}", 100 * part) : "0"; });
+  analysis::ReportColumns<Row> columns{
+      {"schedule", {"schedule"}, Quantity::name(), &Row::name},
+      {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }},
+      {"span_s", {"span"}, time, [](const Row& row) { return span_of(row.run); }},
+      {"above_best",
+       {"against", "best", "%"},
+       more,
+       [this](const Row& row) { return value(row.run) / value(rows_.front().run) - 1; }},
+      {"bubble_ratio",
+       {"bubble", "ratio"},
+       Quantity::percent(2),
+       [](const Row& row) { return std::max(0.0, row.run.bubble_ratio); }},
+      {"span_bubble_s",
+       {"span", "bubble"},
+       Quantity::seconds(3),
+       [](const Row& row) { return row.run.span_bubble_s; }},
+      {"in_flight", {"in", "flight"}, Quantity::count(), [](const Row& row) {
+         return analysis::in_flight_text(row.run);
+       }}};
+  if (objective_ != Objective::span)
+    std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
+  return analysis::table_text(columns, rows_);
 }
 
 }  // namespace pipewright::cli

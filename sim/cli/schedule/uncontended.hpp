@@ -5,6 +5,7 @@
 
 #include "analysis/summary.hpp"
 #include "schedules/families/catalog.hpp"
+#include "schedules/justify.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/planner.hpp"
@@ -41,5 +42,27 @@ struct CatalogRun {
 };
 std::vector<CatalogRun> run_catalog(const Uncontended& uncontended);
 std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // those that the search looks at
+
+// The longest time from a device's first start to its last end, in seconds.
+double span_of(const analysis::Summary& run);
+
+// Schedules side by side, the best by the objective first, and how much worse the others are.
+class CatalogTable {
+ public:
+  explicit CatalogTable(schedules::Objective objective) : objective_(objective) {}
+
+  void add(std::string name, analysis::Summary run);
+  std::string text() const;
+
+ private:
+  struct Row {
+    std::string name;
+    analysis::Summary run;
+  };
+  double value(const analysis::Summary& run) const;
+
+  schedules::Objective objective_;
+  std::vector<Row> rows_;  // sorted
+};
 
 }  // namespace pipewright::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/cli/search/sweep_options.hpp"
+#include "sim/cli/search/sweep_command.hpp"
 #include "sim/process/channel.hpp"
 #include "sim/search/space.hpp"
 

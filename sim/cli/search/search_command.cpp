@@ -18,7 +18,6 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/search/cluster_worker.hpp"
 #include "sim/cli/search/sweep_command.hpp"
-#include "sim/cli/search/sweep_options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"

@@ -1,13 +1,54 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/search/sweep_options.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::cli {
+
+// Processes that evaluate candidates: how many, and what each simulation may take.
+struct WorkerSettings {
+  std::size_t jobs = 1;            // on this machine
+  double time_limit_s = 0;         // of one simulation; 0: none
+  std::uint64_t memory_bytes = 0;  // likewise
+};
+
+struct SweepRequest {
+  std::filesystem::path file;         // the sweep, or the results of one
+  std::optional<config::Value> tree;  // the sweep; none where there are results to show again
+  WorkerSettings workers;
+  std::optional<double> budget_s;
+  bool exhaustive = false;
+  bool front = true;  // the fronts are to be proven too
+  std::optional<std::filesystem::path> results;
+  bool resume = false;
+  bool yes = false;  // whatever the size of the space
+  std::vector<std::filesystem::path> outputs;
+  std::vector<std::string> by;  // axes, for the best of each value
+  std::size_t top = 10;
+  bool json = false;
+  bool quiet = false;
+};
+
+po::options_description sweep_options();
+SweepRequest read_sweep_request(const po::variables_map& given);
+
+// What starts a worker, without the program: search --serve and the limits.
+std::vector<std::string> worker_words(const WorkerSettings& settings);
+// The limits alone, as read from those words.
+WorkerSettings read_worker_settings(const po::variables_map& given);
+
+void print_sweep_help();
 
 // Starts those who evaluate candidates. A handshake comes later.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;

@@ -1,10 +1,9 @@
-#include "sim/cli/search/sweep_options.hpp"
-
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "sim/cli/options.hpp"
+#include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/sweep.hpp"
 

@@ -12,8 +12,7 @@
 #include "analysis/text_table.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/trace/measured_options.hpp"
-#include "sim/cli/trace/measured_schedule.hpp"
+#include "sim/cli/trace/measured.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {

@@ -19,8 +19,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
-#include "sim/cli/trace/measured_options.hpp"
-#include "sim/cli/trace/measured_schedule.hpp"
+#include "sim/cli/trace/measured.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 

@@ -17,7 +17,6 @@
 #include "analysis/units_text.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/trace/what_if_changes.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"

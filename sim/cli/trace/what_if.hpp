@@ -1,12 +1,36 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "analysis/trace/rows.hpp"
 #include "analysis/why/why.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
+
+// A change to a run: to what its scenario says, to its cluster, or to what its passes cost.
+struct Change {
+  std::string words;
+  std::function<void(config::Value&)> edit = {};
+  std::function<void(cluster::Cluster&)> rewire = {};
+  std::function<void(workload::StageCosts&)> speed = {};
+  bool of_stage = false;  // one of many alike, of which the best are shown
+};
+
+// How many stages are looked at one by one, at the most.
+inline constexpr std::size_t most_stages = 24;
+
+// Those that make sense for a run, in a fixed order. `notes` gets what was left out.
+std::vector<Change> what_if_changes(const config::Scenario& scenario,
+                                    const analysis::WhyReport& report,
+                                    const std::vector<std::string>& link_classes,
+                                    std::vector<std::string>& notes);
 
 struct WhatIfOptions {
   std::string file;      // that the trace is from, for messages

@@ -1,10 +1,9 @@
-#include "sim/cli/trace/what_if_changes.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/cli/trace/what_if.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/cli/help/markdown_text.hpp"
 #include "sim/cli/help/topics.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
