@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "sim/cluster/make/leaves.hpp"
-#include "sim/cluster/make/topologies.hpp"
 #include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {

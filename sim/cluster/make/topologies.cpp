@@ -1,5 +1,3 @@
-#include "sim/cluster/make/topologies.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/cluster/make/leaves.hpp"
 #include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
