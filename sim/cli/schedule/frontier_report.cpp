@@ -57,8 +57,8 @@ std::string table(const Frontier& frontier) {
       {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }},
       {"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }},
       {"bubble_ratio",
-       {"bubble", "ratio"},
-       Quantity::percent(2),
+       {"bubble", "ratio", "%"},
+       two_decimals(),
        [](const Step& step) { return std::max(0.0, step.summary.bubble_ratio); }},
       {"span_bubble_s",
        {"span", "bubble"},
@@ -66,8 +66,8 @@ std::string table(const Frontier& frontier) {
        [](const Step& step) { return step.summary.span_bubble_s; }},
       {"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound},
       {"gap",
-       {"gap"},
-       Quantity::percent(2),
+       {"gap", "%"},
+       two_decimals(),
        [objective](const Step& step) { return step.gap_for(objective); }},
       {"origin", {"found"}, Quantity::name(), [](const Step& step) { return step.result.origin; }}};
   if (objective != Objective::span)

@@ -182,6 +182,11 @@ void CatalogTable::add(std::string name, Summary run) {
   rows_.insert(place, {std::move(name), std::move(run)});
 }
 
+analysis::Quantity two_decimals() {
+  return analysis::Quantity::each_as(
+      [](double ratio) { return fmt::format("{:.2f}", 100 * ratio); });
+}
+
 std::string CatalogTable::text() const {
   using analysis::Quantity;
   double longest = 0;
@@ -198,8 +203,8 @@ std::string CatalogTable::text() const {
        more,
        [this](const Row& row) { return value(row.run) / value(rows_.front().run) - 1; }},
       {"bubble_ratio",
-       {"bubble", "ratio"},
-       Quantity::percent(2),
+       {"bubble", "ratio", "%"},
+       two_decimals(),
        [](const Row& row) { return std::max(0.0, row.run.bubble_ratio); }},
       {"span_bubble_s",
        {"span", "bubble"},

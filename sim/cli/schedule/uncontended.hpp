@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report_table.hpp"
 #include "analysis/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "schedules/justify.hpp"
@@ -45,6 +46,9 @@ std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // those that
 
 // The longest time from a device's first start to its last end, in seconds.
 double span_of(const analysis::Summary& run);
+
+// Percentages of ratios, of which 0 is written 0.00.
+analysis::Quantity two_decimals();
 
 // Schedules side by side, the best by the objective first, and how much worse the others are.
 class CatalogTable {
