@@ -93,11 +93,11 @@ std::optional<std::uint32_t> NcclEvidence::ranks_of(const NcclTest& test) const 
 
 NcclEvidence evidence_of(const LoggedTable& table) {
   NcclEvidence evidence;
-  evidence.reductions_known = table.redop || table.counts;
-  evidence.roots_known = table.counts;
-  evidence.root_column = table.root;
+  evidence.reductions_known = table.has.redop || table.has.count;
+  evidence.roots_known = table.has.count;
+  evidence.root_column = table.has.root;
   bool checked = false, unchecked_in_place = false;
-  bool same = table.counts;
+  bool same = table.has.count;
   for (const LoggedRow& row : table.rows) {
     evidence.reduces = evidence.reduces || row.reduces;
     evidence.rooted = evidence.rooted || row.root.has_value();

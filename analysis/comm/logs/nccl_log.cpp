@@ -43,12 +43,12 @@ void take_times(const Json& result, const char* key, bool in_place, LoggedRow& r
                 LoggedTable& table) {
   const auto times = result.find(key);
   if (times == result.end() || !times->is_object()) return;
-  table.cpu_time = table.cpu_time || times->contains("cpu_time");
+  table.has.cpu_time = table.has.cpu_time || times->contains("cpu_time");
   const auto time = times->find("time");
   const double seconds =
       time != times->end() && time->is_number() ? time->get<double>() * microsecond : 0;
   if (!(seconds > 0)) {
-    if (!table.cpu_time)
+    if (!table.has.cpu_time)
       table.odd_rows.add("left out: no time (N/A, NaN, infinite or 0)", row.line);
     return;
   }
@@ -70,9 +70,7 @@ void take_times(const Json& result, const char* key, bool in_place, LoggedRow& r
 LoggedTable table_of(const Json& json) {
   LoggedTable table;
   table.line = 1;
-  table.counts = true;
-  table.redop = true;
-  table.root = true;
+  table.has = {.count = true, .redop = true, .root = true};
   const auto arguments = json.find("args");
   if (arguments != json.end() && !arguments->empty()) {
     const auto programs = named_programs(arguments->front().get<std::string>());
@@ -119,11 +117,7 @@ void NcclLog::open(const NcclColumns& columns, int number) {
   table_ = {};
   table_.line = number;
   table_.run = std::move(run);
-  table_.counts = columns.has_count();
-  table_.redop = columns.has_redop();
-  table_.cpu_time = columns.cpu_time();
-  table_.milliseconds = columns.old();
-  table_.root = columns.has_root();
+  table_.has = columns.has();
   ended_ = false;
   ++file_.tables;
 }
@@ -146,7 +140,7 @@ bool NcclLog::take_row(const Words& words, int number) {
   // Rows that someone cut out, without their header.
   const NcclColumns usual = NcclColumns::usual();
   LoggedTable probe;
-  probe.counts = true;
+  probe.has.count = true;
   constexpr std::size_t words_of_row = 13;
   if (words.size() != words_of_row || nccl_type_bytes(words[2]) == 0 ||
       !usual.take(words, number, probe) || probe.rows.empty())
@@ -165,8 +159,8 @@ bool NcclLog::take(std::string_view line, const Words& words, int number) {
     return true;
   }
   if (columns_ && table_.rows.empty() && says(line, "(GB/s)")) {  // the line of units
-    if (says(line, "(ms)")) table_.milliseconds = true;
-    if (says(line, "(us)")) table_.milliseconds = false;
+    if (says(line, "(ms)")) table_.has.milliseconds = true;
+    if (says(line, "(us)")) table_.has.milliseconds = false;
     return true;
   }
   if (says(line, "Avg bus bandwidth") || says(line, "Out of bounds values")) {

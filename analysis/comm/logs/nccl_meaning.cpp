@@ -245,7 +245,7 @@ void NcclMeaning::take_useful(const LoggedTable& table) {
                                      : fmt::format("{}_perf is not predicted", test->name));
   }
   previous_ = test;
-  if (table.cpu_time) return leave_out("its times are the CPU's (-C), not the operation's");
+  if (table.has.cpu_time) return leave_out("its times are the CPU's (-C), not the operation's");
   const std::uint32_t ranks = ranks_of(table, *test, evidence);
   if (ranks < 2) return leave_out(one_rank);
   if (table.run.aggregated > 1)

@@ -93,19 +93,19 @@ std::optional<NcclColumns> NcclColumns::parse(const Words& words) {
   const auto size = std::ranges::find_if(
       words, [](std::string_view word) { return word == "size" || word == "bytes"; });
   if (size == words.end()) return std::nullopt;
-  columns.old_ = *size == "bytes";
+  columns.has_.milliseconds = *size == "bytes";
   bool rates = false;
   for (auto word = size + 1; word != words.end() && *word != "timestamp"; ++word) {
     const bool time = *word == "time" || *word == "cputime";
     if (time) {
       columns.blocks_.emplace_back();
-      columns.cpu_time_ = columns.cpu_time_ || *word == "cputime";
+      columns.has_.cpu_time = columns.has_.cpu_time || *word == "cputime";
     }
     if (columns.blocks_.empty()) {
-      columns.count_ = columns.count_ || *word == "count" || *word == "N";
-      columns.type_ = columns.type_ || *word == "type";
-      columns.redop_ = columns.redop_ || *word == "redop" || *word == "op";
-      columns.root_ = columns.root_ || *word == "root";
+      columns.has_.count = columns.has_.count || *word == "count" || *word == "N";
+      columns.has_.type = columns.has_.type || *word == "type";
+      columns.has_.redop = columns.has_.redop || *word == "redop" || *word == "op";
+      columns.has_.root = columns.has_.root || *word == "root";
       continue;
     }
     Block& block = columns.blocks_.back();
@@ -126,23 +126,23 @@ std::optional<NcclColumns> NcclColumns::parse(const Words& words) {
 std::optional<std::size_t> NcclColumns::start_of_row(const Words& words) const {
   if (words.empty()) return std::nullopt;
   constexpr std::size_t farthest = 8;
-  if (count_ && type_)
+  if (has_.count && has_.type)
     for (std::size_t i = 0; i + 2 < words.size() && i < farthest; ++i)
       if (is_whole_number(words[i]) && is_whole_number(words[i + 1]) &&
           nccl_type_bytes(words[i + 2]) != 0)
         return i;
-  const std::size_t leading = 1 + (count_ ? 1U : 0U) + (type_ ? 1U : 0U);
+  const std::size_t leading = 1 + (has_.count ? 1U : 0U) + (has_.type ? 1U : 0U);
   if (words.size() <= leading || !is_whole_number(words[0])) return std::nullopt;
-  if (count_ && !is_whole_number(words[1])) return std::nullopt;
-  if (type_ && !is_word(words[leading - 1])) return std::nullopt;
+  if (has_.count && !is_whole_number(words[1])) return std::nullopt;
+  if (has_.type && !is_word(words[leading - 1])) return std::nullopt;
   // Other programs print numbers, too.
-  if (!type_ && words.size() < leading + blocks_.front().width) return std::nullopt;
+  if (!has_.type && words.size() < leading + blocks_.front().width) return std::nullopt;
   return 0;
 }
 
 bool NcclColumns::take_times(const Words& words, std::size_t at, LoggedRow& row,
                              LoggedTable& table) const {
-  const double unit = table.milliseconds ? millisecond : microsecond;
+  const double unit = table.has.milliseconds ? millisecond : microsecond;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];
     const std::size_t last =
@@ -181,13 +181,13 @@ bool NcclColumns::take(const Words& words, int line, LoggedTable& table) const {
   row.line = line;
   std::size_t at = *start;
   row.bytes = whole(words[at++], "size");
-  if (count_) row.count = whole(words[at++], "count");
-  if (type_) row.type = std::string(words[at++].substr(0, 16));
-  if (redop_ && at < words.size() && is_word(words[at]) && !parse_printed(words[at])) {
+  if (has_.count) row.count = whole(words[at++], "count");
+  if (has_.type) row.type = std::string(words[at++].substr(0, 16));
+  if (has_.redop && at < words.size() && is_word(words[at]) && !parse_printed(words[at])) {
     row.reduces = words[at] != "none";
     ++at;
   }
-  if (root_ && at < words.size() && is_whole_number(words[at])) {
+  if (has_.root && at < words.size() && is_whole_number(words[at])) {
     if (!words[at].starts_with('-')) row.root = static_cast<std::int64_t>(whole(words[at], "root"));
     ++at;
   }
@@ -205,7 +205,7 @@ bool NcclColumns::take(const Words& words, int line, LoggedTable& table) const {
     const LoggedTime& time = row.times.at(i);
     if (!std::isfinite(time.seconds.value) || time.seconds.value <= 0)
       table.odd_rows.add("left out: no time (N/A, NaN, infinite or 0)", line);
-    else if (!cpu_time_ && !rate_fits(row, time))
+    else if (!has_.cpu_time && !rate_fits(row, time))
       table.odd_rows.add("left out: its algbw is not size / time", line);
     else
       row.times.at(kept++) = time;

@@ -32,15 +32,18 @@ struct LoggedRow {
   std::size_t timed = 0;  // how many of these
 };
 
+// Which columns a table has beside its sizes and times, and what these times are.
+struct LoggedColumns {
+  bool count = false, type = false, redop = false, root = false;
+  bool cpu_time = false;      // the CPU's: -C
+  bool milliseconds = false;  // in 2017 and 2018; else microseconds
+};
+
 // A table of nccl-tests as it was printed.
 struct LoggedTable {
   int line = 0;  // of its header
   LogRun run;
-  bool counts = false;    // it has a column "count"
-  bool redop = false;     // it has a column "redop"
-  bool root = false;      // it has a column "root"
-  bool cpu_time = false;  // what it shows is the CPU's time: -C
-  bool milliseconds = false;
+  LoggedColumns has;
   std::string concluded;  // "all_reduce" of "# Collective test concluded:"
   std::vector<LoggedRow> rows;
   RowTally odd_rows;
@@ -60,11 +63,7 @@ class NcclColumns {
   // Throws std::invalid_argument for one that cannot be.
   bool take(const Words& words, int line, LoggedTable& table) const;
 
-  bool old() const { return old_; }
-  bool cpu_time() const { return cpu_time_; }
-  bool has_count() const { return count_; }
-  bool has_redop() const { return redop_; }
-  bool has_root() const { return root_; }
+  const LoggedColumns& has() const { return has_; }
   void set_first_in_place() { first_in_place_ = true; }  // the only block is the one in place
   std::size_t blocks() const { return blocks_.size(); }
 
@@ -79,9 +78,7 @@ class NcclColumns {
   std::optional<std::size_t> start_of_row(const Words& words) const;
   bool take_times(const Words& words, std::size_t at, LoggedRow& row, LoggedTable& table) const;
 
-  bool count_ = false, type_ = false, redop_ = false, root_ = false;
-  bool old_ = false;
-  bool cpu_time_ = false;
+  LoggedColumns has_;
   bool first_in_place_ = false;
   std::vector<Block> blocks_;
 };

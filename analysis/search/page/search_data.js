@@ -1,4 +1,4 @@
-// The candidates of a search as columns of numbers; page_columns.hpp describes the bytes.
+// The candidates of a search as columns of numbers; search_page.hpp describes the bytes.
 
 const search = JSON.parse(document.getElementById("data").textContent);
 
