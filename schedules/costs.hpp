@@ -29,9 +29,11 @@ struct PassTimes {
   double overlap = 1;         // a fused pair takes this part of the sum of its two times,
   std::vector<double> fused;  // or, if given, this, by the stage of the first
 
-  double operator()(const Pass& pass) const {
-    return of_stage[static_cast<int>(pass.kind)][pass.stage];
+  std::vector<double>& operator[](PassKind kind) { return of_stage[static_cast<int>(kind)]; }
+  const std::vector<double>& operator[](PassKind kind) const {
+    return of_stage[static_cast<int>(kind)];
   }
+  double operator()(const Pass& pass) const { return (*this)[pass.kind][pass.stage]; }
   double operator()(const Pass& first, const Pass& second) const {
     return fused.empty() ? overlap * ((*this)(first) + (*this)(second)) : fused[first.stage];
   }

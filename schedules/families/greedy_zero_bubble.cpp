@@ -252,7 +252,7 @@ void GreedyPlan::drain(std::size_t j) {
 }
 GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
   const auto of = [&](PassKind kind) {
-    const auto& given = parameters.device_times.of_stage[static_cast<int>(kind)];
+    const auto& given = parameters.device_times[kind];
     return given.empty() ? std::vector<double>(parameters.devices, 1) : given;
   };
   GreedyCosts costs{.forward = of(PassKind::forward),

@@ -7,11 +7,9 @@ namespace {
 
 // What backward passes take where none is split: I is all of B, and nothing is left for W.
 Pipeline with_whole_backwards(Pipeline pipeline) {
-  const auto of = [&](PassKind kind) -> std::vector<double>& {
-    return pipeline.times.of_stage[static_cast<std::size_t>(kind)];
-  };
-  of(PassKind::input_grad) = of(PassKind::backward);
-  of(PassKind::weight_grad).assign(of(PassKind::backward).size(), 0);
+  PassTimes& times = pipeline.times;
+  times[PassKind::input_grad] = times[PassKind::backward];
+  times[PassKind::weight_grad].assign(times[PassKind::backward].size(), 0);
   pipeline.memory.released_by_input_grad = pipeline.memory.held;
   return pipeline;
 }
@@ -19,12 +17,9 @@ Pipeline with_whole_backwards(Pipeline pipeline) {
 // Where collectives hide better beside both halves of it, or each pass has an overhead, a whole
 // backward pass is shorter than I and W.
 bool is_shorter_whole(const PassTimes& times) {
-  const auto of = [&](PassKind kind) -> const std::vector<double>& {
-    return times.of_stage[static_cast<std::size_t>(kind)];
-  };
-  const std::vector<double>& whole = of(PassKind::backward);
+  const std::vector<double>& whole = times[PassKind::backward];
   for (std::size_t stage = 0; stage < whole.size(); ++stage)
-    if (whole[stage] < of(PassKind::input_grad)[stage] + of(PassKind::weight_grad)[stage])
+    if (whole[stage] < times[PassKind::input_grad][stage] + times[PassKind::weight_grad][stage])
       return true;
   return false;
 }
@@ -47,9 +42,7 @@ class MicrobatchPath {
   }
 
   std::uint32_t stages() const { return pipeline_.routes.stages(); }
-  double time(PassKind kind, std::uint32_t stage) const {
-    return pipeline_.times.of_stage[static_cast<std::size_t>(kind)][stage];
-  }
+  double time(PassKind kind, std::uint32_t stage) const { return pipeline_.times[kind][stage]; }
   // From the start of F on stage `from` to the start of F on `to`.
   double down(std::uint32_t from, std::uint32_t to) const {
     return forward_[to] - forward_[from] + hops_[to + 1] - hops_[from + 1];

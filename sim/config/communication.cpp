@@ -25,12 +25,6 @@ std::uint32_t read_gradient_bytes(const Field& field) {
   return 1U << static_cast<std::uint32_t>(read_choice(field, gradient_sizes));
 }
 
-double read_slowdown(const Field& field) {
-  const double factor = read_positive_number(field, "a slow-down");
-  if (factor < 1 || factor > 1e6) throw wrong(field, "1 (none) to 1e6, such as 1.1");
-  return factor;
-}
-
 constexpr std::array table{
     Key<Communication>{{.name = "overlap_p2p",
                         .help = "passes go on while boundary tensors are on their way",
@@ -76,7 +70,8 @@ constexpr std::array table{
         {.name = "overlap_slowdown",
          .help = "compute beside which a collective runs takes so many times as long",
          .default_value = "1"},
-        into<&Communication::overlap_slowdown, read_slowdown>({ValueType::number})},
+        within<&Communication::overlap_slowdown, "a slow-down", "1 (none) to 1e6, such as 1.1", 1,
+               1e6>},
     Key<Communication>{{.name = "global_norm",
                         .help = "clip gradients: all devices wait before the optimizer",
                         .default_value = "true"},

@@ -30,23 +30,9 @@ std::uint64_t read_memory(const Field& field) {
   return parse_memory(read_text(field, "a size such as 80 GiB"), subject(field), noun);
 }
 
-// Steps of an inner dimension, which has at most so many.
-double read_steps(const Field& field) {
-  constexpr double most = 1e6;
-  const double steps = read_positive_number(field, "a number of steps");
-  if (steps > most) throw wrong(field, "a number of at most 1e6, such as 64");
-  return steps;
-}
-
-double read_efficiency(const Field& field) {
-  constexpr std::string_view noun = "a part from 0 to 1, such as 0.85,";
-  const double part = read_positive_number(field, noun);
-  if (part > 1) throw wrong(field, "a part from 0 to 1, such as 0.85");
-  return part;
-}
-
 template <auto member>
-constexpr auto efficiency = into<member, read_efficiency>({ValueType::number});
+constexpr auto efficiency =
+    within<member, "a part from 0 to 1, such as 0.85,", "a part from 0 to 1, such as 0.85", 0, 1>;
 
 constexpr std::array table{
     Key<Gpu>{{.name = "name", .help = "what it is called; else the file's name"},
@@ -82,7 +68,8 @@ constexpr std::array table{
     Key<Gpu>{{.name = "tile_fill",
               .help = "inner steps that starting a tile costs",
               .default_value = "64"},
-             into<&Gpu::tile_fill, read_steps>({ValueType::number})},
+             within<&Gpu::tile_fill, "a number of steps", "a number of at most 1e6, such as 64", 0,
+                    1e6>},
     Key<Gpu>{{.name = "kernel_overhead", .help = "time of each kernel", .default_value = "5 us"},
              time<&Gpu::kernel_overhead, "an overhead">},
     Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},

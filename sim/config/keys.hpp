@@ -173,6 +173,18 @@ constexpr auto count = into<member, count_such_as<example>>({ValueType::count});
 template <auto member, Words noun>
 constexpr auto number = into<member, called<noun, read_positive_number>>({ValueType::number});
 
+template <Words noun, Words allowed, auto least, auto most>
+double number_within(const Field& field) {
+  const double value = read_positive_number(field, noun.view());
+  if (value < least || value > most) throw wrong(field, allowed.view());
+  return value;
+}
+
+// One from `least` to `most`, or what is `allowed`.
+template <auto member, Words noun, Words allowed, auto least, auto most>
+constexpr auto within =
+    into<member, number_within<noun, allowed, least, most>>({ValueType::number});
+
 template <auto member, Words noun>
 constexpr auto part = into<member, called<noun, read_part>>({ValueType::number});
 

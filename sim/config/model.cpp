@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -90,12 +91,6 @@ constexpr std::array latent_table{
                 extent<&Latent::value_head_dim>},
 };
 
-double read_capacity(const Field& field) {
-  const double factor = read_positive_number(field, "a factor");
-  if (factor < 1) throw wrong(field, "a factor of at least 1");
-  return factor;
-}
-
 constexpr std::array experts_table{
     Key<Experts>{{.name = "count", .help = "experts of a layer", .required = true},
                  extent<&Experts::count>},
@@ -112,7 +107,8 @@ constexpr std::array experts_table{
     Key<Experts>{{.name = "capacity_factor",
                   .help = "the busiest expert's tokens over the mean",
                   .default_value = "1"},
-                 into<&Experts::capacity_factor, read_capacity>({ValueType::number})},
+                 within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1,
+                        std::numeric_limits<double>::max()>},
     Key<Experts>{{.name = "first_dense",
                   .help = "layers at the start without experts",
                   .default_value = "0"},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,20 +18,10 @@ namespace {
 constexpr std::array<std::string_view, 2> engine_names{"simgrid", "timing"};
 
 std::filesystem::path read_cluster(const Field& field) {
-  const std::string& text = read_text(field, "the path of a SimGrid platform file");
-  if (is_library_name(text, ".xml")) return library_or_path(field, "clusters", ".xml");
-  const std::filesystem::path path =
-      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  if (folder || !std::filesystem::exists(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is {}; allowed: the path of a SimGrid platform file, "
-                    "from the folder of the scenario or, on a command line, the current "
-                    "one",
-                    subject(field), in_quotes(text), in_quotes(path.string()),
-                    folder ? "a folder" : "no file"));
-  return path;
+  constexpr std::string_view allowed = "the path of a SimGrid platform file";
+  if (is_library_name(read_text(field, allowed), ".xml"))
+    return library_or_path(field, "clusters", ".xml");
+  return existing_path(field, allowed);
 }
 
 std::vector<Located<std::string>> read_placement(const Field& field) {
@@ -233,12 +222,8 @@ Value with_devices(const Value& given) {
 // wherever it stands.
 void spell_out_file(Value& named, std::string_view key) {
   if (named.kind != Value::Kind::text) return;
-  Value map = library_map({named, std::string(key)}, key == "model" ? "models" : "gpus", {});
-  if (find(map, "name") == nullptr)
-    map.entries.insert(
-        map.entries.begin(),
-        {"name", named.origin,
-         make_text(std::filesystem::path(named.text).stem().string(), named.origin)});
+  const std::string stem = std::filesystem::path(named.text).stem().string();
+  Value map = named_library_map({named, std::string(key)}, stem);
   map.origin = named.origin;
   named = std::move(map);
 }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/config/keys.hpp"
+#include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -20,18 +20,7 @@ constexpr std::string_view allowed =
 std::string read_name(const Field& field, std::string_view what) {
   const std::string& text = read_text(field, what);
   if (!is_file(schedule_source(text))) return text;
-  const std::filesystem::path path =
-      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  if (folder || !std::filesystem::exists(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is {}; allowed: a schedule's name, or the path of a "
-                    "schedule file, from the folder of the scenario or, on a command "
-                    "line, the current one",
-                    subject(field), in_quotes(text), in_quotes(path.string()),
-                    folder ? "a folder" : "no file"));
-  return path.string();
+  return existing_path(field, "a schedule's name, or the path of a schedule file").string();
 }
 
 constexpr Key<ScheduleSpec> name_key{{.name = "name",

@@ -31,15 +31,8 @@ std::uint32_t read_sequence(const Field& field) {
   return tokens;
 }
 
-// Bytes of a number on its way: nothing is wider than fp64.
-double read_width(const Field& field) {
-  const double bytes = read_positive_number(field, "the width of a number in bytes");
-  if (bytes > 8) throw wrong(field, "more than 0 and at most 8 bytes, such as 2");
-  return bytes;
-}
-
-template <auto member, auto read = read_bytes>
-constexpr auto bytes_of = into<member, read>({ValueType::number});
+template <auto member>
+constexpr auto bytes_of = into<member, read_bytes>({ValueType::number});
 
 constexpr std::array bytes_table{
     Key<ParameterBytes>{{.name = "weights", .help = "of each weight", .default_value = "2"},
@@ -52,7 +45,8 @@ constexpr std::array bytes_table{
         bytes_of<&ParameterBytes::optimizer>},
     Key<ParameterBytes>{
         {.name = "gathered", .help = "of each weight that ZeRO gathers", .default_value = "2"},
-        bytes_of<&ParameterBytes::gathered, read_width>},
+        within<&ParameterBytes::gathered, "the width of a number in bytes",
+               "more than 0 and at most 8 bytes, such as 2", 0, 8>},
 };
 
 constexpr std::array table{

@@ -24,14 +24,6 @@ std::uint32_t read_index(const Field& field, std::string_view noun) {
   return index;
 }
 
-// Of times, which stay numbers that tables can hold.
-double read_factor(const Field& field) {
-  constexpr double most = 1e6;
-  const double factor = read_positive_number(field, "a slow-down");
-  if (factor > most) throw wrong(field, "a slow-down of at most 1e6, such as 1.2");
-  return factor;
-}
-
 using Straggler = Variation::Straggler;
 using SlowLink = Variation::SlowLink;
 
@@ -45,7 +37,8 @@ constexpr std::array straggler_table{
                    index<&Straggler::replica, "a replica">},
     Key<Straggler>{
         {.name = "factor", .help = "its passes take so many times as long", .required = true},
-        into<&Straggler::factor, read_factor>({ValueType::number})},
+        within<&Straggler::factor, "a slow-down", "a slow-down of at most 1e6, such as 1.2", 0,
+               1e6>},
 };
 
 constexpr std::array link_table{

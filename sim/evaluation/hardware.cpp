@@ -62,7 +62,7 @@ std::vector<double> device_seconds(const config::Scenario& scenario,
   const workload::StageCosts costs = workload::shared_costs(scenario, schedule, gpus);
   std::vector<double> seconds(schedule.devices);
   for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
-    const auto& of_stage = costs.times.of_stage[static_cast<std::size_t>(kind)];
+    const auto& of_stage = costs.times[kind];
     for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage)
       seconds[schedule.routes.device(stage, 0)] += of_stage[stage];
   }

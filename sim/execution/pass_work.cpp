@@ -52,8 +52,7 @@ double slowest_noise(const Job& job, const ReplicaGroups& replica_groups, Replic
   if (job.has_full_detail() || job.costs.traffic.empty() || !job.passes_vary()) return slowest;
   for (const Pass* one : {&pass, partner}) {
     if (one == nullptr) continue;
-    for (const workload::Call& call :
-         job.costs.traffic[one->stage].inside[static_cast<std::size_t>(one->kind)])
+    for (const workload::Call& call : job.costs.traffic[one->stage][one->kind])
       for (const std::uint32_t replica : replica_groups.replicas_with(call.group, who))
         slowest = std::max(slowest, noise(job, {replica, who.device}, pass));
   }

@@ -57,13 +57,11 @@ std::vector<double> stage_times(const config::PassTimes& given, std::string_view
 }
 
 void complete_times(schedules::PassTimes& times) {
-  const auto of = [&](schedules::PassKind kind) -> std::vector<double>& {
-    return times.of_stage[static_cast<std::size_t>(kind)];
-  };
-  const auto& input = of(schedules::PassKind::input_grad);
-  const auto& weight = of(schedules::PassKind::weight_grad);
-  of(schedules::PassKind::recompute) = of(schedules::PassKind::forward);
-  auto& backward = of(schedules::PassKind::backward);
+  using schedules::PassKind;
+  const auto& input = times[PassKind::input_grad];
+  const auto& weight = times[PassKind::weight_grad];
+  times[PassKind::recompute] = times[PassKind::forward];
+  auto& backward = times[PassKind::backward];
   backward.resize(input.size());
   std::ranges::transform(input, weight, backward.begin(), std::plus<>());
 }

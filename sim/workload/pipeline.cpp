@@ -86,12 +86,9 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
                                .hop = hop,
                                .memory = memory_of(scenario, routes, limit),
                                .recomputed = {}};
-  const auto of = [&](PassKind kind) -> std::vector<double>& {
-    return pipeline.times.of_stage[static_cast<std::size_t>(kind)];
-  };
-  of(PassKind::forward) = *forward;
-  of(PassKind::input_grad) = *input;
-  of(PassKind::weight_grad) = *weight;
+  pipeline.times[PassKind::forward] = *forward;
+  pipeline.times[PassKind::input_grad] = *input;
+  pipeline.times[PassKind::weight_grad] = *weight;
   complete_times(pipeline.times);
   return pipeline;
 }

@@ -60,6 +60,12 @@ struct Call {
 // Of one virtual stage, on one GPU.
 struct StageTraffic {
   std::array<std::vector<Call>, schedules::pass_kinds> inside;  // a pass waits for them
+  std::vector<Call>& operator[](schedules::PassKind kind) {
+    return inside[static_cast<std::size_t>(kind)];
+  }
+  const std::vector<Call>& operator[](schedules::PassKind kind) const {
+    return inside[static_cast<std::size_t>(kind)];
+  }
   std::uint64_t parameters = 0;            // dense ones, whose gradients go over Group::dp
   std::uint64_t expert_parameters = 0;     // and over Group::edp
   std::uint64_t embedding_parameters = 0;  // of the dense ones: tied, so over Group::embedding too

@@ -46,8 +46,7 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
       hardware.gpus);
   evaluation::make_job(plain, hardware, plan);
   const auto times = [&](schedules::PassKind kind) {
-    return config::PassTimes{plan.costs.times.of_stage[static_cast<std::size_t>(kind)],
-                             scenario.model->origin};
+    return config::PassTimes{plan.costs.times[kind], scenario.model->origin};
   };
   if (!keeps_forward) scenario.forward_times = times(schedules::PassKind::forward);
   if (!keeps_backward) {

@@ -64,12 +64,35 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   return path;
 }
 
+std::filesystem::path existing_path(const Field& field, std::string_view allowed) {
+  const std::string& text = field.value.text;
+  std::filesystem::path path =
+      (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  if (folder || !std::filesystem::exists(path, ignored))
+    throw Error(
+        fmt::format("{} is {}, and {} is {}; allowed: {}, from the folder of the scenario or, on a "
+                    "command line, the current one",
+                    subject(field), in_quotes(text), in_quotes(path.string()),
+                    folder ? "a folder" : "no file", allowed));
+  return path;
+}
+
 Value library_map(const Field& field, std::string_view folder, const Document& what) {
   if (field.value.kind == Value::Kind::map) return field.value;
   if (field.value.kind == Value::Kind::list)
     throw wrong(field,
                 fmt::format("a name in the library of {}, a path of a file, or a map", folder));
   return read_yaml_file(library_or_path(field, folder, ".yaml").string(), what);
+}
+
+Value named_library_map(const Field& field, const std::string& name) {
+  Value map = library_map(field, field.name + "s", {});
+  if (find(map, "name") == nullptr)
+    map.entries.insert(map.entries.begin(),
+                       {"name", field.value.origin, make_text(name, field.value.origin)});
+  return map;
 }
 
 }  // namespace pipewright::config

@@ -30,7 +30,14 @@ bool is_library_name(std::string_view text, std::string_view extension);
 std::filesystem::path library_or_path(const Field& field, std::string_view folder,
                                       std::string_view extension);
 
+// The path of a file that a text names, from the folder of the file that it stands in. Throws an
+// Error at the field, which says what is `allowed`.
+std::filesystem::path existing_path(const Field& field, std::string_view allowed);
+
 // The map that a field is, or that stands in the YAML file which it names in one of those ways.
 Value library_map(const Field& field, std::string_view folder, const Document& what);
+
+// The same of a field that is called `model` or `gpu`, with its `name` where it says none.
+Value named_library_map(const Field& field, const std::string& name);
 
 }  // namespace pipewright::config

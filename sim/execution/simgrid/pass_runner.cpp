@@ -17,8 +17,7 @@ struct Turn {
 };
 
 void add_turns(const Job& job, const Pass& pass, std::vector<Turn>& turns) {
-  for (const workload::Call& call :
-       job.costs.traffic[pass.stage].inside[static_cast<std::size_t>(pass.kind)])
+  for (const workload::Call& call : job.costs.traffic[pass.stage][pass.kind])
     turns.insert(turns.end(), call.times, {&call, call.overlappable_compute / call.times});
 }
 

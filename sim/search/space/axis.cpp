@@ -72,14 +72,6 @@ void open_dp(Value& scenario) {
     parallel.entries.push_back({"dp", {}, make_text("auto", parallel.origin)});
 }
 
-// A file of a model or GPU becomes what stands in it.
-Value spelled_out(const Value& value, const std::string& key, const std::string& name) {
-  Value map = config::library_map({value, key}, key + "s", {});
-  if (find(map, "name") == nullptr)
-    map.entries.insert(map.entries.begin(), {"name", {}, config::make_text(name, {})});
-  return without_origins(std::move(map));
-}
-
 std::string label_of(const std::string& key, const Value& value) {
   if (key == "schedule") return schedule_label(value);
   if (!is_whole(key)) return line_of(value);
@@ -189,7 +181,8 @@ class Maker {
       AxisValue made;
       made.shown = without_origins(values[i]);
       if (place.key == "model" || place.key == "gpu")
-        made.spelled = spelled_out(values[i], place.key, axis.info.values[i]);
+        made.spelled =
+            without_origins(config::named_library_map({values[i], place.key}, axis.info.values[i]));
       made.gpus = size_product(scalars(values[i], place.key));
       axis.values.push_back(std::move(made));
     }

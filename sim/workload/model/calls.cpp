@@ -207,9 +207,6 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     }
   }
   StageTraffic traffic;
-  const auto of = [&](PassKind kind) -> std::vector<Call>& {
-    return traffic.inside[static_cast<std::size_t>(kind)];
-  };
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding(setting, calls);
     if (stage.head) add_head(setting, calls);
@@ -219,11 +216,11 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
       if (stage.sends) calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
     }
   }
-  of(PassKind::forward) = calls.forward.list();
-  of(PassKind::recompute) = calls.forward.list();
-  of(PassKind::input_grad) = calls.input_grad.list();
-  of(PassKind::weight_grad) = calls.weight_grad.list();
-  of(PassKind::backward) = calls.backward.list();
+  traffic[PassKind::forward] = calls.forward.list();
+  traffic[PassKind::recompute] = calls.forward.list();
+  traffic[PassKind::input_grad] = calls.input_grad.list();
+  traffic[PassKind::weight_grad] = calls.weight_grad.list();
+  traffic[PassKind::backward] = calls.backward.list();
   return traffic;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/workload/model/layout_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,10 @@ using config::Axis;
 using config::Parallel;
 using Located = config::Located<std::uint32_t>;
 
+// In the order of config::Axis.
+constexpr std::array<Located Parallel::*, config::axes> sizes{
+    &Parallel::tp, &Parallel::cp, &Parallel::ep, &Parallel::dp, &Parallel::pp};
+
 // One number of a layout has to divide something. All layouts of a model have the same rules, in
 // the same order.
 struct Rule {
@@ -24,7 +29,7 @@ struct Rule {
 
   bool holds(const Parallel& parallel) const { return whole % size(parallel).value == 0; }
   const Located& size(const Parallel& parallel) const {
-    return axis == Axis::tp ? parallel.tp : axis == Axis::cp ? parallel.cp : parallel.ep;
+    return parallel.*sizes[static_cast<std::size_t>(axis)];
   }
 };
 
@@ -81,12 +86,7 @@ bool layout_fits(const config::Model& model, const config::Training& training,
 }
 
 Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
-  Located& place = axis == Axis::tp   ? parallel.tp
-                   : axis == Axis::cp ? parallel.cp
-                   : axis == Axis::ep ? parallel.ep
-                   : axis == Axis::dp ? parallel.dp
-                                      : parallel.pp;
-  place.value = size;
+  (parallel.*sizes[static_cast<std::size_t>(axis)]).value = size;
   return parallel;
 }
 

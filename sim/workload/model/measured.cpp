@@ -111,7 +111,7 @@ StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& sta
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
       const auto source = calls_left(part.times, static_cast<PassKind>(kind));
       if (!source) continue;
-      const std::vector<Call>& add = calls.inside[static_cast<std::size_t>(*source)];
+      const std::vector<Call>& add = calls[*source];
       left.inside[kind].insert(left.inside[kind].end(), add.begin(), add.end());
     }
   }

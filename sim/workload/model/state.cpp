@@ -6,7 +6,10 @@
 #include "sim/workload/model/activation_memory.hpp"
 
 namespace pipewright::workload {
+namespace {
 
+// What of a stage is at work one after the other: embedding, layers, head. The head's has the
+// matrix that it is tied to, wherever that is kept.
 std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
@@ -21,6 +24,8 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
         {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0)});
   return parts;
 }
+
+}  // namespace
 
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage) {
   Parameters sum;

@@ -8,9 +8,6 @@
 namespace pipewright::workload {
 
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage);
-// What of a stage is at work one after the other: embedding, layers, head. The head's has the
-// matrix that it is tied to, wherever that is kept.
-std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage);
 
 // Ranks over which ZeRO (arXiv 1910.02054) spreads what it spreads: dp * cp of the dense
 // parameters, and as many fewer of the experts' as there are ranks with other experts.

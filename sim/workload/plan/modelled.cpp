@@ -13,16 +13,10 @@ namespace {
 using schedules::PassKind;
 using schedules::Schedule;
 
-constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
-
-std::vector<double>& times_of(StageCosts& costs, PassKind kind) {
-  return costs.times.of_stage[index(kind)];
-}
-
 // What was measured holds the collectives within passes of those kinds.
 void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
   for (StageTraffic& stage : costs.traffic)
-    for (const PassKind kind : kinds) stage.inside[index(kind)].clear();
+    for (const PassKind kind : kinds) stage[kind].clear();
 }
 
 // The part of F that backward passes make again takes as many times longer as F does, and holds its
@@ -45,12 +39,11 @@ void recompute_as_measured(const ModelJob& job, const Schedule& schedule,
                                    schedule.routes, schedule.slices);
   for (const PassKind kind : {PassKind::input_grad, PassKind::backward})
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
-      double& seconds = times_of(costs, kind)[stage];
-      const double plain = times_of(without, kind)[stage];
-      const double longer = measured[stage] / times_of(costs, PassKind::forward)[stage];
+      double& seconds = costs.times[kind][stage];
+      const double plain = without.times[kind][stage];
+      const double longer = measured[stage] / costs.times[PassKind::forward][stage];
       seconds = plain + (seconds - plain) * longer;
-      costs.traffic[stage].inside[index(kind)] =
-          std::move(without.traffic[stage].inside[index(kind)]);
+      costs.traffic[stage][kind] = std::move(without.traffic[stage][kind]);
     }
 }
 
@@ -61,15 +54,15 @@ void take_forward(const config::Scenario& scenario, const ModelJob& job, const S
       stage_times(scenario.forward_times, "forward_times", schedule);
   if (!scenario.backward_times && !scenario.input_grad_times)
     recompute_as_measured(job, schedule, measured, costs);
-  times_of(costs, PassKind::forward) = times_of(costs, PassKind::recompute) = measured;
+  costs.times[PassKind::forward] = costs.times[PassKind::recompute] = measured;
   drop_calls(costs, {PassKind::forward, PassKind::recompute});
 }
 
 // A whole backward goes to I and W as the model shares it.
 void take_backward(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
-  auto& input = times_of(costs, PassKind::input_grad);
-  auto& weight = times_of(costs, PassKind::weight_grad);
-  auto& whole = times_of(costs, PassKind::backward);
+  auto& input = costs.times[PassKind::input_grad];
+  auto& weight = costs.times[PassKind::weight_grad];
+  auto& whole = costs.times[PassKind::backward];
   if (scenario.backward_times) {
     const auto measured = stage_times(*scenario.backward_times, "backward_times", schedule);
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {

@@ -25,7 +25,7 @@ Planner::DeviceCosts Planner::given_costs() const {
   DeviceCosts costs{.hop = scenario_.p2p_time};
   const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
     if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
-    auto& of_device = costs.times.of_stage[static_cast<std::size_t>(kind)] = given->value;
+    auto& of_device = costs.times[kind] = given->value;
     of_device.resize(devices, given->value.front());
     return true;
   };

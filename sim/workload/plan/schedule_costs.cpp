@@ -21,8 +21,6 @@ namespace {
 using schedules::PassKind;
 using schedules::Schedule;
 
-constexpr std::size_t index(PassKind kind) { return static_cast<std::size_t>(kind); }
-
 constexpr double most_seconds = 1e9;
 constexpr double most_buckets = 1e5;  // of a stage
 
@@ -83,11 +81,8 @@ void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
 
 schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule& schedule) {
   schedules::PassTimes times;
-  const auto of = [&](PassKind kind) -> std::vector<double>& {
-    return times.of_stage[index(kind)];
-  };
-  of(PassKind::forward) = stage_times(scenario.forward_times, "forward_times", schedule);
-  of(PassKind::recompute) = of(PassKind::forward);
+  times[PassKind::forward] = stage_times(scenario.forward_times, "forward_times", schedule);
+  times[PassKind::recompute] = times[PassKind::forward];
   times.overlap = scenario.overlap;
   if (scenario.fused_times)
     times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
@@ -98,12 +93,12 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
           fmt::format("{} runs the two halves of a backward pass apart, and backward_times is for "
                       "both at once; give input_grad_times and weight_grad_times instead",
                       schedule.name)));
-    of(PassKind::backward) = stage_times(*scenario.backward_times, "backward_times", schedule);
+    times[PassKind::backward] = stage_times(*scenario.backward_times, "backward_times", schedule);
     return times;
   }
-  of(PassKind::input_grad) =
+  times[PassKind::input_grad] =
       stage_times(scenario.input_grad_times.value(), "input_grad_times", schedule);
-  of(PassKind::weight_grad) =
+  times[PassKind::weight_grad] =
       stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
   complete_times(times);
   return times;
