@@ -126,16 +126,6 @@ schedules::SearchRequest asked_once(schedules::SearchRequest request) {
   return request;
 }
 
-// The shortest optimizer's step in the replica that is reported, in seconds.
-double least_step(const execution::Job& job) {
-  const auto& steps = job.costs.optimizer_seconds;
-  if (steps.empty() || job.costs.traffic.empty()) return 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::uint32_t device = 0; device < steps.size(); ++device)
-    least = std::min(least, steps[device] * job.straggler_factor({0, device}));
-  return least;
-}
-
 execution::EngineKind engine_of(const config::Scenario& scenario) {
   return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                     : execution::EngineKind::timing;
@@ -192,7 +182,8 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
     }
   }
   // Iterations that follow one another may overlap.
-  row.bound_s = (schedules::lower_bound(request) + least_step(job)) / scenario.iterations.value;
+  row.bound_s =
+      (schedules::lower_bound(request) + execution::least_step(job, 1)) / scenario.iterations.value;
   return row;
 }
 

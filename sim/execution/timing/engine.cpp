@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -101,17 +102,6 @@ void check_times(const Job& job) {
         "it out");
 }
 
-// The least optimizer's step of a device.
-double least_step(const Job& job) {
-  const auto& step = job.costs.optimizer_seconds;
-  if (step.empty()) return 0;
-  double least = step.front() * job.straggler_factor({0, 0});
-  for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica)
-    for (std::uint32_t device = 0; device < step.size(); ++device)
-      least = std::min(least, step[device] * job.straggler_factor({replica, device}));
-  return least;
-}
-
 TimedIterations::Ends ends_of_one(const Job& job, LeastTimes& least) {
   constexpr std::size_t most_replicas = 8;
   const ReplicaGroups replica_groups(job, least.groups());
@@ -144,13 +134,24 @@ void check_bound(const Job& job, LeastTimes& least) {
   const ReplicaGroups replica_groups(job, least.groups());  // throws where two would shard a stage
 }
 
+double least_step(const Job& job, std::uint32_t replicas) {
+  const auto& steps = job.costs.optimizer_seconds;
+  if (steps.empty() || job.costs.traffic.empty()) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t replica = 0; replica < replicas; ++replica)
+    for (std::uint32_t device = 0; device < steps.size(); ++device)
+      least = std::min(least, steps[device] * job.straggler_factor({replica, device}));
+  return least;
+}
+
 double lower_bound(const Job& job, LeastTimes& least) {
   check_times(job);
   if (job.schedule.iterations == 1 || !iterations_meet(job) || job.gathers_for_passes())
     return ends_of_one(job, least).end;
   const schedules::Schedule once = one_iteration(job.schedule);
   const TimedIterations::Ends ends = ends_of_one(with_schedule(job, once), least);
-  return ends.end + (job.schedule.iterations - 1) * (ends.synchronized + least_step(job));
+  return ends.end + (job.schedule.iterations - 1) *
+                        (ends.synchronized + least_step(job, job.simulated_replicas()));
 }
 
 double lower_bound(const Job& job) {

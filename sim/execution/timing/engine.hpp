@@ -12,6 +12,8 @@ namespace pipewright::execution {
 // Throws config::Error if pass times are random, schedules::Error and schedules::Deadlock as a run.
 double lower_bound(const Job& job, LeastTimes& least);
 double lower_bound(const Job& job);
+// Seconds of the shortest optimizer's step that a device of the first so many replicas makes.
+double least_step(const Job& job, std::uint32_t replicas);
 // Throws what is clear before the passes are looked at.
 void check_bound(const Job& job, LeastTimes& least);
 
