@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "schedules/families/families.hpp"
-#include "schedules/families/script.hpp"
+#include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -78,22 +78,6 @@ void write(Script& script, std::uint32_t r, std::uint32_t p, std::uint32_t m) {
   for (std::uint32_t i = 0; i < r + 1; ++i) queue.weight_grad();
 }
 
-Schedule frame(std::string name, const Parameters& parameters, Routes routes) {
-  return {.name = std::move(name),
-          .devices = parameters.devices,
-          .chunks = 2,
-          .microbatches = parameters.microbatches,
-          .iterations = parameters.iterations,
-          .routes = std::move(routes),
-          .programs = {}};
-}
-
-void add(Schedule& schedule, Program program) {
-  program.iterations = schedule.iterations;
-  program.iteration_step = schedule.microbatches;
-  schedule.programs.push_back(std::move(program));
-}
-
 void check_both_even(std::uint32_t devices, std::uint32_t microbatches) {
   if (devices % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * devices) return;
   std::set<std::string> near;
@@ -115,15 +99,15 @@ Schedule dualpipe_v(const Parameters& parameters) {
   if (parameters.microbatches < 2 * devices)
     throw Error(fmt::format("dualpipe-v: {} devices need at least {} microbatches, not {}", devices,
                             2 * devices, parameters.microbatches));
-  Schedule schedule = frame("dualpipe-v", parameters, Routes::v_shape(devices));
-  for (std::uint32_t r = 0; r < devices; ++r) {
+  const auto one_device = [&](std::uint32_t r) {
     Script script({Script::Chunk{static_cast<std::uint16_t>(r), 0},
                    Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - r), 0}},
                   1);
     write(script, r, devices, parameters.microbatches);
-    add(schedule, script.finish());
-  }
-  return schedule;
+    return script.finish();
+  };
+  return with_programs(without_programs("dualpipe-v", parameters, Routes::v_shape(devices)),
+                       one_device);
 }
 
 // DualPipe (DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.1): microbatches enter at both ends, so
@@ -139,8 +123,7 @@ Schedule dualpipe(const Parameters& parameters) {
     down[stage] = stage;
     up[stage] = devices - 1 - stage;
   }
-  Schedule schedule = frame("dualpipe", parameters, Routes({down, up}));
-  for (std::uint32_t r = 0; r < devices; ++r) {
+  const auto one_device = [&](std::uint32_t r) {
     // What enters at the near end comes first; even microbatches enter at device 0.
     const std::uint32_t near = r < devices / 2 ? 0 : 1;
     const std::uint32_t depth = std::min(r, devices - 1 - r);
@@ -148,9 +131,11 @@ Schedule dualpipe(const Parameters& parameters) {
                    Script::Chunk{static_cast<std::uint16_t>(devices - 1 - depth), 1 - near}},
                   2);
     write(script, depth, devices / 2, parameters.microbatches / 2);
-    add(schedule, script.finish());
-  }
-  return schedule;
+    return script.finish();
+  };
+  Schedule schedule = without_programs("dualpipe", parameters, Routes({down, up}));
+  schedule.chunks = 2;  // of the two directions
+  return with_programs(std::move(schedule), one_device);
 }
 
 }  // namespace pipewright::schedules

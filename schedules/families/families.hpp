@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "schedules/blocks/build.hpp"
 #include "schedules/parameters.hpp"
 
@@ -25,6 +28,13 @@ Schedule zb_2p(const Parameters& parameters);
 Schedule zb_v(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
+
+// The automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv 2401.10241,
+// section 3.1) for one stage a device: planned with `device_times` and `hop`, the best of eight
+// variants by the longest time from a device's first pass to its last. No device ever holds more
+// than the activations of so many microbatches, of which I releases `input_grad_releases`.
+Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
+                            std::uint32_t memory_limit_in_microbatches);
 
 // The families that are built from a block; the entries of the catalog repeat, squeeze and reorder
 // it.

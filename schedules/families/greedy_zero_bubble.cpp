@@ -1,5 +1,3 @@
-#include "schedules/families/greedy_zero_bubble.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "schedules/families/families.hpp"
+#include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -297,19 +296,9 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
         if (!best || plan.longest_span() < best->longest_span() - costs.tolerance)
           best.emplace(std::move(plan));
       }
-  Schedule schedule{.name = std::move(name),
-                    .devices = parameters.devices,
-                    .microbatches = parameters.microbatches,
-                    .iterations = parameters.iterations,
-                    .routes = Routes::looped(parameters.devices, 1),
-                    .programs = {}};
-  for (std::uint16_t device = 0; device < parameters.devices; ++device) {
-    Program program = fold(best->passes(device));
-    program.iterations = parameters.iterations;
-    program.iteration_step = parameters.microbatches;
-    schedule.programs.push_back(std::move(program));
-  }
-  return schedule;
+  return with_programs(
+      without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
+      [&](std::uint32_t device) { return fold(best->passes(static_cast<std::uint16_t>(device))); });
 }
 
 // At the memory of 1F1B.

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "schedules/families/families.hpp"
-#include "schedules/families/one_by_one.hpp"
+#include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -76,25 +76,17 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
   const std::uint32_t chunks = parameters.chunks.value_or(default_chunks);
   const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, devices));
   check_group(name, microbatches, group, devices);
-  Schedule schedule{.name = std::move(name),
-                    .devices = devices,
-                    .chunks = chunks,
-                    .microbatches = microbatches,
-                    .iterations = parameters.iterations,
-                    .routes = Routes::looped(devices, chunks),
-                    .programs = {}};
-  for (std::uint32_t device = 0; device < devices; ++device) {
+  const auto one_device = [&](std::uint32_t device) {
     // With one chunk the groups make no difference, and the order is the microbatches' own.
     const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
     const Place place{
         .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
-    Program program = one_by_one(order_of(table), pace_of(place));
-    program.iterations = parameters.iterations;
-    program.iteration_step = microbatches;
-    schedule.programs.push_back(std::move(program));
-  }
-  return schedule;
+    return one_by_one(order_of(table), pace_of(place));
+  };
+  return with_programs(
+      without_programs(std::move(name), parameters, Routes::looped(devices, chunks)), one_device);
 }
+
 constexpr std::uint32_t usual_chunks = 2;
 
 }  // namespace

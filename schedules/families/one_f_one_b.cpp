@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "schedules/families/families.hpp"
+#include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -29,20 +30,12 @@ Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t micr
 }
 
 Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameters) {
-  Schedule schedule{.name = std::move(name),
-                    .devices = parameters.devices,
-                    .microbatches = parameters.microbatches,
-                    .iterations = parameters.iterations,
-                    .routes = Routes::looped(parameters.devices, 1),
-                    .programs = {}};
-  for (std::uint16_t stage = 0; stage < parameters.devices; ++stage) {
-    Program program =
-        one_device(stage, warmup_of(warmup, parameters.devices, stage), parameters.microbatches);
-    program.iterations = parameters.iterations;
-    program.iteration_step = parameters.microbatches;
-    schedule.programs.push_back(std::move(program));
-  }
-  return schedule;
+  return with_programs(
+      without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
+      [&](std::uint32_t device) {
+        return one_device(static_cast<std::uint16_t>(device),
+                          warmup_of(warmup, parameters.devices, device), parameters.microbatches);
+      });
 }
 
 // One endless 1F1B over the microbatches of all iterations. The forwards of a warm-up use weights
@@ -55,13 +48,9 @@ Schedule without_flush(std::string name, Warmup warmup, const Parameters& parame
         fmt::format("{}: {} devices need at least {} microbatches an iteration for two "
                     "weight versions to suffice, not {}",
                     name, parameters.devices, longest, parameters.microbatches));
-  Schedule schedule{.name = std::move(name),
-                    .devices = parameters.devices,
-                    .microbatches = parameters.microbatches,
-                    .iterations = parameters.iterations,
-                    .weight_versions = 2,
-                    .routes = Routes::looped(parameters.devices, 1),
-                    .programs = {}};
+  Schedule schedule =
+      without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1));
+  schedule.weight_versions = 2;
   for (std::uint16_t stage = 0; stage < parameters.devices; ++stage)
     schedule.programs.push_back(one_device(stage, warmup_of(warmup, parameters.devices, stage),
                                            schedule.total_microbatches()));
@@ -89,6 +78,31 @@ Schedule one_f_one_b_2bw(const Parameters& parameters) {
 
 Schedule eager_2bw(const Parameters& parameters) {
   return without_flush("eager-2bw", Warmup::eager, parameters);
+}
+
+// Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over q slices of each microbatch's sequence.
+// Causal attention takes the slices forward in order, and backward in reverse. Bubble
+// (p-1)(F+B)/q for even slices; in flight min(p-1-r+q, m q)/q.
+Schedule seq_one_f_one_b(const Parameters& parameters) {
+  const std::uint32_t devices = parameters.devices;
+  const std::uint32_t slices = parameters.slices.value_or(2);
+  const std::uint32_t entries = parameters.microbatches * slices;
+  Schedule schedule = without_programs("seq1f1b", parameters, Routes::looped(devices, 1));
+  schedule.slices = slices;
+  return with_programs(std::move(schedule), [&](std::uint32_t device) {
+    const auto pass = [slices, device](std::uint32_t entry, PassKind kind) -> Pass {
+      const std::uint32_t slice = entry % slices;
+      const bool forward = kind == PassKind::forward;
+      return {kind, static_cast<std::uint16_t>(device),
+              entry - slice + (forward ? slice : slices - 1 - slice)};
+    };
+    return one_by_one({.entries = entries,
+                       .regular = entries,
+                       .period = slices,
+                       .microbatches_a_period = slices,
+                       .pass = pass},
+                      {.warmup = devices - 1 - device + slices - 1});
+  });
 }
 
 }  // namespace pipewright::schedules

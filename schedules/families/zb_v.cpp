@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "schedules/families/families.hpp"
-#include "schedules/families/script.hpp"
+#include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
 namespace {
@@ -37,20 +37,10 @@ Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t mi
 // ScheduleZBVZeroBubble). For F = I = W and m >= 2p-1: bubble (p-1)F/2, none of it between a
 // device's first and last pass; in flight p.
 Schedule zb_v(const Parameters& parameters) {
-  Schedule schedule{.name = "zb-v",
-                    .devices = parameters.devices,
-                    .chunks = 2,
-                    .microbatches = parameters.microbatches,
-                    .iterations = parameters.iterations,
-                    .routes = Routes::v_shape(parameters.devices),
-                    .programs = {}};
-  for (std::uint32_t device = 0; device < parameters.devices; ++device) {
-    Program program = one_device(device, parameters.devices, parameters.microbatches);
-    program.iterations = parameters.iterations;
-    program.iteration_step = parameters.microbatches;
-    schedule.programs.push_back(std::move(program));
-  }
-  return schedule;
+  return with_programs(without_programs("zb-v", parameters, Routes::v_shape(parameters.devices)),
+                       [&](std::uint32_t device) {
+                         return one_device(device, parameters.devices, parameters.microbatches);
+                       });
 }
 
 }  // namespace pipewright::schedules

@@ -12,7 +12,7 @@
 
 #include "schedules/blocks/grid.hpp"
 #include "schedules/families/catalog.hpp"
-#include "schedules/families/greedy_zero_bubble.hpp"
+#include "schedules/families/families.hpp"
 #include "schedules/search/block_seeds.hpp"
 #include "schedules/search/bound.hpp"
 

@@ -1,5 +1,3 @@
-#include "schedules/families/greedy_zero_bubble.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -8,6 +6,7 @@
 
 #include "schedules/checks.hpp"
 #include "schedules/families/catalog.hpp"
+#include "schedules/families/families.hpp"
 #include "support/timed.hpp"
 
 using namespace pipewright;
