@@ -211,28 +211,22 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
 }
 
 std::string component_table(const Summary& run) {
-  const auto names = trace::enum_names(trace::ColumnType::memory_category);
+  using Device = DeviceSummary;
   std::uint64_t most = 0;
-  for (const DeviceSummary& device : run.devices) most = std::max(most, device.peak_memory_bytes);
+  for (const Device& device : run.devices) most = std::max(most, device.peak_memory_bytes);
   ColumnScale bytes = memory_scale(static_cast<double>(most));
   bytes.decimals = std::max(bytes.decimals, 2);  // beside the largest, the smallest shows as well
-  TextTable table;
-  std::vector<std::string> numbers;
-  for (const DeviceSummary& device : run.devices) numbers.push_back(std::to_string(device.device));
-  table.add_names("at its peak, device", numbers);
-  const auto column = [&](const std::string& name, auto&& value) {
-    std::vector<std::string> cells;
-    std::uint64_t all = 0;
-    for (const DeviceSummary& device : run.devices) {
-      all += value(device);
-      cells.push_back(bytes(static_cast<double>(value(device))));
-    }
-    if (all > 0) table.add_numbers({name, bytes.unit}, cells);
-  };
+  ReportColumns<Device> columns{
+      {"device", {"at its peak, device"}, Quantity::name(), &Device::device}};
+  const auto names = trace::enum_names(trace::ColumnType::memory_category);
   for (std::size_t i = 0; i < names.size(); ++i)
-    column(names[i], [i](const DeviceSummary& device) { return device.at_peak[i]; });
-  column("sum", [](const DeviceSummary& device) { return device.peak_memory_bytes; });
-  return table.text();
+    columns.push_back(
+        optional<Device>({names[i], {names[i]}, Quantity::on(bytes), [i](const Device& device) {
+                            return device.at_peak[i];
+                          }}));
+  columns.push_back(
+      optional<Device>({"sum", {"sum"}, Quantity::on(bytes), &Device::peak_memory_bytes}));
+  return table_text(columns, run.devices);
 }
 
 std::string peak_line(const Summary& run) {

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/quantile.hpp"
+#include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {

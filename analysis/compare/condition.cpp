@@ -248,4 +248,18 @@ std::string describe(std::span<const Judgement> judgements) {
   return text;
 }
 
+Json judgements_json(std::span<const Judgement> judgements) {
+  const ReportColumns<Judgement> columns{
+      {"condition", [](const Judgement& one) { return one.condition.text; }},
+      {"metric", [](const Judgement& one) { return one.condition.metric; }},
+      {"file", &Judgement::name},
+      {"value", &Judgement::value},
+      {"baseline",
+       [](const Judgement& one) {
+         return one.condition.operand == Operand::value ? Json() : Json(one.base);
+       }},
+      {"holds", &Judgement::holds}};
+  return json_rows(columns, judgements);
+}
+
 }  // namespace pipewright::analysis

@@ -70,4 +70,6 @@ bool any_holds(std::span<const Judgement> judgements);
 // of errors "pass_span<-2% holds: predicted 9.000 ms is 2.2 % below measured 9.200 ms".
 std::string describe(std::span<const Judgement> judgements);
 
+Json judgements_json(std::span<const Judgement> judgements);
+
 }  // namespace pipewright::analysis

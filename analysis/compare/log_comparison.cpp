@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/compare_json.hpp"
+#include "analysis/compare/metric.hpp"
+#include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/units_text.hpp"
@@ -164,10 +165,12 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
   LogComparison result{.iterations = iterations.size()};
   const auto count = static_cast<double>(iterations.size());
   double mean = 0;
-  for (const MegatronIteration& one : iterations) mean += one.elapsed_s / count;
-  for (const MegatronIteration& one : iterations)
-    result.deviation_s += (one.elapsed_s - mean) * (one.elapsed_s - mean);
-  result.deviation_s = count > 1 ? std::sqrt(result.deviation_s / (count - 1)) : 0;
+  std::vector<double> times;
+  for (const MegatronIteration& one : iterations) {
+    mean += one.elapsed_s / count;
+    times.push_back(one.elapsed_s);
+  }
+  result.deviation_s = standard_deviation(times, mean);
 
   const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
   result.timers.push_back({"iteration", Range{time, time}, Range{mean, mean}, {}});

@@ -128,4 +128,22 @@ std::string nearest_name(const Metrics& metrics, std::string_view name) {
   return std::string(best);
 }
 
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const Metric& metric : metrics)
+    json[metric.name] = metric.value ? Json(*metric.value) : Json(nullptr);
+  return json;
+}
+
+Json differences_json(const Metrics& base, const Metrics& run) {
+  Json json = Json::object();
+  for (const Metric& metric : run) {
+    const Metric* const first = find_metric(base, metric.name);
+    if (!metric.value || first == nullptr || !first->value) continue;
+    json[metric.name] = {{"difference", difference(*first->value, *metric.value)},
+                         {"change", relative_change(*first->value, *metric.value)}};
+  }
+  return json;
+}
+
 }  // namespace pipewright::analysis

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/report_table.hpp"
+
 namespace pipewright::analysis {
 
 // What a number counts, which says its unit.
@@ -35,5 +37,10 @@ const Metric* find_metric(const Metrics& metrics, std::string_view name);
 
 // What may be meant by a name that no metric has: one that is spelt nearly so; empty if none is.
 std::string nearest_name(const Metrics& metrics, std::string_view name);
+
+Json metrics_json(const Metrics& metrics);  // by name; null where unknown
+
+// {"makespan_s": {"difference": .., "change": ..}, ..} of those known in both.
+Json differences_json(const Metrics& base, const Metrics& run);
 
 }  // namespace pipewright::analysis

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/compare_json.hpp"
+#include "analysis/compare/metric.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/statistics.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
@@ -21,10 +22,8 @@ PassTime time_of(std::uint32_t stage, trace::PassKind kind, std::vector<double> 
   time.mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) / n;
   time.median = count % 2 == 1 ? lengths[count / 2]
                                : std::midpoint(lengths[count / 2 - 1], lengths[count / 2]);
-  double squares = 0;
-  for (const double length : lengths) squares += (length - time.mean) * (length - time.mean);
   constexpr double rounding = 1e-9;  // of times that count from the start of the run
-  time.deviation = count > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  time.deviation = standard_deviation(lengths, time.mean);
   if (time.deviation < rounding * time.mean) time.deviation = 0;
   time.least = lengths.front();
   time.most = lengths.back();
@@ -52,9 +51,7 @@ TimedPass timed(const trace::PassRow& row) {
   return {{row.iteration, row.microbatch, row.stage, row.kind}, row.device, row.start, row.end};
 }
 
-std::string pass_letter(trace::PassKind kind) {
-  return trace::enum_names(trace::ColumnType::pass_kind)[static_cast<std::size_t>(kind)];
-}
+std::string pass_letter(trace::PassKind kind) { return trace::name_of(kind); }
 
 std::string describe(const PassKey& key) {
   return fmt::format("{} of microbatch {} on stage {}", pass_letter(key.kind), key.microbatch,
@@ -76,6 +73,13 @@ std::vector<PassTime> pass_times(std::span<const TimedPass> passes) {
   for (auto& [place, of] : lengths)
     times.push_back(time_of(place.first, place.second, std::move(of)));
   return times;
+}
+
+ReportColumns<PassKey> pass_columns() {
+  return {{"stage", &PassKey::stage},
+          {"kind", [](const PassKey& pass) { return pass_letter(pass.kind); }},
+          {"microbatch", &PassKey::microbatch},
+          {"iteration", &PassKey::iteration}};
 }
 
 }  // namespace pipewright::analysis

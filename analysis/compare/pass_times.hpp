@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report_table.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
@@ -48,5 +49,7 @@ struct PassTime {
 // By stage and kind; passes of a device in order of time. A fused forward and backward take the
 // time of both: they count only where a stage has no others of the kind.
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes);
+
+ReportColumns<PassKey> pass_columns();  // stage, kind, microbatch, iteration
 
 }  // namespace pipewright::analysis

@@ -14,13 +14,6 @@
 namespace pipewright::analysis {
 namespace {
 
-// Classes of collectives follow those of boundary tensors in the same order.
-std::size_t traffic_class(trace::TransferKind kind) { return static_cast<std::size_t>(kind); }
-std::size_t traffic_class(trace::CollectiveKind kind) {
-  return static_cast<std::size_t>(trace::TrafficClass::reduce_gradients) +
-         static_cast<std::size_t>(kind);
-}
-
 // Between the first and the last iteration that begin.
 std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
   std::map<std::uint32_t, double> starts;
@@ -46,11 +39,11 @@ void RunFiguresSink::pass(const trace::PassRow& row) {
 }
 
 void RunFiguresSink::transfer(const trace::TransferRow& row) {
-  figures.traffic.of_class.at(traffic_class(row.kind)) += row.bytes;
+  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
 }
 
 void RunFiguresSink::collective(const trace::CollectiveRow& row) {
-  figures.traffic.of_class.at(traffic_class(row.kind)) += row.bytes;
+  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
 }
 
 void RunFiguresSink::link_use(const trace::LinkUseRow& row) {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/compare_json.hpp"
+#include "analysis/compare/metric.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
@@ -12,30 +12,7 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::size_t most_rows = 24;  // of a table that grows with the run
 constexpr const char* unknown = "-";
-
-using Cells = std::vector<std::string>;
-
-// What a run's value is, and for all but the first how it differs.
-void add_run(TextTable& table, const std::string& name, const Metrics& base, const Metrics& run,
-             const std::vector<const Metric*>& rows, bool is_first) {
-  Cells values, differences, changes;
-  for (const Metric* const row : rows) {
-    const Metric* const first = find_metric(base, row->name);
-    const Metric* const own = find_metric(run, row->name);
-    const bool known = own != nullptr && own->value;
-    const bool both = known && first != nullptr && first->value;
-    values.push_back(known ? format_value(own->quantity, *own->value) : unknown);
-    differences.push_back(both ? format_difference(own->quantity, *first->value, *own->value)
-                               : unknown);
-    changes.push_back(both ? format_change(*first->value, *own->value) : unknown);
-  }
-  table.add_numbers({printable(name)}, std::move(values));
-  if (is_first) return;
-  table.add_numbers({"difference"}, std::move(differences));
-  table.add_numbers({"change"}, std::move(changes));
-}
 
 // Metrics that some run has more than nothing of, in the first one's order. An iteration's time
 // tells something new only of runs with unlike numbers of them.
@@ -52,50 +29,75 @@ std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs, bool with_i
   return rows;
 }
 
+// What each run's values are, and of all but the first how they differ from its.
 std::string metrics_table(const std::vector<RunFigures>& runs) {
   std::vector<Metrics> metrics;
   for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
-  const std::vector<const Metric*> rows = rows_of(metrics, unlike_iterations(runs));
-  Cells labels;
-  for (const Metric* const row : rows) labels.push_back(printable(row->label));
-  TextTable table;
-  table.add_names("", std::move(labels));
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    add_run(table, runs[i].name, metrics.front(), metrics[i], rows, i == 0);
-  return table.text();
+  using Row = const Metric*;
+  ReportColumns<Row> columns{
+      {"label", {""}, Quantity::name(), [](const Row& row) { return row->label; }}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    columns.push_back(
+        {"value", {printable(runs[i].name)}, Quantity::count(), [&, i](const Row& row) -> Json {
+           const Metric* const own = find_metric(metrics[i], row->name);
+           return own != nullptr && own->value ? format_value(own->quantity, *own->value) : unknown;
+         }});
+    const auto add = [&](const char* heading, const auto& text_of) {
+      columns.push_back(
+          {heading, {heading}, Quantity::count(), [&metrics, i, text_of](const Row& row) -> Json {
+             const Metric* const first = find_metric(metrics.front(), row->name);
+             const Metric* const own = find_metric(metrics[i], row->name);
+             if (first == nullptr || own == nullptr || !first->value || !own->value) return unknown;
+             return text_of(own->quantity, *first->value, *own->value);
+           }});
+    };
+    if (i == 0) continue;
+    add("difference", format_difference);
+    add("change", [](MetricKind, double base, double value) { return format_change(base, value); });
+  }
+  return table_text(columns, rows_of(metrics, unlike_iterations(runs)));
 }
 
-// The memory peak of each device, where it is not what it was.
+// A table that grows with the run shows its first rows.
+template <class Row>
+std::string table_of_first(const ReportColumns<Row>& columns, std::vector<Row> rows) {
+  constexpr std::size_t most = 24;
+  const std::size_t more = rows.size() - std::min(rows.size(), most);
+  rows.resize(rows.size() - more);
+  const std::string table = table_text(columns, rows);
+  return more > 0 ? table + fmt::format("and {} more (--json lists all)\n", more) : table;
+}
+
+// The memory peak of a device in bytes.
+struct PeakChange {
+  std::uint32_t device;
+  double was, is;
+};
+
 std::string memory_table(const RunFigures& first, const RunFigures& run) {
   const auto& before = first.summary.devices;
   const auto& after = run.summary.devices;
   if (before.size() != after.size()) return {};
-  Cells names, was, is, differences, changes;
-  std::size_t more = 0;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    const auto old_peak = static_cast<double>(before[i].peak_memory_bytes);
-    const auto new_peak = static_cast<double>(after[i].peak_memory_bytes);
-    if (old_peak == new_peak) continue;
-    if (names.size() == most_rows) {
-      ++more;
-      continue;
-    }
-    names.push_back(std::to_string(after[i].device));
-    was.push_back(format_bytes(before[i].peak_memory_bytes));
-    is.push_back(format_bytes(after[i].peak_memory_bytes));
-    differences.push_back(format_difference(MetricKind::bytes, old_peak, new_peak));
-    changes.push_back(format_change(old_peak, new_peak));
-  }
-  if (names.empty()) return {};
-  TextTable table;
-  table.add_names("device", std::move(names));
-  table.add_numbers({printable(first.name)}, std::move(was));
-  table.add_numbers({printable(run.name)}, std::move(is));
-  table.add_numbers({"difference"}, std::move(differences));
-  table.add_numbers({"change"}, std::move(changes));
-  std::string text = "\nmemory peak of the devices that differ:\n" + table.text();
-  if (more > 0) text += fmt::format("and {} more (--json lists all)\n", more);
-  return text;
+  std::vector<PeakChange> changed;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    if (before[i].peak_memory_bytes != after[i].peak_memory_bytes)
+      changed.push_back({after[i].device, static_cast<double>(before[i].peak_memory_bytes),
+                         static_cast<double>(after[i].peak_memory_bytes)});
+  if (changed.empty()) return {};
+  const Quantity bytes =
+      Quantity::each_as([](double value) { return format_value(MetricKind::bytes, value); });
+  const ReportColumns<PeakChange> columns{
+      {"device", {"device"}, Quantity::name(), &PeakChange::device},
+      {"was", {printable(first.name)}, bytes, &PeakChange::was},
+      {"is", {printable(run.name)}, bytes, &PeakChange::is},
+      {"difference",
+       {"difference"},
+       Quantity::count(),
+       [](const PeakChange& one) { return format_difference(MetricKind::bytes, one.was, one.is); }},
+      {"change", {"change"}, Quantity::count(), [](const PeakChange& one) {
+         return format_change(one.was, one.is);
+       }}};
+  return "\nmemory peak of the devices that differ:\n" + table_of_first(columns, changed);
 }
 
 std::string describe_shift(const Moved& pass) {
@@ -150,13 +152,10 @@ std::string kinds_table(const Moves& moves) {
     return kind.later + kind.earlier > 0 || difference(kind.first_length, kind.second_length) != 0;
   });
   if (changed.empty()) return {};
-  const std::size_t more = changed.size() - std::min(changed.size(), most_rows);
-  changed.resize(changed.size() - more);
-  const std::string table =
-      table_text(picked(kind_columns(), {"name", "passes", "baseline_mean_duration_s",
-                                         "mean_duration_s", "change", "later", "earlier", "shift"}),
-                 changed);
-  return more > 0 ? table + fmt::format("and {} more (--json lists all)\n", more) : table;
+  return table_of_first(
+      picked(kind_columns(), {"name", "passes", "baseline_mean_duration_s", "mean_duration_s",
+                              "change", "later", "earlier", "shift"}),
+      changed);
 }
 
 std::string moves_text(const RunFigures& first, const RunFigures& run, const Moves& moves) {

@@ -8,7 +8,6 @@
 
 #include "analysis/export/chrome_events.hpp"
 #include "analysis/export/exports.hpp"
-#include "analysis/export/handovers.hpp"
 #include "analysis/export/spans.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/trace/tables.hpp"
@@ -123,18 +122,15 @@ void ChromeExport::pass(const trace::PassRow& row) {
 // From just before the end of a slice, for one that has ended takes no arrows.
 void ChromeExport::draw(const std::optional<Handover>& handover) {
   if (!handover || handover->producer.duration() == 0) return;
-  events_.arrow(
-      ++arrows_,
-      trace::enum_names(trace::ColumnType::transfer_kind)[static_cast<std::size_t>(handover->kind)],
-      track(handover->from, Group::passes, 0), handover->producer.end - 1,
-      track(handover->to, Group::passes, 0), handover->consumer.start);
+  events_.arrow(++arrows_, trace::name_of(handover->kind), track(handover->from, Group::passes, 0),
+                handover->producer.end - 1, track(handover->to, Group::passes, 0),
+                handover->consumer.start);
 }
 
 void ChromeExport::transfer(const trace::TransferRow& row) {
   const std::int64_t start = nanoseconds(row.start);
   const std::int64_t end = std::max(start, nanoseconds(row.end));
-  const char* kind =
-      trace::enum_names(trace::ColumnType::transfer_kind)[static_cast<std::size_t>(row.kind)];
+  const char* kind = trace::name_of(row.kind);
   const std::string name = fmt::format(FMT_COMPILE("{} {}"), kind, row.microbatch);
   const std::string args = fmt::format(
       FMT_COMPILE(
@@ -148,8 +144,7 @@ void ChromeExport::transfer(const trace::TransferRow& row) {
 void ChromeExport::collective(const trace::CollectiveRow& row) {
   const std::int64_t start = nanoseconds(row.start);
   const std::int64_t end = std::max(start, nanoseconds(row.end));
-  const char* kind =
-      trace::enum_names(trace::ColumnType::collective_kind)[static_cast<std::size_t>(row.kind)];
+  const char* kind = trace::name_of(row.kind);
   events_.slice(
       lane(row.device, Group::collectives, start, end), kind, "collective", start, end,
       fmt::format(FMT_COMPILE(R"("stage":{},"iteration":{},"bytes":{},"waited_s":{})"), row.stage,

@@ -1,5 +1,4 @@
 #include <array>
-#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -22,26 +21,19 @@ std::string heading(const Column& column) {
   return column.type == ColumnType::f64 ? name + "_s" : name;
 }
 
-template <class Value>
-Value value_at(const void* row, const Column& column) {
-  Value value;
-  std::memcpy(&value, static_cast<const char*>(row) + column.offset, sizeof value);
-  return value;
-}
-
 void write_value(TextOut& out, const void* row, const Column& column) {
   switch (column.type) {
     case ColumnType::u32:
-      return out.print("{}", value_at<std::uint32_t>(row, column));
+      return out.print("{}", trace::value_at<std::uint32_t>(row, column));
     case ColumnType::u64:
-      return out.print("{}", value_at<std::uint64_t>(row, column));
+      return out.print("{}", trace::value_at<std::uint64_t>(row, column));
     case ColumnType::f64:
-      return out.print("{}", value_at<double>(row, column));
+      return out.print("{}", trace::value_at<double>(row, column));
     case ColumnType::text:
       return out.write(csv_field(
           *reinterpret_cast<const std::string*>(static_cast<const char*>(row) + column.offset)));
     default:
-      return out.write(trace::enum_names(column.type)[value_at<std::uint8_t>(row, column)]);
+      return out.write(trace::enum_names(column.type)[trace::value_at<std::uint8_t>(row, column)]);
   }
 }
 

@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include "analysis/export/exports.hpp"
-#include "analysis/export/sorted_lines.hpp"
 #include "analysis/export/spans.hpp"
+#include "analysis/export/text_out.hpp"
 #include "analysis/palette.hpp"
-#include "analysis/timeline/text.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
@@ -95,7 +95,6 @@ std::string paje_colour(Colour colour) {
 
 // Aliases of types and values, short for they stand in every line: a device's states, links and
 // variables; the run, R, is the container of all.
-constexpr const char* pass_letters = "FIWBR";
 constexpr const char* blocked = "X";
 constexpr std::array<const char*, 4> step_phases{"S0", "S1", "S2", "S3"};
 constexpr std::array<const char*, 4> step_words{"gradients are reduced", "norm of gradients",
@@ -156,7 +155,7 @@ void PajeExport::define(const trace::RunInfo& run) {
   add(PajeEvent::define_link_type, "L TR TD TD \"transfer\"");
   for (std::size_t i = 0; i < trace::pass_kinds; ++i)
     add(PajeEvent::define_entity_value,
-        fmt::format("{} P \"{}\" {}", pass_letters[i], kind_styles[i].words,
+        fmt::format("{} P \"{}\" {}", kind_styles[i].letter, kind_styles[i].words,
                     paje_colour(kind_styles[i].colour)));
   constexpr Colour grey{0.6, 0.6, 0.6};
   add(PajeEvent::define_entity_value,
@@ -206,8 +205,7 @@ void PajeExport::state(const char* type, const std::string& container, const cha
 void PajeExport::pass(const trace::PassRow& row) {
   const Span span = spans_->next(row);
   const std::string container = fmt::format("D{}", row.device);
-  const char letter[2]{pass_letters[static_cast<std::size_t>(row.kind)], '\0'};
-  state("P", container, letter, span.start, span.end);
+  state("P", container, trace::name_of(row.kind), span.start, span.end);
   if (span.released > span.end) state("P", container, blocked, span.end, span.released);
 }
 

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <iterator>
+#include <memory>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -38,6 +43,37 @@ class TextOut {
   static constexpr std::size_t piece = 1 << 16;
   std::ostream& stream_;
   fmt::memory_buffer buffer_;
+};
+
+// Brings lines into the order of their times; those of one time stay in the order in which they
+// came. Beyond so many bytes they wait in temporary files without names, so that any number of
+// lines takes the same memory.
+class SortedLines {
+ public:
+  explicit SortedLines(std::size_t memory_bytes = 64U << 20U) : memory_bytes_(memory_bytes) {}
+
+  void add(std::int64_t time, std::string_view line);
+  void write_to(std::ostream& stream);  // all of them, and then there are none
+
+ private:
+  struct Line {
+    std::int64_t time;
+    std::size_t start;  // of its text
+    std::size_t size;
+  };
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+  class Run;
+
+  void sort();
+  void spill();
+
+  std::size_t memory_bytes_;
+  std::string text_;
+  std::vector<Line> lines_;
+  std::vector<File> files_;
 };
 
 }  // namespace pipewright::analysis

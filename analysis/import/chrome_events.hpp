@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/import/text_source.hpp"
+#include "analysis/import/input_file.hpp"
 
 // Trace events as Chrome, Perfetto and PyTorch's profiler (Kineto) write them: JSON, an object with
 // "traceEvents" or the array alone. Read event by event, in memory that does not grow with the

@@ -44,7 +44,7 @@ Key key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
 std::vector<Key> inputs(const NumberedPass& pass) {
   if (pass.kind == PassKind::forward && pass.stage > 0)
     return {key(pass, pass.stage - 1, PassKind::forward)};
-  if (pass.kind == PassKind::backward || pass.kind == PassKind::input_grad)
+  if (makes_gradient(pass.kind))
     return {key(pass, pass.stage + 1, PassKind::backward),
             key(pass, pass.stage + 1, PassKind::input_grad)};
   return {};

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/import/text_source.hpp"
+#include "analysis/import/input_file.hpp"
 
 namespace pipewright::analysis {
 

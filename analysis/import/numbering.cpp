@@ -70,8 +70,6 @@ void rename_halves(std::vector<NumberedPass>& passes) {
       pass.kind = PassKind::input_grad;
 }
 
-using trace::PassKind;
-
 // The passes of one iteration, told by stage and microbatch.
 class Iteration {
  public:
@@ -113,9 +111,8 @@ class Iteration {
 }  // namespace
 
 std::string describe(const NumberedPass& pass) {
-  const auto kinds = trace::enum_names(trace::ColumnType::pass_kind);
-  return fmt::format("{} of microbatch {} on stage {}", kinds[static_cast<std::size_t>(pass.kind)],
-                     pass.microbatch, pass.stage);
+  return fmt::format("{} of microbatch {} on stage {}", trace::name_of(pass.kind), pass.microbatch,
+                     pass.stage);
 }
 
 std::vector<NumberedPass> number_passes(const std::vector<MarkedDevice>& devices,

@@ -7,8 +7,6 @@
 
 #include <zlib.h>
 
-#include "analysis/page/assets.hpp"
-
 namespace pipewright::analysis {
 
 std::string gzip(std::string_view bytes) {

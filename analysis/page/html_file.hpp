@@ -11,6 +11,9 @@
 // How pages that need no other file are put together.
 namespace pipewright::analysis {
 
+// The content of a file of a page, which the build embeds; empty if there is none.
+std::string_view asset(std::string_view name);
+
 std::string gzip(std::string_view bytes);    // RFC 1952, without name or time
 std::string base64(std::string_view bytes);  // RFC 4648, padded
 

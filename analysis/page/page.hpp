@@ -1,8 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "analysis/summary.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {
@@ -12,5 +18,25 @@ namespace pipewright::analysis {
 // its links, all on a common time axis; then why it takes its time, and tables. The file appears
 // under its name once it is whole; one that cannot be written is a TraceError.
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file);
+
+// Ticks are the page's unit of time, 10^-digits seconds: the longest run has 10^10 to 10^11 of
+// them, which a JavaScript number holds exactly and which leaves errors of 10^-10 of the run.
+int tick_digits(double longest_s);
+
+// All that the page shows apart from the rows, as JSON that may stand within a script element.
+std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
+                      int tick_digits);
+
+// What a link carried in a whole run.
+struct LinkTotals {
+  std::array<std::uint64_t, trace::traffic_classes> bytes{};
+  double mean_use = 0;  // bytes / (bandwidth * makespan)
+  std::optional<double>
+      peak_use;         // the same of the fullest piece of time, where the trace has them
+  double waited_s = 0;  // flow seconds by which flows took longer as they shared it
+};
+
+// Of each of the trace's links.
+std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s);
 
 }  // namespace pipewright::analysis

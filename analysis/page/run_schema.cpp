@@ -1,6 +1,6 @@
-#include "analysis/page/run_schema.hpp"
-
 #include <vector>
+
+#include "analysis/page/run_tables.hpp"
 
 namespace pipewright::analysis {
 namespace {

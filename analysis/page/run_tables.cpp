@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
-#include "analysis/page/run_schema.hpp"
 #include "analysis/trace/tables.hpp"
 #include "analysis/why/critical_path.hpp"
-#include "analysis/why/idle.hpp"
+#include "analysis/why/time_split.hpp"
 #include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
@@ -42,30 +40,24 @@ class Numbers {
       std::vector<std::int64_t>& values = table[column.name];
       std::size_t i = 0;
       for (const auto& rows : groups)
-        for (const Row* row : rows)
-          values[i++] = value(reinterpret_cast<const char*>(row) + column.offset, column.type);
+        for (const Row* row : rows) values[i++] = value(row, column);
     }
   }
 
  private:
-  template <class Value>
-  static Value read(const char* at) {
-    Value value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  std::int64_t value(const char* at, trace::ColumnType type) const {
-    switch (type) {
+  std::int64_t value(const void* row, const trace::Column& column) const {
+    using trace::value_at;
+    switch (column.type) {
       case trace::ColumnType::u32:
-        return read<std::uint32_t>(at);
+        return value_at<std::uint32_t>(row, column);
       case trace::ColumnType::u64:
-        return static_cast<std::int64_t>(read<std::uint64_t>(at));
+        return static_cast<std::int64_t>(value_at<std::uint64_t>(row, column));
       case trace::ColumnType::f64:
-        return ticks(read<double>(at));
+        return ticks(value_at<double>(row, column));
       case trace::ColumnType::text:
         throw std::logic_error("a page's table has no texts");
       default:
-        return read<std::uint8_t>(at);
+        return value_at<std::uint8_t>(row, column);
     }
   }
 
@@ -173,7 +165,7 @@ ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
                        const Groups<trace::PassRow>& computed, const ColumnTable& pass_table,
                        const ColumnTable& transfer_table, const Numbers& numbers) {
   std::vector<std::vector<Idle>> devices(trace.devices.size());
-  for (const Idle& piece : idle_times(trace, index)) devices.at(piece.device).push_back(piece);
+  for (const Idle& piece : idle_times(index)) devices.at(piece.device).push_back(piece);
   std::vector<std::int64_t> input_of(pass_table.rows(), none);
   const std::vector<std::int64_t>& takers = transfer_table["taker"];
   for (std::size_t i = 0; i < takers.size(); ++i)
@@ -208,9 +200,9 @@ ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
   return table;
 }
 
-ColumnTable critical_table(const trace::Trace& trace, const TraceIndex& index,
-                           std::span<const std::int64_t> pass_row, const Numbers& numbers) {
-  const std::vector<CriticalPiece> path = critical_path(trace, index);
+ColumnTable critical_table(const TraceIndex& index, std::span<const std::int64_t> pass_row,
+                           const Numbers& numbers) {
+  const std::vector<CriticalPiece> path = critical_path(index);
   ColumnTable table(schema_of(PageTable::critical), {path.size()});
   using Piece = CriticalPiece;
   table.set("part", path, [](const Piece& one) { return std::int64_t(one.part); });
@@ -276,7 +268,7 @@ std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_
   tables.push_back(table_of(stages, one_group(trace.stages), numbers));
   tables.push_back(std::move(path_table));
   tables.push_back(idle_table(trace, index, computed, tables[0], tables[1], numbers));
-  tables.push_back(critical_table(trace, index, pass_row, numbers));
+  tables.push_back(critical_table(index, pass_row, numbers));
   tables.push_back(table_of(memory, memory_changes(trace), numbers));
   tables.push_back(table_of(link_use, use_by_link(trace), numbers));
   return tables;

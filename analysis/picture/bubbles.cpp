@@ -1,5 +1,3 @@
-#include "analysis/picture/bubbles.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -8,13 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "analysis/picture/swatches.hpp"
+#include "analysis/canvas/legend.hpp"
+#include "analysis/canvas/plot.hpp"
+#include "analysis/picture/layout.hpp"
+#include "analysis/picture/pictures.hpp"
+#include "analysis/picture/titles.hpp"
 #include "analysis/summary.hpp"
-#include "analysis/timeline/axis.hpp"
-#include "analysis/timeline/layout.hpp"
-#include "analysis/timeline/titles.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
+#include "analysis/why/time_split.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -25,6 +25,30 @@ constexpr double tallest_row = 24;
 constexpr double tallest_plot = 720;
 constexpr double total_room = 62;  // right of the bars
 constexpr TextStyle name_style{.size = 10, .align = Align::right};
+
+// A part of a device's time.
+struct BarPart {
+  const char* words;
+  Colour colour;
+  double (*seconds)(const TimeSplit&);
+  bool hatched = false;
+};
+
+constexpr std::array<BarPart, std::tuple_size_v<BarParts>> bar_parts{{
+    {"compute", kind_styles[0].colour, [](const TimeSplit& s) { return s.computing_s(); }},
+    {"tp, cp, ep collectives", time_colours::in_passes,
+     [](const TimeSplit& s) { return s.in_passes_s; }},
+    {"point to point", time_colours::transfers, [](const TimeSplit& s) { return s.p2p_s; }},
+    {"weight gather", time_colours::weights, [](const TimeSplit& s) { return s.weights_s; }},
+    {"gradient reduction", time_colours::gradients,
+     [](const TimeSplit& s) { return s.gradients_s + s.embeddings_s; }},
+    {"norm of gradients", time_colours::norm, [](const TimeSplit& s) { return s.norm_s; }},
+    {"optimizer step", time_colours::optimizer, [](const TimeSplit& s) { return s.optimizer_s; }},
+    {"warm-up bubble", time_colours::warm_up, [](const TimeSplit& s) { return s.warm_up_s; }},
+    {"steady bubble", time_colours::steady, [](const TimeSplit& s) { return s.steady_s; }},
+    {"cool-down bubble", time_colours::cool_down, [](const TimeSplit& s) { return s.cool_down_s; }},
+    {"imbalance", time_colours::warm_up, [](const TimeSplit& s) { return s.imbalance_s; }, true},
+}};
 
 struct Bar {
   std::string name;
@@ -40,7 +64,7 @@ std::vector<Bar> bars_of(std::span<const trace::Trace> runs, std::span<const Sum
       const double busy_s = summaries[0].devices[split.device].busy_s;
       const double idle = summaries[0].makespan_s > 0 ? 1 - busy_s / summaries[0].makespan_s : 0;
       bars.push_back({label.host.empty() ? label.device : label.device + "  " + label.host,
-                      parts_of(split), format_percent(idle)});
+                      mean_parts({&split, 1}), format_percent(idle)});
     }
     return bars;
   }
@@ -83,6 +107,14 @@ void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bo
 }
 
 }  // namespace
+
+BarParts mean_parts(std::span<const TimeSplit> splits) {
+  BarParts mean{};
+  for (const TimeSplit& split : splits)
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += bar_parts[i].seconds(split) / static_cast<double>(splits.size());
+  return mean;
+}
 
 void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::path& file,
                   PictureKind kind) {

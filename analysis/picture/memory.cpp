@@ -1,5 +1,3 @@
-#include "analysis/picture/memory.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -8,12 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "analysis/canvas/legend.hpp"
 #include "analysis/palette.hpp"
+#include "analysis/picture/layout.hpp"
 #include "analysis/picture/memory_panel.hpp"
-#include "analysis/picture/swatches.hpp"
+#include "analysis/picture/pictures.hpp"
+#include "analysis/picture/titles.hpp"
 #include "analysis/summary.hpp"
-#include "analysis/timeline/layout.hpp"
-#include "analysis/timeline/titles.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"

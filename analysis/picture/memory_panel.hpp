@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/curve/label_places.hpp"
-#include "analysis/timeline/axis.hpp"
-#include "analysis/timeline/canvas.hpp"
+#include "analysis/canvas/canvas.hpp"
+#include "analysis/canvas/plot.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {

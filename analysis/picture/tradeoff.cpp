@@ -1,5 +1,3 @@
-#include "analysis/picture/tradeoff.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,9 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/curve/plot.hpp"
-#include "analysis/picture/swatches.hpp"
-#include "analysis/timeline/titles.hpp"
+#include "analysis/canvas/canvas.hpp"
+#include "analysis/canvas/legend.hpp"
+#include "analysis/canvas/plot.hpp"
+#include "analysis/picture/pictures.hpp"
+#include "analysis/picture/titles.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
@@ -103,24 +103,6 @@ Scale scale_around(const std::vector<double>& values, double start, double end, 
   return scale_of(std::max(0.0, least - room), greatest + room, start, end, most);
 }
 
-void draw_axes(Canvas& canvas, const Scale& x, const Scale& y, const std::string& memory,
-               const std::string& throughput) {
-  for (const double value : y.ticks()) {
-    canvas.line(plot.left, y(value), plot.right, y(value), grid_colour, 0.7);
-    canvas.text(plot.left - 7, y(value) + 3.5, fmt::format("{:.6g}", value),
-                {.size = 10, .align = Align::right});
-  }
-  for (const double value : x.ticks()) {
-    canvas.line(x(value), plot.bottom, x(value), plot.bottom + 4, ink, 0.7);
-    canvas.text(x(value), plot.bottom + 16, fmt::format("{:.6g}", value),
-                {.size = 10, .align = Align::centre});
-  }
-  canvas.line(plot.left, plot.bottom, plot.right, plot.bottom, ink, 0.7);
-  canvas.text((plot.left + plot.right) / 2, plot.bottom + 36, memory,
-              {.size = 10.5, .align = Align::centre});
-  canvas.text(22, plot.top - 10, throughput, {.size = 10, .colour = faint_ink});
-}
-
 }  // namespace
 
 std::vector<std::size_t> best_of(std::span<const TradeoffPoint> points) {
@@ -152,7 +134,9 @@ void draw_tradeoff(std::span<const Summary> runs, const std::filesystem::path& f
   draw_heading(canvas, 22, plot.right, 24,
                fmt::format("{} against {}", throughput.title, memory.title),
                "up and to the left is better");
-  draw_axes(canvas, x, y, memory.words, throughput.words);
+  const auto number = [](double value) { return fmt::format("{:.6g}", value); };
+  draw_axes(canvas, {plot, x, y, number, number, memory.words});
+  canvas.text(22, plot.top - 10, throughput.words, {.size = 10, .colour = faint_ink});
   std::vector<std::size_t> best;
   if (compare(runs)) best = best_of(points);
   std::vector<Area> obstacles;

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/page/assets.hpp"
 #include "analysis/page/html_file.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/report_table.hpp"

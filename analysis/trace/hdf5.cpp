@@ -208,17 +208,8 @@ Handle Hdf5Input::column(const Handle& type, const char* table, const char* name
 
 void Hdf5Input::check_columns(const Handle& dataset, const char* table,
                               std::span<const Column> columns) const {
-  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-  for (const Column& wanted : columns)
-    if (H5Tequal(column(type, table, wanted.name).get(), file_type(wanted.type).get()) <= 0)
-      fail("column '{}' of table '{}' is not of its type in format version {}", wanted.name, table,
-           version_);
-}
-
-void Hdf5Input::check_text_columns(const Handle& found, const char* table,
-                                   std::span<const Column> columns) const {
-  const Handle stored(H5Dget_type(found.get()), H5Tclose);
-  for (const Column& wanted : columns) column(stored, table, wanted.name);
+  const Handle stored(H5Dget_type(dataset.get()), H5Tclose);
+  for (const Column& wanted : columns) column(stored, table, wanted.name);  // all are there
   for (const Column& wanted : columns) {
     const Handle type = column(stored, table, wanted.name);
     if (wanted.type == ColumnType::text ? !is_fixed_text(type)

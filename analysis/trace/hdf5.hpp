@@ -131,8 +131,6 @@ class Hdf5Input {
   void open(const std::filesystem::path& path);
   void check_version() const;
   Handle attribute(const char* name) const;
-  void check_text_columns(const Handle& dataset, const char* table,
-                          std::span<const Column> columns) const;
   TextRows text_rows(const Handle& dataset, const char* table, std::span<const Column> columns,
                      std::size_t count) const;
 
@@ -149,7 +147,7 @@ bool is_fixed_text(const Handle& type);
 template <class Row>
 std::vector<Row> Hdf5Input::small_table(const char* table, std::span<const Column> columns) const {
   const Handle found = dataset(table);
-  check_text_columns(found, table, columns);
+  check_columns(found, table, columns);
   std::vector<Row> result(rows(found, table));
   text_rows(found, table, columns, result.size()).unpack(result.data(), sizeof(Row));
   return result;

@@ -41,6 +41,26 @@ enum class TrafficClass : std::uint8_t {
 };
 inline constexpr int traffic_classes = 6;
 
+constexpr TrafficClass traffic_of(TransferKind kind) {
+  return kind == TransferKind::activation ? TrafficClass::activation : TrafficClass::gradient;
+}
+constexpr TrafficClass traffic_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::gather_weights:
+      return TrafficClass::gather_weights;
+    case CollectiveKind::tie_embeddings:
+      return TrafficClass::tie_embeddings;
+    case CollectiveKind::reduce_gradients:
+      break;
+  }
+  return TrafficClass::reduce_gradients;
+}
+
+// Whether a pass makes a gradient of its stage's input.
+constexpr bool makes_gradient(PassKind kind) {
+  return kind == PassKind::input_grad || kind == PassKind::backward;
+}
+
 inline constexpr std::uint32_t no_link = 0xffffffff;
 
 // What the run was: enough to label its outputs and, with `scenario`, to run it again.

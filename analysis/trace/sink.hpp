@@ -53,7 +53,18 @@ class TraceCollector final : public Sink {
 };
 
 // The other way round: a trace in memory as an engine would report it.
-void replay(const Trace& trace, Sink& sink);
+inline void replay(const Trace& trace, Sink& sink) {
+  sink.begin(trace.run, trace.devices, trace.stages);
+  for (const PassRow& row : trace.passes) sink.pass(row);
+  for (const TransferRow& row : trace.transfers) sink.transfer(row);
+  for (const MemoryRow& row : trace.memory) sink.memory(row);
+  for (const CollectiveRow& row : trace.collectives) sink.collective(row);
+  for (const StepRow& row : trace.steps) sink.step(row);
+  for (const LinkRow& row : trace.links) sink.link(row);
+  for (const LinkUseRow& row : trace.link_use) sink.link_use(row);
+  for (const PathRow& row : trace.paths) sink.path(row);
+  sink.finish();
+}
 
 // Passes everything on to several sinks, in their order. They outlive it.
 class Tee final : public Sink {
@@ -64,38 +75,26 @@ class Tee final : public Sink {
              const std::vector<StageRow>& stages) override {
     for (Sink* sink : sinks_) sink->begin(run, devices, stages);
   }
-  void pass(const PassRow& row) override {
-    for (Sink* sink : sinks_) sink->pass(row);
-  }
-  void transfer(const TransferRow& row) override {
-    for (Sink* sink : sinks_) sink->transfer(row);
-  }
-  void memory(const MemoryRow& row) override {
-    for (Sink* sink : sinks_) sink->memory(row);
-  }
-  void collective(const CollectiveRow& row) override {
-    for (Sink* sink : sinks_) sink->collective(row);
-  }
-  void step(const StepRow& row) override {
-    for (Sink* sink : sinks_) sink->step(row);
-  }
+  void pass(const PassRow& row) override { pass_on(&Sink::pass, row); }
+  void transfer(const TransferRow& row) override { pass_on(&Sink::transfer, row); }
+  void memory(const MemoryRow& row) override { pass_on(&Sink::memory, row); }
+  void collective(const CollectiveRow& row) override { pass_on(&Sink::collective, row); }
+  void step(const StepRow& row) override { pass_on(&Sink::step, row); }
   bool wants_links() const override {
     return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
   }
-  void link(const LinkRow& row) override {
-    for (Sink* sink : sinks_) sink->link(row);
-  }
-  void link_use(const LinkUseRow& row) override {
-    for (Sink* sink : sinks_) sink->link_use(row);
-  }
-  void path(const PathRow& row) override {
-    for (Sink* sink : sinks_) sink->path(row);
-  }
+  void link(const LinkRow& row) override { pass_on(&Sink::link, row); }
+  void link_use(const LinkUseRow& row) override { pass_on(&Sink::link_use, row); }
+  void path(const PathRow& row) override { pass_on(&Sink::path, row); }
   void finish() override {
     for (Sink* sink : sinks_) sink->finish();
   }
 
  private:
+  template <class Row>
+  void pass_on(void (Sink::*take)(const Row&), const Row& row) {
+    for (Sink* sink : sinks_) (sink->*take)(row);
+  }
   std::vector<Sink*> sinks_;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -37,6 +38,14 @@ struct Column {
   ColumnType type;
   std::size_t offset;  // in the row in memory; on disk columns follow one another without gaps
 };
+// A value of a row in memory; not of a text.
+template <class Value>
+Value value_at(const void* row, const Column& column) {
+  Value value;
+  std::memcpy(&value, static_cast<const char*>(row) + column.offset, sizeof value);
+  return value;
+}
+
 std::size_t disk_row_bytes(std::span<const Column> columns);
 
 template <class Member>
@@ -50,6 +59,13 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<Member, CollectiveKind>) return ColumnType::collective_kind;
   if constexpr (std::is_same_v<Member, TrafficClass>) return ColumnType::traffic_class;
   if constexpr (std::is_same_v<Member, std::string>) return ColumnType::text;
+}
+
+// The name that a kind of pass, a category, ... has in files: "F", "weights".
+template <class Enum>
+  requires std::is_enum_v<Enum>
+const char* name_of(Enum value) {
+  return enum_names(column_type<Enum>())[static_cast<std::size_t>(value)];
 }
 
 #define PIPEWRIGHT_COLUMN(Row, member) \

@@ -9,33 +9,32 @@
 
 namespace pipewright::analysis {
 
-const char* words(CriticalPart part) {
-  static constexpr std::array<const char*, critical_parts> all{
-      "compute",           "collectives in passes", "transfers",         "rendezvous",
-      "blocked sends",     "weights gathered",      "gradients reduced", "embeddings reduced",
-      "norm of gradients", "optimizer's step",      "other replicas",    "not known"};
-  return all.at(static_cast<std::size_t>(part));
-}
+namespace {
 
-bool is_communication(CriticalPart part) {
-  switch (part) {
-    case CriticalPart::in_passes:
-    case CriticalPart::transfer:
-    case CriticalPart::blocked_send:
-    case CriticalPart::weights:
-    case CriticalPart::gradients:
-    case CriticalPart::embeddings:
-    case CriticalPart::norm:
-      return true;
-    case CriticalPart::compute:
-    case CriticalPart::rendezvous:
-    case CriticalPart::optimizer:
-    case CriticalPart::other_replicas:
-    case CriticalPart::other:
-      break;
-  }
-  return false;
-}
+struct PartKind {
+  const char* words;
+  bool is_communication = false;
+};
+
+// In the order of CriticalPart.
+constexpr std::array<PartKind, critical_parts> part_kinds{{{"compute"},
+                                                           {"collectives in passes", true},
+                                                           {"transfers", true},
+                                                           {"rendezvous"},
+                                                           {"blocked sends", true},
+                                                           {"weights gathered", true},
+                                                           {"gradients reduced", true},
+                                                           {"embeddings reduced", true},
+                                                           {"norm of gradients", true},
+                                                           {"optimizer's step"},
+                                                           {"other replicas"},
+                                                           {"not known"}}};
+
+const PartKind& kind_of(CriticalPart part) { return part_kinds.at(static_cast<std::size_t>(part)); }
+
+}  // namespace
+
+const char* words(CriticalPart part) { return kind_of(part).words; }
 
 PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path) {
   PathSplit split;
@@ -64,7 +63,7 @@ PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>
     else if (piece.part == CriticalPart::optimizer)
       split.optimizer_s += seconds;
     else
-      (is_communication(piece.part) ? split.communication_s : split.waiting_s) += seconds;
+      (kind_of(piece.part).is_communication ? split.communication_s : split.waiting_s) += seconds;
   }
   for (const auto& [key, share] : parts) split.parts.push_back(share);
   for (const auto& [stage, seconds] : stages) split.stages.push_back({stage, seconds});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/trace/rows.hpp"
+#include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
 
@@ -47,11 +48,7 @@ struct CriticalPiece {
 // The chain of passes, transfers and waits that fixes the makespan, in order of time: each piece
 // begins when the one before ends, the first at 0 and the last ends at the makespan. One piece that
 // is not known where the trace does not say when inputs arrived.
-std::vector<CriticalPiece> critical_path(const trace::Trace& trace);
-
-// Of a trace that has an index already.
-class TraceIndex;
-std::vector<CriticalPiece> critical_path(const trace::Trace& trace, const TraceIndex& index);
+std::vector<CriticalPiece> critical_path(const TraceIndex& index);
 
 // "transfers", "gradients reduced"
 const char* words(CriticalPart part);
@@ -80,8 +77,6 @@ struct PathSplit {
   double optimizer_s = 0;
   double waiting_s = 0;  // rendezvous, other replicas, and what is not known
 };
-
-bool is_communication(CriticalPart part);
 
 PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path);
 

@@ -1,7 +1,6 @@
-#include "analysis/why/idle.hpp"
-
 #include <algorithm>
 
+#include "analysis/why/time_split.hpp"
 #include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
@@ -14,9 +13,8 @@ using trace::StepRow;
 // Lists the idle times of one device, from 0 on.
 class DeviceIdle {
  public:
-  DeviceIdle(const trace::Trace& trace, const TraceIndex& index, std::uint32_t device,
-             std::vector<Idle>& into)
-      : trace_(trace), index_(index), device_(device), into_(into) {}
+  DeviceIdle(const TraceIndex& index, std::uint32_t device, std::vector<Idle>& into)
+      : trace_(index.trace()), index_(index), device_(device), into_(into) {}
 
   void list() {
     const auto& steps = index_.steps_on(device_);
@@ -132,14 +130,10 @@ class DeviceIdle {
 
 }  // namespace
 
-std::vector<Idle> idle_times(const trace::Trace& trace) {
-  return idle_times(trace, TraceIndex(trace));
-}
-
-std::vector<Idle> idle_times(const trace::Trace& trace, const TraceIndex& index) {
+std::vector<Idle> idle_times(const TraceIndex& index) {
   std::vector<Idle> all;
-  for (std::uint32_t device = 0; device < trace.devices.size(); ++device)
-    DeviceIdle(trace, index, device, all).list();
+  for (std::uint32_t device = 0; device < index.trace().devices.size(); ++device)
+    DeviceIdle(index, device, all).list();
   return all;
 }
 

@@ -14,7 +14,7 @@ using trace::StepRow;
 // Makes the graph of a trace: a node for each pass, each transfer, and two for each step.
 class Retiming::Builder {
  public:
-  Builder(const trace::Trace& trace, const TraceIndex& index, Retiming& into);
+  Builder(const TraceIndex& index, Retiming& into);
   void build();
 
  private:
@@ -63,13 +63,13 @@ class Retiming::Builder {
 
 // Nodes of passes have their rows' numbers. The second of a fused pair follows the first, each
 // with half of the time that they take together.
-Retiming::Builder::Builder(const trace::Trace& trace, const TraceIndex& index, Retiming& into)
-    : trace_(trace),
+Retiming::Builder::Builder(const TraceIndex& index, Retiming& into)
+    : trace_(index.trace()),
       index_(index),
       into_(into),
-      rendezvous_(trace.run.p2p == "rendezvous"),
-      transfer_into_(trace.passes.size(), no_node),
-      transfer_from_(trace.passes.size(), no_node) {}
+      rendezvous_(trace_.run.p2p == "rendezvous"),
+      transfer_into_(trace_.passes.size(), no_node),
+      transfer_from_(trace_.passes.size(), no_node) {}
 
 void Retiming::Builder::build() {
   nodes_.reserve(trace_.passes.size() + trace_.transfers.size() + 3 * trace_.steps.size());
@@ -281,8 +281,8 @@ void Retiming::Builder::write(const std::vector<Number>& order) {
   }
 }
 
-Retiming::Retiming(const trace::Trace& trace, const TraceIndex& index) {
-  Builder(trace, index, *this).build();
+Retiming::Retiming(const TraceIndex& index) {
+  Builder(index, *this).build();
   find_critical();
 }
 

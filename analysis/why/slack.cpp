@@ -127,11 +127,9 @@ std::vector<double> Retiming::cost(const std::vector<Class>& classes, double mor
   return result;
 }
 
-Slack slack(const trace::Trace& trace) { return slack(trace, TraceIndex(trace)); }
-
-Slack slack(const trace::Trace& trace, const TraceIndex& index) {
+Slack slack(const TraceIndex& index) {
   if (!index.knows_inputs()) return {};
-  const Retiming retiming(trace, index);
+  const Retiming retiming(index);
   std::vector<Retiming::Class> classes;
   for (std::uint32_t i = 0; i < retiming.stages().size(); ++i) classes.push_back(retiming.stage(i));
   for (std::uint32_t i = 0; i < retiming.links().size(); ++i) classes.push_back(retiming.link(i));

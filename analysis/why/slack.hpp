@@ -21,7 +21,7 @@ class Retiming {
   using Class = std::uint32_t;  // of what gets slower at once
   static constexpr Class no_class = std::numeric_limits<Class>::max();
 
-  Retiming(const trace::Trace& trace, const TraceIndex& index);
+  explicit Retiming(const TraceIndex& index);
 
   struct Members {
     std::uint64_t count = 0;
@@ -80,10 +80,8 @@ class Retiming {
   double makespan_ = 0;
 };
 
-class TraceIndex;
-
 // By how much something may get slower before the run takes longer, everything else being as it
-// was, collectives within passes too; timed again as retiming.hpp says.
+// was, collectives within passes too; timed again as Retiming says.
 struct StageSlack {
   std::uint32_t stage = 0;
   double slack = 0;        // of what its passes compute, 0.1: 10 % longer; infinite: whatever
@@ -108,7 +106,6 @@ struct Slack {
   std::vector<LinkSlack> links;
 };
 
-Slack slack(const trace::Trace& trace);
-Slack slack(const trace::Trace& trace, const TraceIndex& index);
+Slack slack(const TraceIndex& index);
 
 }  // namespace pipewright::analysis

@@ -5,7 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "analysis/why/idle.hpp"
 #include "analysis/why/trace_index.hpp"
 
 namespace pipewright::analysis {
@@ -35,13 +34,13 @@ std::map<std::uint32_t, double> ends_of(const trace::Trace& trace) {
   return ends;
 }
 
-std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
-                             std::uint32_t device, const std::map<std::uint32_t, double>& ends) {
+std::vector<Round> rounds_of(const TraceIndex& index, std::uint32_t device,
+                             const std::map<std::uint32_t, double>& ends) {
   std::vector<const PassRow*> rows;
   for (const std::uint32_t number : index.units_on(device)) {
     const PassUnit& unit = index.units()[number];
-    rows.push_back(&trace.passes[unit.first]);
-    if (unit.is_fused()) rows.push_back(&trace.passes[unit.last]);
+    rows.push_back(&index.trace().passes[unit.first]);
+    if (unit.is_fused()) rows.push_back(&index.trace().passes[unit.last]);
   }
   std::vector<std::uint32_t> later(rows.size() + 1, std::numeric_limits<std::uint32_t>::max());
   for (std::size_t i = rows.size(); i-- > 0;) later[i] = std::min(later[i + 1], rows[i]->iteration);
@@ -64,13 +63,12 @@ std::vector<Round> rounds_of(const trace::Trace& trace, const TraceIndex& index,
   return rounds;
 }
 
-void add_passes(const trace::Trace& trace, const TraceIndex& index, std::uint32_t device,
-                TimeSplit& split) {
+void add_passes(const TraceIndex& index, std::uint32_t device, TimeSplit& split) {
   for (const std::uint32_t number : index.units_on(device)) {
     const PassUnit& unit = index.units()[number];
     const double parts = unit.is_fused() ? 2 : 1;  // who has how much, the trace does not say
     for (std::size_t pass = unit.first;; pass = unit.last) {
-      const PassRow& row = trace.passes[pass];
+      const PassRow& row = index.trace().passes[pass];
       const double seconds = (row.end - row.start) / parts;
       const double waits = std::min(index.exposed_within(row), seconds);
       split.in_passes_s += waits;
@@ -135,18 +133,15 @@ double TimeSplit::computing_s() const {
   return std::accumulate(compute_s.begin(), compute_s.end(), 0.0);
 }
 
-std::vector<TimeSplit> time_splits(const trace::Trace& trace) {
-  return time_splits(trace, TraceIndex(trace));
-}
-
-std::vector<TimeSplit> time_splits(const trace::Trace& trace, const TraceIndex& index) {
+std::vector<TimeSplit> time_splits(const TraceIndex& index) {
+  const trace::Trace& trace = index.trace();
   std::vector<TimeSplit> splits(trace.devices.size());
   std::vector<Bubbles> bubbles;
   const std::map<std::uint32_t, double> ends = ends_of(trace);
   for (std::uint32_t device = 0; device < splits.size(); ++device) {
     splits[device].device = device;
-    add_passes(trace, index, device, splits[device]);
-    bubbles.emplace_back(rounds_of(trace, index, device, ends), splits[device]);
+    add_passes(index, device, splits[device]);
+    bubbles.emplace_back(rounds_of(index, device, ends), splits[device]);
   }
   std::map<std::uint32_t, double> all_reduced;  // by iteration
   for (const trace::StepRow& row : trace.steps) {
@@ -154,7 +149,7 @@ std::vector<TimeSplit> time_splits(const trace::Trace& trace, const TraceIndex& 
     double& last = all_reduced[row.iteration];
     last = std::max(last, row.reduced);
   }
-  for (const Idle& idle : idle_times(trace, index)) {
+  for (const Idle& idle : idle_times(index)) {
     TimeSplit& split = splits[idle.device];
     const double seconds = idle.end - idle.start;
     switch (idle.cause) {

@@ -75,7 +75,6 @@ void TraceIndex::add_units() {
       }
     }
     const std::size_t unit = units_.size();
-    if (before != no_row) units_[before].next = unit;
     units_.push_back({.first = i, .last = i, .previous = before});
     on_device.push_back(static_cast<std::uint32_t>(unit));
     unit_of_.push_back(static_cast<std::uint32_t>(unit));

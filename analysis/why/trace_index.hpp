@@ -23,7 +23,6 @@ struct PassUnit {
   std::size_t first = no_row;     // row of trace.passes
   std::size_t last = no_row;      // the same, or that of the second
   std::size_t previous = no_row;  // the unit before on the device
-  std::size_t next = no_row;      // and after
   bool is_fused() const { return first != last; }
 };
 
@@ -46,7 +45,9 @@ class RowsByPlace {
 // which. Needs the trace while it lives.
 class TraceIndex {
  public:
-  explicit TraceIndex(const trace::Trace& trace);
+  // Whoever asks only one thing of a trace may hand over the trace itself.
+  TraceIndex(const trace::Trace& trace);
+  const trace::Trace& trace() const { return trace_; }
 
   const std::vector<PassUnit>& units() const { return units_; }  // of one device in order of time
   std::size_t unit_of(std::size_t pass) const { return unit_of_[pass]; }
@@ -62,8 +63,6 @@ class TraceIndex {
   }
   // The step that is under way, or the next one; or null.
   const trace::StepRow* step_at(std::uint32_t device, double time) const;
-  // The step that ended last of those that ended before `time`, or null.
-  const trace::StepRow* step_before(std::uint32_t device, double time) const;
   // The step between a unit and the one before it on its device, or null.
   const trace::StepRow* step_before_unit(std::size_t unit) const;
 
@@ -84,6 +83,8 @@ class TraceIndex {
   bool knows_inputs() const { return knows_inputs_; }
 
  private:
+  // The step that ended last of those that ended before `time`, or null.
+  const trace::StepRow* step_before(std::uint32_t device, double time) const;
   void add_units();
   void add_passes();
 
@@ -101,10 +102,5 @@ class TraceIndex {
   double makespan_ = 0;
   bool knows_inputs_ = false;
 };
-
-// A pass that makes a gradient of its stage's input.
-inline bool makes_gradient(trace::PassKind kind) {
-  return kind == trace::PassKind::input_grad || kind == trace::PassKind::backward;
-}
 
 }  // namespace pipewright::analysis

@@ -83,9 +83,9 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all its passes end at 0 s; passes that take time have a why");
   report.knows_inputs = index.knows_inputs();
-  report.path = split_path(trace, critical_path(trace, index));
-  report.devices = time_splits(trace, index);
-  report.slack = slack(trace, index);
+  report.path = split_path(trace, critical_path(index));
+  report.devices = time_splits(index);
+  report.slack = slack(index);
   report.verdict = verdict_on(report);
   return report;
 }

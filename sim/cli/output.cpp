@@ -12,11 +12,8 @@
 #include <fmt/format.h>
 
 #include "analysis/page/page.hpp"
-#include "analysis/picture/bubbles.hpp"
-#include "analysis/picture/memory.hpp"
-#include "analysis/picture/tradeoff.hpp"
+#include "analysis/picture/pictures.hpp"
 #include "analysis/summary_report.hpp"
-#include "analysis/timeline/drawing.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/timeline/text.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cluster/cluster.hpp"
 

@@ -13,12 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page.hpp"
-#include "analysis/page/page_data.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/units_text.hpp"
 #include "tests/analysis/page/full_trace.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 using namespace pipewright;
 using nlohmann::json;

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/page.hpp"
-#include "analysis/timeline/titles.hpp"
-#include "tests/analysis/timeline/fused_trace.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "analysis/picture/titles.hpp"
+#include "tests/analysis/picture/fused_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 using namespace pipewright;
 

@@ -15,10 +15,10 @@
 
 #include "analysis/page/page.hpp"
 #include "analysis/why/critical_path.hpp"
-#include "analysis/why/idle.hpp"
+#include "analysis/why/time_split.hpp"
 #include "tests/analysis/page/lane_trace.hpp"
-#include "tests/analysis/timeline/fused_trace.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/fused_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 using namespace pipewright;
 using nlohmann::json;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/import/text_source.hpp"
+#include "analysis/import/input_file.hpp"
 
 namespace pipewright::analysis {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/curve/label_places.hpp"
+#include "analysis/canvas/canvas.hpp"
+#include "analysis/canvas/plot.hpp"
 #include "analysis/palette.hpp"
-#include "analysis/timeline/canvas.hpp"
 
 // Included by .cpp files only, as canvas.hpp.
 namespace pipewright::analysis {

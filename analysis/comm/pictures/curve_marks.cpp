@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/curve/plot.hpp"
+#include "analysis/canvas/plot.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/units_text.hpp"
 

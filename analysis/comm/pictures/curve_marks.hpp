@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <span>
 
+#include "analysis/canvas/canvas.hpp"
+#include "analysis/canvas/plot.hpp"
 #include "analysis/comm/comparison.hpp"
 #include "analysis/comm/pictures/log_scale.hpp"
-#include "analysis/curve/label_places.hpp"
-#include "analysis/timeline/canvas.hpp"
 
 // How the curves of a picture are told apart, and the panel of their errors below them. Included by
 // .cpp files only.

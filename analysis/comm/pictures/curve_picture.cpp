@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/canvas/canvas.hpp"
+#include "analysis/canvas/legend.hpp"
+#include "analysis/canvas/plot.hpp"
 #include "analysis/comm/pictures/curve_marks.hpp"
 #include "analysis/comm/pictures/log_scale.hpp"
-#include "analysis/curve/plot.hpp"
-#include "analysis/picture/swatches.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {

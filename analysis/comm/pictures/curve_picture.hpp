@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/comm/comparison.hpp"
-#include "analysis/timeline/drawing.hpp"
+#include "analysis/picture/pictures.hpp"
 
 namespace pipewright::analysis {
 

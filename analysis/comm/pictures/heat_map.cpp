@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/canvas/legend.hpp"
 #include "analysis/comm/pair_matrix.hpp"
 #include "analysis/comm/pictures/colour_scale.hpp"
-#include "analysis/picture/swatches.hpp"
-#include "analysis/timeline/layout.hpp"
+#include "analysis/picture/layout.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 

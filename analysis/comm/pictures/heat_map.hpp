@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analysis/comm/pair_matrix.hpp"
-#include "analysis/timeline/drawing.hpp"
+#include "analysis/picture/pictures.hpp"
 
 namespace pipewright::analysis {
 

@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include "analysis/comm/reports/compare_tables.hpp"
-#include "analysis/page/assets.hpp"
 #include "analysis/page/html_file.hpp"
-#include "analysis/timeline/text.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {

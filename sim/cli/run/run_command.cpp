@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/quantile.hpp"
+#include "analysis/statistics.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/sink.hpp"

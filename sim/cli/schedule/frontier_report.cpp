@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/curve/frontier.hpp"
+#include "analysis/picture/pictures.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/units_text.hpp"
 

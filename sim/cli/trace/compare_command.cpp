@@ -7,7 +7,7 @@
 #include "analysis/compare/log_comparison.hpp"
 #include "analysis/compare/pass_order.hpp"
 #include "analysis/compare/trace_comparison.hpp"
-#include "analysis/import/file_kind.hpp"
+#include "analysis/import/input_file.hpp"
 #include "analysis/import/megatron_log.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/commands.hpp"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/import/file_kind.hpp"
+#include "analysis/import/input_file.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/execution/recorder.hpp"

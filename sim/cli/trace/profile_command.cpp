@@ -7,7 +7,7 @@
 
 #include "analysis/compare/pass_times.hpp"
 #include "analysis/compare/run_figures.hpp"
-#include "analysis/import/file_kind.hpp"
+#include "analysis/import/input_file.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"

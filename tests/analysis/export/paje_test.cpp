@@ -7,9 +7,9 @@
 
 #include "analysis/export/exports.hpp"
 #include "analysis/trace/sink.hpp"
+#include "tests/analysis/picture/fused_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 #include "tests/analysis/runs.hpp"
-#include "tests/analysis/timeline/fused_trace.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::analysis {

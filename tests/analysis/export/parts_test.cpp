@@ -5,9 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/export/handovers.hpp"
-#include "analysis/export/sorted_lines.hpp"
 #include "analysis/export/spans.hpp"
+#include "analysis/export/text_out.hpp"
 #include "tests/analysis/runs.hpp"
 
 namespace pipewright::analysis {

@@ -4,7 +4,7 @@
 
 #include "analysis/summary.hpp"
 #include "analysis/trace/error.hpp"
-#include "analysis/trace/row_checks.hpp"
+#include "analysis/trace/reader.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/analysis/trace/samples.hpp"

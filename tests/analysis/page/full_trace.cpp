@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis::test {
 namespace {

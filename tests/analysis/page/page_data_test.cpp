@@ -1,6 +1,6 @@
-#include "analysis/page/page_data.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "analysis/page/page.hpp"
 
 namespace pipewright::analysis {
 namespace {

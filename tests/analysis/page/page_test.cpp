@@ -5,14 +5,13 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/assets.hpp"
-#include "analysis/page/page_data.hpp"
+#include "analysis/page/html_file.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/page/full_trace.hpp"
 #include "tests/analysis/page/table_decoding.hpp"
 #include "tests/analysis/page/unpacking.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::analysis {

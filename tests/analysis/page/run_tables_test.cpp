@@ -9,13 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/page/html_file.hpp"
-#include "analysis/page/run_schema.hpp"
 #include "analysis/trace/tables.hpp"
 #include "tests/analysis/page/full_trace.hpp"
 #include "tests/analysis/page/lane_trace.hpp"
 #include "tests/analysis/page/table_decoding.hpp"
-#include "tests/analysis/timeline/fused_trace.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "tests/analysis/picture/fused_trace.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis {
 namespace {

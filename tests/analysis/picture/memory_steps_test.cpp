@@ -5,8 +5,8 @@
 
 #include "analysis/picture/memory_panel.hpp"
 #include "analysis/summary.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 #include "tests/analysis/runs.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
 
 namespace pipewright::analysis {
 namespace {

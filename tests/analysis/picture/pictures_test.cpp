@@ -1,13 +1,13 @@
 // What all pictures have in common: kinds of files, equal bytes, odd input.
+#include "analysis/picture/pictures.hpp"
+
 #include <functional>
 
 #include <catch2/catch.hpp>
 
-#include "analysis/picture/bubbles.hpp"
-#include "analysis/picture/memory.hpp"
-#include "analysis/picture/tradeoff.hpp"
 #include "analysis/trace/error.hpp"
-#include "tests/analysis/timeline/one_f_one_b_trace.hpp"
+#include "analysis/why/time_split.hpp"
+#include "tests/analysis/picture/one_f_one_b_trace.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::analysis {
@@ -112,7 +112,7 @@ TEST_CASE("the parts of a bar add up to the makespan", "[picture]") {
     return total;
   };
   const std::vector<TimeSplit> splits = time_splits(run);
-  for (const TimeSplit& split : splits) CHECK(sum(parts_of(split)) == Approx(makespan));
+  for (const TimeSplit& split : splits) CHECK(sum(mean_parts({&split, 1})) == Approx(makespan));
   CHECK(sum(mean_parts(splits)) == Approx(makespan));
 }
 

@@ -1,9 +1,9 @@
-#include "analysis/picture/tradeoff.hpp"
-
 #include <algorithm>
 #include <random>
 
 #include <catch2/catch.hpp>
+
+#include "analysis/picture/pictures.hpp"
 
 namespace pipewright::analysis {
 namespace {

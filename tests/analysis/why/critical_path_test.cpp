@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/summary.hpp"
-#include "analysis/why/idle.hpp"
 #include "analysis/why/slack.hpp"
 #include "analysis/why/time_split.hpp"
 #include "tests/analysis/why/random_runs.hpp"
@@ -141,7 +140,7 @@ TEST_CASE("rows that contradict each other have a path all the same", "[why]") {
 }
 
 TEST_CASE("a trace without passes has no path", "[why]") {
-  CHECK(analysis::critical_path({}).empty());
+  CHECK(analysis::critical_path(trace::Trace{}).empty());
 }
 
 TEST_CASE("no rows, however wild, keep the analyses from an end", "[why]") {

@@ -1,10 +1,9 @@
-#include "analysis/why/idle.hpp"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
 #include "analysis/summary.hpp"
+#include "analysis/why/time_split.hpp"
 #include "tests/analysis/why/random_runs.hpp"
 
 using namespace pipewright;

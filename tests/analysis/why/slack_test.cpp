@@ -19,9 +19,9 @@ namespace {
 
 void check_same_makespan(const trace::Trace& trace, const std::string& what) {
   INFO(what);
-  const analysis::TraceIndex index(trace);
   const double makespan = analysis::summarize(trace).makespan_s;
-  CHECK(analysis::Retiming(trace, index).makespan() == Approx(makespan).epsilon(1e-7));
+  CHECK(analysis::Retiming(analysis::TraceIndex(trace)).makespan() ==
+        Approx(makespan).epsilon(1e-7));
 }
 
 double makespan(const trace::Trace& trace) { return analysis::summarize(trace).makespan_s; }

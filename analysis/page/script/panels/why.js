@@ -1,0 +1,137 @@
+// Why a run takes as long as it does, as `pipewright why` says it.
+
+const TIME_FILLS = page.time_fills;
+const hatch = (dark, light) => `repeating-linear-gradient(135deg, ${dark} 0 2px, ${light} 2px 5px)`;
+const BUBBLES = {
+  warm_up_s: ["bubble: warm-up", TIME_FILLS.warm_up_s],
+  steady_s: ["bubble: steady", TIME_FILLS.steady_s],
+  cool_down_s: ["bubble: cool-down", TIME_FILLS.cool_down_s],
+  imbalance_s: ["bubble: imbalance", hatch(TIME_FILLS.cool_down_s, TIME_FILLS.warm_up_s)],
+};
+const WAITS = {
+  in_passes_s: ["collectives in passes", TIME_FILLS.in_passes_s],
+  p2p_s: ["transfers", TIME_FILLS.p2p_s],
+  weights_s: ["weights gathered", TIME_FILLS.weights_s],
+  gradients_s: ["gradients reduced", TIME_FILLS.gradients_s],
+  embeddings_s: ["embeddings reduced", TIME_FILLS.embeddings_s],
+  norm_s: ["norm of gradients", TIME_FILLS.norm_s],
+  optimizer_s: ["optimizer's step", TIME_FILLS.optimizer_s],
+};
+// Words of the critical path that have a colour above; the rest wait for something.
+const PART_FILLS = {
+  ...Object.fromEntries(Object.values(WAITS)),
+  "rendezvous": hatch(TIME_FILLS.p2p_s, TIME_FILLS.warm_up_s),
+  "blocked sends": hatch(TIME_FILLS.p2p_s, TIME_FILLS.warm_up_s),
+  "other replicas": TIME_FILLS.steady_s,
+};
+
+function kindOf(run, letter) {
+  const k = page.kinds.findIndex((kind) => kind.letter === letter);
+  const shades = run.colours[k];
+  return { words: page.kinds[k].words, fill: shades[Math.floor(shades.length / 2)].fill };
+}
+
+function pathParts(run) {
+  const { critical_path: path, makespan_s: total } = run.why;
+  return path.parts.map((part) => {
+    const link = part.link_class ? ` over ${shortened(part.link_class, 40)}` : "";
+    const waited = part.contention_s > 0
+      ? `, ${formatSeconds(part.contention_s)} of it for other flows` : "";
+    const { words, fill } = part.kind
+      ? kindOf(run, part.kind)
+      : { words: part.part + link, fill: PART_FILLS[part.part] ?? TIME_FILLS.warm_up_s };
+    const text = `${formatSeconds(part.seconds)}, ${formatPercent(part.seconds / total)}${waited}`;
+    return { words, fill, share: part.seconds / total, text };
+  });
+}
+
+// Of a device, in the order of a bar.
+function timeParts(run, device) {
+  const total = run.why.makespan_s;
+  const part = (words, fill, seconds) => ({
+    words, fill, share: seconds / total, seconds,
+    text: `${formatSeconds(seconds)}, ${formatPercent(seconds / total)}`,
+  });
+  return [
+    ...Object.entries(device.compute_s).map(([letter, seconds]) => {
+      const { words, fill } = kindOf(run, letter);
+      return part(words, fill, seconds);
+    }),
+    ...Object.entries({ ...WAITS, ...BUBBLES })
+      .map(([key, [words, fill]]) => part(words, fill, device[key] ?? 0)),
+  ];
+}
+
+const LEAST_SHARE = 1e-9;  // of the run; less is dust of sums
+
+function deviceBars(run, most = 16) {
+  const all = run.why.devices.map((device) => timeParts(run, device));
+  const used = (all[0] ?? []).filter((_, k) => all.some((parts) => parts[k].share > LEAST_SHARE));
+  const rows = mark("bars", "div");
+  const add = (from, to) => {
+    for (let device = from; device < to; ++device) {
+      const parts = all[device].filter(({ share }) => share > LEAST_SHARE);
+      const name = `device ${run.why.devices[device].device}`;
+      rows.append(textElement("span", name), stackedBar(parts));
+    }
+  };
+  add(0, Math.min(most, all.length));
+  if (all.length > most) {
+    const more = textElement("button", `show all ${all.length}`);
+    more.onclick = () => {
+      more.remove();
+      add(most, all.length);
+    };
+    rows.append(more);
+    onPaper((printing) => printing && more.isConnected && more.click());
+  }
+  return [barLegend(used.map(({ words, fill }) => ({ words, fill }))), rows];
+}
+
+// Where there are more stages than `most`, those whose slowing costs most come first; transfers are
+// always among what is shown.
+function slackRows({ stages, links }, most) {
+  const ofStages = stages.map((one) => ({
+    what: `passes of stage ${one.stage}`, mean: one.mean_pass_s, ...one,
+  }));
+  const ofLinks = links.map((one) => ({
+    what: one.link_class ? `transfers over ${shortened(one.link_class, 60)}` : "transfers",
+    mean: one.mean_transfer_s, ...one,
+  }));
+  if (ofStages.length <= most) return [...ofStages, ...ofLinks];
+  ofStages.sort((a, b) => (b.cost_of_10_percent_s ?? 0) - (a.cost_of_10_percent_s ?? 0));
+  return [...ofStages.slice(0, most), ...ofLinks, ...ofStages.slice(most)];
+}
+
+function slackTable(run) {
+  const most = 16;
+  const rows = slackRows(run.why.slack, most);
+  // What no slowing makes longer has no number.
+  const number = (head, value, text) => ({
+    head, anchor: "slack", value: (row) => value(row) ?? Infinity,
+    cell: (row) => (value(row) === null || value(row) === undefined ? "any" : text(value(row))),
+  });
+  return sortableTable([
+    { head: "what", value: (row) => row.what, cell: (row) => nameElement("span", row.what) },
+    number("mean time", (row) => row.mean, formatSeconds),
+    number("may take longer by", (row) => row.slack, formatPercent),
+    number("or by", (row) => row.slack_s, formatSeconds),
+    number("10 % slower costs", (row) => row.cost_of_10_percent_s, formatSeconds),
+  ], rows, most + run.why.slack.links.length);
+}
+
+function whyPart(run) {
+  const path = pathParts(run);
+  const heading = (anchor, words) => {
+    const title = document.createElement("h3");
+    title.append(metricLink(anchor, words));
+    return title;
+  };
+  // Neither path nor slack is known of runs that do not say when inputs arrived.
+  const known = (parts) => (run.why.knows_inputs ? parts() : []);
+  return detailsElement("why it takes this long", true,
+    textElement("p", noBreak(run.why.verdict), "verdict"),
+    ...known(() => [heading("critical-path", "critical path"), stackedBar(path), barLegend(path)]),
+    heading("time-split", "where each device's time goes"), ...deviceBars(run),
+    ...known(() => [heading("slack", "slack"), slackTable(run)]));
+}

@@ -1,0 +1,64 @@
+// Colours as the style sheet and the system's theme have them now.
+
+function rgb(hex) {
+  const value = parseInt(hex.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+const PAPER_WIDTH = 960;  // CSS pixels that landscape A4 and Letter have between their margins
+
+// The system's theme, until the button chooses one. `redraw(printing)` hears of every change.
+function listenToTheme(button, redraw) {
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = false;
+  const turn = (dark) => {
+    root.classList.toggle("dark", dark);
+    redraw(false);
+  };
+  button.onclick = () => {
+    chosen = true;
+    turn(!root.classList.contains("dark"));
+  };
+  system.addEventListener("change", () => !chosen && turn(system.matches));
+  const paper = matchMedia("print");
+  paper.addEventListener("change", () => redraw(paper.matches));
+  addEventListener("beforeprint", () => redraw(true));
+  addEventListener("afterprint", () => redraw(false));
+}
+
+function readTheme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent",
+                 "idle-compute", "idle-network", "idle-collective", "idle-finished", "dimmed"];
+  const theme = Object.fromEntries(names.map((name) => [name.replace("-", "_"), colour(name)]));
+  const dark = rgb(theme.ground)[0] < 128;
+  return { ...theme, dark, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
+}
+
+// Stops of viridis that stand out from the ground, for lines of devices from first to last.
+const LIGHT_RAMP = ["#440154", "#3b528b", "#21918c", "#4fae56"];
+const DARK_RAMP = ["#7a8fe0", "#35a7b0", "#5ec962", "#fde725"];
+
+// Between the stops of a sequence of colours: [red, green, blue].
+function sequenceColour(stops, share) {
+  const place = share * (stops.length - 1);
+  const i = Math.min(Math.floor(place), stops.length - 2);
+  const [a, b] = [rgb(stops[i]), rgb(stops[i + 1])];
+  return a.map((channel, k) => Math.round(channel + (b[k] - channel) * (place - i)));
+}
+
+const rampColour = (ramp, share) => `rgb(${sequenceColour(ramp, share)})`;
+
+const FONT = 'system-ui, "DejaVu Sans", sans-serif';
+
+// Makes a canvas of a size in CSS pixels sharp; returns its context with its scale.
+function sizeCanvas(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  return scale;
+}

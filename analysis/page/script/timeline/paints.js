@@ -1,0 +1,221 @@
+// What the colours of passes and transfers stand for.
+
+const PAINT_MODES = [
+  ["kind", "kind"],
+  ["microbatch", "microbatch"],
+  ["stage", "stage"],
+  ["critical", "critical path"],
+];
+
+// Stops of viridis and cividis, in which order shows and all kinds of colour vision tell steps
+// apart; without the ends that would vanish on a light or a dark ground.
+const SEQUENCES = {
+  microbatch: {
+    light: ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d2e21b"],
+    dark: ["#5b4fa5", "#3f71a8", "#2a9d8f", "#35b779", "#8fd744", "#fde725"],
+  },
+  stage: {
+    light: ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#f1d84b"],
+    dark: ["#3d5a9a", "#5a6f8f", "#7f7f83", "#a59c74", "#d0be60", "#fee838"],
+  },
+};
+const SEQUENCE_STEPS = 256;
+
+// Colours of the lanes beside passes: those that links and bars have for the same.
+const LANE_COLOURS = {
+  activation: page.traffic[0].fill,
+  gradient: page.traffic[1].fill,
+  reduce_gradients: page.time_fills.gradients_s,
+  gather_weights: page.time_fills.weights_s,
+  tie_embeddings: page.time_fills.embeddings_s,
+  norm: page.time_fills.norm_s,
+  optimizer: page.time_fills.optimizer_s,
+};
+const LANE_WORDS = {
+  activation: "activation",
+  gradient: "gradient",
+  reduce_gradients: "reduction of gradients",
+  gather_weights: "gathering of weights",
+  tie_embeddings: "tied embeddings",
+  norm: "norm of gradients",
+  optimizer: "optimizer step",
+};
+
+// Of each pass a tone, and of each tone a colour: {tone, fills, dark_text, labels}.
+// `counts`: microbatches and stages of the run with most, so that runs compare.
+function passPaint({ mode, counts }, run, theme) {
+  const { rows } = run;
+  if (mode === "microbatch")
+    return sequencePaint(rows.microbatch, mode, theme, counts.microbatch, microbatchesOf(run));
+  if (mode === "stage") return sequencePaint(rows.stage, mode, theme, counts.stage);
+  const chunks = run.colours[0].length;
+  const shades = run.colours.flat();  // [kind * chunks + chunk]
+  const fills = shades.map((shade) => rgb(shade.fill));
+  const tone = new Uint16Array(rows.count);
+  const known = Math.min(chunks, 65536 / KINDS - 1);
+  for (let i = 0; i < rows.count; ++i)
+    tone[i] = rows.kind[i] * chunks + Math.min(rows.chunk[i], known);
+  if (mode === "critical") {
+    fills.push(rgb(theme.dimmed));
+    const marked = run.lanes.critical.passes;
+    for (let i = 0; i < rows.count; ++i) if (marked[i] === 0) tone[i] = fills.length - 1;
+  }
+  return { tone, fills, dark_text: fills.map(wantsDarkText) };
+}
+
+// From dark to light over values 0 to `count` - 1, over and over again if there are more.
+function sequencePaint(values, name, theme, count, period = Infinity) {
+  const stops = SEQUENCES[name][theme.dark ? "dark" : "light"];
+  const fills = Array.from({ length: SEQUENCE_STEPS }, (_, i) =>
+    sequenceColour(stops, i / (SEQUENCE_STEPS - 1)));
+  const scale = (SEQUENCE_STEPS - 1) / Math.max(1, count - 1);
+  const tone = new Uint16Array(values.length);
+  for (let i = 0; i < values.length; ++i) tone[i] = Math.round((values[i] % period) * scale);
+  return { tone, fills, dark_text: fills.map(wantsDarkText) };
+}
+
+const countsOf = (runs) => ({
+  microbatch: Math.max(...runs.map(microbatchesOf)),
+  stage: Math.max(...runs.map((run) => largest(run.rows.stage) + 1)),
+});
+
+// Microbatches, or slices of them, of one iteration.
+function microbatchesOf(run) {
+  const all = largest(run.rows.microbatch) + 1;
+  return Math.max(1, Math.ceil(all / Math.max(1, run.iterations)));
+}
+
+function largest(column) {
+  let most = 0;
+  for (let i = 0; i < column.length; ++i) if (column[i] > most) most = column[i];
+  return most;
+}
+
+// As wants_dark_text of palette.hpp.
+function wantsDarkText(colour) {
+  const [red, green, blue] = colour.map((channel) => {
+    const c = channel / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179;
+}
+
+// Why a device computes nothing: idle_time.hpp has the causes. Four groups of them tint the ground.
+
+const IDLE_GROUPS = [
+  ["compute", "waits for another device to compute"],
+  ["network", "waits for a transfer"],
+  ["collective", "waits for a collective"],
+  ["finished", "done, or no cause known"],
+];
+const GROUP_OF_CAUSE = {
+  input: 0, transfer: 1, rendezvous: 1, blocked_send: 1, weights: 2, gradients: 2, embeddings: 2,
+  norm: 2, peers: 0, finished: 3, other: 3,
+};
+
+function groupsOf(causes) {
+  const groups = IDLE_CAUSES.map((cause) => GROUP_OF_CAUSE[cause]);
+  const tone = new Uint8Array(causes.length);
+  for (let i = 0; i < causes.length; ++i) tone[i] = groups[causes[i]];
+  return tone;
+}
+
+const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
+
+// The head of what is said of an idle time.
+function causeInWords(cause, stage, microbatch) {
+  switch (IDLE_CAUSES[cause]) {
+    case "input": return `waits for the input: stage ${stage}, microbatch ${microbatch}`;
+    case "transfer": return `input on its way: stage ${stage}, microbatch ${microbatch}`;
+    case "rendezvous": return `rendezvous: stage ${stage}, microbatch ${microbatch}`;
+    case "blocked_send": return `blocked by its send: stage ${stage}, microbatch ${microbatch}`;
+    case "weights": return `waits for the weights of stage ${stage}`;
+    case "gradients": return `waits for the reduction of the gradients of stage ${stage}`;
+    case "embeddings": return "waits for the tied embeddings";
+    case "norm": return "waits for the norm of all gradients";
+    case "peers": return "waits for those with whom it sums up gradients";
+    case "finished": return "idle: all done";
+    default: return "idle";
+  }
+}
+
+// What the colours of the timelines stand for, in the mode that the reader chose.
+
+function fillLegend(legend, page, runs, timelines, settings, theme) {
+  const entries = [];
+  const add = (swatch, words) => {
+    const entry = document.createElement("span");
+    entry.append(swatch, words);
+    entries.push(entry);
+  };
+  const { mode } = settings;
+  if (mode === "microbatch" || mode === "stage") {
+    const ramp = mark("ramp");
+    const stops = SEQUENCES[mode][theme.dark ? "dark" : "light"];
+    ramp.style.background = `linear-gradient(90deg, ${stops})`;
+    add(ramp, `${mode} 0 to ${settings.counts[mode] - 1}`);
+  } else {
+    const widest = runs.reduce((most, run) => (run.chunks > most.chunks ? run : most));
+    page.kinds.forEach((kind, k) => {
+      if (!runs.some((run) => shownIn(run).kinds.has(k))) return;
+      const shades = widest.colours[k].slice(0, 8).map((colour) => colour.fill);
+      add(swatches(shades), `${kind.words} (${kind.letter})`);
+    });
+    if (mode === "critical") add(swatches([theme.dimmed]), "not on the critical path");
+  }
+  const shown = runs.map(shownIn);
+  if (shown.some(({ blocked }) => blocked))
+    add(swatches([""], "hatched"), "blocked by its send");
+  const waits = runs.flatMap(({ lanes }) => [...lanes.waits.values()].flat());
+  if (waits.some((ticks) => ticks > 0))
+    add(swatches([""], "hatched light"), "waits for collectives within a pass");
+
+  if (mode === "critical") add(swatches(["var(--idle)"]), "idle");
+  else IDLE_GROUPS.forEach(([name, words], group) => {
+    if (shown.some(({ groups }) => groups.has(group)))
+      add(swatches([`var(--idle-${name})`]), `idle: ${words}`);
+  });
+  for (const name of laneTonesShown(timelines))
+    add(swatches([LANE_COLOURS[name]]), LANE_WORDS[name]);
+
+  const note = textElement("span", legendNote(runs, mode));
+  note.className = "note";
+  legend.replaceChildren(...entries, note);
+}
+
+function legendNote(runs, mode) {
+  const chunks = Math.max(...runs.map((run) => run.chunks));
+  const shades = chunks > 1 && (mode === "kind" || mode === "critical")
+    ? `dark to light: chunk 0 to ${chunks - 1}; ` : "";
+  const pairs = runs.some((run) => shownIn(run).pairs)
+    ? "one above the other: fused; " : "";
+  return `${shades}${pairs}numbers: microbatch; passes narrower than a pixel mix their colours`;
+}
+
+// What there is to explain in a run, found once.
+function shownIn(run) {
+  if (run.shown) return run.shown;
+  const { rows, lanes: { idle } } = run;
+  let blocked = false;
+  let pairs = false;
+  for (let i = 0; i < rows.count; ++i) {
+    blocked ||= rows.released[i] > rows.end[i];
+    pairs ||= rows.partner[i] !== 0;
+  }
+  run.shown = { blocked, pairs, kinds: valuesOf(rows.kind), groups: valuesOf(idle.tone) };
+  return run.shown;
+}
+
+function valuesOf(column) {
+  const seen = new Uint8Array(256);
+  for (let i = 0; i < column.length; ++i) seen[column[i]] = 1;
+  return new Set([...seen.keys()].filter((value) => seen[value] === 1));
+}
+
+function laneTonesShown(timelines) {
+  const shown = new Set();
+  for (const timeline of timelines)
+    for (const lane of timeline.layout.lanes)
+      for (const tone of timeline.laneTones(lane)) shown.add(LANE_TONES[tone]);
+  return LANE_TONES.filter((name) => shown.has(name));
+}

@@ -1,0 +1,74 @@
+#include "analysis/picture/titles.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+std::string details(const Summary& summary) {
+  const trace::RunInfo& run = summary.run;
+  // U+00D7, the multiplication sign
+  std::string text = fmt::format("{} \u00d7 {}", counted(run.devices, "device"),
+                                 counted(run.microbatches, "microbatch"));
+  if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
+  if (run.iterations > 1) text += fmt::format(", {} iterations", run.iterations);
+  return text + fmt::format(", {}, bubble {}", format_seconds(summary.makespan_s),
+                            format_percent(summary.bubble_ratio));
+}
+
+}  // namespace
+
+std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
+  std::vector<RunTitle> titles;
+  for (const Summary& run : runs) titles.push_back({run.run.schedule, details(run)});
+
+  using Field = std::string trace::RunInfo::*;
+  for (const Field field :
+       {&trace::RunInfo::network, &trace::RunInfo::p2p, &trace::RunInfo::engine}) {
+    const bool same = std::all_of(runs.begin(), runs.end(), [&](const Summary& run) {
+      return run.run.*field == runs.front().run.*field;
+    });
+    for (std::size_t i = 0; i < runs.size() && !same; ++i)
+      titles[i].details += ", " + runs[i].run.*field;
+  }
+  return titles;
+}
+
+std::vector<std::string> run_names(std::span<const Summary> runs) {
+  using Part = std::function<std::string(const trace::RunInfo&)>;
+  const std::vector<Part> parts{
+      [](auto& run) { return counted(run.devices, "device"); },
+      [](auto& run) { return counted(run.microbatches, "microbatch"); },
+      [](auto& run) { return counted(run.replicas, "replica"); },
+      [](auto& run) { return counted(run.ranks_per_stage, "GPU") + " a device"; },
+      [](auto& run) { return counted(run.iterations, "iteration"); },
+      [](auto& run) { return run.network; },
+      [](auto& run) { return run.p2p; },
+      [](auto& run) { return run.engine; }};
+  std::vector<std::string> names;
+  for (const Summary& run : runs)
+    names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)
+                                       : run.run.schedule);
+  // Only runs that still have one name get longer ones.
+  for (const Part& part : parts) {
+    std::map<std::string, std::set<std::string>> found;
+    for (std::size_t i = 0; i < runs.size(); ++i) found[names[i]].insert(part(runs[i].run));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (found[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
+  }
+  std::map<std::string, int> times;
+  for (const std::string& name : names) ++times[name];
+  std::map<std::string, int> number;
+  for (std::string& name : names)
+    if (times[name] > 1) name += fmt::format(" ({})", ++number[name]);
+  return names;
+}
+
+}  // namespace pipewright::analysis
