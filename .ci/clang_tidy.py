@@ -4,9 +4,9 @@ usage: clang_tidy.py BUILD [--since REVISION | --all]
 
 BUILD holds a compile_commands.json. A file is looked at where it, or a header that no other
 looked-at file includes, has changed since REVISION: else since the merge base with the branch's
-upstream, or, where the branch is no further than that, with its newest commit. A file that was clean is passed by until
-its text, a header of the project that it includes, or the configuration changes: BUILD/clean keeps a
-stamp for each. --all looks at every file, whatever the stamps say.
+upstream, or, where the branch is no further than that, with its newest ten commits. A file that was
+clean is passed by until its text, a header of the project that it includes, or the configuration
+changes: BUILD/clean keeps a stamp for each. --all looks at every file, whatever the stamps say.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import sys
 
 TIDY = "clang-tidy-16"
 FOLDERS = ("schedules/", "analysis/", "sim/")
+NEWEST = 10  # commits
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
@@ -59,7 +60,7 @@ def changed_since(revision):
     if not revision:
         base = git("merge-base", "HEAD", "@{upstream}")
         if not base or base == git("rev-parse", "HEAD"):
-            base = git("rev-parse", "--verify", "--quiet", "HEAD~1")
+            base = git("rev-parse", "--verify", "--quiet", f"HEAD~{NEWEST}")
         if not base:
             return None
         revision = base[0]
@@ -68,7 +69,7 @@ def changed_since(revision):
 
 
 def affected(sources, changed):
-    """The changed .cpp files and, for every changed header that none of them sees, one that does."""
+    """The changed .cpp files and, for each changed header that none of them sees, one that does."""
     chosen = [path for path in sources.paths if path in changed]
     covered = set().union(*(sources.seen_by(path) for path in chosen))
     for path in sources.paths:

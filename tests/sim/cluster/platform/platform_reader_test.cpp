@@ -41,18 +41,25 @@ std::string pair(const std::string& more) {
 const std::string duplex =
     "<link id='l' bandwidth='1GBps' latency='1us' sharing_policy='SPLITDUPLEX'/>\n";
 
-std::string link_names(const Platform& platform, const std::string& from, const std::string& to) {
-  const auto vertex = [&](const std::string& name) {
-    for (Index i = 0; i < platform.vertices.size(); ++i)
-      if (platform.vertices[i].name == name) return i;
-    return cluster::nothing;
-  };
+std::unordered_map<std::string, Index> vertices(const Platform& platform) {
+  std::unordered_map<std::string, Index> vertices;
+  for (Index i = 0; i < platform.vertices.size(); ++i)
+    vertices.emplace(platform.vertices[i].name, i);
+  return vertices;
+}
+
+std::string link_names(const Platform& platform, Index from, Index to) {
   std::vector<Index> links;
   cluster::Hole hole;
-  if (!cluster::append_route(platform, vertex(from), vertex(to), links, hole)) return "none";
+  if (!cluster::append_route(platform, from, to, links, hole)) return "none";
   std::string text;
   for (const Index link : links) text += platform.links[link].name + " ";
   return text;
+}
+
+std::string link_names(const Platform& platform, const std::string& from, const std::string& to) {
+  const auto index = vertices(platform);
+  return link_names(platform, index.at(from), index.at(to));
 }
 
 // The first pair of hosts between which SimGrid, which loads the same file, finds another way than
@@ -63,6 +70,7 @@ std::string difference(const std::filesystem::path& path) {
     const auto platform = cluster::read_platform(file);
     if (!platform) return "not read";
     const auto simgrid = cluster::load_with_simgrid(file);
+    const auto index = vertices(*platform);
     std::size_t compared = 0;
     for (const auto* from : simgrid->gpus)
       for (const auto* to : simgrid->gpus) {
@@ -71,8 +79,8 @@ std::string difference(const std::filesystem::path& path) {
         simgrid->find(from, to, route);
         std::string theirs;
         for (const auto* link : route.links) theirs += cluster::Cluster::link_name(link) + " ";
-        std::string ours = link_names(*platform, cluster::name_of(route.source),
-                                      cluster::name_of(route.destination));
+        std::string ours = link_names(*platform, index.at(cluster::name_of(route.source)),
+                                      index.at(cluster::name_of(route.destination)));
         if (ours == "none") ours = "";
         if (ours != theirs)
           return cluster::name_of(from) + " to " + cluster::name_of(to) + ": " + ours + "against " +
