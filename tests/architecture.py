@@ -1,7 +1,7 @@
 """Checks the include lines of every folder against the arrows that the design allows.
 
 Between folders: ALLOWED. Inside a folder arrows run one way as well: of files (x.hpp and x.cpp are
-one) and of rooms (the folder itself and those in it) none is above itself.
+one) and of rooms (the folder itself and those in it) none is above itself. And every test is built.
 """
 
 import pathlib
@@ -110,6 +110,17 @@ def circles_in(root, folder):
     return circles(files) + circles(rooms)
 
 
+def unlisted_tests(root):
+    """Tests that no CMakeLists.txt names are never run."""
+    listed = set()
+    for cmake in (root / "tests").rglob("CMakeLists.txt"):
+        names = re.findall(r"[\w/]+_test\.cpp", cmake.read_text())
+        listed.update(cmake.parent / name for name in names)
+    for path in sorted((root / "tests").rglob("*_test.cpp")):
+        if path not in listed:
+            yield f"{path.relative_to(root)} is in no CMakeLists.txt, so it is never run"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     found = [v for f, (folders, libs) in ALLOWED.items() for v in violations(root, f, folders, libs)]
@@ -118,6 +129,7 @@ def main():
         for folder in ALLOWED
         for circle in circles_in(root, folder)
     ]
+    found += unlisted_tests(root)
     covered = sum(len(list((root / folder).rglob("*.[ch]pp"))) for folder in ALLOWED)
     if covered < 50:
         found.append(f"only {covered} files were found: the folders have moved")

@@ -26,7 +26,8 @@ struct Entry {
   }
 };
 
-// Every schedule there is. Adding one: its file beside this one, its line in catalog.cpp.
+// Every schedule there is, in the order in which users see them: related ones together. How to add
+// one: CONTRIBUTING.md.
 std::span<const Entry> catalog();
 
 // Throws Error if the name is unknown or the family cannot do these sizes.

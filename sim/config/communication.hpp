@@ -16,8 +16,8 @@ namespace pipewright::config {
 enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct, nvls, sharp };
 
 // Their names in scenario files, options and reports, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 7> algorithm_names{
-    "automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"};
+inline constexpr auto algorithm_names = std::to_array<std::string_view>(
+    {"automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"});
 static_assert(algorithm_names.size() == static_cast<std::size_t>(Algorithm::sharp) + 1);
 
 std::string_view to_string(Algorithm algorithm);

@@ -90,24 +90,41 @@ struct Entry {
   Protocol last_protocol;      // of Simple, LL and LL128, in this order, those up to it
 };
 constexpr std::array table{
-    Entry{Algorithm::ring, [](const Task& t) { return !is_direct_only(t.kind); }, by_ring, 2,
-          Protocol::ll128},
-    Entry{Algorithm::tree, [](const Task& t) { return is_all_reduce(t.kind); },
-          [](const Task& t) { return std::vector{tree(t.nodes, t.placement)}; }, 3,
-          Protocol::ll128},
+    Entry{.algorithm = Algorithm::ring,
+          .can_do = [](const Task& t) { return !is_direct_only(t.kind); },
+          .phases = by_ring,
+          .automatic_from = 2,
+          .last_protocol = Protocol::ll128},
+    Entry{.algorithm = Algorithm::tree,
+          .can_do = [](const Task& t) { return is_all_reduce(t.kind); },
+          .phases = [](const Task& t) { return std::vector{tree(t.nodes, t.placement)}; },
+          .automatic_from = 3,
+          .last_protocol = Protocol::ll128},
     // Switches add up whole chunks.
-    Entry{Algorithm::nvls,
-          [](const Task& t) { return is_all_reduce(t.kind) && has_nvls(t.nodes, t.placement); },
-          [](const Task& t) { return std::vector{nvls(t.nodes, t.placement)}; }, 2,
-          Protocol::simple},
-    Entry{Algorithm::sharp,
-          [](const Task& t) { return is_all_reduce(t.kind) && has_sharp(t.nodes, t.placement); },
-          [](const Task& t) { return std::vector{sharp(t.nodes, t.placement)}; }, 2,
-          Protocol::simple},
-    Entry{Algorithm::hierarchical, has_layers, hierarchically, never, Protocol::ll128},
+    Entry{.algorithm = Algorithm::nvls,
+          .can_do =
+              [](const Task& t) { return is_all_reduce(t.kind) && has_nvls(t.nodes, t.placement); },
+          .phases = [](const Task& t) { return std::vector{nvls(t.nodes, t.placement)}; },
+          .automatic_from = 2,
+          .last_protocol = Protocol::simple},
+    Entry{
+        .algorithm = Algorithm::sharp,
+        .can_do =
+            [](const Task& t) { return is_all_reduce(t.kind) && has_sharp(t.nodes, t.placement); },
+        .phases = [](const Task& t) { return std::vector{sharp(t.nodes, t.placement)}; },
+        .automatic_from = 2,
+        .last_protocol = Protocol::simple},
+    Entry{.algorithm = Algorithm::hierarchical,
+          .can_do = has_layers,
+          .phases = hierarchically,
+          .automatic_from = never,
+          .last_protocol = Protocol::ll128},
     // NCCL sends from rank to rank without LL128.
-    Entry{Algorithm::direct, [](const Task& t) { return !is_ring_only(t.kind); }, directly, never,
-          Protocol::ll},
+    Entry{.algorithm = Algorithm::direct,
+          .can_do = [](const Task& t) { return !is_ring_only(t.kind); },
+          .phases = directly,
+          .automatic_from = never,
+          .last_protocol = Protocol::ll},
 };
 
 static_assert(table.size() + 1 == config::algorithm_names.size(), "automatic alone has no entry");

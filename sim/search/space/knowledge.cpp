@@ -258,9 +258,12 @@ class Maker {
   // What these can be at all, whether or not it is in this sweep.
   void list_texts() {
     std::vector<std::string>& schedules = names_[*names_.find("schedule")].texts;
-    for (const std::string_view name : schedule_names()) schedules.emplace_back(name);
-    for (const AxisValue& value : axes_.open.back().values)
-      schedules.push_back(schedule_name(value.shown));
+    const auto list = [&](std::string name) {
+      if (std::ranges::find(schedules, name) == schedules.end())
+        schedules.push_back(std::move(name));
+    };
+    for (const std::string_view name : schedule_names()) list(std::string(name));
+    for (const AxisValue& value : axes_.open.back().values) list(schedule_name(value.shown));
   }
 
   SweepAxes& axes_;

@@ -5,7 +5,6 @@
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/config/training.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::config::test {
@@ -22,16 +21,6 @@ Model with(const std::string& more) { return model("{" + std::string(small) + mo
 Gpu gpu(const std::string& text) {
   const Value value = read_yaml_text(text, "g.yaml");
   return read_gpu({value, "gpu"});
-}
-
-Training training(const std::string& text) {
-  const Value value = read_yaml_text(text, "t.yaml");
-  return read_training({value, "training"});
-}
-
-Partition partition(const std::string& text) {
-  const Value map = read_yaml_text("partition: " + text, "p.yaml");
-  return read_partition({map.entries.front().value, "partition"});
 }
 
 TEST_CASE("what a model leaves out takes its usual value", "[model]") {
@@ -198,62 +187,6 @@ TEST_CASE("every GPU of the library has what a run needs", "[model]") {
     CHECK(g.memory_bandwidth > 8e11);
     CHECK(g.processors >= 80);
   }
-}
-
-TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
-          "[model]") {
-  const Training plain = training("{}");
-  CHECK(plain.bytes.weights + plain.bytes.gradients + plain.bytes.optimizer == 18);
-  CHECK(plain.flash_attention);
-  const Training t = training(
-      "{micro_batch_size: 4, sequence: 512, recompute: selective, causal: false, "
-      "flash_attention: false, fused_loss: false, fused_accumulation: false, "
-      "deallocate_outputs: false, vocabulary_multiple: 1, fragmentation: 5 %, reserved: 1 GiB, "
-      "bytes: {weights: 1, gradients: 2, optimizer: 0, gathered: 4}}");
-  CHECK(t.microbatch_size == 4);
-  CHECK(t.sequence == 512U);
-  CHECK(t.recompute == Recompute::selective);
-  CHECK_FALSE(t.causal);
-  CHECK_FALSE(t.flash_attention);
-  CHECK_FALSE(t.fused_loss);
-  CHECK_FALSE(t.fused_accumulation);
-  CHECK_FALSE(t.deallocate_outputs);
-  CHECK(t.vocabulary_multiple == 1);
-  CHECK(t.fragmentation == 0.05);
-  CHECK(t.reserved == std::uint64_t{1} << 30U);
-  CHECK(t.bytes.weights == 1);
-  CHECK(t.bytes.gradients == 2);
-  CHECK(t.bytes.optimizer == 0);
-  CHECK(t.bytes.gathered == 4);
-  CHECK(plain.bytes.gathered == 2);
-  CHECK_THAT(error_of([] { training("{recompute: all}"); }),
-             Catch::Contains("allowed: one of none, selective, full"));
-}
-
-TEST_CASE("shares are at most all, and widths are those of numbers", "[model]") {
-  CHECK(training("{fragmentation: 0.05}").fragmentation == 0.05);
-  CHECK(training("{fragmentation: 100 %}").fragmentation == 1);
-  CHECK(training("{fragmentation: 0}").fragmentation == 0);
-  for (const char* const wrong : {"5", "1.01", "200 %", "-0.1", "nan", "much"}) {
-    INFO(wrong);
-    CHECK_THAT(error_of([&] { training(fmt::format("{{fragmentation: {}}}", wrong)); }),
-               Catch::Contains("training.fragmentation is ") && Catch::Contains(", such as "));
-  }
-  for (const char* const wrong : {"0", "-2", "9", "wide"}) {
-    INFO(wrong);
-    CHECK_THAT(error_of([&] { training(fmt::format("{{bytes: {{gathered: {}}}}}", wrong)); }),
-               Catch::Contains("training.bytes.gathered is ") && Catch::Contains(", such as "));
-  }
-}
-
-TEST_CASE("a partition is a rule or a list of layers, none allowed", "[model]") {
-  CHECK(partition("ends_less").rule == Partition::Rule::ends_less);
-  CHECK(partition("by_cost").origin.column == 12);
-  const Partition listed = partition("[0, 3, 2]");
-  CHECK(listed.rule == Partition::Rule::listed);
-  CHECK(listed.layers == std::vector<std::uint32_t>{0, 3, 2});
-  CHECK_THAT(error_of([] { partition("evenly"); }), Catch::Contains("did you mean 'even'?"));
-  CHECK_THAT(error_of([] { partition("{a: 1}"); }), Catch::Contains("a list of layers per stage"));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST_CASE("a list of a wrong length says which lengths are right, and where", "[
 TEST_CASE("a schedule that cannot be is refused where it was asked for", "[plan]") {
   CHECK_THROWS_WITH(
       plan("devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 1\nschedule: 2f2b"),
-      Catch::StartsWith("mine.yaml:5:11: no schedule is called '2f2b'; there are gpipe, 1f1b"));
+      Catch::StartsWith("mine.yaml:5:11: no schedule is called '2f2b'; there are gpipe, "));
   CHECK_THROWS_WITH(plan("{devices: 4, microbatches: 8, forward_times: 1, backward_times: 1, "
                          "schedule: {name: 1f1b, chunks: 2}}"),
                     Catch::Contains("1f1b: takes no number of chunks"));
