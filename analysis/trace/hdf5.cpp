@@ -209,7 +209,6 @@ Handle Hdf5Input::column(const Handle& type, const char* table, const char* name
 void Hdf5Input::check_columns(const Handle& dataset, const char* table,
                               std::span<const Column> columns) const {
   const Handle stored(H5Dget_type(dataset.get()), H5Tclose);
-  for (const Column& wanted : columns) column(stored, table, wanted.name);  // all are there
   for (const Column& wanted : columns) {
     const Handle type = column(stored, table, wanted.name);
     if (wanted.type == ColumnType::text ? !is_fixed_text(type)

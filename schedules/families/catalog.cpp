@@ -56,7 +56,7 @@ constexpr std::array entries{
           .make = one_f_one_b_2bw},
     Entry{.name = "eager-2bw",
           .help = "eager 1F1B without flush, two weight versions",
-          .source = "Zhuang et al. 2022, arXiv 2211.05322; Narayanan et al. 2021, arXiv 2006.09503",
+          .source = "arXiv 2211.05322 and arXiv 2006.09503",
           .make = eager_2bw},
     Entry{.name = "zb-h1",
           .help = "1F1B whose W passes fill the bubble, at 1F1B's memory",

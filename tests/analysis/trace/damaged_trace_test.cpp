@@ -154,8 +154,10 @@ TEST_CASE("what is missing is named", "[trace]") {
               "column 'device' of table 'passes' is missing");
   check_error([](hid_t file) { replace_table(file, "passes", "device"); },
               "column 'device' of table 'passes' is not of its type");
+  check_error([](hid_t file) { replace_table(file, "devices", "host"); },
+              "column 'device' of table 'devices' is missing");
   check_error([](hid_t file) { replace_table(file, "devices", "device"); },
-              "column 'host' of table 'devices' is missing");
+              "column 'device' of table 'devices' is not of its type");
 }
 
 TEST_CASE("rows that were never written are not read as zeros", "[trace]") {
