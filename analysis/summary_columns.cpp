@@ -151,7 +151,8 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
   };
   // What only a device of known capacity has.
   const auto if_known = [](const Device& device, Json value) {
-    return device.memory_capacity_bytes == 0 ? Json() : value;
+    if (device.memory_capacity_bytes == 0) value = nullptr;
+    return value;
   };
   return {
       {"device", {"device"}, Quantity::name(), &Device::device},

@@ -54,14 +54,15 @@ class Bounded {
 
   Eigen::VectorXd start() {
     Eigen::VectorXd x(x_.size());
-    for (std::size_t i = 0; i < x_.size(); ++i) x[i] = unknowns_[i].start;
+    std::ranges::transform(unknowns_, x.begin(), &Unknown::start);
     look(x);
     return inside(x);
   }
   Eigen::VectorXd inside(const Eigen::VectorXd& x) const {
     Eigen::VectorXd result(x.size());
-    for (std::size_t i = 0; i < x_.size(); ++i)
-      result[i] = std::clamp(x[i], unknowns_[i].least, unknowns_[i].most);
+    std::ranges::transform(x, unknowns_, result.begin(), [](double value, const Unknown& unknown) {
+      return std::clamp(value, unknown.least, unknown.most);
+    });
     return result;
   }
   LeastSquares found(const Eigen::VectorXd& x) {
@@ -71,7 +72,8 @@ class Bounded {
       found.weights.push_back(weight(residual));
       found.cost += robust_loss(residual);
     }
-    for (std::size_t i = 0; i < x_.size(); ++i) found.cost += std::pow(pulled(i), 2) / 2;
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      found.cost += std::pow(pulled(x_[i], unknowns_[i]), 2) / 2;
     found.jacobian = derivatives(function_, unknowns_, x_, residuals_);
     return found;
   }
@@ -80,9 +82,8 @@ class Bounded {
   int values() const { return static_cast<int>(residuals_.size() + x_.size()); }
   int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& values) {
     look(x);
-    const std::size_t rows = residuals_.size();
-    for (std::size_t row = 0; row < rows; ++row) values[row] = softened(residuals_[row]);
-    for (std::size_t i = 0; i < x_.size(); ++i) values[rows + i] = pulled(i);
+    const auto [_, pulls] = std::ranges::transform(residuals_, values.begin(), softened);
+    std::ranges::transform(x_, unknowns_, pulls, pulled);
     return 0;
   }
   int df(const Eigen::VectorXd& x, Eigen::MatrixXd& slopes) {
@@ -104,7 +105,9 @@ class Bounded {
   }
 
  private:
-  double pulled(std::size_t i) const { return pull * (x_[i] - unknowns_[i].usual); }
+  static double pulled(double value, const Unknown& unknown) {
+    return pull * (value - unknown.usual);
+  }
 
   void look(const Eigen::VectorXd& x) {
     const Eigen::VectorXd at = inside(x);
@@ -182,7 +185,7 @@ Matrix LeastSquares::covariance() const {
   for (std::size_t i = 0; i < size; ++i) {
     std::vector<double> unit(size);
     unit[i] = deviation() * deviation();
-    std::ranges::copy(nearest_multiples(normal, unit), covariance.values.begin() + i * size);
+    std::ranges::copy(nearest_multiples(normal, unit), covariance.values.data() + i * size);
   }
   return covariance;
 }

@@ -71,7 +71,7 @@ constexpr std::array table{
          .help = "compute beside which a collective runs takes so many times as long",
          .default_value = "1"},
         within<&Communication::overlap_slowdown, "a slow-down", "1 (none) to 1e6, such as 1.1", 1,
-               1e6>},
+               1'000'000>},
     Key<Communication>{{.name = "global_norm",
                         .help = "clip gradients: all devices wait before the optimizer",
                         .default_value = "true"},

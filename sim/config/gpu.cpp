@@ -69,7 +69,7 @@ constexpr std::array table{
               .help = "inner steps that starting a tile costs",
               .default_value = "64"},
              within<&Gpu::tile_fill, "a number of steps", "a number of at most 1e6, such as 64", 0,
-                    1e6>},
+                    1'000'000>},
     Key<Gpu>{{.name = "kernel_overhead", .help = "time of each kernel", .default_value = "5 us"},
              time<&Gpu::kernel_overhead, "an overhead">},
     Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/text/fields.hpp"
@@ -61,8 +64,11 @@ struct KeyRow {
 
 template <class Target>
 struct Reader {
+  template <std::convertible_to<void (*)(const Field&, Target&)> Read>
+  constexpr Reader(Read reads, ValueInfo reads_a = {}) : read(reads), value(reads_a) {}
+
   void (*read)(const Field&, Target&);
-  ValueInfo value = {};
+  ValueInfo value;
 };
 
 template <class Target>
@@ -131,7 +137,9 @@ void put(Located<Held>& place, const Value& value, const Origin& origin) {
 }
 template <class Held, class Value>
 void put(std::optional<Held>& place, const Value& value, const Origin& origin) {
-  put(place.emplace(), value, origin);
+  Held held{};
+  put(held, value, origin);
+  place = std::move(held);
 }
 
 // The member becomes what `read`, which takes a Field, returns.
@@ -173,15 +181,19 @@ constexpr auto count = into<member, count_such_as<example>>({ValueType::count});
 template <auto member, Words noun>
 constexpr auto number = into<member, called<noun, read_positive_number>>({ValueType::number});
 
-template <Words noun, Words allowed, auto least, auto most>
+inline constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
+
+template <Words noun, Words allowed, std::uint64_t least, std::uint64_t most>
 double number_within(const Field& field) {
   const double value = read_positive_number(field, noun.view());
-  if (value < least || value > most) throw wrong(field, allowed.view());
+  if (value < static_cast<double>(least) ||
+      (most != unlimited && value > static_cast<double>(most)))
+    throw wrong(field, allowed.view());
   return value;
 }
 
 // One from `least` to `most`, or what is `allowed`.
-template <auto member, Words noun, Words allowed, auto least, auto most>
+template <auto member, Words noun, Words allowed, std::uint64_t least, std::uint64_t most>
 constexpr auto within =
     into<member, number_within<noun, allowed, least, most>>({ValueType::number});
 

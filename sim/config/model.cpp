@@ -104,11 +104,11 @@ constexpr std::array experts_table{
     Key<Experts>{
         {.name = "shared_ffn", .help = "hidden size of a shared one", .default_value = "ffn"},
         extent<&Experts::shared_ffn, most_ffn>},
-    Key<Experts>{{.name = "capacity_factor",
-                  .help = "the busiest expert's tokens over the mean",
-                  .default_value = "1"},
-                 within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1,
-                        std::numeric_limits<double>::max()>},
+    Key<Experts>{
+        {.name = "capacity_factor",
+         .help = "the busiest expert's tokens over the mean",
+         .default_value = "1"},
+        within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1, unlimited>},
     Key<Experts>{{.name = "first_dense",
                   .help = "layers at the start without experts",
                   .default_value = "0"},

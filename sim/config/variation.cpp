@@ -38,7 +38,7 @@ constexpr std::array straggler_table{
     Key<Straggler>{
         {.name = "factor", .help = "its passes take so many times as long", .required = true},
         within<&Straggler::factor, "a slow-down", "a slow-down of at most 1e6, such as 1.2", 0,
-               1e6>},
+               1'000'000>},
 };
 
 constexpr std::array link_table{

@@ -7,7 +7,7 @@ namespace {
 
 // How the process of a worker ended, with the last line of its standard error.
 std::string why_lost(process::Process& process) {
-  const std::string end = "its process " + process::describe_end(process.end());
+  std::string end = "its process " + process::describe_end(process.end());
   const std::string& errors = process.errors();
   const std::size_t last = errors.find_last_not_of('\n');
   if (last == std::string::npos) return end;
