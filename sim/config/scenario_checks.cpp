@@ -63,7 +63,8 @@ void check_network(const Scenario& scenario, const Value& root) {
 // Times of layers or of whole passes, not both of the same passes.
 void check_layers(const Scenario& scenario, const Value& root) {
   if (!scenario.layer_times) return;
-  const auto& [times, origin] = *scenario.layer_times;
+  const LayerTimes& times = scenario.layer_times->value;
+  const Origin& origin = scenario.layer_times->origin;
   if (!scenario.model)
     throw Error(locate(origin,
                        "layer_times are those of a model's layers, but no model is given; give one "
