@@ -137,7 +137,7 @@ void put(Located<Held>& place, const Value& value, const Origin& origin) {
 }
 template <class Held, class Value>
 void put(std::optional<Held>& place, const Value& value, const Origin& origin) {
-  Held held{};
+  Held held{};  // not emplace(): for clang a nested struct cannot be made there
   put(held, value, origin);
   place = std::move(held);
 }
