@@ -1,9 +1,12 @@
 #include "sim/config/gpu.hpp"
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/config/keys.hpp"
 #include "sim/config/text/library.hpp"
@@ -34,6 +37,82 @@ template <auto member>
 constexpr auto efficiency =
     within<member, "a part from 0 to 1, such as 0.85,", "a part from 0 to 1, such as 0.85", 0, 1>;
 
+constexpr std::array products_table{
+    Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
+                  into<&Products::flops, read_flops>({ValueType::rate})},
+    Key<Products>{{.name = "efficiency",
+                   .help = "part of flops that large products reach",
+                   .default_value = "0.8"},
+                  efficiency<&Products::efficiency>},
+    Key<Products>{{.name = "tile_fill",
+                   .help = "inner steps that starting a tile costs",
+                   .default_value = "64"},
+                  within<&Products::tile_fill, "a number of steps",
+                         "a number of at most 1e6, such as 64", 0, 1'000'000>},
+    Key<Products>{{.name = "overhead", .help = "time of each product", .default_value = "5 us"},
+                  time<&Products::overhead, "an overhead">},
+};
+
+template <auto member>
+constexpr auto products = map_of<member, products_table>;
+
+constexpr std::array types_table{
+    Key<ProductTypes>{{.name = "bf16", .help = "products in bf16; flops is the GPU's"},
+                      products<&ProductTypes::bf16>},
+    Key<ProductTypes>{{.name = "fp16", .help = "products in fp16; else as in bf16"},
+                      products<&ProductTypes::fp16>},
+    Key<ProductTypes>{{.name = "fp8", .help = "products in FP8 with a scale a tensor"},
+                      products<&ProductTypes::fp8>},
+    Key<ProductTypes>{{.name = "fp8-block", .help = "products in FP8 with a scale a block of 128"},
+                      products<&ProductTypes::fp8_block>},
+    Key<ProductTypes>{{.name = "mxfp8", .help = "products in FP8 with a scale for 32 elements"},
+                      products<&ProductTypes::mxfp8>},
+    Key<ProductTypes>{{.name = "nvfp4", .help = "products in FP4 with a scale for 16 elements"},
+                      products<&ProductTypes::nvfp4>},
+    Key<ProductTypes>{{.name = "tf32", .help = "products of fp32 numbers in TF32"},
+                      products<&ProductTypes::tf32>},
+};
+
+constexpr std::array attention_table{
+    Key<AttentionRates>{{.name = "forward",
+                         .help = "part of flops of long fused attention, forward",
+                         .default_value = "0.5"},
+                        efficiency<&AttentionRates::forward>},
+    Key<AttentionRates>{{.name = "backward", .help = "likewise, backward", .default_value = "0.4"},
+                        efficiency<&AttentionRates::backward>},
+    Key<AttentionRates>{{.name = "half_length",
+                         .help = "keys at which fused attention reaches half of that",
+                         .unit = "tokens",
+                         .default_value = "0"},
+                        within<&AttentionRates::half_length, "a number of keys",
+                               "a number of at most 1e6, such as 1400", 0, 1'000'000>},
+    Key<AttentionRates>{{.name = "materialized",
+                         .help = "part of flops in attention's products, where scores are kept",
+                         .default_value = "0.42"},
+                        efficiency<&AttentionRates::materialized>},
+};
+
+constexpr std::array clock_table{
+    Key<Clock>{{.name = "products", .help = "of matrix products", .default_value = "1"},
+               efficiency<&Clock::products>},
+    Key<Clock>{{.name = "attention", .help = "of fused attention", .default_value = "1"},
+               efficiency<&Clock::attention>},
+    Key<Clock>{{.name = "memory", .help = "of kernels bound by memory", .default_value = "1"},
+               efficiency<&Clock::memory>},
+};
+
+std::vector<std::string> read_assumed(const Field& field) {
+  constexpr std::string_view allowed = "keys of this file, such as [products.fp8, launch]";
+  std::vector<std::string> keys;
+  for (const Field& item : items(field, allowed)) {
+    const std::string& key = read_text(item, allowed);
+    const auto known = [&](const KeyRow& row) { return row.name == key; };
+    if (std::ranges::none_of(gpu_keys(), known)) throw wrong(item, allowed);
+    keys.push_back(key);
+  }
+  return keys;
+}
+
 constexpr std::array table{
     Key<Gpu>{{.name = "name", .help = "what it is called; else the file's name"},
              text<&Gpu::name, "a name">},
@@ -44,42 +123,61 @@ constexpr std::array table{
         into<&Gpu::flops, read_flops>({ValueType::rate})},
     Key<Gpu>{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
              into<&Gpu::memory, read_memory>({ValueType::size})},
+    Key<Gpu>{{.name = "free_memory", .help = "bytes that CUDA reports free on an empty one"},
+             into<&Gpu::free_memory, read_memory>({ValueType::size})},
     Key<Gpu>{{.name = "memory_bandwidth",
               .help = "of its own memory, such as 2039 GB/s",
               .required = true},
              into<&Gpu::memory_bandwidth, read_bandwidth>({ValueType::rate})},
     Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
              count<&Gpu::processors, "108">},
-    Key<Gpu>{{.name = "matrix_efficiency",
-              .help = "part of flops that large products reach",
-              .default_value = "0.85"},
-             efficiency<&Gpu::matrix_efficiency>},
-    Key<Gpu>{{.name = "attention_efficiency",
-              .help = "part of flops in attention's products, where scores are kept",
-              .default_value = "0.42"},
-             efficiency<&Gpu::attention_efficiency>},
-    Key<Gpu>{{.name = "flash_efficiency",
-              .help = "part of flops in fused attention",
-              .default_value = "0.42"},
-             efficiency<&Gpu::flash_efficiency>},
+    Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
+             map_of<&Gpu::products, types_table>},
+    Key<Gpu>{{.name = "attention", .help = "of attention's kernels"},
+             map_of<&Gpu::attention, attention_table>},
     Key<Gpu>{
         {.name = "memory_efficiency", .help = "part of memory_bandwidth", .default_value = "0.75"},
         efficiency<&Gpu::memory_efficiency>},
-    Key<Gpu>{{.name = "tile_fill",
-              .help = "inner steps that starting a tile costs",
-              .default_value = "64"},
-             within<&Gpu::tile_fill, "a number of steps", "a number of at most 1e6, such as 64", 0,
-                    1'000'000>},
-    Key<Gpu>{{.name = "kernel_overhead", .help = "time of each kernel", .default_value = "5 us"},
+    Key<Gpu>{{.name = "kernel_overhead",
+              .help = "time of each kernel that is no product",
+              .default_value = "5 us"},
              time<&Gpu::kernel_overhead, "an overhead">},
+    Key<Gpu>{{.name = "clock", .help = "part of the clock that a long run keeps"},
+             map_of<&Gpu::clock, clock_table>},
+    Key<Gpu>{{.name = "launch", .help = "the host's time for each kernel", .default_value = "0 us"},
+             time<&Gpu::launch, "a time">},
     Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
              time<&Gpu::pass_overhead, "an overhead">},
+    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values no source has"},
+             into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
+
+// The products by data type, in the order of the enumeration.
+constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> of_type{
+    &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
+    &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
+
+Gpu finished(const Field& map) {
+  Gpu gpu = read_map<table>(map);
+  if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
+  if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
+  for (const auto type : {DataType::bf16, DataType::fp16}) {
+    Products& own = *(gpu.products.*of_type[static_cast<std::size_t>(type)]);
+    if (own.flops == 0) own.flops = gpu.flops;
+  }
+  for (std::size_t type = 0; type < data_types.size(); ++type)
+    if (const auto& own = gpu.products.*of_type[type]; own && own->flops == 0)
+      throw Error(locate(map.value.origin,
+                         fmt::format("{}.products.{}.flops is missing: its dense FLOP/s, such as "
+                                     "1979 TFLOP/s",
+                                     map.name, data_types[type])));
+  return gpu;
+}
 
 }  // namespace
 
 Gpu read_gpu(const Field& field) {
-  Gpu gpu = read_map<table>({library_map(field, "gpus", gpu_document), field.name});
+  Gpu gpu = finished({library_map(field, "gpus", gpu_document), field.name});
   if (gpu.name.empty() && field.value.kind == Value::Kind::text)
     gpu.name = std::filesystem::path(field.value.text).stem().string();
   return gpu;
@@ -87,9 +185,19 @@ Gpu read_gpu(const Field& field) {
 
 Gpu find_gpu(const std::string& name) {
   const std::filesystem::path path = library_file("gpus", name, ".yaml");
-  Gpu gpu = read_map<table>({read_yaml_file(path.string(), gpu_document), "the GPU"});
+  Gpu gpu = finished({read_yaml_file(path.string(), gpu_document), "the GPU"});
   if (gpu.name.empty()) gpu.name = name;
   return gpu;
+}
+
+const Products& products_of(const Gpu& gpu, DataType type) {
+  const auto place = static_cast<std::size_t>(type);
+  if (const auto& own = gpu.products.*of_type[place]) return *own;
+  std::vector<std::string_view> known;
+  for (std::size_t other = 0; other < data_types.size(); ++other)
+    if (gpu.products.*of_type[other]) known.push_back(data_types[other]);
+  throw Error(fmt::format("the GPU {} multiplies no {}; it has {} (keys of products in its file)",
+                          in_quotes(gpu.name), data_types[place], fmt::join(known, ", ")));
 }
 
 std::vector<KeyRow> gpu_keys() { return rows_of(table); }

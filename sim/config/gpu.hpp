@@ -1,32 +1,74 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/config/data_type.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 
-// One type of GPU: what its maker says, and the few numbers that say how much of it is reached.
+// Matrix products of one data type. How sim/workload/model/efficiency.hpp uses the numbers is said
+// there.
+struct Products {
+  double flops = 0;         // FLOP/s, dense, as the maker says
+  double efficiency = 0.8;  // of `flops`, of a product whose tiles fill all processors
+  double tile_fill = 64;    // steps of the inner dimension that a tile takes to start
+  double overhead = 5e-6;   // seconds: of each product
+};
+
+// What a GPU multiplies; without bf16 nothing is trained.
+struct ProductTypes {
+  std::optional<Products> bf16;
+  std::optional<Products> fp16;
+  std::optional<Products> fp8;
+  std::optional<Products> fp8_block;
+  std::optional<Products> mxfp8;
+  std::optional<Products> nvfp4;
+  std::optional<Products> tf32;
+};
+
+// Attention's kernels. A fused one reaches e s / (s + half_length) of the peak, of s keys.
+struct AttentionRates {
+  double forward = 0.5;        // e of the forward kernel
+  double backward = 0.4;       // and of the backward one
+  double half_length = 0;      // keys
+  double materialized = 0.42;  // of the peak, of products one by one where scores are kept
+};
+
+// What a long run keeps of the clock at which kernels alone are measured, by what they do: less
+// where the power limit is reached.
+struct Clock {
+  double products = 1;
+  double attention = 1;
+  double memory = 1;
+};
+
+// One type of GPU: what its maker says, and what of it kernels reach that were measured alone.
 struct Gpu {
   std::string name;
-  double flops = 0;              // FLOP/s, dense, bf16 (fp16 where there is no bf16)
-  std::uint64_t memory = 0;      // bytes
-  double memory_bandwidth = 0;   // bytes/s
+  double flops = 0;          // FLOP/s, dense, bf16 (fp16 where there is no bf16)
+  std::uint64_t memory = 0;  // bytes
+  std::optional<std::uint64_t> free_memory = {};  // bytes that CUDA reports free on an empty one
+  double memory_bandwidth = 0;                    // bytes/s
   std::uint32_t processors = 0;  // that compute a tile of a matrix product each: SMs, CUs
+  ProductTypes products;
+  AttentionRates attention;
+  double memory_efficiency = 0.75;  // of `memory_bandwidth`
+  double kernel_overhead = 5e-6;    // seconds: of each kernel that is no product
+  Clock clock;
+  double launch = 0;                 // seconds of the host for each kernel
+  double pass_overhead = 1.2e-3;     // seconds: of each pass of a microbatch through a stage
+  std::vector<std::string> assumed;  // keys whose values no source has
 
-  // How sim/workload/model/efficiency.hpp uses them is said there. The defaults are those of the
-  // A100, the one GPU that they were fitted for; platforms/README.md tells on what.
-  double matrix_efficiency = 0.85;     // of `flops`, of a product whose tiles fill all processors
-  double attention_efficiency = 0.42;  // of `flops`, of attention's products one by one
-  double flash_efficiency = 0.42;      // of `flops`, of fused attention
-  double memory_efficiency = 0.75;     // of `memory_bandwidth`
-  double tile_fill = 64;               // steps of the inner dimension that a tile takes to start
-  double kernel_overhead = 5e-6;       // seconds: of each kernel
-  double pass_overhead = 1.2e-3;       // seconds: of each pass of a microbatch through a stage
+  std::uint64_t capacity() const { return free_memory.value_or(memory); }
 };
+
+// Throws Error where the GPU has no such type, naming those that it has.
+const Products& products_of(const Gpu& gpu, DataType type);
 
 // A map, a path, or the name of a file in the library of GPUs.
 Gpu read_gpu(const Field& field);

@@ -14,6 +14,7 @@ namespace pipewright::config {
 namespace {
 
 constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
 // Bytes of a parameter; 0 is one, as of an optimizer without state.
 double read_bytes(const Field& field) {
@@ -65,6 +66,15 @@ constexpr std::array table{
                    .help = "what backward passes compute again",
                    .default_value = "none"},
                   choice<&Training::recompute, recompute_names>},
+    Key<Training>{{.name = "precision",
+                   .flag = "--precision",
+                   .help = "recipe: data type of the layers' products",
+                   .default_value = "bf16"},
+                  choice<&Training::precision, recipes>},
+    Key<Training>{{.name = "cuda_graphs",
+                   .help = "what the host launches as one, instead of each kernel",
+                   .default_value = "none"},
+                  choice<&Training::cuda_graphs, cuda_graph_names>},
     Key<Training>{
         {.name = "causal", .help = "flash attention skips what is masked", .default_value = "true"},
         flag<&Training::causal>},

@@ -6,12 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/data_type.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 
 enum class Recompute : std::uint8_t { none, selective, full };
+
+// What the host launches as one: every kernel by itself, a layer's pass, or the whole iteration.
+enum class CudaGraphs : std::uint8_t { none, layer, iteration };
 
 // How a model's layers are dealt out to the stages of a pipeline.
 struct Partition {
@@ -40,6 +44,8 @@ struct Training {
   std::uint32_t microbatch_size = 1;      // samples
   std::optional<std::uint32_t> sequence;  // tokens of a sample; else the model's
   Recompute recompute = Recompute::none;
+  DataType precision = DataType::bf16;  // of the layers' products; the rest is in 16 bits
+  CudaGraphs cuda_graphs = CudaGraphs::none;
   bool causal = true;                       // attention computes the lower triangle alone
   bool flash_attention = true;              // scores are never kept
   bool fused_loss = true;                   // logits stay in bf16, else an fp32 copy as well

@@ -127,7 +127,7 @@ class GpuMemory {
     if (const std::uint64_t bytes = cluster::memory_of(host); bytes > 0) return bytes;
     const auto [place, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
     if (is_new && is_in_library(place->first))
-      place->second = config::find_gpu(place->first).memory;
+      place->second = config::find_gpu(place->first).capacity();
     return place->second;
   }
 

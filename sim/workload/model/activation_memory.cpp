@@ -41,7 +41,7 @@ double routing_bytes(const ModelSetting& setting, const Layer& layer) {
 double whole_bytes(const ModelSetting& setting, const Layer& layer) {
   return hidden_bytes(setting, 8) + mask_bytes(setting, 2) + attention_tensors(layer.attention) +
          2 * layer.compressed + score_bytes(setting, layer.attention) +
-         row_sum_bytes(setting, layer.attention) + 2 * (2 * layer.activated + layer.gates) +
+         row_sum_bytes(setting, layer.attention) + 2 * layer.activations() +
          routing_bytes(setting, layer);
 }
 
@@ -62,7 +62,7 @@ double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
 double gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double scores = setting.training.flash_attention ? 0 : 6 * layer.attention.scores();
   const double attention = scores + attention_tensors(layer.attention);
-  const double mlp = 2 * (2 * layer.activated + layer.gates);
+  const double mlp = 2 * layer.activations();
   return std::max(attention, mlp) + hidden_bytes(setting, 4);
 }
 

@@ -67,7 +67,7 @@ double bytes_of(double tokens, std::uint64_t width) {
 // product of the other gradient.
 PassSeconds beside(const Linear& linear, const ModelSetting& setting, const config::Gpu& gpu,
                    const config::Communication& communication) {
-  const PassSeconds product = product_seconds(linear, setting.training, gpu);
+  const PassSeconds product = product_seconds(setting, linear, gpu);
   const double parts = communication.tp_comm_overlap ? 1 - 1.0 / setting.sizes.tp : 0;
   PassSeconds seconds{.forward = parts * product.forward};
   if (linear.scatters_output) seconds.input_grad = parts * product.input_grad;

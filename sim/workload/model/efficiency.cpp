@@ -1,52 +1,80 @@
 #include "sim/workload/model/efficiency.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace pipewright::workload {
 namespace {
 
-// Seconds in which all processors make their tiles: full waves of them.
-double tile_seconds(const config::Gpu& gpu, double tiles, double tile_area, double inner,
-                    double efficiency) {
-  const double waves = std::ceil(tiles / gpu.processors);
-  return waves * gpu.processors * 2 * tile_area * (inner + gpu.tile_fill) /
-         (gpu.flops * efficiency);
+using config::Gpu;
+
+double stream_seconds(const Gpu& gpu, double bytes) {
+  return bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory);
 }
 
-double stream_seconds(const config::Gpu& gpu, double bytes) {
-  return bytes / (gpu.memory_bandwidth * gpu.memory_efficiency);
+// Work of all processors in the time of full waves of tiles, in FLOP.
+double in_waves(const Gpu& gpu, double tiles, double tile_area, double inner) {
+  const double waves = std::ceil(tiles / gpu.processors);
+  return waves * gpu.processors * 2 * tile_area * inner;
+}
+
+double product_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
+  constexpr double narrow = 128;
+  constexpr double wide = 256;
+  const double tiles =
+      kernel.count * std::min(std::ceil(kernel.rows / wide) * std::ceil(kernel.columns / narrow),
+                              std::ceil(kernel.rows / narrow) * std::ceil(kernel.columns / wide));
+  return in_waves(gpu, tiles, narrow * wide, kernel.inner + products.tile_fill) /
+         (products.flops * products.efficiency * gpu.clock.products);
+}
+
+double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
+  constexpr double side = 128;
+  const double tiles =
+      kernel.count * std::ceil(kernel.rows / side) * std::ceil(kernel.columns / side);
+  return in_waves(gpu, tiles, side * side, kernel.inner + products.tile_fill) /
+         (products.flops * gpu.attention.materialized * gpu.clock.products);
+}
+
+double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
+  const config::AttentionRates& rates = gpu.attention;
+  const double longest = kernel.backward ? rates.backward : rates.forward;
+  const double efficiency = longest * kernel.keys / (kernel.keys + rates.half_length);
+  return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
+}
+
+KernelTime bounded(double overhead, double compute, double memory) {
+  const double busy = std::max(compute, memory);
+  if (overhead > busy) return {overhead + busy, Bound::overhead};
+  return {overhead + busy, memory > compute ? Bound::memory : Bound::compute};
 }
 
 }  // namespace
 
-double product_seconds(const config::Gpu& gpu, double rows, double columns, double inner,
-                       double count, double result_bytes) {
-  constexpr double narrow = 128;
-  constexpr double wide = 256;
-  const double tiles = count * std::min(std::ceil(rows / wide) * std::ceil(columns / narrow),
-                                        std::ceil(rows / narrow) * std::ceil(columns / wide));
-  const double bytes = count * (2 * inner * (rows + columns) + result_bytes * rows * columns);
-  return gpu.kernel_overhead +
-         std::max(tile_seconds(gpu, tiles, narrow * wide, inner, gpu.matrix_efficiency),
-                  stream_seconds(gpu, bytes));
+std::string_view name_of(Bound bound) {
+  constexpr std::array<std::string_view, 3> names{"compute", "memory", "overhead"};
+  return names[static_cast<std::size_t>(bound)];
 }
 
-double memory_seconds(const config::Gpu& gpu, double bytes) {
+KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
+  const double memory = stream_seconds(gpu, kernel.bytes);
+  if (kernel.work == Kernel::Work::memory) return bounded(gpu.kernel_overhead, 0, memory);
+  const config::Products& products = products_of(gpu, kernel.type);
+  switch (kernel.work) {
+    case Kernel::Work::product:
+      return bounded(products.overhead, product_compute(kernel, gpu, products), memory);
+    case Kernel::Work::scores:
+      return bounded(products.overhead, scores_compute(kernel, gpu, products), memory);
+    case Kernel::Work::attention:
+    case Kernel::Work::memory:
+      break;
+  }
+  return bounded(gpu.kernel_overhead, attention_compute(kernel, gpu, products), memory);
+}
+
+double memory_seconds(const Gpu& gpu, double bytes) {
   return bytes > 0 ? gpu.kernel_overhead + stream_seconds(gpu, bytes) : 0;
-}
-
-double attention_product_seconds(const config::Gpu& gpu, double rows, double columns, double inner,
-                                 double count, double bytes) {
-  constexpr double side = 128;
-  const double tiles = count * std::ceil(rows / side) * std::ceil(columns / side);
-  return gpu.kernel_overhead +
-         std::max(tile_seconds(gpu, tiles, side * side, inner, gpu.attention_efficiency),
-                  stream_seconds(gpu, bytes));
-}
-
-double flash_seconds(const config::Gpu& gpu, double flops) {
-  return gpu.kernel_overhead + flops / (gpu.flops * gpu.flash_efficiency);
 }
 
 }  // namespace pipewright::workload

@@ -32,15 +32,15 @@ std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
 }
 
 // What of a stage was measured together.
-struct Part {
+struct Measured {
   StageParts parts;
   PartTimes times;
 };
 
 // Layers of one kind that follow one another, then the parts at the ends and what stages send.
-std::vector<Part> cut(const ModelSetting& setting, const StageParts& stage,
+std::vector<Measured> cut(const ModelSetting& setting, const StageParts& stage,
                       const config::LayerTimes& times) {
-  std::vector<Part> parts;
+  std::vector<Measured> parts;
   const std::uint32_t end = stage.layers.first + stage.layers.count;
   for (std::uint32_t layer = stage.layers.first; layer < end;) {
     const LayerKind kind = kind_of_layer(setting.model, layer);
@@ -104,7 +104,7 @@ StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& sta
   keeps_all.recompute = config::Recompute::none;
   const ModelSetting without{setting.model, keeps_all, setting.sizes};
   StageTraffic left;
-  for (const Part& part : cut(setting, stage, times)) {
+  for (const Measured& part : cut(setting, stage, times)) {
     const bool forward = !part.times.forward.empty();
     const StageTraffic calls =
         stage_calls(forward ? without : setting, part.parts, gpu, communication);

@@ -27,7 +27,7 @@ PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const con
 PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,
                               const config::Gpu& gpu);
 // Of a matrix's three products: with its input, with its output's gradient, with both.
-PassSeconds product_seconds(const Linear& linear, const config::Training& training,
+PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear,
                             const config::Gpu& gpu);
 
 PassSeconds embedding_seconds(const ModelSetting& setting, const config::Gpu& gpu);

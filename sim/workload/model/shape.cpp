@@ -1,5 +1,7 @@
 #include "sim/workload/model/shape.hpp"
 
+#include <array>
+
 namespace pipewright::workload {
 namespace {
 
@@ -29,14 +31,18 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   const std::uint64_t hidden = model.hidden;
   auto& linears = layer.attention_linears;
   const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
-  if (latent.query_rank > 0) linears.push_back({sizes.spread_tokens, hidden, latent.query_rank});
-  linears.push_back({.tokens = sizes.tokens,
+  if (latent.query_rank > 0)
+    linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, latent.query_rank});
+  linears.push_back({.part = latent.query_rank > 0 ? Part::mla_up : Part::qkv,
+                     .tokens = sizes.tokens,
                      .inputs = latent.query_rank > 0 ? latent.query_rank : hidden,
                      .outputs = queries,
                      .gathers_input = true});
-  linears.push_back({sizes.spread_tokens, hidden, latent.kv_rank + latent.rope_head_dim});
   linears.push_back(
-      {.tokens = sizes.tokens,
+      {Part::mla_down, sizes.spread_tokens, hidden, latent.kv_rank + latent.rope_head_dim});
+  linears.push_back(
+      {.part = Part::mla_up,
+       .tokens = sizes.tokens,
        .inputs = latent.kv_rank,
        .outputs = std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim),
        .gathers_input = true});
@@ -52,45 +58,63 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
     add_latent(model, sizes, layer);
   else
     layer.attention_linears.push_back(
-        {.tokens = sizes.tokens,
+        {.part = Part::qkv,
+         .tokens = sizes.tokens,
          .inputs = model.hidden,
          .outputs = std::uint64_t{a.heads + 2 * a.kv_heads} * model.head_dim,
          .gathers_input = true});
-  layer.attention_linears.push_back({.tokens = sizes.tokens,
+  layer.attention_linears.push_back({.part = Part::projection,
+                                     .tokens = sizes.tokens,
                                      .inputs = std::uint64_t{a.heads} * a.value_dim,
                                      .outputs = model.hidden,
                                      .scatters_output = true});
 }
 
-// `count` MLPs side by side, with `tokens` tokens each.
-void add_mlp(const Model& model, std::uint64_t ffn, double tokens, std::uint32_t count,
-             std::vector<Linear>& linears, Layer& layer) {
-  linears.push_back({.tokens = tokens,
+struct Mlp {
+  Part in = Part::mlp_in;
+  Part out = Part::mlp_out;
+  std::uint64_t ffn = 0;
+  double tokens = 0;
+  std::uint32_t count = 1;  // so many side by side, with `tokens` tokens each
+};
+
+Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& linears) {
+  linears.push_back({.part = mlp.in,
+                     .tokens = mlp.tokens,
                      .inputs = model.hidden,
-                     .outputs = (model.gated ? 2 : 1) * ffn,
-                     .count = count,
+                     .outputs = (model.gated ? 2 : 1) * mlp.ffn,
+                     .count = mlp.count,
                      .gathers_input = true});
-  linears.push_back({.tokens = tokens,
-                     .inputs = ffn,
+  linears.push_back({.part = mlp.out,
+                     .tokens = mlp.tokens,
+                     .inputs = mlp.ffn,
                      .outputs = model.hidden,
-                     .count = count,
+                     .count = mlp.count,
                      .scatters_output = true});
-  const double made = tokens * static_cast<double>(ffn) * count;
-  layer.activated += made;
-  if (model.gated) layer.gates += made;
+  const double made = mlp.tokens * static_cast<double>(mlp.ffn) * mlp.count;
+  return {.made = made, .gates = model.gated ? made : 0};
 }
 
 void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Experts& experts = *model.experts;
-  layer.router.push_back({sizes.spread_tokens, model.hidden, experts.count});
+  layer.router.push_back({Part::router, sizes.spread_tokens, model.hidden, experts.count});
   const double visits = experts.top_k * experts.capacity_factor;
   layer.routing = {.sent = sizes.spread_tokens * visits, .received = sizes.tokens * visits};
   const std::uint32_t here = experts.count / sizes.ep;
-  add_mlp(model, experts.ffn / sizes.tp, layer.routing.received / here, here, layer.expert_linears,
-          layer);
+  layer.experts = add_mlp(model,
+                          {.in = Part::expert_in,
+                           .out = Part::expert_out,
+                           .ffn = experts.ffn / sizes.tp,
+                           .tokens = layer.routing.received / here,
+                           .count = here},
+                          layer.expert_linears);
   if (experts.shared > 0)
-    add_mlp(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp, sizes.tokens, 1,
-            layer.mlp_linears, layer);
+    layer.shared = add_mlp(model,
+                           {.in = Part::shared_in,
+                            .out = Part::shared_out,
+                            .ffn = std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp,
+                            .tokens = sizes.tokens},
+                           layer.mlp_linears);
 }
 
 // Of a matrix and its bias.
@@ -136,7 +160,36 @@ Sizes whole(const Model& model, double samples, double sequence) {
           .vocabulary = model.vocabulary};
 }
 
+// In the order of the enumeration.
+constexpr std::array<std::string_view, part_count> part_names{"embedding",
+                                                         "attention norm",
+                                                         "qkv",
+                                                         "mla down",
+                                                         "mla up",
+                                                         "rotary",
+                                                         "core attention",
+                                                         "projection",
+                                                         "residual",
+                                                         "mlp norm",
+                                                         "mlp in",
+                                                         "activation",
+                                                         "mlp out",
+                                                         "router",
+                                                         "permute",
+                                                         "expert in",
+                                                         "expert activation",
+                                                         "expert out",
+                                                         "unpermute",
+                                                         "shared in",
+                                                         "shared activation",
+                                                         "shared out",
+                                                         "head norm",
+                                                         "head",
+                                                         "loss"};
+
 }  // namespace
+
+std::string_view name_of(Part part) { return part_names[static_cast<std::size_t>(part)]; }
 
 std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple,
                                 std::uint32_t tp) {
@@ -172,7 +225,8 @@ Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
   if (kind == LayerKind::experts)
     add_experts(model, sizes, layer);
   else
-    add_mlp(model, model.ffn / sizes.tp, sizes.tokens, 1, layer.mlp_linears, layer);
+    layer.mlp =
+        add_mlp(model, {.ffn = model.ffn / sizes.tp, .tokens = sizes.tokens}, layer.mlp_linears);
   return layer;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/model.hpp"
@@ -40,8 +42,41 @@ std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple
 enum class LayerKind : std::uint8_t { dense, experts };
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
 
+// What a kernel is a part of, in the order of a forward pass. Recomputation names some of them, as
+// Megatron-LM's modules.
+enum class Part : std::uint8_t {
+  embedding,
+  attention_norm,
+  qkv,  // of latent attention, queries from their compressed vector as well
+  mla_down,
+  mla_up,
+  rotary,
+  core_attention,
+  projection,
+  residual,  // both, with their dropout
+  mlp_norm,
+  mlp_in,
+  activation,
+  mlp_out,
+  router,
+  permute,
+  expert_in,
+  expert_activation,
+  expert_out,
+  unpermute,
+  shared_in,
+  shared_activation,
+  shared_out,
+  head_norm,
+  head,
+  loss,
+};
+inline constexpr std::size_t part_count = 25;
+std::string_view name_of(Part part);
+
 // A matrix that all of the tokens go through: tokens x inputs times inputs x outputs.
 struct Linear {
+  Part part = Part::head;
   double tokens = 0;
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
@@ -82,6 +117,15 @@ struct Routing {
   double received = 0;  // tokens that the busiest GPU's experts work on, likewise
 };
 
+// Elements that an MLP's activation function makes and, of a gated one, the other half of what it
+// takes.
+struct Activation {
+  double made = 0;
+  double gates = 0;
+
+  double all() const { return 2 * made + gates; }  // taken and made
+};
+
 struct Layer {
   Attention attention;
   std::vector<Linear> attention_linears;
@@ -89,9 +133,13 @@ struct Layer {
   std::vector<Linear> expert_linears;  // and of experts, without the router
   std::vector<Linear> router;          // none or one
   Routing routing;
-  double activated = 0;   // elements that the MLPs' activation function makes
-  double gates = 0;       // and, of a gated one, the other half of what it takes
+  Activation mlp;  // of dense MLPs
+  Activation shared;
+  Activation experts;
   double compressed = 0;  // elements of latent attention's compressed vectors
+
+  // Elements before and after the activation functions.
+  double activations() const { return mlp.all() + shared.all() + experts.all(); }
 };
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);

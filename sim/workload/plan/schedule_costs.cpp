@@ -204,7 +204,7 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
   check_some_placement(scenario, gpus, spec.name);
   std::vector<std::uint64_t> capacity = estimate.memory;
   if (capacity.empty())
-    for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.memory);
+    for (const config::Gpu& gpu : gpus) capacity.push_back(gpu.capacity());
   return search_request(scenario, spec, costs_of, capacity, estimate.hop);
 }
 

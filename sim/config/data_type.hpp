@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// The number formats in which GPUs multiply matrices.
+namespace pipewright::config {
+
+// fp8: E4M3 or E5M2 with one scale a tensor. fp8_block: one scale in fp32 for each 1 x 128 or 128 x
+// 128 elements, as DeepSeek-V3 trains (arXiv 2412.19437, section 3.3). mxfp8: one scale in 8 bits
+// for each 32 (OCP Microscaling formats 1.0). nvfp4: one scale in 8 bits for each 16 (arXiv
+// 2509.25149). All but tf32 name a recipe of training.
+enum class DataType : std::uint8_t { bf16, fp16, fp8, fp8_block, mxfp8, nvfp4, tf32 };
+
+inline constexpr std::array<std::string_view, 7> data_types{"bf16",  "fp16",  "fp8", "fp8-block",
+                                                            "mxfp8", "nvfp4", "tf32"};
+inline constexpr std::array<std::string_view, 6> recipes{"bf16",      "fp16",  "fp8",
+                                                         "fp8-block", "mxfp8", "nvfp4"};
+
+constexpr std::string_view name_of(DataType type) {
+  return data_types[static_cast<std::size_t>(type)];
+}
+
+// Bytes of an element with its share of the scales.
+constexpr double element_bytes(DataType type) {
+  switch (type) {
+    case DataType::bf16:
+    case DataType::fp16:
+      return 2;
+    case DataType::fp8:
+      return 1;
+    case DataType::fp8_block:
+      return 1 + 4.0 / 128;
+    case DataType::mxfp8:
+      return 1 + 1.0 / 32;
+    case DataType::nvfp4:
+      return 0.5 + 1.0 / 16;
+    case DataType::tf32:
+      break;
+  }
+  return 4;
+}
+
+// Whether tensors are cast and scaled before they are multiplied.
+constexpr bool is_scaled(DataType type) {
+  return type != DataType::bf16 && type != DataType::fp16 && type != DataType::tf32;
+}
+
+}  // namespace pipewright::config

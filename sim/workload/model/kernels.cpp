@@ -1,0 +1,229 @@
+#include "sim/workload/model/kernels.hpp"
+
+// Bytes are counted per element of a tensor that a kernel reads or writes: 2 in 16 bits; of masks,
+// 1.
+namespace pipewright::workload {
+namespace {
+
+using config::DataType;
+using Work = Kernel::Work;
+using Kernels = std::vector<Kernel>;
+
+void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes) {
+  if (bytes > 0)
+    kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
+}
+
+struct Shape {
+  double rows = 0;
+  double columns = 0;
+  double inner = 0;
+};
+
+Kernel product(const Linear& linear, DataType type, const Shape& shape, double result_bytes) {
+  const double each = config::element_bytes(type);
+  return {.name = "product",
+          .part = linear.part,
+          .work = Work::product,
+          .type = type,
+          .rows = shape.rows,
+          .columns = shape.columns,
+          .inner = shape.inner,
+          .count = static_cast<double>(linear.count),
+          .flops = 2 * shape.rows * shape.columns * shape.inner * linear.count,
+          .bytes = linear.count * (each * shape.inner * (shape.rows + shape.columns) +
+                                   result_bytes * shape.rows * shape.columns)};
+}
+
+// Routers decide by small differences, so they are never scaled; nor are the logits.
+DataType type_of(const ModelSetting& setting, const Linear& linear) {
+  const DataType recipe = setting.training.precision;
+  const bool plain = linear.part == Part::router || linear.part == Part::head;
+  return plain && config::is_scaled(recipe) ? DataType::bf16 : recipe;
+}
+
+// A cast reads 16 bits and writes what products take: by rows for one of them and by columns for
+// another. Norms write their result cast at once, in place of 16 bits.
+double cast_bytes(DataType type, double elements) {
+  return elements * (2 + 2 * config::element_bytes(type));
+}
+
+bool follows_norm(const Linear& linear) {
+  return linear.part == Part::qkv || linear.part == Part::mla_down || linear.part == Part::mla_up ||
+         linear.part == Part::mlp_in;
+}
+
+// Both norms, both residuals with their dropout.
+void add_norm(const ModelSetting& setting, Part part, PassKernels& kernels) {
+  const double elements = setting.sizes.spread_tokens * setting.model.hidden;
+  add_memory(kernels.forward, part, "norm", 4 * elements);
+  add_memory(kernels.input_grad, part, "norm", 8 * elements);
+}
+
+void add_residual(const ModelSetting& setting, PassKernels& kernels) {
+  const double elements = setting.sizes.spread_tokens * setting.model.hidden;
+  const bool dropout = setting.model.dropout > 0;
+  add_memory(kernels.forward, Part::residual, "add", (dropout ? 7 : 6) * elements);
+  add_memory(kernels.input_grad, Part::residual, "dropout", (dropout ? 5 : 0) * elements);
+}
+
+void add_activation(Part part, const Activation& of, PassKernels& kernels) {
+  add_memory(kernels.forward, part, "activation", 4 * of.made + 2 * of.gates);
+  add_memory(kernels.input_grad, part, "activation", 6 * of.made + 4 * of.gates);
+}
+
+void add(const PassKernels& more, PassKernels& kernels) {
+  const auto append = [](const Kernels& from, Kernels& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(more.forward, kernels.forward);
+  append(more.input_grad, kernels.input_grad);
+  append(more.weight_grad, kernels.weight_grad);
+}
+
+void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
+                 Part last, PassKernels& kernels) {
+  for (const Linear& linear : linears)
+    if (first <= linear.part && linear.part <= last) add(linear_kernels(setting, linear), kernels);
+}
+
+PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
+  // Ring attention does its blocks of keys one after the other (arXiv 2310.01889).
+  const auto steps = static_cast<std::size_t>(setting.sizes.cp);
+  Kernel forward{.name = "attention",
+                 .part = Part::core_attention,
+                 .work = Work::attention,
+                 .flops = a.flops() * (setting.training.causal ? 0.5 : 1) / setting.sizes.cp,
+                 .keys = a.keys / setting.sizes.cp};
+  Kernel backward = forward;
+  // Five products where the forward has two: it makes the scores again.
+  backward.flops *= 2.5;
+  backward.backward = true;
+  return {.forward = Kernels(steps, forward), .input_grad = Kernels(steps, backward)};
+}
+
+}  // namespace
+
+PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
+  const DataType type = type_of(setting, linear);
+  const auto inputs = static_cast<double>(linear.inputs);
+  const auto outputs = static_cast<double>(linear.outputs);
+  const double tokens = linear.tokens;
+  const double sums = 2 * setting.training.bytes.gradients;  // read and written
+  PassKernels kernels;
+  if (config::is_scaled(type)) {
+    const double in = tokens * inputs * linear.count;
+    const double out = tokens * outputs * linear.count;
+    if (!follows_norm(linear))
+      add_memory(kernels.forward, linear.part, "cast", cast_bytes(type, in));
+    add_memory(kernels.input_grad, linear.part, "cast", cast_bytes(type, out));
+  }
+  kernels.forward.push_back(product(linear, type, {tokens, outputs, inputs}, 2));
+  kernels.input_grad.push_back(product(linear, type, {tokens, inputs, outputs}, 2));
+  const bool fused = setting.training.fused_accumulation;
+  kernels.weight_grad.push_back(product(linear, type, {outputs, inputs, tokens}, fused ? sums : 2));
+  if (!fused)
+    add_memory(kernels.weight_grad, linear.part, "sum",
+               linear.count * inputs * outputs * (2 + sums));
+  return kernels;
+}
+
+PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
+  if (setting.training.flash_attention) return fused_attention(setting, a);
+  const double scores = a.scores();
+  const bool dropout = setting.model.dropout > 0;
+  Kernel one{.name = "scores",
+             .part = Part::core_attention,
+             .work = Work::scores,
+             .rows = a.queries,
+             .count = a.samples * a.heads,
+             .bytes = 2 * scores + 2 * (a.query_size() + a.result_size())};
+  const auto to_scores = [&](double inner) {  // Q K' and the gradient of P
+    one.columns = a.keys;
+    one.inner = inner;
+    one.flops = 2 * scores * inner;
+    return one;
+  };
+  const auto from_scores = [&](double columns) {  // P V and the gradients of Q, K, V
+    one.columns = columns;
+    one.inner = a.keys;
+    one.flops = 2 * scores * columns;
+    return one;
+  };
+  PassKernels kernels;
+  kernels.forward = {to_scores(a.key_dim)};
+  add_memory(kernels.forward, Part::core_attention, "softmax", 4 * scores);
+  add_memory(kernels.forward, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
+  kernels.forward.push_back(from_scores(a.value_dim));
+  kernels.input_grad = {to_scores(a.value_dim), from_scores(a.value_dim), from_scores(a.key_dim),
+                        from_scores(a.key_dim)};
+  add_memory(kernels.input_grad, Part::core_attention, "softmax", 6 * scores);
+  add_memory(kernels.input_grad, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
+  return kernels;
+}
+
+PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
+  const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
+  const Attention& a = layer.attention;
+  PassKernels kernels;
+  add_norm(setting, Part::attention_norm, kernels);
+  add_linears(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
+  const double rotated = 4 * (setting.model.learned_positions ? 0 : a.query_size() + a.key_size());
+  add_memory(kernels.forward, Part::rotary, "rotary", rotated);
+  add_memory(kernels.input_grad, Part::rotary, "rotary", rotated);
+  add(attention_kernels(setting, a), kernels);
+  add_linears(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
+  add_residual(setting, kernels);
+  add_norm(setting, Part::mlp_norm, kernels);
+  add_linears(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
+  add_activation(Part::activation, layer.mlp, kernels);
+  add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
+  add_linears(setting, layer.router, Part::router, Part::router, kernels);
+  const double moved = 4 * (layer.routing.sent + layer.routing.received) * setting.model.hidden;
+  for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
+    add_memory(*pass, Part::permute, "permute", moved);
+  add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, kernels);
+  add_activation(Part::expert_activation, layer.experts, kernels);
+  add_linears(setting, layer.expert_linears, Part::expert_out, Part::expert_out, kernels);
+  for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
+    add_memory(*pass, Part::unpermute, "unpermute", moved);
+  add_linears(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
+  add_activation(Part::shared_activation, layer.shared, kernels);
+  add_linears(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
+  add_residual(setting, kernels);
+  return kernels;
+}
+
+PassKernels embedding_kernels(const ModelSetting& setting) {
+  const double elements = setting.sizes.tokens * setting.model.hidden;
+  PassKernels kernels;
+  add_memory(kernels.forward, Part::embedding, "lookup", 4 * elements);
+  if (setting.model.dropout > 0)
+    add_memory(kernels.forward, Part::embedding, "dropout",
+               5 * setting.sizes.spread_tokens * setting.model.hidden);
+  // Rows of the gradient, summed one by one.
+  add_memory(kernels.weight_grad, Part::embedding, "sum",
+             (2 + 2 * setting.training.bytes.gradients) * elements);
+  return kernels;
+}
+
+PassKernels head_kernels(const ModelSetting& setting) {
+  const Sizes& sizes = setting.sizes;
+  const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;
+  PassKernels kernels;
+  add_norm(setting, Part::head_norm, kernels);
+  add(linear_kernels(setting, {.part = Part::head,
+                               .tokens = sizes.tokens,
+                               .inputs = setting.model.hidden,
+                               .outputs = vocabulary}),
+      kernels);
+  // The loss in its steps: to fp32 (6), greatest (4), difference (8), exponential and sum (6); the
+  // gradient (8) and back to 16 bits (2 of 6 in cache). Fused: read twice, write once.
+  const double logits = sizes.tokens * static_cast<double>(vocabulary);
+  add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);
+  add_memory(kernels.input_grad, Part::loss, "loss",
+             (setting.training.fused_loss ? 4 : 10) * logits);
+  return kernels;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sim/config/data_type.hpp"
+#include "sim/workload/model/shape.hpp"
+
+// The kernels that a GPU runs in the passes of a model's parts, as Megatron-LM with Transformer
+// Engine launches them.
+namespace pipewright::workload {
+
+struct Kernel {
+  enum class Work : std::uint8_t {
+    product,    // of matrices
+    scores,     // one of attention's products where scores are kept
+    attention,  // fused
+    memory,     // nothing but bytes
+  };
+
+  std::string_view name;  // within its part, "product", "cast"
+  Part part = Part::head;
+  Work work = Work::memory;
+  config::DataType type = config::DataType::bf16;
+  // `count` products at once, rows x inner times inner x columns.
+  double rows = 0;
+  double columns = 0;
+  double inner = 0;
+  double count = 1;
+  double flops = 0;       // of attention: those that are computed
+  double keys = 0;        // of attention: that each query sees at the most
+  bool backward = false;  // of attention
+  double bytes = 0;       // that it reads and writes
+};
+
+struct PassKernels {
+  std::vector<Kernel> forward;
+  std::vector<Kernel> input_grad;
+  std::vector<Kernel> weight_grad;
+};
+
+PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
+PassKernels embedding_kernels(const ModelSetting& setting);
+PassKernels head_kernels(const ModelSetting& setting);  // last norm, output matrix and loss
+
+// Of a matrix alone: its products with its input, with its output's gradient, with both.
+PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
+// Of softmax(Q K') V alone.
+PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
+
+}  // namespace pipewright::workload
