@@ -25,13 +25,16 @@ struct Row {
   double measured = 0;     // in the table's unit, as the prediction
   bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
   double predicted = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::string> settings = {};  // "model.layers=12", as --set takes them
 
   double error() const { return 100 * (predicted / measured - 1); }  // %
 };
 
-// What errors may be at the most, in %: of the mean of their absolute values, of each.
+// What errors may be at the most, in %: of the mean of their absolute values, of their mean with
+// its sign, of each.
 struct Bars {
   double mean = std::numeric_limits<double>::infinity();
+  double bias = std::numeric_limits<double>::infinity();
   double each = std::numeric_limits<double>::infinity();
 };
 
@@ -40,10 +43,12 @@ struct Table {
   std::string unit;
   Bars bars = {};
   std::vector<Row> rows = {};
-  std::string skipped = {};  // why there are no rows
+  std::string skipped = {};   // why there are no rows
+  std::string left_out = {};  // which rows of the source are not here, and why
 };
 
 double makespan(const Run& run);  // seconds
+double peak_gib(const Run& run);  // memory of the device that has most
 
 // One function per reference table. `reference` is the folder of the data that is read in place.
 Table zero_bubble_throughput();
@@ -56,6 +61,11 @@ Table grid_search();
 Table llama_iterations();
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
+std::vector<Table> simumax(const std::filesystem::path& reference);
+std::vector<Table> nemo(const std::filesystem::path& reference);
+std::vector<Table> megatron_bridge(const std::filesystem::path& reference);
+std::vector<Table> mlperf(const std::filesystem::path& reference);
+std::vector<Table> megatron_tests(const std::filesystem::path& reference);
 
 // A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on
 // rails. Lives as long as the program.

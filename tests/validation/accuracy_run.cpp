@@ -17,8 +17,17 @@
 namespace pipewright::accuracy {
 namespace {
 
-std::vector<double> answers(const std::string& text, const std::vector<Row*>& rows) {
-  const config::Scenario scenario = config::read_scenario(config::read_yaml_text(text, "scenario"));
+// A scenario and what is set in it.
+using Question = std::pair<std::string, std::vector<std::string>>;
+
+std::vector<double> answers(const Question& question, const std::vector<Row*>& rows) {
+  config::Value root = config::read_yaml_text(question.first, "scenario");
+  for (const std::string& setting : question.second) {
+    const std::size_t equals = setting.find('=');
+    config::override_key(root, setting.substr(0, equals), setting.substr(equals + 1),
+                         {.source = "--set " + setting});
+  }
+  const config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
@@ -37,7 +46,7 @@ struct Child {
   std::vector<Row*> rows;
 };
 
-Child start(const std::string& scenario, std::vector<Row*> rows) {
+Child start(const Question& question, std::vector<Row*> rows) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe can be had");
   std::fflush(nullptr);
@@ -49,11 +58,11 @@ Child start(const std::string& scenario, std::vector<Row*> rows) {
   }
   int status = 0;
   try {
-    const std::vector<double> values = answers(scenario, rows);
+    const std::vector<double> values = answers(question, rows);
     const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
     if (::write(ends[1], values.data(), static_cast<std::size_t>(size)) != size) status = 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n{}\n", error.what(), scenario);
+    fmt::print(stderr, "{}\n{}\n", error.what(), question.first);
     status = 1;
   }
   std::fflush(nullptr);
@@ -73,10 +82,10 @@ void finish(const Child& child, int status) {
 }  // namespace
 
 void predict(std::vector<Table>& tables) {
-  std::map<std::string, std::vector<Row*>> by_scenario;
+  std::map<Question, std::vector<Row*>> by_question;
   for (Table& table : tables)
     for (Row& row : table.rows)
-      if (!row.scenario.empty()) by_scenario[row.scenario].push_back(&row);
+      if (!row.scenario.empty()) by_question[{row.scenario, row.settings}].push_back(&row);
   const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
   std::map<pid_t, Child> running;
   const auto wait_for_one = [&] {
@@ -85,9 +94,9 @@ void predict(std::vector<Table>& tables) {
     finish(running.at(id), status);
     running.erase(id);
   };
-  for (auto& [scenario, rows] : by_scenario) {
+  for (auto& [question, rows] : by_question) {
     if (running.size() == at_once) wait_for_one();
-    Child child = start(scenario, std::move(rows));
+    Child child = start(question, std::move(rows));
     running.emplace(child.id, std::move(child));
   }
   while (!running.empty()) wait_for_one();

@@ -81,13 +81,6 @@ double pass_ms(const Run& run, schedules::PassKind kind) {
   return 1e3 * (run.costs.times.of_stage[static_cast<std::size_t>(kind)][1] - overhead);
 }
 
-double peak_gib(const Run& run) {
-  std::uint64_t peak = 0;
-  for (const analysis::DeviceSummary& device : run.summary.devices)
-    peak = std::max(peak, device.peak_memory_bytes);
-  return static_cast<double>(peak) / (1U << 30U);
-}
-
 template <class Make>
 void each_row(Table& table, Make make) {
   for (const Published& row : published) {

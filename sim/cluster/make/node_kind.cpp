@@ -38,6 +38,12 @@ constexpr std::string_view hdr =
 constexpr std::string_view ndr =
     "NIC: NDR400, 50 GB/s nominal, 47 reached (github.com/NVIDIA/nccl-tests, issue 290: 46 to 48).";
 
+constexpr std::string_view nvlink5 =
+    "NVLink5: 900 GB/s nominal (1.8 TB/s both ways), 640 reached by rings: what the last of the\n"
+    "bytes take in all-gathers and reduce-scatters of 128 to 512 MiB on 8 B200 and B300\n"
+    "(github.com/ai-dynamo/aiconfigurator, nccl-tests of NCCL 2.29). Sums in the switches get\n"
+    "0.75 of that: an all-reduce of 512 MiB has a bus bandwidth of 704 there.";
+
 constexpr double p5_latency = 39 * us;
 constexpr std::string_view efa =
     "NIC: four EFA ports of 100 Gb/s, 50 GB/s nominal; 46 reached is an assumption, as of RoCE.\n"
@@ -143,6 +149,21 @@ constexpr std::array kinds{
              .launch = hopper_launch,
              .sharp = 0.83,
              .sources = {h100, nvlink4, efa}},
+    NodeKind{.name = "dgx-b200",
+             .help = "8 B200, NVLink5, 8 NDR400",
+             .gpu = "b200",
+             .speed = "2250Tf",
+             .memory = "180GB",
+             .nvlink = 5,
+             .link_bandwidth = 640 * gb,
+             .link_latency = nvlink_latency,
+             .nic_bandwidth = 47 * gb,
+             .nic_latency = nic_latency,
+             .launch = hopper_launch,
+             .sharp = 0.75,
+             .sources = {"GPU: HGX B200 data sheet, 4.5 PFLOP/s bf16 with sparsity a GPU, so 2.25 "
+                         "dense; 180 GB.",
+                         nvlink5, ndr}},
     NodeKind{.name = "gb200-nvl72",
              .help = "72 GB200 in one NVLink5 domain, 72 NDR400",
              .gpu = "gb200",
@@ -150,21 +171,35 @@ constexpr std::array kinds{
              .speed = "2500Tf",
              .memory = "186GB",
              .nvlink = 5,
-             .link_bandwidth = 740 * gb,
+             .link_bandwidth = 640 * gb,
              .link_latency = nvlink_latency,
              .nics = 72,
              .nic_bandwidth = 47 * gb,
              .nic_latency = nic_latency,
              .launch = hopper_launch,
-             .sharp = 0.7,
-             .sources =
-                 {"GPU: GB200 NVL72 data sheet, 5 PFLOP/s fp16 with sparsity a GPU, so 2.5 dense;\n"
-                  "13.4 TB of HBM3e in 72 GPUs.",
-                  "NVLink5: 900 GB/s nominal (1.8 TB/s both ways); 740 reached by rings is an\n"
-                  "assumption, NVLink4's share of its nominal rate. All-reduces on 8 GPUs of two\n"
-                  "trays reach a bus bandwidth of 811 with the switches' help (lixueduan.com,\n"
-                  "gb200-mnnvl-nccl-test), so NVLink SHARP gets 0.7 of the links.",
-                  ndr}},
+             .sharp = 0.75,
+             .sources = {"GPU: GB200 NVL72 data sheet, 5 PFLOP/s fp16 with sparsity a GPU, so 2.5 "
+                         "dense;\n13.4 TB of HBM3e in 72 GPUs.",
+                         nvlink5, ndr}},
+    NodeKind{.name = "gb300-nvl72",
+             .help = "72 GB300 in one NVLink5 domain, 72 XDR800",
+             .gpu = "gb300",
+             .gpus = 72,
+             .speed = "2500Tf",
+             .memory = "288GB",
+             .nvlink = 5,
+             .link_bandwidth = 640 * gb,
+             .link_latency = nvlink_latency,
+             .nics = 72,
+             .nic_bandwidth = 94 * gb,
+             .nic_latency = nic_latency,
+             .launch = hopper_launch,
+             .sharp = 0.75,
+             .sources = {"GPU: GB300 NVL72 data sheet, 360 PFLOP/s bf16 with sparsity in 72 GPUs, "
+                         "so 2.5 dense each;\n20 TB of HBM3e.",
+                         nvlink5,
+                         "NIC: XDR800, 100 GB/s nominal; 94 reached is an assumption, NDR400's "
+                         "share."}},
     NodeKind{
         .name = "l40s-pcie",
         .help = "8 L40S on PCIe 4, 2 NICs of 100G for all of them",

@@ -1,0 +1,100 @@
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "support/reference.hpp"
+#include "validation/accuracy.hpp"
+#include "validation/accuracy_layout.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+struct Precision {
+  const char* published;
+  const char* recipe;
+};
+constexpr std::array<Precision, 5> precisions{{{"FP8", "fp8"},
+                                               {"FP8-CS", "fp8"},
+                                               {"MXFP8", "mxfp8"},
+                                               {"FP8-MX", "mxfp8"},
+                                               {"NVFP4", "nvfp4"}}};
+
+struct Node {
+  const char* published;
+  const char* kind;
+};
+constexpr std::array<Node, 4> nodes{{{"DGX-H100", "dgx-h100"},
+                                     {"DGX-B200", "dgx-b200"},
+                                     {"DGX-GB200", "gb200-nvl72"},
+                                     {"DGX-GB300", "gb300-nvl72"}}};
+
+template <class Names>
+const auto* find(const Names& names, const std::string& published) {
+  const auto found =
+      std::ranges::find_if(names, [&](const auto& each) { return each.published == published; });
+  return found == names.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+// github.com/NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary: the dense models. The recipes
+// overlap the communication of tensor parallelism by Transformer Engine; "FP8" is per tensor by
+// current scaling. The step time is batch x sequence over the published tokens/s.
+std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
+  const auto file = reference / "2026" / "megatron_bridge_performance.csv";
+  std::vector<Table> tables;
+  for (const char* recipe : {"fp8", "mxfp8", "nvfp4"}) {
+    tables.push_back({.title = fmt::format("Megatron-Bridge, 70B and 405B on 64 to 1,024 H100 to "
+                                           "GB300, {}: iterations",
+                                           recipe),
+                      .unit = "s",
+                      .bars = {.mean = 6, .bias = 4}});
+    if (!std::filesystem::exists(file)) tables.back().skipped = file.string() + ": no such file";
+  }
+  if (!tables[0].skipped.empty()) return tables;
+  int experts = 0;
+  int fsdp = 0;
+  for (auto& row : tests::read_csv(file)) {
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint32_t>(std::stoul(row.at(name)));
+    };
+    const bool large = row.at("model") == "LLAMA3.1_405B";
+    if (!large && row.at("model") != "LLAMA3_70B") {
+      ++experts;
+      continue;
+    }
+    Layout layout{.model = large ? "llama-3-405b" : "llama-3-70b",
+                  .node = find(nodes, row.at("gpu_type"))->kind,
+                  .tp = number("tp"),
+                  .cp = number("cp"),
+                  .pp = number("pp"),
+                  .dp = number("dp"),
+                  .chunks = row.at("vp").empty() ? 1 : number("vp"),
+                  .microbatch = number("micro_batch"),
+                  .sequence = number("sequence"),
+                  .communication = "gradient_bytes: 2, tp_comm_overlap: true"};
+    // 70B whole on each GPU is FSDP, also where the column does not say so.
+    if (row.at("zero") == "megatron-fsdp" || layout.tp * layout.pp == 1) {
+      ++fsdp;
+      continue;
+    }
+    layout.microbatches = number("global_batch") / layout.dp / layout.microbatch;
+    if (large) layout.partition = "ends_less";
+    const std::string recipe = find(precisions, row.at("precision"))->recipe;
+    layout.training = fmt::format(", precision: {}, bytes: {{gradients: 2}}", recipe);
+    Table& table = tables[recipe == "fp8" ? 0 : recipe == "mxfp8" ? 1 : 2];
+    table.rows.push_back(
+        {.name = fmt::format("{} {}, {} {}, tp {} cp {} pp {} x{}", row.at("release"), layout.model,
+                             layout.gpus(), layout.node, layout.tp, layout.cp, layout.pp,
+                             layout.chunks),
+         .scenario = scenario_of(layout),
+         .predict = makespan,
+         .measured = std::stod(row.at("derived_step_time_s"))});
+  }
+  tables[0].left_out =
+      fmt::format("of all three, {} rows of experts, {} of Megatron-FSDP", experts, fsdp);
+  return tables;
+}
+
+}  // namespace pipewright::accuracy

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "support/reference.hpp"
+#include "validation/accuracy.hpp"
+#include "validation/accuracy_layout.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+using Cells = std::map<std::string, std::string>;
+
+bool says(const Cells& row, const char* name) { return row.at(name) == "true"; }
+
+std::uint32_t number(const Cells& row, const char* name, std::uint32_t otherwise) {
+  const std::string& text = row.at(name);
+  return text.empty() ? otherwise : static_cast<std::uint32_t>(std::stoul(text));
+}
+
+std::string node_of(const std::string& platform) {
+  const auto has = [&](const char* word) { return platform.find(word) != std::string::npos; };
+  return has("a100") ? "dgx-a100" : has("h100") ? "dgx-h100" : has("gb200") ? "gb200-nvl72" : "";
+}
+
+// Why a run cannot be told in a scenario, or is not of this kind; empty: it can.
+std::string hindrance(const Cells& row) {
+  if (row.at("family") != "gpt") return "not GPT";
+  if (!row.at("num-experts").empty()) return "with experts";
+  if (says(row, "multi-latent-attention")) return "with latent attention";
+  if (says(row, "use-megatron-fsdp")) return "with FSDP";
+  if (row.at("gpus") != "8") return "not on 8 GPUs, or not told on how many";
+  if (node_of(row.at("platform")).empty()) return "on GPUs that are not told";
+  if (row.at("median_iteration_s").empty() || row.at("max_mem_allocated_bytes").empty())
+    return "without a number";
+  return "";
+}
+
+// Megatron-LM's defaults where a column is empty; its tests read text in GPT-2's tokens.
+Layout layout_of(const Cells& row) {
+  const bool gated = says(row, "swiglu");
+  const std::uint32_t hidden = number(row, "hidden-size", 512);
+  const bool dropout = row.at("hidden-dropout").empty();
+  const bool flash = row.at("attention-backend") != "unfused" &&
+                     row.at("attention-backend") != "local" &&
+                     row.at("transformer-impl") != "local";
+  Layout layout{.tp = number(row, "tensor-model-parallel-size", 1),
+                .cp = number(row, "context-parallel-size", 1),
+                .pp = number(row, "pipeline-model-parallel-size", 1),
+                .microbatch = number(row, "micro-batch-size", 4),
+                .sequence_parallel = says(row, "sequence-parallel"),
+                .zero = says(row, "use-distributed-optimizer") ? 1U : 0U};
+  layout.node = node_of(row.at("platform"));
+  layout.dp = 8 / layout.gpus();
+  layout.microbatches = number(row, "global-batch-size", 32) / layout.dp / layout.microbatch;
+  const std::uint32_t layers = number(row, "num-layers", 12);
+  const std::uint32_t virtual_layers = number(row, "num-layers-per-virtual-pipeline-stage", 0);
+  if (virtual_layers > 0) layout.chunks = layers / layout.pp / virtual_layers;
+  layout.model = fmt::format(
+      "{{layers: {}, hidden: {}, heads: {}, kv_heads: {}, ffn: {}, mlp: {}, norm: {}, vocabulary: "
+      "{},\n        sequence: {}, positions: {}, tied_embeddings: {}, dropout: {}, biases: {}}}",
+      layers, hidden, number(row, "num-attention-heads", 8),
+      number(row, "num-query-groups", number(row, "num-attention-heads", 8)),
+      number(row, "ffn-hidden-size", 4 * hidden), gated ? "swiglu" : "gelu",
+      row.at("normalization") == "RMSNorm" ? "rmsnorm" : "layernorm",
+      number(row, "vocab-size", 50257), number(row, "seq-length", 1024),
+      row.at("position-embedding-type") == "rope" ? "rotary" : "learned",
+      !says(row, "untie-embeddings-and-output-weights"), dropout ? 0.1 : 0,
+      row.at("case").find("disable_bias") == std::string::npos);
+  layout.training =
+      fmt::format(", flash_attention: {}, fused_loss: {}, fused_accumulation: false", flash,
+                  row.at("case").find("cross_entropy_loss_fusion") != std::string::npos);
+  if (!row.at("recompute-granularity").empty())
+    layout.training += ", recompute: " + row.at("recompute-granularity");
+  if (row.at("fp8-recipe") == "tensorwise") layout.training += ", precision: fp8";
+  layout.communication =
+      fmt::format("overlap_grad_reduce: {}, overlap_param_gather: {}",
+                  says(row, "overlap-grad-reduce"), says(row, "overlap-param-gather"));
+  return layout;
+}
+
+// Megatron-LM logs the memory of its last rank.
+double last_gib(const Run& run) {
+  return static_cast<double>(run.summary.devices.back().peak_memory_bytes) / (1U << 30U);
+}
+
+double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+// github.com/NVIDIA/Megatron-LM, tests/functional_tests: what its own tests of small GPT models
+// took, on 8 GPUs of a kind. One row a case and kind of GPU: the median of its runs, which differ
+// by a quarter from day to day. The host sets their pace.
+std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
+  Table times{.title = "Megatron-LM's tests, small GPT models on 8 A100, H100, GB200: iterations",
+              .unit = "s"};
+  Table memory{.title = "Megatron-LM's tests, small GPT models on 8 A100, H100, GB200: peak memory",
+               .unit = "GiB"};
+  const auto file = reference / "2026" / "megatron_lm_golden_memory_time.csv";
+  if (!std::filesystem::exists(file)) {
+    times.skipped = memory.skipped = file.string() + ": no such file";
+    return {times, memory};
+  }
+  struct Case {
+    Layout layout;
+    std::vector<double> seconds, gib;
+  };
+  std::map<std::string, Case> cases;
+  std::map<std::string, int> hindrances;
+  for (const Cells& row : tests::read_csv(file)) {
+    if (const std::string why = hindrance(row); !why.empty()) {
+      ++hindrances[why];
+      continue;
+    }
+    Case& found = cases[row.at("case") + " " + node_of(row.at("platform"))];
+    found.layout = layout_of(row);
+    found.seconds.push_back(std::stod(row.at("median_iteration_s")));
+    found.gib.push_back(std::stod(row.at("max_mem_allocated_bytes")) / (1U << 30U));
+  }
+  for (const auto& [name, one] : cases) {
+    const Row row{.name = name, .scenario = scenario_of(one.layout)};
+    times.rows.push_back(row);
+    times.rows.back().predict = makespan;
+    times.rows.back().measured = middle(one.seconds);
+    memory.rows.push_back(row);
+    memory.rows.back().predict = last_gib;
+    memory.rows.back().measured = middle(one.gib);
+  }
+  for (const auto& [why, count] : hindrances)
+    times.left_out += fmt::format("{}{} runs {}", times.left_out.empty() ? "" : ", ", count, why);
+  return {times, memory};
+}
+
+}  // namespace pipewright::accuracy

@@ -1,0 +1,56 @@
+#include "validation/accuracy_layout.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/cluster/make/node_kind.hpp"
+#include "validation/accuracy.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+// Runs of more than a rack of 72 take 64 of each, which powers of two fill.
+constexpr std::uint32_t used_of_rack = 64;
+
+std::string placement(std::uint32_t gpus) {
+  std::string names;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
+    names += fmt::format("{}node-{}-gpu-{}", gpu == 0 ? "" : ", ", gpu / used_of_rack,
+                         gpu % used_of_rack);
+  return fmt::format("placement: [{}]\n", names);
+}
+
+}  // namespace
+
+std::string scenario_of(const Layout& layout) {
+  const std::uint32_t gpus = layout.gpus();
+  const std::uint32_t of_node = cluster::find_node_kind(layout.node).gpus;
+  const bool racks = of_node > used_of_rack && gpus > of_node;
+  const std::uint32_t used = racks ? used_of_rack : of_node;
+  std::string text = fmt::format(
+      "model: {}\n"
+      "cluster: {}\n"
+      "global_batch: {}\n"
+      "parallel: {{tp: {}, cp: {}, pp: {}, dp: {}, sp: {}, zero: {}}}\n"
+      "schedule: {}\n"
+      "partition: {}\n"
+      "symmetric: true\n",
+      layout.model, cluster_of(layout.node, (gpus + used - 1) / used),
+      layout.dp * layout.microbatch * layout.microbatches, layout.tp, layout.cp, layout.pp,
+      layout.dp, layout.tp > 1 && layout.sequence_parallel, layout.zero,
+      layout.chunks > 1 ? fmt::format("{{name: interleaved-1f1b, chunks: {}}}", layout.chunks)
+                        : "1f1b",
+      layout.partition);
+  if (racks) text += placement(gpus);
+  // Megatron-LM overlaps its transfers only where stages are interleaved.
+  if (layout.pp > 1 && layout.chunks == 1) text += "p2p: blocking\n";
+  text += fmt::format("training: {{microbatch_size: {}{}{}}}\n", layout.microbatch,
+                      layout.sequence > 0 ? fmt::format(", sequence: {}", layout.sequence) : "",
+                      layout.training);
+  if (!layout.communication.empty())
+    text += fmt::format("communication: {{{}}}\n", layout.communication);
+  return text;
+}
+
+}  // namespace pipewright::accuracy

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pipewright::accuracy {
+
+// A run of Megatron-LM as tables publish it: what is cut how, in samples and GPUs.
+struct Layout {
+  std::string model;  // of platforms/models, or a map
+  std::string node;   // of `pipewright platform make`
+  std::uint32_t tp = 1, cp = 1, pp = 1, dp = 1;
+  std::uint32_t chunks = 1;  // of interleaved 1F1B
+  std::uint32_t microbatch = 1, microbatches = 1;
+  std::uint32_t sequence = 0;      // tokens; 0: the model's
+  bool sequence_parallel = true;   // where tp > 1
+  std::uint32_t zero = 1;          // the distributed optimizer
+  std::string partition = "even";  // or ends_less, as account_for_embedding_in_pipeline_split
+  std::string training = {};       // ", key: value" of it
+  std::string communication = {};  // "key: value" of it
+  std::uint32_t gpus() const { return tp * cp * pp * dp; }
+};
+
+// As YAML, one replica for all.
+std::string scenario_of(const Layout& layout);
+
+}  // namespace pipewright::accuracy

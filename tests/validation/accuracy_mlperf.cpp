@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "support/reference.hpp"
+#include "validation/accuracy.hpp"
+#include "validation/accuracy_layout.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+std::string node_of(const std::string& accelerator) {
+  const auto has = [&](const char* word) { return accelerator.find(word) != std::string::npos; };
+  return has("GB300")   ? "gb300-nvl72"
+         : has("GB200") ? "gb200-nvl72"
+         : has("H100")  ? "dgx-h100"
+                        : "";
+}
+
+}  // namespace
+
+// github.com/mlcommons/training_results_v5.1: the rows whose layout the submitted script tells.
+// Transformer Engine's attention in bf16, layers as CUDA graphs where the script has them.
+std::vector<Table> mlperf(const std::filesystem::path& reference) {
+  Table table{.title = "MLPerf Training 5.1, Llama 3.1 8B and 405B, fp8 and nvfp4: iterations",
+              .unit = "s"};
+  const auto file = reference / "2026" / "mlperf_v5.1_llama31.csv";
+  if (!std::filesystem::exists(file)) {
+    table.skipped = file.string() + ": no such file";
+    return {table};
+  }
+  int unknown = 0;
+  for (auto& row : tests::read_csv(file)) {
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint32_t>(std::stod(row.at(name)));
+    };
+    const std::string node = node_of(row.at("accelerator"));
+    if (node.empty() || row.at("tp").empty() || row.at("precision").empty()) {
+      ++unknown;
+      continue;
+    }
+    const bool large = row.at("model") == "Llama 3.1 405B";
+    const bool fp4 = row.at("precision").starts_with("NVFP4");
+    Layout layout{.model = large ? "llama-3-405b" : "llama-3-8b",
+                  .node = node,
+                  .tp = number("tp"),
+                  .cp = number("cp"),
+                  .pp = number("pp"),
+                  .dp = number("dp"),
+                  .chunks = row.at("vp").empty() ? 1 : number("vp"),
+                  .microbatch = number("micro_batch"),
+                  .microbatches = number("grad_acc"),
+                  .sequence = number("sequence"),
+                  .partition = large ? "ends_less" : "even",
+                  .training = fmt::format(", precision: {}", fp4 ? "nvfp4" : "fp8")};
+    if (row.at("cuda_graph") == "1") layout.training += ", cuda_graphs: layer";
+    table.rows.push_back(
+        {.name = fmt::format("{} {}, {} {}, tp {} cp {} pp {} dp {}, {}", row.at("org"),
+                             layout.model, layout.gpus(), node, layout.tp, layout.cp, layout.pp,
+                             layout.dp, fp4 ? "nvfp4" : "fp8"),
+         .scenario = scenario_of(layout),
+         .predict = makespan,
+         .measured = std::stod(row.at("median_step_s"))});
+  }
+  table.left_out = fmt::format("{} rows whose layout is not told", unknown);
+  return {table};
+}
+
+}  // namespace pipewright::accuracy
