@@ -45,6 +45,8 @@ struct Clock {
   double products = 1;
   double attention = 1;
   double memory = 1;
+
+  bool operator==(const Clock&) const = default;
 };
 
 // One type of GPU: what its maker says, and what of it kernels reach that were measured alone.

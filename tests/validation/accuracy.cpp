@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   }
   int missed = 0;
   for (const accuracy::Table& table : tables) missed += accuracy::print(table) ? 0 : 1;
+  accuracy::print_overview(tables);
   fmt::print("* the GPU's parameters were fitted to this row, among others: platforms/README.md\n");
   if (missed > 0) fmt::print("{} of {} tables MISSED\n", missed, tables.size());
   return missed == 0 ? 0 : 1;

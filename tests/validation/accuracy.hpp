@@ -26,8 +26,12 @@ struct Row {
   bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
   double predicted = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> settings = {};  // "model.layers=12", as --set takes them
+  // Of GPUs at the clock at which kernels were measured alone and of a host that costs nothing: the
+  // two numbers of a GPU that may be fitted to whole runs.
+  double bare = std::numeric_limits<double>::quiet_NaN();
 
   double error() const { return 100 * (predicted / measured - 1); }  // %
+  double bare_error() const { return 100 * (bare / measured - 1); }
 };
 
 // What errors may be at the most, in %: of the mean of their absolute values, of their mean with
@@ -75,7 +79,9 @@ std::string cluster_of(const std::string& kind, std::uint32_t nodes);
 // sets what the rows predict. Throws std::runtime_error if one fails.
 void predict(std::vector<Table>& tables);
 
-// Prints a table. True if it meets its bars.
+// Prints a table. True if it meets its bars, with a prediction of every row.
 bool print(const Table& table);
+// One line a table, as it stands in README.md.
+void print_overview(const std::vector<Table>& tables);
 
 }  // namespace pipewright::accuracy

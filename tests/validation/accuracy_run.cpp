@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <compare>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -17,18 +20,37 @@
 namespace pipewright::accuracy {
 namespace {
 
-// A scenario and what is set in it.
-using Question = std::pair<std::string, std::vector<std::string>>;
+// A scenario, what is set in it, and whether GPUs are bare.
+struct Question {
+  std::string scenario;
+  std::vector<std::string> settings;
+  bool is_bare = false;
+
+  auto operator<=>(const Question&) const = default;
+};
+
+// Whether anything is different then.
+bool make_bare(workload::Gpus& gpus) {
+  bool differs = false;
+  for (config::Gpu& gpu : gpus) {
+    differs = differs || gpu.clock != config::Clock{} || gpu.launch > 0;
+    gpu.clock = {};
+    gpu.launch = 0;
+  }
+  return differs;
+}
 
 std::vector<double> answers(const Question& question, const std::vector<Row*>& rows) {
-  config::Value root = config::read_yaml_text(question.first, "scenario");
-  for (const std::string& setting : question.second) {
+  config::Value root = config::read_yaml_text(question.scenario, "scenario");
+  for (const std::string& setting : question.settings) {
     const std::size_t equals = setting.find('=');
     config::override_key(root, setting.substr(0, equals), setting.substr(equals + 1),
                          {.source = "--set " + setting});
   }
   const config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  if (question.is_bare && !make_bare(hardware.gpus))
+    return std::vector<double>(rows.size(), std::numeric_limits<double>::quiet_NaN());
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
@@ -44,6 +66,7 @@ struct Child {
   pid_t id = 0;
   int pipe = 0;
   std::vector<Row*> rows;
+  bool is_bare = false;
 };
 
 Child start(const Question& question, std::vector<Row*> rows) {
@@ -54,7 +77,7 @@ Child start(const Question& question, std::vector<Row*> rows) {
   if (id < 0) throw std::runtime_error("no process can be had");
   if (id > 0) {
     ::close(ends[1]);
-    return {id, ends[0], std::move(rows)};
+    return {id, ends[0], std::move(rows), question.is_bare};
   }
   int status = 0;
   try {
@@ -62,21 +85,22 @@ Child start(const Question& question, std::vector<Row*> rows) {
     const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
     if (::write(ends[1], values.data(), static_cast<std::size_t>(size)) != size) status = 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n{}\n", error.what(), question.first);
+    fmt::print(stderr, "{}\n{}\n", error.what(), question.scenario);
     status = 1;
   }
   std::fflush(nullptr);
   ::_exit(status);
 }
 
+// Leaves what cannot be predicted without a number; why was printed.
 void finish(const Child& child, int status) {
   std::vector<double> values(child.rows.size());
   const auto size = values.size() * sizeof(double);  // less than a pipe holds
   const ssize_t got = ::read(child.pipe, values.data(), size);
   ::close(child.pipe);
-  if (status != 0 || got != static_cast<ssize_t>(size))
-    throw std::runtime_error(fmt::format("{}: the simulation failed", child.rows.front()->name));
-  for (std::size_t i = 0; i < values.size(); ++i) child.rows[i]->predicted = values[i];
+  if (status != 0 || got != static_cast<ssize_t>(size)) return;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    (child.is_bare ? child.rows[i]->bare : child.rows[i]->predicted) = values[i];
 }
 
 }  // namespace
@@ -85,7 +109,9 @@ void predict(std::vector<Table>& tables) {
   std::map<Question, std::vector<Row*>> by_question;
   for (Table& table : tables)
     for (Row& row : table.rows)
-      if (!row.scenario.empty()) by_question[{row.scenario, row.settings}].push_back(&row);
+      for (const bool is_bare : {false, true})
+        if (!row.scenario.empty())
+          by_question[{row.scenario, row.settings, is_bare}].push_back(&row);
   const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
   std::map<pid_t, Child> running;
   const auto wait_for_one = [&] {
@@ -94,12 +120,16 @@ void predict(std::vector<Table>& tables) {
     finish(running.at(id), status);
     running.erase(id);
   };
+  const bool shows = ::isatty(STDERR_FILENO) == 1;
+  std::size_t started = 0;
   for (auto& [question, rows] : by_question) {
+    if (shows) fmt::print(stderr, "\r{} of {} runs", ++started, by_question.size());
     if (running.size() == at_once) wait_for_one();
     Child child = start(question, std::move(rows));
     running.emplace(child.id, std::move(child));
   }
   while (!running.empty()) wait_for_one();
+  if (shows) fmt::print(stderr, "\r{:30}\r", "");
 }
 
 }  // namespace pipewright::accuracy

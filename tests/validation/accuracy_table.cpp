@@ -10,29 +10,48 @@
 namespace pipewright::accuracy {
 namespace {
 
-struct Errors {
-  std::vector<double> each;
-
+class Errors {
+ public:
+  void add(double error) {
+    if (std::isfinite(error)) each_.push_back(error);
+  }
+  std::size_t count() const { return each_.size(); }
   double mean() const {
     double sum = 0;
-    for (const double error : each) sum += std::abs(error);
-    return sum / static_cast<double>(each.size());
+    for (const double error : each_) sum += std::abs(error);
+    return sum / static_cast<double>(each_.size());
   }
   double bias() const {
-    return std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());
+    return std::accumulate(each_.begin(), each_.end(), 0.0) / static_cast<double>(each_.size());
   }
   // The absolute value that so large a part of them does not exceed.
   double quantile(double part) const {
     std::vector<double> sizes;
-    for (const double error : each) sizes.push_back(std::abs(error));
+    for (const double error : each_) sizes.push_back(std::abs(error));
     std::ranges::sort(sizes);
     const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sizes.size())));
-    return sizes[std::max<std::size_t>(rank, 1) - 1];
+    return sizes.empty() ? 0 : sizes[std::max<std::size_t>(rank, 1) - 1];
   }
   double largest() const { return quantile(1); }
   std::string text() const {
     return fmt::format("{} rows, mean {:.2f} %, bias {:+.2f} %, p90 {:.2f} %, largest {:.2f} %",
-                       each.size(), mean(), bias(), quantile(0.9), largest());
+                       count(), mean(), bias(), quantile(0.9), largest());
+  }
+
+ private:
+  std::vector<double> each_;
+};
+
+struct TableErrors {
+  Errors all, held_out, bare;
+
+  explicit TableErrors(const Table& table) {
+    for (const Row& row : table.rows) {
+      all.add(row.error());
+      if (!row.is_fitted) held_out.add(row.error());
+      // Where there is nothing to take away, it is the same.
+      bare.add(std::isnan(row.bare) ? row.error() : row.bare_error());
+    }
   }
 };
 
@@ -60,24 +79,52 @@ bool print(const Table& table) {
     return true;
   }
   fmt::print("  {:<52} {:>10} {:>10} {:>8}\n", "", "measured", "predicted", "error");
-  Errors all;
-  Errors held_out;
   for (const Row& row : table.rows) {
-    fmt::print("  {:<52} {:>10.4g} {:>10.4g} {:>+7.1f}% {}\n", row.name + ", " + table.unit,
-               row.measured, row.predicted, row.error(), row.is_fitted ? "*" : "");
-    all.each.push_back(row.error());
-    if (!row.is_fitted) held_out.each.push_back(row.error());
+    const std::string name = row.name + ", " + table.unit;
+    if (std::isnan(row.predicted))
+      fmt::print("  {:<52} {:>10.4g}     cannot be predicted\n", name, row.measured);
+    else
+      fmt::print("  {:<52} {:>10.4g} {:>10.4g} {:>+7.1f}% {}\n", name, row.measured, row.predicted,
+                 row.error(), row.is_fitted ? "*" : "");
+  }
+  const TableErrors errors(table);
+  const Errors& all = errors.all;
+  if (all.count() == 0) {
+    fmt::print("  no row can be predicted\n\n");
+    return false;
   }
   fmt::print("  all: {}\n", all.text());
-  if (!held_out.each.empty() && held_out.each.size() < all.each.size())
-    fmt::print("  not fitted: {}\n", held_out.text());
+  if (errors.held_out.count() > 0 && errors.held_out.count() < all.count())
+    fmt::print("  not fitted: {}\n", errors.held_out.text());
+  if (errors.bare.text() != all.text())
+    fmt::print("  without clock and launch: {}\n", errors.bare.text());
   if (!table.left_out.empty()) fmt::print("  left out: {}\n", table.left_out);
   const std::string verdicts = verdict("mean", all.mean(), table.bars.mean) +
                                verdict("bias", std::abs(all.bias()), table.bars.bias) +
                                verdict("largest", all.largest(), table.bars.each);
   fmt::print("  {}\n\n", verdicts.empty() ? "for information: no bar" : verdicts.substr(2));
-  return all.mean() <= table.bars.mean && std::abs(all.bias()) <= table.bars.bias &&
-         all.largest() <= table.bars.each;
+  return all.count() == table.rows.size() && all.mean() <= table.bars.mean &&
+         std::abs(all.bias()) <= table.bars.bias && all.largest() <= table.bars.each;
+}
+
+void print_overview(const std::vector<Table>& tables) {
+  fmt::print(
+      "| measured | rows | mean | bias | p90 | largest | not fitted | without clock, launch |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+  for (const Table& table : tables) {
+    const TableErrors errors(table);
+    const Errors& all = errors.all;
+    if (all.count() == 0) continue;
+    std::string title = table.title;
+    std::ranges::replace(title, '\n', ' ');
+    const std::string held_out = errors.held_out.count() > 0
+                                     ? fmt::format("{:.1f} %", errors.held_out.mean())
+                                     : std::string("none");
+    fmt::print("| {} | {} | {:.1f} % | {:+.1f} % | {:.1f} % | {:.1f} % | {} | {:.1f} % |\n", title,
+               all.count(), all.mean(), all.bias(), all.quantile(0.9), all.largest(), held_out,
+               errors.bare.mean());
+  }
+  fmt::print("\n");
 }
 
 }  // namespace pipewright::accuracy
