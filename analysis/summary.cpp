@@ -212,8 +212,10 @@ void SummarySink::finish() {
   if (run.model_flops <= 0) return;
   const double per_gpu = microbatches_per_s / static_cast<double>(gpus(run));
   summary_.model_flops_per_gpu = run.model_flops * per_gpu;
+  summary_.full_attention_flops_per_gpu = run.full_attention_flops * per_gpu;
   if (run.peak_flops <= 0) return;
   summary_.mfu = run.model_flops * per_gpu / run.peak_flops;
+  summary_.mfu_full_attention = run.full_attention_flops * per_gpu / run.peak_flops;
   summary_.hfu = run.hardware_flops * per_gpu / run.peak_flops;
 }
 

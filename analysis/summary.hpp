@@ -85,9 +85,13 @@ struct Summary {
   double span_bubble_s = 0;    // max over devices of (last end - first start - busy)
   std::optional<double> samples_per_s;
   std::optional<double> tokens_per_s;
-  std::optional<double> model_flops_per_gpu;  // FLOP/s, of forward and backward without recompute
-  std::optional<double> mfu;                  // of the GPU's peak: model FLOPs utilisation
-  std::optional<double> hfu;                  // and with what is recomputed
+  // FLOP/s, of forward and backward without recompute, and their part of the GPU's peak: causal
+  // attention counted once, or its whole square of scores.
+  std::optional<double> model_flops_per_gpu;
+  std::optional<double> mfu;
+  std::optional<double> full_attention_flops_per_gpu;
+  std::optional<double> mfu_full_attention;
+  std::optional<double> hfu;  // as mfu, with what is recomputed
   std::vector<DeviceSummary> devices;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
@@ -76,6 +78,15 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
   const auto of_run = [](auto trace::RunInfo::*field) {
     return [field](const Summary& run) -> Json { return run.run.*field; };
   };
+  // Which of attention's scores count in the columns of a table.
+  const char* const counted =
+      std::ranges::all_of(
+          runs,
+          [](const Summary& run) { return run.run.model_flops == run.run.full_attention_flops; })
+          ? "full"
+          : "causal";
+  const Quantity teraflops =
+      Quantity::each_as([](double flops) { return fmt::format("{:.1f}", flops / 1e12); });
   return {
       {"schedule", of_run(&trace::RunInfo::schedule)},
       {"num_stages", of_run(&trace::RunInfo::devices)},
@@ -95,10 +106,12 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       optional<Summary>({"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s}),
       optional<Summary>({"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s}),
       optional<Summary>({"model_flops_per_gpu",
-                         {"TFLOP/s", "a GPU"},
-                         Quantity::on({1e12, 1, ""}),
+                         {"TFLOP/s", "a GPU", counted},
+                         teraflops,
                          &Summary::model_flops_per_gpu}),
-      optional<Summary>({"mfu", {"MFU"}, Quantity::on({0.01, 1, "%"}), &Summary::mfu}),
+      optional<Summary>({"mfu", {"MFU", counted}, Quantity::on({0.01, 1, "%"}), &Summary::mfu}),
+      {"full_attention_flops_per_gpu", &Summary::full_attention_flops_per_gpu},
+      {"mfu_full_attention", &Summary::mfu_full_attention},
       {"hfu", &Summary::hfu},
       table_only<Summary>(
           {"busy",

@@ -111,7 +111,8 @@ Metrics metrics_of(const RunFigures& run) {
       {"tokens_per_s", "throughput", MetricKind::tokens_per_s, summary.tokens_per_s},
       {"model_flops_per_gpu", "of the model, a GPU", MetricKind::flops,
        summary.model_flops_per_gpu},
-      {"mfu", "MFU", MetricKind::ratio, summary.mfu},
+      {"mfu", "MFU, causal attention", MetricKind::ratio, summary.mfu},
+      {"mfu_full_attention", "MFU, full attention", MetricKind::ratio, summary.mfu_full_attention},
       {"hfu", "HFU", MetricKind::ratio, summary.hfu},
   };
   const auto classes = trace::enum_names(trace::ColumnType::traffic_class);

@@ -28,6 +28,7 @@ inline constexpr std::array figure_columns{
     PIPEWRIGHT_FIGURE("samples", f64, work.samples),
     PIPEWRIGHT_FIGURE("tokens", f64, work.tokens),
     PIPEWRIGHT_FIGURE("model_flop", f64, work.model_flop),
+    PIPEWRIGHT_FIGURE("full_attention_flop", f64, work.full_attention_flop),
     PIPEWRIGHT_FIGURE("peak_flop_per_s", f64, work.peak_flops),
     PIPEWRIGHT_FIGURE("peak_bytes", u64, peak_bytes),
     PIPEWRIGHT_FIGURE("capacity_bytes", u64, capacity_bytes),

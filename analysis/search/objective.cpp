@@ -51,6 +51,10 @@ std::string money(const std::string& currency, double amount) {
   return word ? fmt::format("{} {}", number, currency) : currency + number;
 }
 
+double part_of_peak(double flop, const IterationWork& work, double time_s) {
+  return flop > 0 && work.peak_flops > 0 && time_s > 0 ? flop / (time_s * work.peak_flops) : 0;
+}
+
 }  // namespace
 
 double seconds_per_unit(const IterationWork& work, double time_s) {
@@ -122,9 +126,11 @@ double throughput(const IterationWork& work, double time_s) {
 }
 
 double mfu(const IterationWork& work, double time_s) {
-  return work.model_flop > 0 && work.peak_flops > 0 && time_s > 0
-             ? work.model_flop / (time_s * work.peak_flops)
-             : 0;
+  return part_of_peak(work.model_flop, work, time_s);
+}
+
+double mfu_full_attention(const IterationWork& work, double time_s) {
+  return part_of_peak(work.full_attention_flop, work, time_s);
 }
 
 }  // namespace pipewright::analysis

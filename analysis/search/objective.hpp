@@ -11,7 +11,10 @@ struct IterationWork {
   std::uint64_t gpus = 0;
   double samples = 0;
   double tokens = 0;
-  double model_flop = 0;  // of forward and backward, without what is recomputed
+  // Of forward and backward, without what is recomputed: causal attention counted once, or its
+  // whole square of scores.
+  double model_flop = 0;
+  double full_attention_flop = 0;
   double peak_flops = 0;  // FLOP/s of all GPUs together
 };
 
@@ -41,9 +44,10 @@ double cost(const Objective& objective, const IterationWork& work, double time_s
 std::string name_of(const Objective& objective);
 std::string shown(const Objective& objective, const IterationWork& work, double cost);
 
-// Tokens a second, or samples; and model FLOP/s over peak. 0: not known.
+// Tokens a second, or samples; and model FLOP/s over peak, by both counts. 0: not known.
 double throughput(const IterationWork& work, double time_s);
 double mfu(const IterationWork& work, double time_s);
+double mfu_full_attention(const IterationWork& work, double time_s);
 
 // Seconds of an iteration per token of it, or per sample where tokens are not known.
 double seconds_per_unit(const IterationWork& work, double time_s);

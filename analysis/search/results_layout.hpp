@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/search/columns.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/hdf5.hpp"
 
@@ -12,7 +13,7 @@
 namespace pipewright::analysis::results {
 
 inline constexpr const char* what = "search";
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 template <class Value>
 struct ObjectiveField {
   const char* name;
@@ -83,7 +84,7 @@ std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
 // The columns of table `candidates` that are the same in all files, those of figure_columns last.
 struct FixedColumns {
   std::size_t candidate, group, outcome, note;  // offsets
-  std::array<std::size_t, 18> figures;
+  std::array<std::size_t, figure_columns.size()> figures;
 };
 FixedColumns add_fixed(Layout& layout);
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,

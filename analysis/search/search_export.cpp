@@ -32,7 +32,9 @@ struct Derived {
 constexpr std::array derived_figures{
     Derived{"samples_per_s", [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
     Derived{"tokens_per_s", [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
-    Derived{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }}};
+    Derived{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
+    Derived{"mfu_full_attention",
+            [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
 
 // What the objective adds to the figures, if it is none of them.
 std::string objective_heading(const Objective& objective) {

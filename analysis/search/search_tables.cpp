@@ -113,7 +113,7 @@ Columns figure_columns_of(bool of_tokens) {
                          Quantity::rate(),
                          [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
           optional<Row>({"mfu",
-                         {"MFU"},
+                         {"causal", "MFU"},
                          Quantity::percent(),
                          [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
           optional<Row>({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),

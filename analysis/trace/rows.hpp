@@ -81,9 +81,11 @@ struct RunInfo {
   std::uint32_t slices = 1;    // of a microbatch along the sequence; passes then count slices
   std::uint32_t replicas = 1;  // data-parallel copies of the pipeline, of which rows show the first
   std::uint32_t ranks_per_stage = 1;  // GPUs that make up a device
-  double model_flops = 0;             // FLOP of a microbatch: forward and backward; 0: unknown
-  double hardware_flops = 0;          // with what is recomputed
-  double peak_flops = 0;              // FLOP/s of a GPU
+  // FLOP of a microbatch: forward and backward, causal attention counted once; 0: unknown.
+  double model_flops = 0;
+  double full_attention_flops = 0;  // the same with attention's whole square of scores
+  double hardware_flops = 0;        // as model_flops, with what is recomputed
+  double peak_flops = 0;            // FLOP/s of a GPU
 
   bool operator==(const RunInfo&) const = default;
 };

@@ -15,7 +15,7 @@
 namespace pipewright::trace {
 
 inline constexpr const char* format_name = "pipewright-trace";
-inline constexpr std::uint32_t format_version = 3;
+inline constexpr std::uint32_t format_version = 4;
 inline constexpr std::size_t chunk_rows = 16384;
 
 enum class ColumnType : std::uint8_t {
@@ -197,10 +197,11 @@ inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{
      {"iterations", &RunInfo::iterations},
      {"replicas", &RunInfo::replicas},
      {"lanes", &RunInfo::ranks_per_stage}}};
-inline constexpr std::array<RunField<double>, 5> real_fields{
+inline constexpr std::array<RunField<double>, 6> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
      {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch},
      {"model_flops", &RunInfo::model_flops},
+     {"full_attention_flops", &RunInfo::full_attention_flops},
      {"hardware_flops", &RunInfo::hardware_flops},
      {"peak_flops", &RunInfo::peak_flops}}};
 

@@ -43,6 +43,7 @@ analysis::IterationWork work_of(const config::Scenario& scenario,
           .samples = samples_per_microbatch(scenario) * microbatches,
           .tokens = tokens_per_microbatch(scenario) * microbatches,
           .model_flop = costs.model_flops_per_microbatch * microbatches,
+          .full_attention_flop = costs.full_attention_flops_per_microbatch * microbatches,
           .peak_flops = costs.peak_flops * static_cast<double>(gpus)};
 }
 

@@ -59,6 +59,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.replicas = job.replicas();
   info.ranks_per_stage = job.ranks_per_stage();
   info.model_flops = job.costs.model_flops_per_microbatch;
+  info.full_attention_flops = job.costs.full_attention_flops_per_microbatch;
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;
   sink.begin(info, device_rows(job), stage_rows(job));

@@ -62,8 +62,11 @@ struct StageCosts {
   std::vector<std::uint64_t>
       gathered;                 // per virtual stage: ZeRO-3's whole weights of two layers, bytes
   double gathered_element = 2;  // bytes of a weight that ZeRO gathers
-  std::vector<double> optimizer_seconds;     // per device, of the step
-  double model_flops_per_microbatch = 0;     // FLOP of F, I and W of the whole model, 3 x forward
+  std::vector<double> optimizer_seconds;  // per device, of the step
+  // FLOP of F, I and W of the whole model, 3 x forward: of attention's scores those that count
+  // where attention is causal, and all.
+  double model_flops_per_microbatch = 0;
+  double full_attention_flops_per_microbatch = 0;
   double hardware_flops_per_microbatch = 0;  // with what passes of any schedule recompute
   std::vector<double> forward_flops;         // per virtual stage, FLOP of a microbatch's F
   double peak_flops = 0;                     // FLOP/s of a GPU

@@ -21,7 +21,12 @@ CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate) {
                             : Outcome::simulated;
   if (row.outcome != Outcome::simulated) row.note = "it is made up so";
   if (row.outcome == Outcome::illegal) return row;
-  row.work = {.gpus = 8, .samples = 4, .tokens = 4096, .model_flop = 1e15, .peak_flops = 1e15};
+  row.work = {.gpus = 8,
+              .samples = 4,
+              .tokens = 4096,
+              .model_flop = 1e15,
+              .full_attention_flop = 1.1e15,
+              .peak_flops = 1e15};
   row.peak_bytes = std::uint64_t{random.whole(1, 100)} << 30U;
   row.capacity_bytes = std::uint64_t{80} << 30U;
   if (row.outcome == Outcome::does_not_fit) return row;

@@ -39,6 +39,7 @@ CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t g
               .samples = 4,
               .tokens = 100,
               .model_flop = 1e12,
+              .full_attention_flop = 1.1e12,
               .peak_flops = 1e13};
   row.peak_bytes = random.whole(1, 12);
   row.capacity_bytes = 10;

@@ -8,6 +8,7 @@
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
+#include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/state.hpp"
@@ -187,9 +188,10 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
   }
 }
 
-// Of what backward passes make again themselves. Selective recomputation makes scores and their
-// products with the values again, 4 b s^2 h a layer; arXiv 2205.05198 counts three times that as
-// hardware FLOPs (equation 8: s/3h where the model's are s/6h), more than is computed.
+// Of what backward passes make again themselves, as the model's are counted. Selective
+// recomputation makes scores and their products with the values again; arXiv 2205.05198 counts
+// three times that as hardware FLOPs (equation 8: s/3h where the model's are s/6h), more than is
+// computed.
 double recomputed_flops(const ModelSetting& setting, double forward, double head) {
   const config::Training& training = setting.training;
   switch (training.recompute) {
@@ -197,7 +199,8 @@ double recomputed_flops(const ModelSetting& setting, double forward, double head
       break;
     case config::Recompute::selective:
       if (training.flash_attention) break;
-      return score_flops(setting.model, setting.sizes.samples, setting.sizes.sequence);
+      return score_flops(setting.model, setting.sizes.samples, setting.sizes.sequence,
+                         pairs_of(training));
     case config::Recompute::full:
       return forward - head;
   }
@@ -210,12 +213,17 @@ void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layer
   const config::Model& model = setting.model;
   const double samples = setting.sizes.samples;
   const double sequence = setting.sizes.sequence;
-  const double forward = forward_flops(model, samples, sequence);
+  const AttentionPairs pairs = pairs_of(setting.training);
+  const double forward = forward_flops(model, samples, sequence, pairs);
   const double head = head_flops(model, samples, sequence);
   costs.model_flops_per_microbatch = 3 * forward;
+  costs.full_attention_flops_per_microbatch =
+      3 * forward_flops(model, samples, sequence, AttentionPairs::full);
   costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, forward, head);
 
-  const auto of_kind = [&](LayerKind kind) { return layer_flops(model, kind, samples, sequence); };
+  const auto of_kind = [&](LayerKind kind) {
+    return layer_flops(model, kind, samples, sequence, pairs);
+  };
   const std::array kinds{of_kind(LayerKind::dense),
                          model.experts ? of_kind(LayerKind::experts) : 0};
   for (const LayerRange& stage : layers) {

@@ -150,8 +150,36 @@ std::uint64_t attention_parameters(const Model& model, const Sizes& sizes) {
                  std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
 }
 
-// A model that nothing is cut of.
-Sizes whole(const Model& model, double samples, double sequence) {
+// In the order of the enumeration.
+constexpr std::array<std::string_view, part_count> part_names{"embedding",
+                                                              "attention norm",
+                                                              "qkv",
+                                                              "mla down",
+                                                              "mla up",
+                                                              "rotary",
+                                                              "core attention",
+                                                              "projection",
+                                                              "residual",
+                                                              "mlp norm",
+                                                              "mlp in",
+                                                              "activation",
+                                                              "mlp out",
+                                                              "router",
+                                                              "permute",
+                                                              "expert in",
+                                                              "expert activation",
+                                                              "expert out",
+                                                              "unpermute",
+                                                              "shared in",
+                                                              "shared activation",
+                                                              "shared out",
+                                                              "head norm",
+                                                              "head",
+                                                              "loss"};
+
+}  // namespace
+
+Sizes uncut_sizes(const Model& model, double samples, double sequence) {
   return {.samples = samples,
           .sequence = sequence,
           .queries = sequence,
@@ -159,35 +187,6 @@ Sizes whole(const Model& model, double samples, double sequence) {
           .spread_tokens = samples * sequence,
           .vocabulary = model.vocabulary};
 }
-
-// In the order of the enumeration.
-constexpr std::array<std::string_view, part_count> part_names{"embedding",
-                                                         "attention norm",
-                                                         "qkv",
-                                                         "mla down",
-                                                         "mla up",
-                                                         "rotary",
-                                                         "core attention",
-                                                         "projection",
-                                                         "residual",
-                                                         "mlp norm",
-                                                         "mlp in",
-                                                         "activation",
-                                                         "mlp out",
-                                                         "router",
-                                                         "permute",
-                                                         "expert in",
-                                                         "expert activation",
-                                                         "expert out",
-                                                         "unpermute",
-                                                         "shared in",
-                                                         "shared activation",
-                                                         "shared out",
-                                                         "head norm",
-                                                         "head",
-                                                         "loss"};
-
-}  // namespace
 
 std::string_view name_of(Part part) { return part_names[static_cast<std::size_t>(part)]; }
 
@@ -266,37 +265,21 @@ std::uint64_t head_parameters(const Model& model, const Sizes& sizes) {
          (model.tied_embeddings ? 0 : embedding_parameters(model, sizes));
 }
 
-std::uint64_t parameter_count(const Model& model) {
-  const Sizes sizes = whole(model, 1, model.sequence);
-  std::uint64_t count = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
-                        head_parameters(model, sizes);
+Parameters all_parameters(const Model& model) {
+  const Sizes sizes = uncut_sizes(model, 1, model.sequence);
+  Parameters all{.dense = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
+                          head_parameters(model, sizes)};
   for (std::uint32_t layer = 0; layer < model.layers; ++layer)
-    count += layer_parameters(model, kind_of_layer(model, layer), sizes).all();
-  return count;
+    all += layer_parameters(model, kind_of_layer(model, layer), sizes);
+  return all;
 }
 
-double head_flops(const Model& model, double samples, double sequence) {
-  return 2 * samples * sequence * model.hidden * model.vocabulary;
-}
+std::uint64_t parameter_count(const Model& model) { return all_parameters(model).all(); }
 
-double layer_flops(const Model& model, LayerKind kind, double samples, double sequence) {
-  Model plain = model;
-  if (plain.experts) plain.experts->capacity_factor = 1;
-  const Layer layer = layer_on_gpu(plain, kind, whole(plain, samples, sequence));
-  double flops = layer.attention.flops();
-  for (const Linear& linear : linears_of(layer)) flops += linear.flops();
-  return flops;
-}
-
-double score_flops(const Model& model, double samples, double sequence) {
-  return model.layers * attention_of(model, whole(model, samples, sequence)).flops();
-}
-
-double forward_flops(const Model& model, double samples, double sequence) {
-  double flops = head_flops(model, samples, sequence);
-  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
-    flops += layer_flops(model, kind_of_layer(model, layer), samples, sequence);
-  return flops;
+std::uint64_t active_parameter_count(const Model& model) {
+  const Parameters all = all_parameters(model);
+  if (!model.experts) return all.all();
+  return all.dense + all.experts / model.experts->count * model.experts->top_k;
 }
 
 }  // namespace pipewright::workload

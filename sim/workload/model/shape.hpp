@@ -29,6 +29,9 @@ struct Sizes {
 Sizes sizes_of(const config::Model& model, const config::Training& training,
                const config::Parallel& parallel);
 
+// Of a model that nothing is cut of.
+Sizes uncut_sizes(const config::Model& model, double samples, double sequence);
+
 // A model, how it is trained, and what of it one GPU has.
 struct ModelSetting {
   const config::Model& model;
@@ -168,17 +171,9 @@ std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes
 // The last norm and, unless it is the embedding's own, the output matrix.
 std::uint64_t head_parameters(const config::Model& model, const Sizes& sizes);
 
-// All parameters of a model, as papers count them: nothing padded, nothing twice.
+// Parameters of a model, as papers count them, nothing padded and nothing twice: all, and those
+// that work on one token, of the experts top_k.
 std::uint64_t parameter_count(const config::Model& model);
-
-// FLOP of one forward pass of `samples` samples through the whole model, as Megatron-LM counts it
-// (arXiv 2104.04473, section 5.1): matrix products alone, attention over the whole square of
-// scores, each token through top_k experts. A third of F, I and W together.
-double forward_flops(const config::Model& model, double samples, double sequence);
-// Of its parts: a layer; all layers' attention scores, which selective recomputation makes again;
-// and the output matrix, which full recomputation does not.
-double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence);
-double score_flops(const config::Model& model, double samples, double sequence);
-double head_flops(const config::Model& model, double samples, double sequence);
+std::uint64_t active_parameter_count(const config::Model& model);
 
 }  // namespace pipewright::workload

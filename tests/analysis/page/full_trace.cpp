@@ -79,6 +79,7 @@ trace::Trace full_trace(std::uint32_t microbatches) {
   add_transfers(trace);
   trace.run.tokens_per_microbatch = 3 * 2048;
   trace.run.model_flops = 2e12;
+  trace.run.full_attention_flops = 2.2e12;
   trace.run.hardware_flops = 2.5e12;
   trace.run.peak_flops = 989e12;
   return trace;

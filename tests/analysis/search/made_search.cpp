@@ -58,6 +58,7 @@ CandidateRow row_of(const Layout& at, const MadeSearch& made) {
               .samples = 1536,
               .tokens = tokens,
               .model_flop = flop,
+              .full_attention_flop = 1.25 * flop,
               .peak_flops = peak * (1 + at.group)};
   const double state = 175e9 / (at.tp * at.pp) * (6 + 12 / (at.sharded ? at.dp : 1));
   const double activations = 96 / at.pp * at.size * 2048 * 12288 * (at.full ? 2.0 : 34 / at.tp) *

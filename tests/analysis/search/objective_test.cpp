@@ -12,8 +12,12 @@ using pipewright::tests::Random;
 namespace {
 
 // 8 GPUs of 100 TFLOP/s; a second at the least for this much work at 50 %.
-const IterationWork work{
-    .gpus = 8, .samples = 4, .tokens = 4096, .model_flop = 4e14, .peak_flops = 8e14};
+const IterationWork work{.gpus = 8,
+                         .samples = 4,
+                         .tokens = 4096,
+                         .model_flop = 4e14,
+                         .full_attention_flop = 6e14,
+                         .peak_flops = 8e14};
 
 constexpr Objective::Kind kinds[] = {Objective::Kind::throughput, Objective::Kind::mfu,
                                      Objective::Kind::time_to_train, Objective::Kind::price,
@@ -26,6 +30,7 @@ TEST_CASE("an objective's cost is what its definition says") {
   CHECK(cost(objective, work, 2, 7) == Approx(2.0 / 4096));
   CHECK(throughput(work, 2) == Approx(2048));
   CHECK(mfu(work, 1) == Approx(0.5));
+  CHECK(mfu_full_attention(work, 1) == Approx(0.75));
   objective.kind = Objective::Kind::mfu;
   CHECK(cost(objective, work, 1, 7) == Approx(2));
   objective.kind = Objective::Kind::time_to_train;

@@ -174,8 +174,8 @@ TEST_CASE("what is wrong with a results file is told") {
               "candidates[7].note is 77777");
   check_error([](hid_t f) { set_value(f, "bound_s", 7, H5T_NATIVE_DOUBLE, double{NAN}); },
               "candidates[7].bound_s is nan");
-  check_error([](hid_t f) { set_attribute(f, "version", H5T_NATIVE_UINT32, 3U); },
-              "its search format has version 3, newer than 2");
+  check_error([](hid_t f) { set_attribute(f, "version", H5T_NATIVE_UINT32, 4U); },
+              "its search format has version 4, newer than 3");
   check_error([](hid_t f) { set_attribute(f, "finished", H5T_NATIVE_UINT32, 2U); },
               "attribute 'finished' is 2");
   check_error([](hid_t f) { set_attribute(f, "gap", H5T_NATIVE_DOUBLE, -0.5); },

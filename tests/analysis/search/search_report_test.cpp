@@ -70,10 +70,11 @@ TEST_CASE("a report says why the runner-up loses") {
 TEST_CASE("a report has the best as a table, with what they share below") {
   CHECK_THAT(search_report(small_search()),
              Contains("the best 2 of 2 simulated\n"
-                      "          behind  tokens   MFU  iteration  bubble  memory  of it\n"
-                      "schedule       %     k/s     %          s       %     GiB      %\n"
-                      "zb-1p       best    16.4  40.0      1.000    20.0    60.0     75\n"
-                      "1f1b        33.3    10.9  26.7      1.500    20.0    40.0     50\n"
+                      "                          causal\n"
+                      "          behind  tokens     MFU  iteration  bubble  memory  of it\n"
+                      "schedule       %     k/s       %          s       %     GiB      %\n"
+                      "zb-1p       best    16.4    40.0      1.000    20.0    60.0     75\n"
+                      "1f1b        33.3    10.9    26.7      1.500    20.0    40.0     50\n"
                       "all with tp 1\n"));
 }
 

@@ -51,7 +51,12 @@ CandidateRow random_row(std::uint32_t seed) {
 CandidateRow simulated_row(std::uint64_t candidate, double time_s, std::uint64_t peak_bytes,
                            std::uint32_t group) {
   CandidateRow row = row_with(candidate, group, Outcome::simulated);
-  row.work = {.gpus = 8, .samples = 16, .tokens = 16384, .model_flop = 1e15, .peak_flops = 2.5e15};
+  row.work = {.gpus = 8,
+              .samples = 16,
+              .tokens = 16384,
+              .model_flop = 1e15,
+              .full_attention_flop = 1.25e15,
+              .peak_flops = 2.5e15};
   row.peak_bytes = peak_bytes;
   row.capacity_bytes = std::uint64_t{80} << 30;
   row.bound_s = 0.9 * time_s;

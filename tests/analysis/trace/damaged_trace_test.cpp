@@ -138,9 +138,9 @@ TEST_CASE("a changed byte among the rows does not pass for data", "[trace]") {
 
 TEST_CASE("another version says which one is read", "[trace]") {
   check_error([](hid_t file) { set_number(file, "version", 7); },
-              "its trace format has version 7, newer than 3, the newest that this program reads");
+              "its trace format has version 7, newer than 4, the newest that this program reads");
   check_error([](hid_t file) { set_number(file, "version", 0); },
-              "its trace format has version 0; this program reads version 3");
+              "its trace format has version 0; this program reads version 4");
 }
 
 TEST_CASE("what is missing is named", "[trace]") {

@@ -75,7 +75,7 @@ function runCards(run) {
     add("throughput", "throughput", formatRate(summary.samples_per_s, "samples"));
   if (summary.mfu !== null)
     add("mfu", "MFU", formatPercent(summary.mfu),
-        `${(summary.model_flops_per_gpu / 1e12).toFixed(1)} TFLOP/s a GPU`);
+        `${(summary.model_flops_per_gpu / 1e12).toFixed(1)} TFLOP/s a GPU, causal`);
   else if (summary.model_flops_per_gpu !== null)
     add("mfu", "TFLOP/s a GPU", (summary.model_flops_per_gpu / 1e12).toFixed(1));
   add("bubble-ratio", "bubble ratio", formatPercent(summary.bubble_ratio),

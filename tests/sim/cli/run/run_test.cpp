@@ -325,6 +325,21 @@ TEST_CASE("hfu counts what a schedule's own passes make again", "[run]") {
   CHECK(plain["hfu"] == plain["mfu"]);
 }
 
+TEST_CASE("MFU counts causal attention once, and says what the whole square comes to", "[run]") {
+  const tests::Workplace place;
+  const std::string words =
+      "--model llama-3-8b --gpu h100-sxm -s 4 -b 8 --engine timing --schedule 1f1b";
+  const json run = summary(place, words);
+  // A token's forward has 2 FLOP for each of 7.505e9 parameters in matrices, 15.01e9, and for its
+  // scores 32 layers x 4 x 4,096 x 8,192 of the square, 4.29e9, or half of that.
+  const double ratio = run["mfu_full_attention"].get<double>() / run["mfu"].get<double>();
+  CHECK(ratio == Approx(19.30 / 17.16).epsilon(0.001));
+  CHECK(run["full_attention_flops_per_gpu"].get<double>() ==
+        Approx(ratio * run["model_flops_per_gpu"].get<double>()));
+  const std::string table = place.run("run " + words).out;
+  CHECK_THAT(table, Catch::Contains(" causal "));
+}
+
 TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]") {
   const tests::Workplace place;
   // The embedding is tied, and sums up without a network in no time.

@@ -8,6 +8,7 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/state.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"
@@ -207,6 +208,8 @@ TEST_CASE("hardware FLOPs count what is made again", "[model]") {
   const config::Model model = library_model("zero-bubble-6.2b");
   const double forward = workload::forward_flops(model, 1, 1024);
   CHECK(none.model_flops_per_microbatch == Approx(3 * forward));
+  CHECK(none.full_attention_flops_per_microbatch ==
+        Approx(3 * (forward + workload::score_flops(model, 1, 1024))));
   CHECK(flops("full", "false").hardware_flops_per_microbatch ==
         Approx(4 * forward - workload::head_flops(model, 1, 1024)));
   CHECK(flops("selective", "false").hardware_flops_per_microbatch ==

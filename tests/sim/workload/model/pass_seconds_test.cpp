@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/model/flops.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;
@@ -84,8 +85,8 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
     REQUIRE(attention.input_grad == Approx(2 * attention.forward));
     REQUIRE(seconds.weight_grad == Approx(seconds.forward - attention.forward));
     REQUIRE(seconds.forward * 1e15 ==
-            Approx(workload::forward_flops(model, 1, 1024) / model.layers -
-                   workload::head_flops(model, 1, 1024) / model.layers));
+            Approx(workload::layer_flops(model, LayerKind::dense, 1, 1024,
+                                         workload::AttentionPairs::full)));
   }
 }
 

@@ -44,54 +44,14 @@ TEST_CASE("a GPT's parameters follow Megatron-LM's formula", "[model]") {
   }
 }
 
-TEST_CASE("a GPT's FLOPs follow Megatron-LM's formula", "[model]") {
-  // 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with the forward twice, arXiv 2104.04473, equation 3:
-  // the forward of layers four times and that of the output matrix three times.
-  for (const char* const name : {"megatron-3.6b", "megatron-145.6b", "megatron-529.6b"}) {
-    const config::Model m = library_model(name);
-    const double b = 8;
-    const double s = m.sequence;
-    const double l = m.layers;
-    const double h = m.hidden;
-    const double formula = 96 * b * s * l * h * h * (1 + s / (6 * h) + m.vocabulary / (16 * l * h));
-    const double forward = workload::forward_flops(m, b, s);
-    CHECK(4 * forward - workload::head_flops(m, b, s) == Approx(formula));
-  }
-}
-
-TEST_CASE("FLOPs are 6 N a token, and attention's on top", "[model]") {
-  const config::Model m = library_model("llama-3-70b");
-  const double matrices = static_cast<double>(workload::parameter_count(m)) -
-                          1.0 * m.vocabulary * m.hidden;  // a look-up is no product
-  const double tokens = m.sequence;
-  CHECK(3 * (workload::forward_flops(m, 1, tokens) - workload::score_flops(m, 1, tokens)) ==
-        Approx(6 * matrices * tokens).epsilon(1e-4));
-}
-
-TEST_CASE("of experts, FLOPs count those that a token visits", "[model]") {
-  // 37 billion of DeepSeek-V3's parameters are active for a token, arXiv 2412.19437: with the
-  // output matrix and without the embedding.
-  const config::Model v3 = library_model("deepseek-v3");
-  const double s = v3.sequence;
-  const double active =
-      (workload::forward_flops(v3, 1, s) - workload::score_flops(v3, 1, s)) / (2 * s);
-  CHECK(active == Approx(37e9).epsilon(0.02));
-  // 12.9 billion of Mixtral's, arXiv 2401.04088 rounds to 13.
-  const config::Model mixtral = library_model("mixtral-8x7b");
-  const double t = mixtral.sequence;
-  const double visited =
-      (workload::forward_flops(mixtral, 1, t) - workload::score_flops(mixtral, 1, t)) / (2 * t);
-  CHECK(visited == Approx(12.9e9).epsilon(0.02));
-}
-
-TEST_CASE("a busier expert costs time but no model FLOPs", "[model]") {
-  config::Model m = library_model("mixtral-8x7b");
-  const double even = workload::forward_flops(m, 1, 1024);
-  m.experts->capacity_factor = 1.5;
-  CHECK(workload::forward_flops(m, 1, 1024) == even);
-  const OwnSetting busy(m, "{}", {});
-  CHECK(layer_on_gpu(m, LayerKind::experts, busy.setting.sizes).expert_linears[0].tokens ==
-        Approx(1.5 * 2 * m.sequence / 8));
+TEST_CASE("of experts, those that a token visits are active", "[model]") {
+  // 37 billion of DeepSeek-V3's parameters (arXiv 2412.19437), 12.9 of Mixtral's (its release).
+  CHECK(workload::active_parameter_count(library_model("deepseek-v3")) ==
+        Approx(37e9).epsilon(0.02));
+  CHECK(workload::active_parameter_count(library_model("mixtral-8x7b")) ==
+        Approx(12.88e9).epsilon(0.001));
+  const config::Model dense = library_model("llama-3-8b");
+  CHECK(workload::active_parameter_count(dense) == workload::parameter_count(dense));
 }
 
 TEST_CASE("dense layers stand where a mixture says", "[model]") {

@@ -1,0 +1,61 @@
+#include "sim/workload/model/flops.hpp"
+
+#include <array>
+
+namespace pipewright::workload {
+namespace {
+
+// Of one layer: two products, Q K' and that of the scores with V.
+double scores_of(const Layer& layer, double sequence, AttentionPairs pairs) {
+  const Attention& a = layer.attention;
+  return 2 * a.samples * a.heads * attention_pairs(sequence, pairs) * (a.key_dim + a.value_dim);
+}
+
+Layer uncut_layer(const config::Model& model, LayerKind kind, double samples, double sequence) {
+  config::Model balanced = model;
+  if (balanced.experts) balanced.experts->capacity_factor = 1;
+  return layer_on_gpu(balanced, kind, uncut_sizes(model, samples, sequence));
+}
+
+}  // namespace
+
+AttentionPairs pairs_of(const config::Training& training) {
+  return training.causal ? AttentionPairs::causal : AttentionPairs::full;
+}
+
+double attention_pairs(double sequence, AttentionPairs pairs) {
+  return sequence * sequence * (pairs == AttentionPairs::causal ? 0.5 : 1);
+}
+
+double head_flops(const config::Model& model, double samples, double sequence) {
+  return 2 * samples * sequence * model.hidden * model.vocabulary;
+}
+
+double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
+                   AttentionPairs pairs) {
+  const Layer layer = uncut_layer(model, kind, samples, sequence);
+  double flops = scores_of(layer, sequence, pairs);
+  for (const auto* linears : {&layer.attention_linears, &layer.mlp_linears, &layer.expert_linears})
+    for (const Linear& linear : *linears) flops += linear.flops();
+  return flops;
+}
+
+double score_flops(const config::Model& model, double samples, double sequence,
+                   AttentionPairs pairs) {
+  const Layer layer = uncut_layer(model, LayerKind::dense, samples, sequence);
+  return model.layers * scores_of(layer, sequence, pairs);
+}
+
+double forward_flops(const config::Model& model, double samples, double sequence,
+                     AttentionPairs pairs) {
+  std::array<std::uint32_t, 2> layers{};
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    ++layers.at(static_cast<std::size_t>(kind_of_layer(model, layer)));
+  double flops = head_flops(model, samples, sequence);
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
+    if (const std::uint32_t count = layers.at(static_cast<std::size_t>(kind)); count > 0)
+      flops += count * layer_flops(model, kind, samples, sequence, pairs);
+  return flops;
+}
+
+}  // namespace pipewright::workload

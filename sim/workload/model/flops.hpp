@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/config/model.hpp"
+#include "sim/config/training.hpp"
+#include "sim/workload/model/shape.hpp"
+
+// FLOP of a whole model as MFU counts them: of matrix products alone, each token through top_k
+// experts and the shared ones, no router, nothing padded and nothing computed again (Megatron-LM,
+// num_floating_point_operations of megatron/training/training.py).
+namespace pipewright::workload {
+
+// The pairs of a query and a key whose score counts. Megatron-LM of today and most papers count
+// those that a causal mask leaves; Megatron-LM until 2025 and Narayanan et al. 2021 (arXiv
+// 2104.04473, equation 3) all of them.
+enum class AttentionPairs : std::uint8_t { causal, full };
+
+AttentionPairs pairs_of(const config::Training& training);
+
+// How many of a sequence count: s^2, or the half of it, as Megatron-LM takes s (s + 1) / 2.
+double attention_pairs(double sequence, AttentionPairs pairs);
+
+// Of one forward pass of `samples` samples. A third of F, I and W together.
+double forward_flops(const config::Model& model, double samples, double sequence,
+                     AttentionPairs pairs = AttentionPairs::causal);
+// Of its parts: a layer; all layers' attention scores, which selective recomputation makes again;
+// and the output matrix, which full recomputation does not.
+double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
+                   AttentionPairs pairs = AttentionPairs::causal);
+double score_flops(const config::Model& model, double samples, double sequence,
+                   AttentionPairs pairs = AttentionPairs::causal);
+double head_flops(const config::Model& model, double samples, double sequence);
+
+}  // namespace pipewright::workload

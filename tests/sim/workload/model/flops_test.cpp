@@ -1,0 +1,89 @@
+#include "sim/workload/model/flops.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using workload::AttentionPairs;
+
+TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et al.", "[model]") {
+  // 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with the forward twice, arXiv 2104.04473, equation 3:
+  // the forward of layers four times and that of the output matrix three times.
+  for (const char* const name : {"megatron-3.6b", "megatron-145.6b", "megatron-529.6b"}) {
+    const config::Model m = library_model(name);
+    const double b = 8;
+    const double s = m.sequence;
+    const double l = m.layers;
+    const double h = m.hidden;
+    const double formula = 96 * b * s * l * h * h * (1 + s / (6 * h) + m.vocabulary / (16 * l * h));
+    const double forward = workload::forward_flops(m, b, s, AttentionPairs::full);
+    CHECK(4 * forward - workload::head_flops(m, b, s) == Approx(formula));
+  }
+}
+
+TEST_CASE("causal attention counts half of the scores", "[model]") {
+  CHECK(workload::attention_pairs(1000, AttentionPairs::full) == 1e6);
+  CHECK(workload::attention_pairs(1000, AttentionPairs::causal) == 5e5);
+  // Llama 3 405B: 126 layers of 128 heads of 128, 2 x 2 FLOP for each pair and element of a head.
+  const config::Model m = library_model("llama-3-405b");
+  for (const double s : {8192.0, 131072.0}) {
+    const double scores = 126.0 * 4 * 128 * 128 * s * s;
+    CHECK(workload::score_flops(m, 2, s, AttentionPairs::full) == Approx(2 * scores));
+    CHECK(workload::score_flops(m, 2, s) == Approx(scores));
+    CHECK(workload::forward_flops(m, 2, s, AttentionPairs::full) -
+              workload::forward_flops(m, 2, s) ==
+          Approx(scores));
+  }
+  config::Training training;
+  CHECK(workload::pairs_of(training) == AttentionPairs::causal);
+  training.causal = false;
+  CHECK(workload::pairs_of(training) == AttentionPairs::full);
+}
+
+TEST_CASE("FLOPs are 6 N a token, and attention's on top", "[model]") {
+  const config::Model m = library_model("llama-3-70b");
+  const double matrices = static_cast<double>(workload::parameter_count(m)) -
+                          1.0 * m.vocabulary * m.hidden;  // a look-up is no product
+  const double tokens = m.sequence;
+  CHECK(3 * (workload::forward_flops(m, 1, tokens) - workload::score_flops(m, 1, tokens)) ==
+        Approx(6 * matrices * tokens).epsilon(1e-4));
+}
+
+TEST_CASE("of experts, FLOPs count those that a token visits", "[model]") {
+  // 37 billion of DeepSeek-V3's parameters are active for a token, arXiv 2412.19437: with the
+  // output matrix and without the embedding.
+  const config::Model v3 = library_model("deepseek-v3");
+  const double s = v3.sequence;
+  const double active =
+      (workload::forward_flops(v3, 1, s) - workload::score_flops(v3, 1, s)) / (2 * s);
+  CHECK(active == Approx(37e9).epsilon(0.02));
+  // 12.9 billion of Mixtral's, arXiv 2401.04088 rounds to 13.
+  const config::Model mixtral = library_model("mixtral-8x7b");
+  const double t = mixtral.sequence;
+  const double visited =
+      (workload::forward_flops(mixtral, 1, t) - workload::score_flops(mixtral, 1, t)) / (2 * t);
+  CHECK(visited == Approx(12.9e9).epsilon(0.02));
+}
+
+TEST_CASE("a router's products are not counted", "[model]") {
+  // An expert is 3 x 4,096 x 14,336 of which a token visits 2; attention is 4,096 x (4,096 + 2 x
+  // 1,024) and 4,096 x 4,096.
+  const config::Model m = library_model("mixtral-8x7b");
+  const double matrices = 2.0 * 3 * 4096 * 14336 + 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096;
+  const double scores = 4.0 * 32 * 128 / 2;  // for each token, of each token before it
+  CHECK(workload::layer_flops(m, workload::LayerKind::experts, 1, 1024) ==
+        Approx(1024 * (2 * matrices + 1024 * scores)));
+}
+
+TEST_CASE("a busier expert costs time but no model FLOPs", "[model]") {
+  config::Model m = library_model("mixtral-8x7b");
+  const double even = workload::forward_flops(m, 1, 1024);
+  m.experts->capacity_factor = 1.5;
+  CHECK(workload::forward_flops(m, 1, 1024) == even);
+  const OwnSetting busy(m, "{}", {});
+  CHECK(
+      layer_on_gpu(m, workload::LayerKind::experts, busy.setting.sizes).expert_linears[0].tokens ==
+      Approx(1.5 * 2 * m.sequence / 8));
+}
