@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+"""Measures what kernels reach on the GPU of this machine, for a GPU file of pipewright.
+
+usage: measure_gpu.py -o TABLE.csv [--gpu-file FILE.yaml] [--quick] [--only KIND..]
+
+    examples/measure_gpu.py -o my-gpu.csv --gpu-file my-gpu.yaml   # all of it: ten minutes or so
+    examples/measure_gpu.py --quick --only product attention -o my-gpu.csv
+    examples/measure_gpu.py --plan                                 # what it would measure
+    pipewright gpu check my-gpu.csv --gpu-file h100-sxm
+
+The table has a kernel a row: matrix products by data type, casts, grouped products of experts,
+fused attention forward and backward, kernels bound by memory, launches with and without a CUDA
+graph, all-reduces within the node. The GPU shall have nothing else to do meanwhile. PyTorch is all
+that it needs; what an installation or a GPU lacks is left out, with a word.
+"""
+
+import argparse
+import csv
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from time import perf_counter
+
+# A case is a row of the table without its times: a dict of these. Products are m x k times k x n.
+COLUMNS = ("kernel", "dtype", "m", "n", "k", "count", "bytes", "batch", "heads", "kv_heads",
+           "head_dim", "sequence", "causal", "pass", "cast", "time_us", "least_us", "most_us",
+           "repeats", "note")
+KINDS = ("product", "cast", "grouped", "attention", "memory", "launch", "all-reduce")
+TYPES = ("bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4")
+MIB = 2**20
+
+# What is measured. Sizes are those that training meets: layers of 1B to 405B parameters, whole and
+# cut by tensor parallelism, which leaves few columns or a short inner dimension.
+
+
+def product_cases(quick):
+    tokens = (2048, 8192) if quick else (1024, 2048, 4096, 8192, 16384)
+    whole = [(6144, 4096), (28672, 4096), (4096, 14336), (10240, 8192), (57344, 8192),
+             (8192, 28672)]  # n, k of Llama's 8B and 70B: QKV, MLP in, MLP out
+    cut = [(1280, 8192), (7168, 8192), (8192, 3584), (8192, 1024), (768, 4096), (4096, 1792),
+           (2048, 7168), (7168, 2048), (4096, 512)]
+    square = [(4096, 4096), (8192, 8192), (16384, 16384)]
+    shapes = whole[:3] + cut[:3] + square[:2] if quick else whole + cut + square
+    sizes = [(m, n, k) for m in tokens for n, k in shapes]
+    # Gradients of weights: the tokens are what is summed over.
+    sizes += [(n, k, m) for n, k in whole[:3] for m in tokens[-2:]]
+    return [{"kernel": "product", "dtype": kind, "m": m, "n": n, "k": k, "cast": 0}
+            for kind in TYPES for m, n, k in sizes]
+
+
+def cast_cases(quick):
+    sizes = [(2048, 4096), (8192, 8192)] if quick else [
+        (1024, 4096), (4096, 4096), (4096, 14336), (8192, 8192), (16384, 28672)]
+    return [{"kernel": "cast", "dtype": "fp8", "m": m, "k": k} for m, k in sizes]
+
+
+def grouped_cases(quick):
+    experts = (8,) if quick else (2, 8, 32)
+    tokens = (512, 2048) if quick else (128, 512, 2048, 8192)
+    shapes = [(4096, 7168), (7168, 2048)] if quick else [
+        (4096, 7168), (7168, 2048), (28672, 4096), (1536, 2048)]
+    return [{"kernel": "grouped", "dtype": "bf16", "m": m, "n": n, "k": k, "count": count,
+             "cast": 0}
+            for count in experts for m in tokens for n, k in shapes if count * n * k < 2**32]
+
+
+def attention_cases(quick):
+    lengths = (2048, 8192) if quick else (1024, 2048, 4096, 8192, 16384, 32768)
+    heads = [(32, 8, 128)] if quick else [(32, 8, 128), (64, 8, 128), (32, 32, 64), (8, 1, 128)]
+    sizes = [(length, *head, 1) for length in lengths for head in heads]
+    if not quick:
+        sizes.append((8192, 32, 8, 128, 0))
+    return [{"kernel": "attention", "dtype": "bf16", "batch": max(1, 8192 // length),
+             "heads": many, "kv_heads": kv, "head_dim": dim, "sequence": length,
+             "causal": causal, "pass": way}
+            for length, many, kv, dim, causal in sizes for way in ("forward", "backward")]
+
+
+def plan(only=KINDS, gpus=1, quick=False):
+    """All cases, in the order in which they are measured."""
+    sizes = (16, 256) if quick else (1, 4, 16, 64, 256, 1024)
+    cases = product_cases(quick) + cast_cases(quick) + grouped_cases(quick)
+    cases += attention_cases(quick)
+    cases += [{"kernel": "memory", "bytes": size * MIB, "note": what}
+              for what in ("copy", "add", "norm") for size in sizes]
+    cases += [{"kernel": "launch", "note": how} for how in ("eager", "graph")]
+    cases += [{"kernel": "all-reduce", "bytes": size * MIB, "count": gpus}
+              for size in sizes if gpus > 1]
+    return [case for case in cases if case["kernel"] in only]
+
+
+def tiny(case):
+    """The same on sizes that a CPU does at once, to try the script out."""
+    most = {"m": 256, "n": 256, "k": 256, "count": 2, "bytes": 4096, "batch": 1, "heads": 4,
+            "kv_heads": 2, "head_dim": 32, "sequence": 64}
+    return {key: min(value, most[key]) if key in most else value for key, value in case.items()}
+
+
+def text_of(case):
+    return " ".join(str(value) if key in ("kernel", "dtype", "pass", "note") else f"{key} {value}"
+                    for key, value in case.items())
+
+
+# What came out.
+
+def row_of(case, seconds):
+    """The table's row: the median of the repetitions, the shortest and the longest."""
+    micro = [1e6 * one for one in seconds]
+    return {**case, "time_us": f"{statistics.median(micro):.3f}", "least_us": f"{min(micro):.3f}",
+            "most_us": f"{max(micro):.3f}", "repeats": len(micro)}
+
+
+def write_table(rows, about, stream):
+    for line in about:
+        stream.write(f"# {line}\n")
+    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def best_rates(rows):
+    """The highest FLOP/s of products by type, and the highest bytes/s."""
+    flops, bandwidth = {}, 0.0
+    for row in rows:
+        seconds = 1e-6 * float(row["time_us"])
+        if row["kernel"] == "product":
+            rate = 2.0 * row["m"] * row["n"] * row["k"] / seconds
+            flops[row["dtype"]] = max(rate, flops.get(row["dtype"], 0.0))
+        if row["kernel"] == "memory":
+            bandwidth = max(bandwidth, row["bytes"] / seconds)
+    return flops, bandwidth
+
+
+def gpu_file(rows, gpu):
+    """A GPU file to fit: where no data sheet is at hand, peaks are the best rates measured."""
+    flops, bandwidth = best_rates(rows)
+    lines = [f"# {gpu['name']}: peaks and bandwidth are the best that examples/measure_gpu.py",
+             "# measured; put the maker's in their place if you know them.",
+             "source: measured", f"flops: {flops['bf16'] / 1e12:.4g} TFLOP/s",
+             f"memory: {gpu['memory'] / 2**30:.2f} GiB",
+             f"free_memory: {gpu['memory'] / 2**30:.2f} GiB",
+             f"memory_bandwidth: {bandwidth / 1e9:.4g} GB/s",
+             f"processors: {gpu['processors']}", "products:"]
+    lines += [f"  {kind}: {{flops: {flops[kind] / 1e12:.4g} TFLOP/s}}"
+              for kind in TYPES if kind in flops]
+    return "\n".join(lines) + "\n"
+
+
+class Unsupported(Exception):
+    """The installation or the GPU cannot do a case."""
+
+
+def measure(cases, machine, report):
+    """Times each case; what the machine cannot do is told of once a kernel and type."""
+    rows, told = [], set()
+    for number, case in enumerate(cases, 1):
+        try:
+            seconds, note = machine.time(case)
+        except Unsupported as reason:
+            what = f"{case['kernel']} {case.get('dtype', case.get('note'))}"
+            if what not in told:
+                report(f"left out: {what}: {reason}")
+            told.add(what)
+            continue
+        rows.append(row_of({**case, "note": note or case.get("note", "")}, seconds))
+        report(f"{number}/{len(cases)} {text_of(case)}: {rows[-1]['time_us']} us")
+    return rows
+
+
+# How PyTorch runs a case. All below needs it, nothing above.
+
+class Machine:
+    """A GPU, or the CPU in its place. `time` gives the seconds of each repetition, and a note."""
+
+    def __init__(self, torch, device, repeats):
+        self.torch, self.device, self.repeats = torch, device, repeats
+        self.on_gpu = device.startswith("cuda")
+        self.wait = torch.cuda.synchronize if self.on_gpu else lambda: None
+        # What is written between repetitions, so that none finds its input in the L2 cache.
+        self.flush = torch.empty(512 * MIB if self.on_gpu else MIB, dtype=torch.int8,
+                                 device=device)
+        self.makers = {"product": self.product, "cast": self.cast, "grouped": self.grouped,
+                       "attention": self.attention, "memory": self.memory}
+
+        self.gpu = {"name": "CPU", "memory": 2**30, "processors": os.cpu_count()}
+        if self.on_gpu:
+            gpu = torch.cuda.get_device_properties(device)
+            self.gpu = {"name": gpu.name, "memory": torch.cuda.mem_get_info(device)[1],
+                        "processors": gpu.multi_processor_count}
+
+    def about(self):
+        """Comments for the table: what was measured, with what."""
+        version = self.torch.version
+        lines = [", ".join(f"{key} {value}" for key, value in self.gpu.items()),
+                 f"PyTorch {self.torch.__version__}, CUDA {version.cuda}, HIP {version.hip}"]
+        if self.on_gpu and shutil.which("nvidia-smi"):
+            query = "power.limit,clocks.max.sm,driver_version"
+            asked = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
+                                   capture_output=True, text=True, check=False)
+            lines += [f"{query}: {line}" for line in asked.stdout.splitlines()[:1]]
+        return lines
+
+    def time(self, case):
+        try:
+            if case["kernel"] == "launch":
+                return self.launches(case["note"] == "graph"), ""
+            run, note = self.makers[case["kernel"]](case)
+            for _ in range(3):
+                run()
+            return [self.once(run) for _ in range(self.repeats)], note
+        except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+            reason = str(error).strip() or type(error).__name__
+            raise Unsupported(reason.splitlines()[0][:160]) from error
+
+    def once(self, run):
+        """Seconds between two events; the GPU flushes while the host enqueues the kernel."""
+        self.flush.zero_()
+        if not self.on_gpu:
+            start = perf_counter()
+            run()
+            return perf_counter() - start
+        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        end.record()
+        end.synchronize()
+        return 1e-3 * start.elapsed_time(end)
+
+    def normal(self, *shape, dtype=None):
+        # As weights and activations are: of zeros a GPU makes products at less power, so faster.
+        numbers = self.torch.randn(*shape, device=self.device)
+        return numbers.to(dtype or self.torch.bfloat16)
+
+    def ones(self, *shape, dtype=None):
+        return self.torch.ones(*shape, device=self.device).to(dtype or self.torch.float32)
+
+    def product(self, case):
+        torch, kind, m, n, k = self.torch, case["dtype"], case["m"], case["n"], case["k"]
+        plain = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32}
+        if kind in plain:
+            torch.backends.cuda.matmul.allow_tf32 = True
+            left, right = (self.normal(rows, k, dtype=plain[kind]) for rows in (m, n))
+            return lambda: left @ right.t(), ""
+        if kind == "nvfp4":
+            left, right = (torch.randint(256, (rows, k // 2), dtype=torch.uint8,
+                                         device=self.device).view(torch.float4_e2m1fn_x2)
+                           for rows in (m, n))
+        else:
+            left, right = (self.normal(rows, k).to(torch.float8_e4m3fn) for rows in (m, n))
+        scales = {"scale_a": self.scales(kind, m, k, 1), "scale_b": self.scales(kind, n, k, 128)}
+        return lambda: torch._scaled_mm(left, right.t(), out_dtype=torch.bfloat16,
+                                        **scales), "scaled_mm"
+
+    def scales(self, kind, rows, k, block_rows):
+        """Of a matrix: one; one for 1 x 128 or 128 x 128 elements; or one for 32 or 16, in the
+        tiles of 128 x 4 that cuBLAS takes."""
+        if kind == "fp8":
+            return self.ones()
+        if kind == "fp8-block":
+            scales = self.ones(k // 128, rows // block_rows).t()
+            return scales if block_rows == 1 else scales.t()
+        block, name = (32, "float8_e8m0fnu") if kind == "mxfp8" else (16, "float8_e4m3fn")
+        tiles = -(-rows // 128) * -(-(k // block) // 4)
+        return self.ones(tiles * 128 * 4, dtype=getattr(self.torch, name))
+
+    def cast(self, case):
+        """To FP8 with a scale a tensor: its largest number, then all of it, scaled."""
+        torch, source = self.torch, self.normal(case["m"], case["k"])
+
+        def run():
+            return (source * (448 / source.abs().max())).to(torch.float8_e4m3fn)
+        return (torch.compile(run), "compiled") if self.on_gpu else (run, "")
+
+    def grouped(self, case):
+        torch, count, m, n, k = (self.torch, *(case[key] for key in ("count", "m", "n", "k")))
+        tokens = self.normal(count * m, k)
+        weights = self.normal(count, n, k).transpose(1, 2)
+        if self.on_gpu and hasattr(torch, "_grouped_mm"):
+            ends = m * torch.arange(1, count + 1, device=self.device, dtype=torch.int32)
+            return lambda: torch._grouped_mm(tokens, weights, offs=ends), "grouped_mm"
+        parts = tokens.split(m)
+        return lambda: [part @ weight for part, weight in zip(parts, weights)], "loop"
+
+    def attention(self, case):
+        attend = self.torch.nn.functional.scaled_dot_product_attention
+        query, keys, values = (
+            self.normal(case["batch"], heads, case["sequence"], case["head_dim"]).requires_grad_()
+            for heads in (case["heads"], case["kv_heads"], case["kv_heads"]))
+        options = {"is_causal": bool(case["causal"])}
+        if case["heads"] != case["kv_heads"]:
+            options["enable_gqa"] = True
+        if case["pass"] == "forward":
+            return lambda: attend(query, keys, values, **options), "sdpa"
+        result = attend(query, keys, values, **options)
+        gradient = self.normal(*result.shape)
+        return lambda: self.torch.autograd.grad(result, (query, keys, values), gradient,
+                                                retain_graph=True), "sdpa"
+
+    def memory(self, case):
+        torch, what, width = self.torch, case["note"], 64 if case["bytes"] < MIB else 4096
+        arrays = 3 if what == "add" else 2  # read or written
+        one, other, target = (self.normal(case["bytes"] // (arrays * 2 * width), width)
+                              for _ in range(3))
+        if what == "copy":
+            return lambda: target.copy_(one), what
+        if what == "add":
+            return lambda: torch.add(one, other, out=target), what
+        norm = getattr(torch.nn.functional, "rms_norm", torch.nn.functional.layer_norm)
+        return lambda: norm(one, (width,)), norm.__name__
+
+    def launches(self, in_graph, count=1000):
+        """Seconds for each of many kernels in a row that do next to nothing."""
+        number = self.torch.zeros(1, device=self.device)
+
+        def go():
+            for _ in range(count):
+                number.add_(1)
+        go()
+        if in_graph:
+            graph = self.torch.cuda.CUDAGraph()
+            with self.torch.cuda.graph(graph):
+                go()
+            go = graph.replay
+        seconds = []
+        for _ in range(self.repeats + 1):
+            self.wait()
+            start = perf_counter()
+            go()
+            self.wait()
+            seconds.append((perf_counter() - start) / count)
+        return seconds[1:]
+
+
+def all_reduces_of_rank(rank, cases, device, repeats, results):
+    """One process of the all-reduces within the node; the first tells what they took."""
+    import torch
+    import torch.distributed as dist
+    on_gpu = device == "cuda"
+    dist.init_process_group("nccl" if on_gpu else "gloo", rank=rank, world_size=cases[0]["count"])
+    if on_gpu:
+        torch.cuda.set_device(rank)
+    wait, found = torch.cuda.synchronize if on_gpu else lambda: None, []
+    for case in cases:
+        buffer = torch.zeros(case["bytes"] // 4, device=f"cuda:{rank}" if on_gpu else "cpu")
+        seconds = []
+        for _ in range(3 + repeats):
+            dist.barrier()
+            wait()
+            start = perf_counter()
+            dist.all_reduce(buffer)
+            wait()
+            seconds.append(perf_counter() - start)
+        found.append(seconds[3:])
+    if rank == 0:
+        results.put(found)
+    dist.destroy_process_group()
+
+
+def measure_all_reduces(torch, cases, device, repeats):
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29511")
+    results = torch.multiprocessing.get_context("spawn").SimpleQueue()
+    torch.multiprocessing.spawn(all_reduces_of_rank, (cases, device, repeats, results),
+                                nprocs=cases[0]["count"])
+    return [row_of(case, seconds) for case, seconds in zip(cases, results.get())]
+
+
+def read_options(words):
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0],
+                                     description=__doc__.split("\n\n", 2)[2],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("-o", "--output", metavar="TABLE.csv", help="where the table goes; else standard output")
+    add("--gpu-file", metavar="FILE.yaml", help="a GPU file with what was measured, to which "
+        "'pipewright gpu fit' fits the table, if that program is on the PATH")
+    add("--base", metavar="GPU", help="start that file from this one, such as h100-sxm, for the "
+        "maker's peaks; else peaks are the best rates measured")
+    add("--quick", action="store_true", help="a few sizes: a minute or two")
+    add("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=", ".join(KINDS))
+    add("--repeats", type=int, default=20, metavar="N", help="of which the median counts; 20")
+    add("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a trial on tiny sizes")
+    add("--plan", action="store_true", help="print what would be measured; needs no PyTorch")
+    options = parser.parse_args(words)
+    if options.repeats < 1:
+        parser.error(f"--repeats {options.repeats}: one at least, such as 20")
+    if options.gpu_file and not options.output:
+        parser.error("--gpu-file needs the table in a file: -o my-gpu.csv")
+    if options.gpu_file and not options.base and not {"product", "memory"} <= set(options.only):
+        parser.error("--gpu-file needs products and kernels bound by memory, or --base")
+    return options
+
+
+def find_torch(device):
+    try:
+        import torch
+    except ModuleNotFoundError:
+        sys.exit(f"measure_gpu.py: PyTorch is not installed for {sys.executable}; "
+                 "--plan alone does without")
+    if device == "cuda" and not torch.cuda.is_available():
+        sys.exit(f"measure_gpu.py: PyTorch {torch.__version__} sees no GPU (nvidia-smi or rocm-smi "
+                 "lists them); --device cpu tries the script out")
+    return torch
+
+
+def fit(options, report):
+    """Has pipewright fit a GPU file to the table."""
+    command = ["pipewright", "gpu", "fit", options.output, "--gpu-file",
+               options.base or options.gpu_file, "--out", options.gpu_file]
+    if shutil.which(command[0]):
+        return subprocess.run(command, check=False).returncode
+    report(f"no pipewright on the PATH; where it is: {' '.join(command)}")
+    return 0
+
+
+def main(words=None):
+    options = read_options(words)
+    if options.plan:
+        print("\n".join(text_of(case) for case in plan(options.only, 8, options.quick)))
+        return 0
+
+    def report(text):
+        print(text, file=sys.stderr, flush=True)
+    torch = find_torch(options.device)
+    on_gpu = options.device == "cuda"
+    gpus = torch.cuda.device_count() if on_gpu else 2
+    if "all-reduce" in options.only and gpus == 1:
+        report("left out: all-reduce: there is one GPU")
+    cases = plan(options.only, gpus, options.quick)
+    if not on_gpu:
+        cases = [dict(case) for case in {tuple(tiny(case).items()): 0 for case in cases}]
+    machine = Machine(torch, "cuda:0" if on_gpu else "cpu", options.repeats)
+    about, device = machine.about(), machine.gpu
+    rows = measure([case for case in cases if case["kernel"] != "all-reduce"], machine, report)
+    together = [case for case in cases if case["kernel"] == "all-reduce"]
+    if together:
+        report(f"all-reduces over {gpus}")
+        try:
+            rows += measure_all_reduces(torch, together, options.device, options.repeats)
+        except torch.multiprocessing.ProcessException as error:
+            report(f"left out: all-reduce: {str(error).strip().splitlines()[-1]}")
+    if not options.output:
+        write_table(rows, about, sys.stdout)
+        return 0
+    with open(options.output, "w", encoding="utf-8") as stream:
+        write_table(rows, about, stream)
+    report(f"{len(rows)} rows in {options.output}")
+    if not options.gpu_file:
+        return 0
+    if not options.base:
+        with open(options.gpu_file, "w", encoding="utf-8") as stream:
+            stream.write(gpu_file(rows, device))
+    return fit(options, report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
