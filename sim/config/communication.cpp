@@ -19,6 +19,11 @@ std::uint64_t read_bucket(const Field& field) {
   return bytes;
 }
 
+// None: copy engines, or switches, do the work.
+std::uint32_t read_sms(const Field& field) {
+  return read_text(field, "a whole number of SMs, such as 16") == "0" ? 0 : read_count(field, "16");
+}
+
 constexpr std::array<std::string_view, 3> gradient_sizes{"1", "2", "4"};
 
 std::uint32_t read_gradient_bytes(const Field& field) {
@@ -66,10 +71,14 @@ constexpr std::array table{
                         .help = "algorithm of all collectives that know it, as NCCL if automatic",
                         .default_value = "automatic"},
                        choice<&Communication::all_reduce, algorithm_names>},
+    Key<Communication>{{.name = "sms",
+                        .help = "SMs that kernels of a collective keep from compute beside it",
+                        .default_value = "16"},
+                       into<&Communication::sms, read_sms>({ValueType::count})},
     Key<Communication>{
         {.name = "overlap_slowdown",
          .help = "compute beside which a collective runs takes so many times as long",
-         .default_value = "1"},
+         .default_value = "what its kernels take on fewer SMs"},
         within<&Communication::overlap_slowdown, "a slow-down", "1 (none) to 1e6, such as 1.1", 1,
                1'000'000>},
     Key<Communication>{{.name = "global_norm",

@@ -190,6 +190,15 @@ Gpu find_gpu(const std::string& name) {
   return gpu;
 }
 
+Gpu with_processors(Gpu gpu, std::uint32_t processors) {
+  const double part = static_cast<double>(processors) / gpu.processors;
+  gpu.flops *= part;
+  for (const auto type : of_type)
+    if (auto& products = gpu.products.*type) products->flops *= part;
+  gpu.processors = processors;
+  return gpu;
+}
+
 const Products& products_of(const Gpu& gpu, DataType type) {
   const auto place = static_cast<std::size_t>(type);
   if (const auto& own = gpu.products.*of_type[place]) return *own;

@@ -69,6 +69,9 @@ struct Gpu {
   std::uint64_t capacity() const { return free_memory.value_or(memory); }
 };
 
+// The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.
+Gpu with_processors(Gpu gpu, std::uint32_t processors);
+
 // Throws Error where the GPU has no such type, naming those that it has.
 const Products& products_of(const Gpu& gpu, DataType type);
 

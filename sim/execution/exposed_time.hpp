@@ -13,6 +13,14 @@
 
 namespace pipewright::execution {
 
+// A collective of `seconds` beside as much compute as can hide it, which takes `slowdown` times as
+// long while both run.
+struct Hidden {
+  double waits = 0;   // by how much both together are longer than the compute
+  double beside = 0;  // seconds of the compute that the collective slows down
+};
+Hidden hidden(double seconds, double compute, double slowdown);
+
 // Starts all these collectives at once on the cluster, where nothing else happens, and returns how
 // many seconds each takes. Runs SimGrid's engine: not from an actor, nor while actors wait to run.
 std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,

@@ -49,6 +49,21 @@ struct Job {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
            ranks->group_size(workload::Group::dp) > 1;
   }
+  // How many times as long compute of a stage's passes takes while collectives run beside it.
+  double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {
+    if (conditions.communication.overlap_slowdown)
+      return *conditions.communication.overlap_slowdown;
+    const auto& of_stage = costs.overlap_slowdown[static_cast<std::size_t>(kind)];
+    return of_stage.empty() ? 1 : of_stage[stage];
+  }
+  // Whether there may be passes that collectives slow down.
+  bool has_overlap_slowdown() const {
+    if (costs.traffic.empty()) return false;
+    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+      for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
+        if (overlap_slowdown(static_cast<schedules::PassKind>(kind), stage) != 1) return true;
+    return false;
+  }
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
   std::uint32_t ranks_per_stage() const { return ranks ? ranks->ranks_per_stage() : 1; }

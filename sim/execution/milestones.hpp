@@ -57,22 +57,38 @@ inline Milestone Milestones::next() const {
   return first;
 }
 
+// What a walk took beside the compute itself, in seconds.
+struct Delays {
+  double waited = 0;  // for weights
+  double lost = 0;    // while compute was slow
+};
+
 // A walk through `seconds` of compute from `now` on. Calls whole(part, time) as parts of gradients
-// become whole, and needed(milestone, is_last, time) where a part of the weights is needed, which
-// says when it is there. Returns how many seconds were waited for weights altogether.
-template <class Whole, class Needed>
-double walk(Milestones milestones, double now, double seconds, Whole&& whole, Needed&& needed) {
-  double waited = 0;
+// become whole, needed(milestone, is_last, time) where a part of the weights is needed, which says
+// when it is there, and lost(time, work), in order of time, for how much longer so many seconds of
+// compute take from then on.
+template <class Whole, class Needed, class Lost>
+Delays walk(Milestones milestones, double now, double seconds, Whole&& whole, Needed&& needed,
+            Lost&& lost) {
+  Delays delays;
+  double share = 0;
+  const auto compute_until = [&](double next) {
+    delays.lost +=
+        lost(now + delays.waited + delays.lost + share * seconds, (next - share) * seconds);
+    share = next;
+  };
   for (Milestone due = milestones.next(); due.kind != Milestone::Kind::none;
        due = milestones.next()) {
     milestones.pop(due);
-    const double then = now + waited + due.share() * seconds;
+    compute_until(due.share());
+    const double then = now + delays.waited + delays.lost + share * seconds;
     if (due.kind == Milestone::Kind::gradients)
       whole(due.part, then);
     else if (const double there = needed(due, !milestones.needs_more_weights(), then); there > then)
-      waited += there - then;
+      delays.waited += there - then;
   }
-  return waited;
+  compute_until(1);
+  return delays;
 }
 
 }  // namespace pipewright::execution

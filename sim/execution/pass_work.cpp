@@ -59,6 +59,17 @@ double slowest_noise(const Job& job, const ReplicaGroups& replica_groups, Replic
   return slowest;
 }
 
+// By how much the compute of what runs as one is longer beside collectives; of a pair, what both
+// are longer by.
+double overlap_excess(const Job& job, const Pass& pass, const Pass* partner) {
+  const auto of = [&](const Pass& one) { return job.overlap_slowdown(one.kind, one.stage) - 1; };
+  if (partner == nullptr) return of(pass);
+  const double first = job.costs.times(pass);
+  const double second = job.costs.times(*partner);
+  const double both = first + second;
+  return both > 0 ? (first * of(pass) + second * of(*partner)) / both : of(pass);
+}
+
 }  // namespace
 
 double noise(const Job& job, ReplicaDevice who, const Pass& pass) {
@@ -90,7 +101,9 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   exposed = std::min(exposed, whole);
   const double compute = (whole - exposed) * slowest_noise(job, replica_groups, who, pass, partner);
   PassWork work{.seconds = compute + exposed};
-  if (work.seconds > 0) work.slowed = std::max(0.0, compute - overlapped) / work.seconds;
+  if (work.seconds > 0)
+    work.excess = overlap_excess(job, pass, partner) * std::max(0.0, compute - overlapped) /
+                  work.seconds;
   return work;
 }
 

@@ -8,12 +8,12 @@ namespace pipewright::execution {
 // number is a function of seed, unit and pass alone, so it does not depend on who asks when.
 double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass);
 
-// What a pass, or a fused pair, has to do on a device: the share `slowed` of `seconds` is compute,
-// which goes slower beside collectives; the rest waits for those of the pass itself, unless these
-// are simulated one by one.
+// What a pass, or a fused pair, has to do on a device. While collectives run beside it, it takes
+// 1 + `excess` times as long: its compute does, and not what it waits for collectives of its own,
+// unless these are simulated one by one.
 struct PassWork {
   double seconds = 0;
-  double slowed = 1;
+  double excess = 0;
 };
 // `partner` is null but for pairs.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,

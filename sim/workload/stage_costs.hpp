@@ -42,6 +42,10 @@ struct StageCosts {
   // these slow it down (`exposed` has by how much).
   std::array<std::vector<double>, schedules::pass_kinds> overlapped;
 
+  // By kind and stage: how many times as long compute takes while collectives run beside it, whose
+  // kernels take processors. Empty: as long.
+  std::array<std::vector<double>, schedules::pass_kinds> overlap_slowdown;
+
   double exposed_of(const schedules::Pass& pass) const {
     const auto& of_stage = exposed[static_cast<std::size_t>(pass.kind)];
     return of_stage.empty() ? 0 : of_stage[pass.stage];

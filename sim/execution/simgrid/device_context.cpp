@@ -13,14 +13,14 @@ void ComputeClock::change(int by) {
   changed_->release();
 }
 
-double ComputeClock::advance(double now, double work, double slowed) {
-  if (slowdown_ == 1) {
+double ComputeClock::advance(double now, double work, double excess) {
+  if (excess == 0) {
     sg4::this_actor::sleep_until(epoch_ + now + work);
     return now + work;
   }
   sg4::this_actor::sleep_until(epoch_ + now);
   while (work > 0) {  // SimGrid takes a timeout of 0 for none
-    const double rate = running_ > 0 ? 1 / (1 + slowed * (slowdown_ - 1)) : 1;
+    const double rate = running_ > 0 ? 1 / (1 + excess) : 1;
     watching_ = true;
     const bool timed_out = changed_->acquire_timeout(work / rate);
     watching_ = false;
@@ -40,7 +40,7 @@ DeviceContext::DeviceContext(const Job& given, ReplicaDevice who, double start,
       others(synchronizer),
       replica_groups(synchronizer.replica_groups()),
       sink(who.replica == 0 ? &rows : nullptr),
-      clock(given.conditions.communication.overlap_slowdown, start) {}
+      clock(start) {}
 
 void DeviceContext::catch_up(double time) {
   now = time;

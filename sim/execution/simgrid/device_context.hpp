@@ -6,14 +6,14 @@
 
 namespace pipewright::execution {
 
-// A device's clock of work: while collectives run beside it, work takes `slowdown` times as long.
+// A device's clock of work, which takes longer while collectives run beside it.
 class ComputeClock final : public CollectiveListener {
  public:
-  ComputeClock(double slowdown, double epoch) : slowdown_(slowdown), epoch_(epoch) {}
+  explicit ComputeClock(double epoch) : epoch_(epoch) {}
 
-  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end. Of the
-  // work the share `slowed` is compute, the rest is exposed communication, which passes as it does.
-  double advance(double now, double work, double slowed = 1);
+  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end. Beside
+  // collectives it takes 1 + `excess` times as long.
+  double advance(double now, double work, double excess);
 
   void collective_started() override { change(+1); }
   void collective_ended() override { change(-1); }
@@ -21,7 +21,6 @@ class ComputeClock final : public CollectiveListener {
  private:
   void change(int by);
 
-  double slowdown_;
   double epoch_;
   int running_ = 0;
   bool watching_ = false;

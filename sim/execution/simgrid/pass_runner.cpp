@@ -92,7 +92,7 @@ class PassRunner::Running {
  private:
   void advance(double seconds) {
     seconds = std::max(0.0, seconds);
-    now_ = runner_.device_.clock.advance(now_, seconds, work_.slowed);
+    now_ = runner_.device_.clock.advance(now_, seconds, work_.excess);
     done_ += seconds;
   }
 
@@ -126,8 +126,8 @@ class PassRunner::Running {
 PassRunner::Ran PassRunner::run(const schedules::PassCursor& at, const Pass& pass,
                                 const Pass* partner, double start) {
   if (device_.job.costs.traffic.empty()) {
-    const PassWork work = work_of(pass, partner);
-    return {start, device_.clock.advance(start, work.seconds, work.slowed)};
+    constexpr double alone = 0;  // nobody says anything
+    return {start, device_.clock.advance(start, work_of(pass, partner).seconds, alone)};
   }
   Running running(*this, at, pass, partner, start);
   if (device_.job.has_full_detail())

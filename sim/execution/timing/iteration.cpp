@@ -1,11 +1,11 @@
 #include "sim/execution/timing/iteration.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
 #include <utility>
 
 namespace pipewright::execution {
-namespace {
 
 // Collectives over the replicas of stages, one for each part of a stage. Each starts when the last
 // of its devices is ready for it and those before it on the same devices have ended.
@@ -49,6 +49,19 @@ class CollectiveQueue {
 
   double end(std::uint32_t stage) const { return ends_[stage]; }  // of its last part
 
+  std::vector<double> starts() const {
+    std::vector<double> all;
+    for (const std::vector<Collective>& stream : streams_)
+      for (const Collective& one : stream) all.push_back(one.start);
+    return all;
+  }
+  void add_to(std::vector<CollectiveSpans>& beside) const {
+    for (const std::vector<Collective>& stream : streams_)
+      for (const Collective& one : stream)
+        for (const std::uint32_t device : replica_groups_.holders(one.stage))
+          beside[device].add(one.start, one.end);
+  }
+
   void report(trace::CollectiveKind kind, TimingRows& rows) const {
     std::vector<const Collective*> all(count_);
     for (const std::vector<Collective>& stream : streams_)
@@ -91,6 +104,8 @@ class CollectiveQueue {
   std::vector<double> ends_;
 };
 
+namespace {
+
 std::uint32_t first_stage(const schedules::Routes& routes, std::uint32_t device) {
   std::uint32_t stage = 0;
   const auto is_on_device = [&](std::uint32_t route) {
@@ -117,6 +132,10 @@ TimedIterations::TimedIterations(const Job& job, std::vector<std::uint32_t> repl
     if (collectives_.parts[stage] > 0)
       for (const std::uint32_t device : replica_groups.holders(stage))
         stages_[device].push_back(stage);
+  slows_ = collectives_.any && job.has_overlap_slowdown();
+  are_alike_ = replicas_.size() == 1;
+  for (std::uint32_t stage = 0; slows_ && stage < job.schedule.stages(); ++stage)
+    are_alike_ = are_alike_ && replica_groups.holders(stage).size() == 1;
   for (const std::uint32_t replica : replicas_)
     timelines_.emplace_back(job, replica, replica_groups, collectives_, least);
 }
@@ -157,19 +176,62 @@ void TimedIterations::report_gathers(const std::vector<double>& begin) const {
     }
 }
 
-// When each device's gradients are reduced, as far as these have to be.
-TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
-  ByDevice reduced(job_.schedule.devices);
-  if (!collectives_.any) return reduced;
+// When weights are gathered beside the passes of each device.
+std::vector<CollectiveSpans> TimedIterations::gathers_beside(
+    const std::vector<double>& begin) const {
+  std::vector<CollectiveSpans> beside(job_.schedule.devices);
+  for (std::uint32_t stage = 0; stage < begin.size(); ++stage)
+    if (collectives_.weight_parts[stage] > 0)
+      for (const std::uint32_t device : replica_groups_.holders(stage))
+        beside[device].add(begin[stage], begin[stage] + collectives_.weight_parts[stage] *
+                                                            collectives_.weights[stage]);
+  return beside;
+}
+
+void TimedIterations::run_passes(ReplicaTimeline::Begin begin, TimingRows* rows) {
+  passes_.clear();
+  for (std::size_t i = 0; i < timelines_.size(); ++i) {
+    begin.devices = free_[i];
+    passes_.push_back(timelines_[i].run(begin, i == 0 ? rows : nullptr));
+  }
+}
+
+// Where reductions wait for other devices, or for other replicas, that differ, passes run again and
+// again, beside the reductions that the passes before led to. With each time one reduction more, in
+// order of time, begins when it did before, so that it ends; mostly all soon do.
+void TimedIterations::run_until_settled(ReplicaTimeline::Begin& begin) {
+  const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); };
+  const std::vector<CollectiveSpans> gathers = begin.beside;
+  std::vector<double> before;
+  for (bool changed = true; changed;) {
+    run_passes(begin, nullptr);
+    const CollectiveQueue queue = reductions(false);
+    const std::vector<double> starts = queue.starts();
+    changed = !std::ranges::equal(starts, before, same);
+    before = starts;
+    begin.beside = gathers;
+    queue.add_to(begin.beside);
+  }
+}
+
+CollectiveQueue TimedIterations::reductions(bool reported) const {
   CollectiveQueue queue(replica_groups_, job_.schedule.devices, collectives_.parts,
                         collectives_.gradients);
   const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
   for (std::size_t i = 0; i < passes_.size(); ++i)
     for (PartReady one : passes_[i].posts) {
       if (!overlaps) one.time = passes_[i].released[one.device];
-      queue.ready(one, i == 0 && rows_ != nullptr);
+      queue.ready(one, i == 0 && reported);
     }
   queue.run();
+  return queue;
+}
+
+// When each device's gradients are reduced, as far as these have to be.
+TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
+  ByDevice reduced(job_.schedule.devices);
+  if (!collectives_.any) return reduced;
+  const CollectiveQueue queue = reductions(rows_ != nullptr);
   if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, *rows_);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
     for (const std::uint32_t stage : stages_[device])
@@ -227,10 +289,15 @@ TimedIterations::Ends TimedIterations::run() {
   ++iteration_;
   const std::vector<double> gathers = begin_gathers();
   if (rows_ != nullptr && !gathers.empty()) report_gathers(gathers);
-  passes_.clear();
-  for (std::size_t i = 0; i < timelines_.size(); ++i)
-    passes_.push_back(
-        timelines_[i].run({free_[i], gathers, first_microbatch}, i == 0 ? rows_ : nullptr));
+  ReplicaTimeline::Begin begin{
+      .devices = {}, .weights = gathers, .first_microbatch = first_microbatch};
+  if (slows_) {
+    begin.beside = gathers_beside(gathers);
+    const bool beside_passes = job_.conditions.communication.overlap_grad_reduce;
+    begin.adds_reductions = are_alike_ && beside_passes;
+    if (!are_alike_ && beside_passes) run_until_settled(begin);
+  }
+  run_passes(std::move(begin), rows_);
   const ReplicaTimeline::Passes& reported = passes_.front();
   Ends ends{.end = reported.end};
   if (job_.costs.traffic.empty()) return ends;

@@ -6,6 +6,8 @@
 
 namespace pipewright::execution {
 
+class CollectiveQueue;
+
 // A job where nothing contends, iteration by iteration: weights are gathered, passes run, gradients
 // are reduced, the norm is known and the optimizer has made its step. Where there are several
 // iterations, all devices are to wait for the norm of each.
@@ -27,6 +29,10 @@ class TimedIterations {
 
   std::vector<double> begin_gathers() const;
   void report_gathers(const std::vector<double>& begin) const;
+  void run_passes(ReplicaTimeline::Begin begin, TimingRows* rows);
+  void run_until_settled(ReplicaTimeline::Begin& begin);
+  std::vector<CollectiveSpans> gathers_beside(const std::vector<double>& begin) const;
+  CollectiveQueue reductions(bool reported) const;
   ByDevice reduce_gradients() const;
   void tie_embeddings(std::size_t replica, ByDevice& times) const;
   ByDevice gather_weights(const std::vector<ByDevice>& updated) const;
@@ -39,6 +45,8 @@ class TimedIterations {
   StageCollectives collectives_;
   std::vector<std::vector<std::uint32_t>> stages_;  // by device: that others hold as well
   std::uint32_t iteration_ = 0;                     // the next
+  bool slows_ = false;      // passes beside collectives take longer
+  bool are_alike_ = false;  // a device alone tells when its stages' gradients are reduced
   // Of each replica that is looked at.
   std::vector<ReplicaTimeline> timelines_;
   std::vector<ByDevice> free_;  // when the next iteration begins

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedules/timing.hpp"
+#include "sim/execution/exposed_time.hpp"
 #include "sim/execution/pass_work.hpp"
 
 namespace pipewright::execution {
@@ -46,10 +47,12 @@ StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_
 }
 
 DeviceStream::DeviceStream(const Job& job, std::uint32_t device,
-                           const StageCollectives& collectives, double start, TimingRows* rows)
+                           const StageCollectives& collectives, double start, TimingRows* rows,
+                           CollectiveSpans* spans)
     : collectives_(collectives),
       device_(device),
       rows_(rows),
+      spans_(spans),
       ahead_(job.schedule.programs[device]),
       end_(start) {
   if (job.gathers_for_passes()) prefetch(start);
@@ -91,6 +94,7 @@ class ReplicaTimeline::Follower {
         job_(timeline.job_),
         collectives_(timeline.collectives_),
         begin_(begin),
+        beside_(begin.beside),
         rows_(rows),
         result_(result) {
     result_.released = begin.devices;
@@ -104,7 +108,8 @@ class ReplicaTimeline::Follower {
     fetched_.resize(std::size_t{job_.schedule.devices} * job_.schedule.stages());
     for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
          ++device)
-      streams_.emplace_back(job_, device, collectives_, free_from(device), rows);
+      streams_.emplace_back(job_, device, collectives_, free_from(device), rows,
+                            beside_.empty() ? nullptr : &beside_[device]);
   }
 
   // How a pass, or a fused pair, runs that could start at `ready`.
@@ -124,8 +129,16 @@ class ReplicaTimeline::Follower {
         last != nullptr && overlaps ? collectives_.parts[last->stage] : 0;
     const std::uint32_t weights = weight_parts(device, pass);
     const std::uint32_t of_partner = partner == nullptr ? 0 : weight_parts(device, *partner);
-    if (gradients + weights + of_partner == 0) return {ready, seconds};
-    const double waited = walk(
+    const bool has_milestones = gradients + weights + of_partner > 0;
+    const bool slows = !beside_.empty() &&
+                       (has_milestones || beside_[device].any_before(ready + seconds));
+    const double excess =
+        slows ? timeline_.excess(device, pass, partner, begin_.first_microbatch) : 0;
+    const auto lost = [&](double time, double work) {
+      return slows ? beside_[device].lost(time, work, excess) : 0;
+    };
+    if (!has_milestones) return {ready, seconds + lost(ready, seconds)};
+    const Delays delays = walk(
         Milestones(gradients, weights, of_partner), ready, compute,
         [&](std::uint32_t part, double time) {
           post({device, last->stage, part, time});
@@ -135,9 +148,10 @@ class ReplicaTimeline::Follower {
           return gathers_
                      ? streams_[device].wait_for_weights(one, due, is_last, time)
                      : begin_.weights[one.stage] + (due.part + 1) * collectives_.weights[one.stage];
-        });
-    result_.gathering[device] += waited;
-    return {ready + std::max(0.0, waited + compute - seconds), seconds};
+        },
+        lost);
+    result_.gathering[device] += delays.waited;
+    return {ready + std::max(0.0, delays.waited + compute - seconds), seconds + delays.lost};
   }
 
   void ended(std::uint32_t device, const Pass& pass, const PassSpan& span) {
@@ -184,6 +198,10 @@ class ReplicaTimeline::Follower {
   }
   void post(const PartReady& one) {
     if (!streams_.empty()) return streams_[one.device].reduce_gradients(one.stage, one.time);
+    if (begin_.adds_reductions) {
+      const double start = std::max(one.time, beside_[one.device].end());
+      beside_[one.device].add(start, start + collectives_.gradients[one.stage]);
+    }
     result_.posts.push_back(one);
   }
 
@@ -194,6 +212,7 @@ class ReplicaTimeline::Follower {
   const bool has_calls_ = !timeline_.calls_.empty();
   const StageCollectives& collectives_;
   const Begin& begin_;
+  std::vector<CollectiveSpans> beside_;
   TimingRows* rows_;
   Passes& result_;
   bool gathers_ = job_.gathers_for_passes();
@@ -253,11 +272,20 @@ double ReplicaTimeline::varied(std::uint32_t device, Pass pass, const Pass* part
   return work_of(job_, replica_groups_, {replica_, device}, pass, partner).seconds;
 }
 
+double ReplicaTimeline::excess(std::uint32_t device, Pass pass, const Pass* partner,
+                               std::uint32_t first_microbatch) const {
+  pass.microbatch += first_microbatch;
+  return work_of(job_, replica_groups_, {replica_, device}, pass, partner).excess;
+}
+
+// As add_exposed_time() has it.
 double ReplicaTimeline::waits(const Pass& pass, double compute) const {
   const Calls& calls = calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
   const double share = calls.beside > compute ? compute / calls.beside : 1;
+  const double slowdown = job_.overlap_slowdown(pass.kind, pass.stage);
   double waited = 0;
-  for (const auto& [seconds, beside] : calls.all) waited += std::max(0.0, seconds - beside * share);
+  for (const auto& [seconds, beside] : calls.all)
+    waited += hidden(seconds, beside * share, slowdown).waits;
   return waited;
 }
 

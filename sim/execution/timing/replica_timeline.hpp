@@ -9,6 +9,7 @@
 #include "schedules/program.hpp"
 #include "sim/execution/least_times.hpp"
 #include "sim/execution/milestones.hpp"
+#include "sim/execution/timing/collective_spans.hpp"
 #include "sim/execution/timing/rows.hpp"
 
 namespace pipewright::execution {
@@ -30,9 +31,10 @@ struct StageCollectives {
 // overtakes.
 class DeviceStream {
  public:
-  // Its first collective comes at `start` at the earliest. Rows go to `rows`, if any.
+  // Its first collective comes at `start` at the earliest. Rows go to `rows`, and when they run to
+  // `spans`, if any.
   DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& collectives,
-               double start, TimingRows* rows);
+               double start, TimingRows* rows, CollectiveSpans* spans);
 
   void reduce_gradients(std::uint32_t stage, double posted) {
     add(trace::CollectiveKind::reduce_gradients, stage, posted, collectives_.gradients[stage]);
@@ -47,6 +49,7 @@ class DeviceStream {
   void add(trace::CollectiveKind kind, std::uint32_t stage, double posted, double seconds) {
     const double start = std::max(end_, posted);
     end_ = start + seconds;
+    if (spans_ != nullptr) spans_->add(start, end_);
     if (rows_ != nullptr)
       rows_->collective({.device = device_,
                          .stage = stage,
@@ -63,6 +66,7 @@ class DeviceStream {
   const StageCollectives& collectives_;
   std::uint32_t device_;
   TimingRows* rows_;
+  CollectiveSpans* spans_;
   schedules::PassCursor ahead_;     // whose weights were not yet asked for
   std::array<double, 2> arrive_{};  // those on their way: of the pass and of its partner
   double end_;
@@ -92,6 +96,9 @@ class ReplicaTimeline {
     std::vector<double> devices;  // by device: it is free for its first pass
     std::vector<double> weights;  // by stage: the first part of its weights starts to be gathered
     std::uint32_t first_microbatch = 0;  // of those of all iterations
+    // By device: the collectives that are known to run beside its passes. Empty: none slows these.
+    std::vector<CollectiveSpans> beside = {};
+    bool adds_reductions = false;  // to these, since the device's copies do as it does
   };
   struct Passes {
     double end = 0;                  // of all passes
@@ -122,6 +129,9 @@ class ReplicaTimeline {
   double varied(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
                 std::uint32_t first_microbatch) const;
   double waits(const schedules::Pass& pass, double compute) const;
+  // As PassWork has it.
+  double excess(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
+                std::uint32_t first_microbatch) const;
 
   const Job& job_;
   std::uint32_t replica_;

@@ -130,6 +130,35 @@ void set_times(const ModelJob& job, const Routes& routes, std::uint32_t slices, 
     times.of_stage[kind].push_back(slowest[kind]);
 }
 
+// Some processors run kernels of collectives, so that waves of tiles are smaller, and no tile is
+// slower. What moves bytes alone, or waits for the host, is as fast. By the model's kernels, also
+// where times were measured.
+void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+                          std::uint32_t slices, const std::vector<LayerRange>& layers,
+                          StageCosts& costs) {
+  if (job.communication.overlap_slowdown) return;
+  std::vector<PartSeconds> alone;
+  std::vector<PartSeconds> beside;
+  for (const config::Gpu& gpu : job.gpus) {
+    alone.emplace_back(setting, gpu, std::nullopt);
+    const std::uint32_t left = processors_beside_collectives(gpu, job.communication);
+    beside.emplace_back(setting, config::with_processors(gpu, left), std::nullopt);
+  }
+  schedules::PassTimes plain;
+  schedules::PassTimes slow;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
+    set_times(job, routes, slices, stage, parts, alone, plain);
+    set_times(job, routes, slices, stage, parts, beside, slow);
+  }
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+      const double seconds = plain.of_stage[kind][stage];
+      costs.overlap_slowdown[kind].push_back(
+          seconds > 0 ? slow.of_stage[kind][stage] / seconds : 1);
+    }
+}
+
 Activations activations_of(const ModelSetting& setting, const StageParts& stage,
                            std::uint32_t slices) {
   ActivationBytes sum;
@@ -236,6 +265,12 @@ void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layer
 
 }  // namespace
 
+std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
+                                            const config::Communication& communication) {
+  const std::uint32_t most = gpu.processors / 2;  // of a GPU with hardly any
+  return gpu.processors - communication.sms.value_or(std::min(config::default_sms, most));
+}
+
 std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
@@ -275,6 +310,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   }
   set_state(job, setting, routes, slices, parameters, costs);
   set_flops(setting, layers, costs);
+  set_overlap_slowdown(job, setting, routes, slices, layers, costs);
   costs.gathered_element = job.training.bytes.gathered;
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
   const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;

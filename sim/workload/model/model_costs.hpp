@@ -37,6 +37,10 @@ StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
 // the passes.
 void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs);
 
+// What collectives leave to compute beside them; `communication.sms` are fewer than there are.
+std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
+                                            const config::Communication& communication);
+
 // The layers of each virtual stage.
 std::vector<LayerRange> model_partition(const ModelJob& job, const schedules::Routes& routes);
 

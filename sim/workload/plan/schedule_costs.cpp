@@ -12,6 +12,7 @@
 
 #include "schedules/search/search.hpp"
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/plan/modelled.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 
@@ -120,7 +121,22 @@ StageCosts given_stage_costs(const config::Scenario& scenario, const Schedule& s
     costs.traffic[stage].parameters =
         scenario.state.gradients.at(schedule.routes.device(stage, 0)) /
         scenario.communication.gradient_bytes / schedule.chunks;
+  // Which kernels a pass has is unknown, so all are as those whose tiles are many.
+  if (scenario.gpu)
+    for (std::vector<double>& of_stage : costs.overlap_slowdown)
+      of_stage.assign(schedule.stages(),
+                      static_cast<double>(scenario.gpu->processors) /
+                          processors_beside_collectives(*scenario.gpu, scenario.communication));
   return costs;
+}
+
+void check_sms(const config::Scenario& scenario, const config::Gpu& gpu) {
+  const std::uint32_t sms = scenario.communication.sms.value_or(0);
+  if (sms < gpu.processors) return;
+  throw config::Error(config::locate(
+      origin_of(scenario, "communication", "sms"),
+      fmt::format("communication.sms is {}, and the GPU has {} in all; allowed: 0 to {}", sms,
+                  gpu.processors, gpu.processors - 1)));
 }
 
 }  // namespace
@@ -154,6 +170,8 @@ void check_limits(const config::Scenario& scenario, const StageCosts& costs) {
 
 StageCosts shared_costs(const config::Scenario& scenario, const Schedule& schedule,
                         const Gpus& gpus) {
+  for (const config::Gpu& gpu : gpus) check_sms(scenario, gpu);
+  if (scenario.gpu) check_sms(scenario, *scenario.gpu);
   StageCosts costs = scenario.model ? modelled_costs(scenario, schedule, gpus)
                                     : given_stage_costs(scenario, schedule);
   check_limits(scenario, costs);

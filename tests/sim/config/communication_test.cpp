@@ -28,7 +28,8 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
   CHECK(bucket_bytes(c, 128) == 512'000'000);
   CHECK(c.gradient_bytes == 4);
   CHECK(c.all_reduce == Algorithm::automatic);
-  CHECK(c.overlap_slowdown == 1);
+  CHECK_FALSE(c.sms);
+  CHECK_FALSE(c.overlap_slowdown);
   CHECK(c.global_norm);
   CHECK(c.detail == Detail::fast);
 }
@@ -38,7 +39,7 @@ TEST_CASE("every key of communication is heard") {
       "{overlap_grad_reduce: false, overlap_param_gather: false, tp_comm_overlap: true, "
       "async_tensor_model_parallel_allreduce: false, "
       "scatter_gather: false, bucket: 25 MiB, gradient_bytes: 2, all_reduce: hierarchical, "
-      "overlap_slowdown: 1.15, global_norm: false, detail: full}");
+      "sms: 20, overlap_slowdown: 1.15, global_norm: false, detail: full}");
   CHECK_FALSE(c.overlap_grad_reduce);
   CHECK_FALSE(c.overlap_param_gather);
   CHECK(c.tp_comm_overlap);
@@ -47,6 +48,8 @@ TEST_CASE("every key of communication is heard") {
   CHECK(c.bucket == 25U << 20U);
   CHECK(c.gradient_bytes == 2);
   CHECK(c.all_reduce == Algorithm::hierarchical);
+  CHECK(c.sms == 20);
+  CHECK(communication("sms: 0").sms == 0);
   CHECK(c.overlap_slowdown == 1.15);
   CHECK_FALSE(c.global_norm);
   CHECK(c.detail == Detail::full);

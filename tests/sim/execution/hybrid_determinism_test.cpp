@@ -112,7 +112,7 @@ std::string rows_of_all() {
           jobs, entry.name, devices, job.schedule.iterations, job.conditions.zero,
           job.ranks.replicas(), job.ranks.ranks_per_stage(),
           job.ranks.group_size(workload::Group::ep),
-          talk.detail == config::Detail::full ? "full" : "fast", talk.overlap_slowdown,
+          talk.detail == config::Detail::full ? "full" : "fast", talk.overlap_slowdown.value_or(1),
           static_cast<int>(job.p2p), static_cast<int>(talk.all_reduce), talk.overlap_grad_reduce,
           talk.overlap_param_gather, error.what());
     }

@@ -63,6 +63,43 @@ TEST_CASE("a device whose reductions never end computes slowly all the time", "[
   }
 }
 
+TEST_CASE("each stage's passes are slowed down as the costs say, unless a key says it of all",
+          "[hybrid]") {
+  const auto cluster = tests::make_cluster({{2, 2}});
+  Job job;
+  job.set_parameters(3'000'000'000);
+  job.communication().bucket = 3'000'000'000;
+  auto& of_stage =
+      job.costs.overlap_slowdown[static_cast<std::size_t>(schedules::PassKind::backward)];
+  of_stage = {1.25, 2};
+  const double beside = 3 * reduction(3e9);
+  for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
+    const auto trace = job.run(cluster, engine);
+    CHECK(last_pass(trace, 0) == Approx(2 + beside * 0.2).epsilon(1e-9));
+    CHECK(last_pass(trace, 1) == Approx(2 + beside * 0.5).epsilon(1e-9));
+  }
+  job.communication().overlap_slowdown = 1;
+  CHECK(last_pass(job.run(cluster), 1) == Approx(2).epsilon(1e-9));
+}
+
+TEST_CASE("weights that are gathered beside the first passes slow these", "[hybrid]") {
+  const auto cluster = tests::mesh_cluster(2);
+  // One device and a copy of it: each of two buckets, of 2 bytes a weight, is gathered in 0.4 s.
+  tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
+                       {.dp = 2, .zero = 1});
+  job.set_parameters(800'000'000);
+  job.communication().bucket = 1'600'000'000;
+  job.communication().overlap_slowdown = 2;
+  const double part = tests::mesh_latency + 400e6 / tests::mesh_rate;
+  for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
+    const auto trace = job.run(cluster, engine);
+    REQUIRE(trace.passes.size() == 4);
+    // It waits for the first part, beside the second does half of that time's work, then all.
+    CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
+    CHECK(trace.passes[0].end == Approx(part + 1 + part / 2).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a pass that waits for nobody's collective is not slowed down", "[hybrid]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;

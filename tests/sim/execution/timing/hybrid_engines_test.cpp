@@ -91,6 +91,9 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
   for (double& seconds : job.costs.optimizer_seconds) seconds = random.real(0, 5e-3);
+  if (random.flip())
+    for (std::vector<double>& of_stage : job.costs.overlap_slowdown)
+      of_stage = random.reals(job.schedule.stages(), 1, 1.6);
   config::Communication& talk = job.communication();
   talk.overlap_grad_reduce = random.flip();
   talk.overlap_param_gather = random.flip();
