@@ -15,9 +15,12 @@ namespace pipewright::config {
 // there.
 struct Products {
   double flops = 0;         // FLOP/s, dense, as the maker says
-  double efficiency = 0.8;  // of `flops`, of a product whose tiles fill all processors
-  double tile_fill = 64;    // steps of the inner dimension that a tile takes to start
-  double overhead = 5e-6;   // seconds: of each product
+  double efficiency = 0.8;  // of `flops`, within tiles of the result
+  double wave = 0.5e-6;     // seconds: start and end of each wave of tiles
+  double overhead = 2e-6;   // seconds: of each product
+  double cast = 0;          // bytes that a kernel moves for each element that it casts to the type,
+  double cast_overhead = 0;  // and seconds that it takes besides: of tables of kernels, see
+                             // sim/workload/kernel_table/, as layers have kernels for their casts
 };
 
 // What a GPU multiplies; without bf16 nothing is trained.

@@ -13,27 +13,27 @@ double stream_seconds(const Gpu& gpu, double bytes) {
   return bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory);
 }
 
-// Work of all processors in the time of full waves of tiles, in FLOP.
-double in_waves(const Gpu& gpu, double tiles, double tile_area, double inner) {
-  const double waves = std::ceil(tiles / gpu.processors);
-  return waves * gpu.processors * 2 * tile_area * inner;
+constexpr double side = 128;  // of a tile
+
+double tiles_of(const Kernel& kernel) {
+  return kernel.count * std::ceil(kernel.rows / side) * std::ceil(kernel.columns / side);
 }
 
 double product_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
-  constexpr double narrow = 128;
-  constexpr double wide = 256;
-  const double tiles =
-      kernel.count * std::min(std::ceil(kernel.rows / wide) * std::ceil(kernel.columns / narrow),
-                              std::ceil(kernel.rows / narrow) * std::ceil(kernel.columns / wide));
-  return in_waves(gpu, tiles, narrow * wide, kernel.inner + products.tile_fill) /
-         (products.flops * products.efficiency * gpu.clock.products);
+  constexpr double shortest = 512;  // steps of the inner dimension that are not cut again
+  const double full = tiles_of(kernel) / gpu.processors;
+  const double waves = std::max(1.0, (full + std::ceil(full)) / 2);
+  const double steps =
+      full < 1 ? std::max(kernel.inner * full, std::min(kernel.inner, shortest)) : kernel.inner;
+  const double tile = 2 * side * side * steps * gpu.processors;
+  return waves * (tile / (products.flops * products.efficiency) + products.wave) /
+         gpu.clock.products;
 }
 
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
-  constexpr double side = 128;
-  const double tiles =
-      kernel.count * std::ceil(kernel.rows / side) * std::ceil(kernel.columns / side);
-  return in_waves(gpu, tiles, side * side, kernel.inner + products.tile_fill) /
+  constexpr double fill = 64;  // steps that starting a tile takes
+  const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
+  return waves * gpu.processors * 2 * side * side * (kernel.inner + fill) /
          (products.flops * gpu.attention.materialized * gpu.clock.products);
 }
 

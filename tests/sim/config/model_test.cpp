@@ -152,11 +152,12 @@ TEST_CASE("a number that was meant in another unit is not taken for bytes or FLO
   CHECK_THAT(fault("1 TFLOP/s", "2e6 GiB", "2039 GB/s"), Catch::Contains("to 1e6 GiB"));
   CHECK(gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 16000 Gbit/s, processors: 1}")
             .memory_bandwidth == Approx(2e12));
-  CHECK_THAT(error_of([] {
-               gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 2 TB/s, processors: 1, "
-                   "tile_fill: 1e300}");
-             }),
-             Catch::Contains("gpu.tile_fill is 1e300; allowed: a number of at most 1e6"));
+  CHECK_THAT(
+      error_of([] {
+        gpu("{flops: 1 PFLOP/s, memory: 80 GiB, memory_bandwidth: 2 TB/s, processors: 1, "
+            "attention: {half_length: 1e300}}");
+      }),
+      Catch::Contains("gpu.attention.half_length is 1e300; allowed: a number of at most 1e6"));
 }
 
 TEST_CASE("sizes far above any model's are refused", "[model]") {

@@ -1,0 +1,104 @@
+#include "sim/workload/model/efficiency.hpp"
+
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright;
+using workload::Kernel;
+
+namespace {
+
+// 1 PFLOP/s on 8 processors that nothing holds up.
+config::Gpu ideal() {
+  config::Gpu gpu{.name = "ideal", .flops = 1e15, .memory = 1, .memory_bandwidth = 1e30};
+  gpu.processors = 8;
+  gpu.memory_efficiency = 1;
+  gpu.products.bf16 = config::Products{.flops = 1e15, .efficiency = 1, .wave = 0, .overhead = 0};
+  gpu.kernel_overhead = 0;
+  return gpu;
+}
+
+Kernel product(double rows, double columns, double inner, double count = 1) {
+  return {.name = "product",
+          .work = Kernel::Work::product,
+          .rows = rows,
+          .columns = columns,
+          .inner = inner,
+          .count = count,
+          .bytes = count * 2 * (inner * (rows + columns) + rows * columns)};
+}
+
+double seconds(const config::Gpu& gpu, const Kernel& kernel) {
+  return kernel_time(kernel, gpu).seconds;
+}
+
+}  // namespace
+
+TEST_CASE("a product takes its FLOPs where tiles fill the processors", "[model]") {
+  config::Gpu gpu = ideal();
+  CHECK(seconds(gpu, product(2048, 4096, 1024)) == Approx(2.0 * 2048 * 4096 * 1024 / 1e15));
+  gpu.products.bf16->efficiency = 0.5;
+  CHECK(seconds(gpu, product(2048, 4096, 1024)) == Approx(4.0 * 2048 * 4096 * 1024 / 1e15));
+}
+
+TEST_CASE("a last wave that is not full costs half of what it leaves idle", "[model]") {
+  const config::Gpu gpu = ideal();
+  const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
+  const auto tiles = [&](double count) { return seconds(gpu, product(128, 128 * count, 512)); };
+  CHECK(tiles(8) == Approx(wave));
+  CHECK(tiles(16) == Approx(2 * wave));
+  CHECK(tiles(12) == Approx(1.75 * wave));
+  CHECK(tiles(9) == Approx((2 + 9.0 / 8) / 2 * wave));
+  // A part of a tile is as long as a whole one.
+  CHECK(seconds(gpu, product(1, 128 * 8, 512)) == Approx(wave));
+}
+
+TEST_CASE("few tiles are cut along the inner dimension, down to 512 steps", "[model]") {
+  const config::Gpu gpu = ideal();
+  const double step = 8 * 2.0 * 128 * 128 / 1e15;
+  CHECK(seconds(gpu, product(128, 256, 8192)) == Approx(2048 * step));  // 2 tiles in 4 parts each
+  CHECK(seconds(gpu, product(128, 128, 2048)) == Approx(512 * step));
+  CHECK(seconds(gpu, product(128, 128, 256)) == Approx(256 * step));
+}
+
+TEST_CASE("waves and products take their starts, products of experts one for all", "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.products.bf16->wave = 1e-6;
+  gpu.products.bf16->overhead = 1e-3;
+  const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
+  CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (wave + 1e-6)));
+  // At half the clock everything that the processors do takes twice as long.
+  gpu.clock.products = 0.5;
+  CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 8 * (wave + 1e-6)));
+}
+
+TEST_CASE("a product is never faster than memory, and says what bounds it", "[model]") {
+  config::Gpu gpu = ideal();
+  CHECK(kernel_time(product(1024, 1024, 1024), gpu).bound == workload::Bound::compute);
+  gpu.memory_bandwidth = 1e9;
+  gpu.memory_efficiency = 0.5;
+  const workload::KernelTime time = kernel_time(product(128, 256, 64), gpu);
+  CHECK(time.seconds == Approx((2.0 * 64 * (128 + 256) + 2.0 * 128 * 256) / 0.5e9));
+  CHECK(time.bound == workload::Bound::memory);
+  gpu.products.bf16->overhead = 1;
+  CHECK(kernel_time(product(128, 256, 64), gpu).bound == workload::Bound::overhead);
+}
+
+TEST_CASE("larger products take no less, and none beats its peak", "[model]") {
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> size(1, 9000);
+  for (const char* const name : {"a100-80gb", "h100-sxm", "b200", "gb300"}) {
+    const config::Gpu gpu = config::find_gpu(name);
+    for (int i = 0; i < 500; ++i) {
+      const Kernel one = product(size(random), size(random), size(random));
+      const double time = seconds(gpu, one);
+      CAPTURE(name, one.rows, one.columns, one.inner);
+      CHECK(time > 2 * one.rows * one.columns * one.inner / gpu.flops);
+      CHECK(time > one.bytes / gpu.memory_bandwidth);
+      CHECK(seconds(gpu, product(one.rows + size(random), one.columns, one.inner)) >= time);
+      CHECK(seconds(gpu, product(one.rows, one.columns + size(random), one.inner)) >= time);
+      CHECK(seconds(gpu, product(one.rows, one.columns, one.inner + size(random))) >= time);
+    }
+  }
+}
