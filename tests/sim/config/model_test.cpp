@@ -111,9 +111,10 @@ TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") 
   CHECK(g.memory == std::uint64_t{80} << 30U);
   CHECK(g.memory_bandwidth == Approx(2.039e12));
   CHECK(g.processors == 108);
-  CHECK(g.matrix_efficiency == 0.85);
+  CHECK(g.products.bf16->flops == Approx(312e12));
+  CHECK(g.products.bf16->efficiency == 0.8);
   CHECK(gpu("{flops: 1.25e14, memory: 17e9, memory_bandwidth: 9e11, processors: 80, "
-            "matrix_efficiency: 0.5, pass_overhead: 0}")
+            "memory_efficiency: 0.5, pass_overhead: 0}")
             .pass_overhead == 0);
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("a GPU's faults are named", "[model]") {
   CHECK_THAT(error_of([&] { gpu("{flops: 312 TFLOPS, " + rest); }),
              Catch::Contains("g.yaml:1:9: gpu.flops"));
   CHECK_THAT(error_of([&] { gpu("{" + rest); }), Catch::Contains("gpu.flops is missing"));
-  CHECK_THAT(error_of([&] { gpu("{flops: 1e12, matrix_efficiency: 1.2, " + rest); }),
+  CHECK_THAT(error_of([&] { gpu("{flops: 1e12, memory_efficiency: 1.2, " + rest); }),
              Catch::Contains("a part from 0 to 1"));
   CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
 }
