@@ -215,6 +215,8 @@ void SummarySink::finish() {
   summary_.full_attention_flops_per_gpu = run.full_attention_flops * per_gpu;
   if (run.peak_flops <= 0) return;
   summary_.mfu = run.model_flops * per_gpu / run.peak_flops;
+  if (run.precision_peak_flops > 0)
+    summary_.mfu_precision = run.model_flops * per_gpu / run.precision_peak_flops;
   summary_.mfu_full_attention = run.full_attention_flops * per_gpu / run.peak_flops;
   summary_.hfu = run.hardware_flops * per_gpu / run.peak_flops;
 }

@@ -68,6 +68,11 @@ struct DeviceSummary {
   std::string memory_host;             // of its GPU that has so little, unless it is `host`
   std::optional<double> over_since_s;  // when it first holds more than that
 
+  // Of its peak, without what the driver, NCCL and fragmentation keep: what PyTorch reports as
+  // max_memory_allocated.
+  std::uint64_t peak_allocated_bytes() const {
+    return peak_memory_bytes - at_peak[static_cast<std::size_t>(trace::MemoryCategory::allowance)];
+  }
   bool fits() const {
     return memory_capacity_bytes == 0 || peak_memory_bytes <= memory_capacity_bytes;
   }
@@ -91,7 +96,8 @@ struct Summary {
   std::optional<double> mfu;
   std::optional<double> full_attention_flops_per_gpu;
   std::optional<double> mfu_full_attention;
-  std::optional<double> hfu;  // as mfu, with what is recomputed
+  std::optional<double> mfu_precision;  // as mfu, of the peak of the recipe's data type
+  std::optional<double> hfu;            // as mfu, with what is recomputed
   std::vector<DeviceSummary> devices;
 };
 

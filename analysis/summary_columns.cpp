@@ -112,6 +112,7 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       optional<Summary>({"mfu", {"MFU", counted}, Quantity::on({0.01, 1, "%"}), &Summary::mfu}),
       {"full_attention_flops_per_gpu", &Summary::full_attention_flops_per_gpu},
       {"mfu_full_attention", &Summary::mfu_full_attention},
+      {"mfu_precision", &Summary::mfu_precision},
       {"hfu", &Summary::hfu},
       table_only<Summary>(
           {"busy",
@@ -194,6 +195,7 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
        }),
        &Device::peak_in_flight},
       {"peak_memory_bytes", {"memory", "peak"}, peak, &Device::peak_memory_bytes},
+      {"peak_allocated_bytes", {"", "allocated"}, peak, &Device::peak_allocated_bytes},
       table_only<Device>({"of_capacity", {"of", "capacity"}, Quantity::on(percent), of_capacity}),
       {"at_peak_bytes", held_json},
       {"peak_time_s", &Device::peak_time_s},

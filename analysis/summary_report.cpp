@@ -108,12 +108,19 @@ std::string run_table(std::span<const Summary> runs, const std::vector<std::stri
 }
 
 std::string device_table(const Summary& run) {
-  ReportColumns<DeviceSummary> columns =
-      picked(device_columns(run.makespan_s),
-             {"device", "host", "passes", "start_s", "end_s", "busy_s", "idle", "peak_in_flight",
-              "peak_memory_bytes", "of_capacity", "exposed_communication_s"});
+  ReportColumns<DeviceSummary> columns = picked(
+      device_columns(run.makespan_s),
+      {"device", "host", "passes", "start_s", "end_s", "busy_s", "idle", "peak_in_flight",
+       "peak_memory_bytes", "peak_allocated_bytes", "of_capacity", "exposed_communication_s"});
+  const auto leave_out = [&](std::string_view key) {
+    std::erase_if(columns, [&](const auto& column) { return column.key == key; });
+  };
   if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
-    std::erase_if(columns, [](const auto& column) { return column.key == "of_capacity"; });
+    leave_out("of_capacity");
+  const auto keeps_more = [](const DeviceSummary& device) {
+    return device.peak_allocated_bytes() < device.peak_memory_bytes;
+  };
+  if (!std::ranges::any_of(run.devices, keeps_more)) leave_out("peak_allocated_bytes");
   return table_text(columns, run.devices);
 }
 
@@ -174,7 +181,8 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
   };
   add_run({"schedule"});
   add_device({"device", "host", "busy_s", "start_s", "end_s", "exposed_communication_s",
-              "peak_in_flight", "peak_memory_bytes", "memory_capacity_bytes", "passes"});
+              "peak_in_flight", "peak_memory_bytes", "peak_allocated_bytes",
+              "memory_capacity_bytes", "passes"});
   add_run({"chunks", "engine", "p2p", "makespan_s"});
   add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
   add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
@@ -233,8 +241,9 @@ std::string peak_line(const Summary& run) {
   const auto fullest =
       std::max_element(run.devices.begin(), run.devices.end(),
                        [](auto& a, auto& b) { return a.peak_memory_bytes < b.peak_memory_bytes; });
-  return fmt::format("memory peak of {}, {}: {}\n", named(*fullest),
-                     format_bytes(fullest->peak_memory_bytes), contents(*fullest));
+  return fmt::format("memory peak of {}, {}, {} of it allocated: {}\n", named(*fullest),
+                     format_bytes(fullest->peak_memory_bytes),
+                     format_bytes(fullest->peak_allocated_bytes()), contents(*fullest));
 }
 
 std::string console_table(std::span<const Summary> runs) {

@@ -85,7 +85,8 @@ struct RunInfo {
   double model_flops = 0;
   double full_attention_flops = 0;  // the same with attention's whole square of scores
   double hardware_flops = 0;        // as model_flops, with what is recomputed
-  double peak_flops = 0;            // FLOP/s of a GPU
+  double peak_flops = 0;            // FLOP/s of a GPU in bf16
+  double precision_peak_flops = 0;  // and in the data type of the recipe
 
   bool operator==(const RunInfo&) const = default;
 };

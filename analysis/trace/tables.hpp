@@ -197,12 +197,13 @@ inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{
      {"iterations", &RunInfo::iterations},
      {"replicas", &RunInfo::replicas},
      {"lanes", &RunInfo::ranks_per_stage}}};
-inline constexpr std::array<RunField<double>, 6> real_fields{
+inline constexpr std::array<RunField<double>, 7> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
      {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch},
      {"model_flops", &RunInfo::model_flops},
      {"full_attention_flops", &RunInfo::full_attention_flops},
      {"hardware_flops", &RunInfo::hardware_flops},
-     {"peak_flops", &RunInfo::peak_flops}}};
+     {"peak_flops", &RunInfo::peak_flops},
+     {"precision_peak_flops", &RunInfo::precision_peak_flops}}};
 
 }  // namespace pipewright::trace

@@ -123,8 +123,9 @@ constexpr std::array table{
                text<&Model::name, "a name">},
     Key<Model>{{.name = "source", .help = "where its numbers come from"},
                {[](const Field& f, Model&) { read_text(f, "where the numbers come from"); }}},
-    Key<Model>{{.name = "parameters", .help = "as published, such as 8.03B; nothing rests on it"},
-               into<&Model::published, read_parameters>({ValueType::number})},
+    Key<Model>{
+        {.name = "parameters", .help = "as published, such as 8.03B, to check the other keys by"},
+        into<&Model::published, read_parameters>({ValueType::number})},
     Key<Model>{{.name = "layers", .help = "of the transformer", .required = true},
                extent<&Model::layers, most_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},

@@ -51,7 +51,7 @@ struct Model {
   bool tied_embeddings = false;
   bool learned_positions = false;
   std::uint32_t sequence = 0;  // tokens of a sample
-  double published = 0;        // parameters, as its authors count them; 0: unknown
+  Located<double> published;   // parameters, as its authors count them; 0: unknown
   std::optional<Latent> latent;
   std::optional<Experts> experts;
   Origin origin;

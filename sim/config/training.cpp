@@ -101,11 +101,11 @@ constexpr std::array table{
         map_of<&Training::bytes, bytes_table>},
     Key<Training>{{.name = "fragmentation",
                    .help = "allowance, a part of the activations",
-                   .default_value = "0"},
+                   .default_value = "10 %"},
                   part<&Training::fragmentation, "a part of the activations">},
     Key<Training>{{.name = "reserved",
-                   .help = "bytes lost to driver, context and NCCL",
-                   .default_value = "0"},
+                   .help = "bytes that CUDA's context and NCCL keep",
+                   .default_value = "2 GiB"},
                   size<&Training::reserved, "a size of memory">},
 };
 

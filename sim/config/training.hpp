@@ -53,8 +53,10 @@ struct Training {
   bool deallocate_outputs = true;           // a stage's output is gone once it has been sent
   std::uint32_t vocabulary_multiple = 128;  // padding, times tp as Megatron does
   ParameterBytes bytes;
-  double fragmentation = 0;    // allowance: part of the activations that the allocator wastes
-  std::uint64_t reserved = 0;  // bytes a GPU loses to the driver, the context, NCCL
+  // Allowance, beside what PyTorch's tensors hold: the part of the activations that its allocator
+  // wastes, and bytes that CUDA's context and NCCL keep.
+  double fragmentation = 0.1;
+  std::uint64_t reserved = std::uint64_t{2} << 30U;
 };
 
 // The rules that have a name.

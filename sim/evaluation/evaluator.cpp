@@ -16,6 +16,7 @@
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
+#include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 
@@ -76,7 +77,7 @@ CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
 // What the network is known to take is added to the costs of each placement.
 workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layout) {
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
-    if (layout.hardware.peak_flops > 0) costs.peak_flops = layout.hardware.peak_flops;
+    set_peaks(layout.hardware, costs);
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
     execution::add_least_exposed_time(job, least_times(scenario, job, layout.least), costs);
   };
@@ -134,7 +135,9 @@ execution::EngineKind engine_of(const config::Scenario& scenario) {
 }  // namespace
 
 struct Evaluator::Impl {
-  Impl(const config::Scenario& first, std::uint64_t memory) : layouts(first), limit(memory) {}
+  Impl(const config::Scenario& first, std::uint64_t memory) : layouts(first), limit(memory) {
+    if (first.model) workload::check_parameters(first.model->value);
+  }
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,

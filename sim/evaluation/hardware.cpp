@@ -116,19 +116,20 @@ std::vector<double> slowdown(const config::Scenario& scenario, const Hardware& h
   return equal ? std::vector<double>{} : factors;
 }
 
-// What one GPU has: of the type that the scenario says all are, else as the platform file says of
-// the host, else of the host's type; 0: unknown.
+// What one GPU has: what CUDA reports free on the type that the scenario says all are; else on the
+// host's type, or what the platform file says of the host if that is less; 0: unknown.
 class GpuMemory {
  public:
   explicit GpuMemory(const config::Scenario& scenario) : scenario_(scenario) {}
 
   std::uint64_t of(const cluster::Host* host) {
-    if (scenario_.gpu) return scenario_.gpu->memory;
-    if (const std::uint64_t bytes = cluster::memory_of(host); bytes > 0) return bytes;
+    if (scenario_.gpu) return scenario_.gpu->capacity();
+    const std::uint64_t nominal = cluster::memory_of(host);
     const auto [place, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
     if (is_new && is_in_library(place->first))
       place->second = config::find_gpu(place->first).capacity();
-    return place->second;
+    const std::uint64_t free = place->second;
+    return nominal == 0 || free == 0 ? std::max(nominal, free) : std::min(nominal, free);
   }
 
  private:
@@ -161,14 +162,21 @@ std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
 
 // Looks at all ranks' GPUs, of which there are few types.
 void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
-  std::map<std::string, double> by_type;
-  double sum = 0;
+  struct Peaks {
+    double bf16 = 0;
+    double precision = 0;
+  };
+  std::map<std::string, Peaks> by_type;
+  const auto ranks = static_cast<double>(hardware.hosts.size());
   for (const cluster::Host* host : hardware.hosts) {
     const auto [place, is_new] = by_type.try_emplace(cluster::gpu_of(host));
-    if (is_new) place->second = library_gpu(scenario, host).flops;
-    sum += place->second;
+    if (is_new) {
+      const config::Gpu gpu = library_gpu(scenario, host);
+      place->second = {gpu.flops, products_of(gpu, scenario.training.precision).flops};
+    }
+    hardware.peak_flops += place->second.bf16 / ranks;
+    hardware.precision_peak_flops += place->second.precision / ranks;
   }
-  hardware.peak_flops = sum / static_cast<double>(hardware.hosts.size());
   hardware.is_mixed = by_type.size() > 1;
 }
 
@@ -258,9 +266,15 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .capacity = hardware.capacity};
 }
 
+void set_peaks(const Hardware& hardware, workload::StageCosts& costs) {
+  if (hardware.peak_flops <= 0) return;
+  costs.peak_flops = hardware.peak_flops;
+  costs.precision_peak_flops = hardware.precision_peak_flops;
+}
+
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                         workload::Plan& plan) {
-  if (hardware.peak_flops > 0) plan.costs.peak_flops = hardware.peak_flops;
+  set_peaks(hardware, plan.costs);
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
   execution::add_exposed_time(hardware.cluster, job, plan.costs);
   return job;

@@ -19,7 +19,9 @@ struct Hardware {
   workload::Gpus gpus;                // by pipeline device, of its first copy; if there is a model
   std::vector<execution::Capacity> capacity;  // by pipeline device, of all of its copies
   bool is_mixed = false;                      // not all GPUs are of the type of those
-  double peak_flops = 0;  // of all GPUs, where the cluster says what they are: the mean
+  // The mean of all GPUs, where the cluster says what they are: in bf16, in the recipe's type.
+  double peak_flops = 0;
+  double precision_peak_flops = 0;
 };
 
 // What the devices have, in bytes; 0: unknown.
@@ -31,6 +33,9 @@ Hardware open_hardware(const config::Scenario& scenario);
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
 cluster::Cluster open_cluster(const config::Scenario& scenario);
 void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
+
+// Where GPUs are of several types, what they reach together.
+void set_peaks(const Hardware& hardware, workload::StageCosts& costs);
 
 // A schedule on the hardware, where passes take what `costs` says.
 execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,

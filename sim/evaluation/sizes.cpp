@@ -169,9 +169,11 @@ std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
 
 void check_layout(const config::Scenario& scenario, const cluster::Cluster& cluster) {
   const Setting setting = setting_of(scenario, cluster);
-  if (scenario.model)
+  if (scenario.model) {
+    workload::check_parameters(scenario.model->value);
     workload::check_layout(scenario.model->value, scenario.training, scenario.parallel,
                            [&](const Parallel& parallel) { return fits(setting, parallel); });
+  }
   check_gpus(setting, cluster.name());
 }
 

@@ -62,6 +62,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.full_attention_flops = job.costs.full_attention_flops_per_microbatch;
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;
+  info.precision_peak_flops = job.costs.precision_peak_flops;
   sink.begin(info, device_rows(job), stage_rows(job));
   if (engine == EngineKind::simgrid)
     simulate(job, sink);

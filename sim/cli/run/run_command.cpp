@@ -80,11 +80,11 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
 // that cannot be of this model.
 void note_impossible_speed(const std::vector<analysis::Summary>& runs) {
   for (const analysis::Summary& run : runs)
-    if (run.mfu.value_or(0) > 1)
+    if (const double mfu = run.mfu_precision.value_or(0); mfu > 1)
       fmt::print(stderr,
                  "pipewright: {}: an MFU of {:.4g} % is more than the GPUs can do; the times of "
                  "passes that are given are too short for this model\n",
-                 run.run.schedule, 100 * *run.mfu);
+                 run.run.schedule, 100 * mfu);
 }
 
 // The times of one schedule under several seeds.

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "sim/workload/model/shape.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -35,6 +38,11 @@ struct Rule {
 
 std::string_view name_of(Axis axis) {
   return axis == Axis::tp ? "parallel.tp" : axis == Axis::cp ? "parallel.cp" : "parallel.ep";
+}
+
+// "8.03 billion"
+std::string in_billions(double parameters) {
+  return fmt::format("{:.4g} billion", parameters / 1e9);
 }
 
 void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
@@ -77,6 +85,19 @@ bool mends(const config::Model& model, const config::Training& training, const P
 }
 
 }  // namespace
+
+void check_parameters(const config::Model& model) {
+  constexpr double most = 0.005;
+  const double given = model.published.value;
+  const auto count = static_cast<double>(parameter_count(model));
+  if (given <= 0 || std::abs(given / count - 1) <= most) return;
+  throw config::Error(config::locate(
+      model.published.origin,
+      fmt::format("model.parameters is {}, and the other keys come to {}, {:.1f} % {}; allowed: "
+                  "within 0.5 %; mend the key that is wrong, or leave parameters out",
+                  in_billions(given), in_billions(count), 100 * std::abs(count / given - 1),
+                  count > given ? "more" : "fewer")));
+}
 
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const Parallel& parallel) {

@@ -30,6 +30,10 @@ std::vector<std::uint32_t> nearest(std::uint32_t wanted, std::uint64_t most,
   return found;
 }
 
+// Throws config::Error where the number of parameters that a model's file gives is off by more than
+// 0.5 % of what its other keys come to.
+void check_parameters(const config::Model& model);
+
 // Whether each number of a layout divides what of the model it cuts.
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const config::Parallel& parallel);

@@ -213,7 +213,9 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
     costs.state.push_back(state);
     costs.optimizer_seconds.push_back(optimizer_seconds(
         job.training, updated_parameters(of_device[device], zero), job.gpus[device]));
-    costs.peak_flops += job.gpus[device].flops / devices;
+    const config::Gpu& gpu = job.gpus[device];
+    costs.peak_flops += gpu.flops / devices;
+    costs.precision_peak_flops += products_of(gpu, job.training.precision).flops / devices;
   }
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("every key of a model is read", "[model]") {
   CHECK(m.dropout == 0.1);
   CHECK(m.tied_embeddings);
   CHECK(m.learned_positions);
-  CHECK(m.published == 1.5e6);
+  CHECK(m.published.value == 1.5e6);
   CHECK(m.name == "x");
   REQUIRE(m.latent);
   CHECK(m.latent->query_rank == 3);

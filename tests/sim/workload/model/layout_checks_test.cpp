@@ -23,6 +23,27 @@ std::string fault(const std::string& model, const Layout& layout,
 
 }  // namespace
 
+TEST_CASE("parameters that the other keys do not come to are refused", "[model]") {
+  // Two norms of 8 in each layer and one at the end, 4 x 8 x 8 of attention, 8 x 32 x 2 of the MLP,
+  // 100 x 8 twice: 2 x (16 + 256 + 512) + 8 + 1,600 = 3,176.
+  const auto fault_with = [](const std::string& parameters) {
+    const config::Model model = model_of(
+        "{layers: 2, hidden: 8, heads: 2, norm: rmsnorm, biases: false, vocabulary: 100,\n"
+        " sequence: 16, parameters: " +
+        parameters + "}");
+    REQUIRE(workload::parameter_count(model) == 3176);
+    return error_of([&] { workload::check_parameters(model); });
+  };
+  CHECK(fault_with("3176").empty());
+  CHECK(fault_with("3191").empty());
+  CHECK(fault_with("3161").empty());
+  CHECK_THAT(fault_with("3193"), Catch::Contains("m.yaml:2:28: model.parameters is "));
+  CHECK_THAT(fault_with("0.00635M"),
+             Catch::Contains("50.0 % fewer; allowed: within 0.5 %; mend the key that is wrong, or "
+                             "leave parameters out"));
+  CHECK_THAT(fault_with("1588"), Catch::Contains("100.0 % more"));
+}
+
 TEST_CASE("layouts that fit are let through", "[model]") {
   CHECK(fault("llama-3-405b", {.tp = 8, .sequence = true, .cp = 4, .dp = 3}).empty());
   CHECK(fault("deepseek-v3", {.tp = 4, .ep = 64, .dp = 128}).empty());

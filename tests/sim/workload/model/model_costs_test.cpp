@@ -230,7 +230,7 @@ TEST_CASE("the FLOPs of the stages' forwards are the model's", "[model]") {
 }
 
 TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
-  const std::string plain = "{reserved: 1 GB}";
+  const std::string plain = "{reserved: 1 GB, fragmentation: 0}";
   const std::string more = "{reserved: 1 GB, fragmentation: 10 %}";
   const schedules::Schedule schedule =
       schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
