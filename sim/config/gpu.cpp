@@ -207,6 +207,10 @@ Gpu with_processors(Gpu gpu, std::uint32_t processors) {
   return gpu;
 }
 
+bool has_type(const Gpu& gpu, DataType type) {
+  return (gpu.products.*of_type[static_cast<std::size_t>(type)]).has_value();
+}
+
 const Products& products_of(const Gpu& gpu, DataType type) {
   const auto place = static_cast<std::size_t>(type);
   if (const auto& own = gpu.products.*of_type[place]) return *own;

@@ -75,6 +75,7 @@ struct Gpu {
 // The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.
 Gpu with_processors(Gpu gpu, std::uint32_t processors);
 
+bool has_type(const Gpu& gpu, DataType type);
 // Throws Error where the GPU has no such type, naming those that it has.
 const Products& products_of(const Gpu& gpu, DataType type);
 

@@ -13,8 +13,6 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
-constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
 // Bytes of a parameter; 0 is one, as of an optimizer without state.
 double read_bytes(const Field& field) {
@@ -36,7 +34,7 @@ template <auto member>
 constexpr auto bytes_of = into<member, read_bytes>({ValueType::number});
 
 constexpr std::array bytes_table{
-    Key<ParameterBytes>{{.name = "weights", .help = "of each weight", .default_value = "2"},
+    Key<ParameterBytes>{{.name = "weights", .help = "of each weight; else 2, or the recipe's"},
                         bytes_of<&ParameterBytes::weights>},
     Key<ParameterBytes>{
         {.name = "gradients", .help = "of each gradient where it is summed", .default_value = "4"},
@@ -45,7 +43,7 @@ constexpr std::array bytes_table{
         {.name = "optimizer", .help = "of each parameter's optimizer state", .default_value = "12"},
         bytes_of<&ParameterBytes::optimizer>},
     Key<ParameterBytes>{
-        {.name = "gathered", .help = "of each weight that ZeRO gathers", .default_value = "2"},
+        {.name = "gathered", .help = "of each weight that ZeRO gathers; else 2, or the recipe's"},
         within<&ParameterBytes::gathered, "the width of a number in bytes",
                "more than 0 and at most 8 bytes, such as 2", 0, 8>},
 };
@@ -65,12 +63,17 @@ constexpr std::array table{
                    .flag = "--recompute-activations",
                    .help = "what backward passes compute again",
                    .default_value = "none"},
-                  choice<&Training::recompute, recompute_names>},
+                  into<&Training::recompute, read_recompute>(
+                      {ValueType::choice, false, recompute_names, recompute_keys})},
     Key<Training>{{.name = "precision",
                    .flag = "--precision",
                    .help = "recipe: data type of the layers' products",
                    .default_value = "bf16"},
                   choice<&Training::precision, recipes>},
+    Key<Training>{{.name = "fp8_param_gather",
+                   .help = "weights are kept and gathered in the recipe's type alone",
+                   .default_value = "false"},
+                  flag<&Training::fp8_param_gather>},
     Key<Training>{{.name = "cuda_graphs",
                    .help = "what the host launches as one, instead of each kernel",
                    .default_value = "none"},
@@ -128,6 +131,17 @@ Partition read_partition(const Field& field) {
 }
 
 Training read_training(const Field& field) { return read_map<table>(field); }
+
+double weight_bytes(const Training& training) {
+  if (training.bytes.weights) return *training.bytes.weights;
+  if (!is_scaled(training.precision)) return 2;
+  return (training.fp8_param_gather ? 0 : 2) + 2 * element_bytes(training.precision);
+}
+
+double gathered_bytes(const Training& training) {
+  if (training.bytes.gathered) return *training.bytes.gathered;
+  return training.fp8_param_gather ? element_bytes(training.precision) : 2;
+}
 
 std::vector<KeyRow> training_keys() { return rows_of(table); }
 

@@ -8,14 +8,14 @@
 
 #include "sim/config/data_type.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/recompute.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {
 
-enum class Recompute : std::uint8_t { none, selective, full };
-
 // What the host launches as one: every kernel by itself, a layer's pass, or the whole iteration.
 enum class CudaGraphs : std::uint8_t { none, layer, iteration };
+inline constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
 // How a model's layers are dealt out to the stages of a pipeline.
 struct Partition {
@@ -33,18 +33,19 @@ struct Partition {
 // Bytes of a parameter in each part of what a GPU keeps. The default is Adam in mixed precision:
 // 18 bytes, of which 12 are the optimizer's (fp32 copy and two moments).
 struct ParameterBytes {
-  double weights = 2;
+  std::optional<double> weights;  // else as many as the recipe of training needs
   double gradients = 4;
   double optimizer = 12;
-  double gathered = 2;  // of the weights that ZeRO gathers, which may be narrower than their shards
+  std::optional<double> gathered;  // of the weights that ZeRO gathers; else as in the recipe
 };
 
 // How a model is trained.
 struct Training {
   std::uint32_t microbatch_size = 1;      // samples
   std::optional<std::uint32_t> sequence;  // tokens of a sample; else the model's
-  Recompute recompute = Recompute::none;
+  Recompute recompute;
   DataType precision = DataType::bf16;  // of the layers' products; the rest is in 16 bits
+  bool fp8_param_gather = false;        // weights are kept and gathered in the recipe's type alone
   CudaGraphs cuda_graphs = CudaGraphs::none;
   bool causal = true;                       // attention computes the lower triangle alone
   bool flash_attention = true;              // scores are never kept
@@ -61,6 +62,11 @@ struct Training {
 
 // The rules that have a name.
 inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_less", "by_cost"};
+
+// Bytes of a weight: as given, else 2 and, where it is scaled, its copies by rows and by columns
+// beside it, or with fp8_param_gather those alone; and of one that ZeRO gathers.
+double weight_bytes(const Training& training);
+double gathered_bytes(const Training& training);
 
 // A rule's name, or a list of layers per stage.
 Partition read_partition(const Field& field);

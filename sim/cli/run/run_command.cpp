@@ -37,7 +37,6 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 constexpr std::array<std::string_view, 4> partition_names{"even", "ends_less", "by_cost", "listed"};
 
 // The types of the pipeline's devices, in the order in which they come.
@@ -71,7 +70,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
       std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
-  job.recompute = recompute_names.at(static_cast<std::size_t>(training.recompute));
+  job.recompute = to_string(training.recompute);
   job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
   return job;
 }

@@ -123,8 +123,9 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
   return tree;
 }
 
-// Classes of the links on the ways from the job's first GPU to its others: a list in JSON.
-std::string link_classes_of(const config::Value& tree) {
+// What of the hardware can be changed, in JSON: the classes of the links on the ways from the job's
+// first GPU to its others, and the recipes whose data types all GPUs multiply.
+std::string choices_of(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
   const evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   std::set<std::string> names;
@@ -136,7 +137,15 @@ std::string link_classes_of(const config::Value& tree) {
       // no way, or a failed link on it: the run may do without
     }
   }
-  return json(names).dump(-1, ' ', false, json::error_handler_t::replace);
+  std::vector<std::string_view> recipes;
+  for (std::size_t recipe = 0; recipe < config::recipes.size(); ++recipe) {
+    const auto has_type = [&](const config::Gpu& gpu) {
+      return config::has_type(gpu, static_cast<config::DataType>(recipe));
+    };
+    if (std::ranges::all_of(hardware.gpus, has_type)) recipes.push_back(config::recipes[recipe]);
+  }
+  return json{{"link_classes", names}, {"recipes", recipes}}.dump(-1, ' ', false,
+                                                                  json::error_handler_t::replace);
 }
 
 // The first line of a message, in which the platform goes by the name of the trace that holds it.
@@ -194,14 +203,18 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     cannot_run(options.file, say(error.what()));
   }
   watch_for_interrupts();
-  const process::Result links =
-      process::run_all({[&] { return link_classes_of(tree); }}, 1, [](std::size_t) {
+  const process::Result probed =
+      process::run_all({[&] { return choices_of(tree); }}, 1, [](std::size_t) {
         throw_if_interrupted();
       }).front();
-  if (links.failed) cannot_run(options.file, say(links.text));
+  if (probed.failed) cannot_run(options.file, say(probed.text));
+  const json choices = json::parse(probed.text);
   analysis::WhatIf result;
-  const std::vector<Change> changes = what_if_changes(
-      scenario, report, json::parse(links.text).get<std::vector<std::string>>(), result.notes);
+  const std::vector<Change> changes =
+      what_if_changes(scenario, report,
+                      {.link_classes = choices["link_classes"].get<std::vector<std::string>>(),
+                       .recipes = choices["recipes"].get<std::vector<std::string>>()},
+                      result.notes);
 
   std::vector<process::Body> bodies{[&] { return to_line(simulate(tree, {})); }};
   for (const Change& change : changes)

@@ -26,10 +26,16 @@ struct Change {
 // How many stages are looked at one by one, at the most.
 inline constexpr std::size_t most_stages = 24;
 
+// What the hardware of a run offers.
+struct HardwareChoices {
+  std::vector<std::string> link_classes;
+  std::vector<std::string> recipes;  // of training
+};
+
 // Those that make sense for a run, in a fixed order. `notes` gets what was left out.
 std::vector<Change> what_if_changes(const config::Scenario& scenario,
                                     const analysis::WhyReport& report,
-                                    const std::vector<std::string>& link_classes,
+                                    const HardwareChoices& choices,
                                     std::vector<std::string>& notes);
 
 struct WhatIfOptions {

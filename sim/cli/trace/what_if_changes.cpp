@@ -4,6 +4,7 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/trace/what_if.hpp"
+#include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -120,16 +121,51 @@ void add_overlaps(const Scenario& scenario, Changes& changes) {
     add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
 }
 
+void add_setting(std::string_view key, std::string_view value, Changes& changes) {
+  changes.push_back({.words = fmt::format("{} {}", key, value),
+                     .edit = [key, value = std::string(value)](Value& root) {
+                       set(root, fmt::format("training.{}", key), value);
+                     }});
+}
+
 void add_recompute(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
-  const auto add = [&](config::Recompute what, const char* name) {
-    if (what == scenario.training.recompute) return;
-    changes.push_back({.words = fmt::format("recompute {}", name),
-                       .edit = [name](Value& root) { set(root, "training.recompute", name); }});
+  const config::Training& training = scenario.training;
+  for (const std::string_view name : config::recompute_names) {
+    const bool idle = name == "selective" && training.flash_attention;  // frees nothing
+    if (!idle && name != to_string(training.recompute)) add_setting("recompute", name, changes);
+  }
+  const config::Model& model = scenario.model->value;
+  const auto module = [&](std::string_view name) {
+    if (name == to_string(training.recompute)) return;
+    changes.push_back({.words = fmt::format("recompute {}", name), .edit = [name](Value& root) {
+                         config::set_key(root, "training.recompute",
+                                         config::read_yaml_text(
+                                             fmt::format("{{modules: [{}]}}", name), "what if"));
+                       }});
   };
-  add(config::Recompute::none, "none");
-  add(config::Recompute::selective, "selective");
-  add(config::Recompute::full, "full");
+  const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
+  module("layernorm");
+  if (dense) module("mlp");
+  if (model.experts) module("moe_act");
+  if (model.experts) module("moe");
+  if (model.experts && model.experts->shared > 0) module("shared_experts");
+  if (model.latent) module("mla_up_proj");
+}
+
+void add_training(const Scenario& scenario, const std::vector<std::string>& recipes,
+                  Changes& changes) {
+  if (!scenario.model) return;
+  const config::Training& training = scenario.training;
+  const bool wide = !is_scaled(training.precision);
+  for (const std::string& recipe : recipes) {
+    const bool as_wide = wide && (recipe == "bf16" || recipe == "fp16");
+    if (!as_wide && recipe != name_of(training.precision) && recipe != "fp16")
+      add_setting("precision", recipe, changes);
+  }
+  for (const std::string_view graphs : config::cuda_graph_names)
+    if (graphs != config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs)))
+      add_setting("cuda_graphs", graphs, changes);
 }
 
 void add_variation(const Scenario& scenario, Changes& changes) {
@@ -145,15 +181,16 @@ void add_variation(const Scenario& scenario, Changes& changes) {
 }  // namespace
 
 std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::WhyReport& report,
-                                    const std::vector<std::string>& link_classes,
+                                    const HardwareChoices& choices,
                                     std::vector<std::string>& notes) {
   Changes changes;
-  add_network(scenario, link_classes, changes);
+  add_network(scenario, choices.link_classes, changes);
   add_stages(scenario, report, changes, notes);
   add_p2p(scenario, changes);
   add_chunks(scenario, report.chunks, changes);
   add_overlaps(scenario, changes);
   add_recompute(scenario, changes);
+  add_training(scenario, choices.recipes, changes);
   add_variation(scenario, changes);
   return changes;
 }

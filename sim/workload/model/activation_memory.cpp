@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-// 16 bits an element, masks 1 byte.
+#include "sim/workload/model/recompute.hpp"
+
+// 16 bits an element, masks 1 byte; what scaled products take, in their type.
 namespace pipewright::workload {
 namespace {
 
@@ -26,23 +28,42 @@ double row_sum_bytes(const ModelSetting& setting, const Attention& attention) {
 }
 
 double attention_tensors(const Attention& a) {
-  return 2 * (a.query_size() + a.key_size() + a.value_size() + a.result_size());
+  return 2 * (a.query_size() + a.key_size() + a.value_size());
 }
 
-// What experts get and give, and the probabilities of each token's experts in fp32.
-double routing_bytes(const ModelSetting& setting, const Layer& layer) {
-  if (layer.router.empty()) return 0;
-  const double probabilities =
-      4 * layer.router.front().tokens * static_cast<double>(layer.router.front().outputs);
-  return 2 * (layer.routing.sent + layer.routing.received) * setting.model.hidden + probabilities;
+// What a product keeps of its input: of scaled types the copy that W takes.
+double input_element(const ModelSetting& setting) {
+  return config::element_bytes(setting.training.precision);
 }
 
-// Without recomputation. Both norms' inputs and outputs, in all four hidden tensors, two masks.
-double whole_bytes(const ModelSetting& setting, const Layer& layer) {
-  return hidden_bytes(setting, 8) + mask_bytes(setting, 2) + attention_tensors(layer.attention) +
-         2 * layer.compressed + score_bytes(setting, layer.attention) +
-         row_sum_bytes(setting, layer.attention) + 2 * layer.activations() +
-         routing_bytes(setting, layer);
+// Bytes of what a layer keeps beside its input, by what made it: `add(part, work, bytes)`.
+template <class Add>
+void each_kept(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  using Work = Kernel::Work;
+  const double element = input_element(setting);
+  const Attention& a = layer.attention;
+  add(Part::attention_norm, Work::memory, hidden_bytes(setting, element));
+  add(Part::mla_down, Work::product, 2 * layer.compressed);
+  add(setting.model.latent ? Part::mla_up : Part::qkv, Work::product, attention_tensors(a));
+  add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
+  // Attention's backward needs its result in 16 bits, the projection what it takes.
+  const bool scaled = config::is_scaled(setting.training.precision);
+  add(Part::projection, Work::attention, (2 + (scaled ? element : 0)) * a.result_size());
+  add(Part::residual, Work::memory, hidden_bytes(setting, 2) + mask_bytes(setting, 2));
+  add(Part::mlp_norm, Work::memory, hidden_bytes(setting, element));
+  const auto add_mlp = [&](Part in, Part activation, const Activation& of) {
+    add(in, Work::product, 2 * (of.made + of.gates));
+    add(activation, Work::memory, element * of.made);
+  };
+  add_mlp(Part::mlp_in, Part::activation, layer.mlp);
+  add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
+  if (layer.router.empty()) return;
+  // What experts get and give, and the probabilities of each token's experts in fp32.
+  const Linear& router = layer.router.front();
+  add(Part::router, Work::memory, 4 * router.tokens * static_cast<double>(router.outputs));
+  add(Part::permute, Work::memory, element * layer.routing.received * setting.model.hidden);
+  add_mlp(Part::expert_in, Part::expert_activation, layer.experts);
+  add(Part::unpermute, Work::memory, 2 * layer.routing.sent * setting.model.hidden);
 }
 
 double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
@@ -50,7 +71,7 @@ double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
   double bytes = 0;
   for (const Linear& linear : linears_of(layer)) {
     const double tokens = linear.tokens * linear.count;
-    bytes += 2 * tokens *
+    bytes += input_element(setting) * tokens *
              (static_cast<double>(linear.inputs) * (linear.gathers_input ? cut : 1) +
               static_cast<double>(linear.outputs) * (linear.scatters_output ? cut : 1));
   }
@@ -61,7 +82,8 @@ double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
 // K, V and the result; of what goes into the activation function and comes out.
 double gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double scores = setting.training.flash_attention ? 0 : 6 * layer.attention.scores();
-  const double attention = scores + attention_tensors(layer.attention);
+  const double attention =
+      scores + attention_tensors(layer.attention) + 2 * layer.attention.result_size();
   const double mlp = 2 * layer.activations();
   return std::max(attention, mlp) + hidden_bytes(setting, 4);
 }
@@ -76,25 +98,19 @@ double logits_on_gpu(const ModelSetting& setting) {
 
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
-  const double whole = whole_bytes(setting, layer);
-  const double scores = score_bytes(setting, layer.attention);
-  ActivationBytes bytes{.held = whole,
+  const config::Recompute& recompute = setting.training.recompute;
+  ActivationBytes bytes{.held = hidden_bytes(setting, 2),
                         .for_w = weight_grad_bytes(setting, layer),
                         .working = gradient_bytes(setting, layer)};
-  switch (setting.training.recompute) {
-    case config::Recompute::none:
-      break;
-    case config::Recompute::selective:
-      bytes.held -= scores;
-      bytes.working += scores;
-      break;
-    case config::Recompute::full:
-      bytes.held = hidden_bytes(setting, 2);
-      bytes.working += whole - bytes.held;
-      break;
-  }
+  each_kept(setting, layer, [&](Part part, Kernel::Work work, double kept) {
+    const double freed = kept * share_recomputed(recompute, part, work);
+    bytes.held += kept - freed;
+    bytes.working += freed;
+  });
   return bytes;
 }
+
+double layer_input_bytes(const ModelSetting& setting) { return hidden_bytes(setting, 2); }
 
 ActivationBytes embedding_bytes(const ModelSetting& setting) {
   return {.held = mask_bytes(setting, 1)};

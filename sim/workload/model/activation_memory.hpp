@@ -15,7 +15,9 @@ struct ActivationBytes {
   bool operator==(const ActivationBytes&) const = default;
 };
 
+// Of a layer that is recomputed as training.recompute says, if it is.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
+double layer_input_bytes(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // its dropout's mask
 ActivationBytes head_bytes(const ModelSetting& setting);       // the last norm; without the logits
 double logits_bytes(const ModelSetting& setting);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/workload/model/recompute.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -46,7 +48,15 @@ struct PassCalls {
   Calls input_grad;
   Calls weight_grad;
   Calls backward;  // I and W as one pass, where what I sends can go beside products of W
+  Calls repeated;  // of the forward's, before I in a layer that is recomputed
 
+  void add_to_forward(const ModelSetting& setting, Part part, Group group, Collective collective,
+                      double bytes, std::uint32_t times = 1, double overlappable_compute = 0) {
+    forward.add(group, collective, bytes, times, overlappable_compute);
+    // torchtitan's `op` keeps what collectives give.
+    if (share_recomputed(setting.training.recompute, part, Kernel::Work::product) == 1)
+      repeated.add(group, collective, bytes, times, overlappable_compute);
+  }
   void add_to_input_grad(Group group, Collective collective, double bytes, std::uint32_t times = 1,
                          double overlappable_compute = 0) {
     input_grad.add(group, collective, bytes, times, overlappable_compute);
@@ -90,20 +100,23 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
     const double out = bytes_of(linear.tokens, linear.outputs);
     const PassSeconds room = beside(linear, setting, gpu, communication);
     const bool cut = sizes.sequence_parallel;
+    const auto forward = [&](Collective collective, double bytes, double beside_it) {
+      calls.add_to_forward(setting, linear.part, Group::tp, collective, bytes, 1, beside_it);
+    };
     if (linear.gathers_input) {
       const Collective sum = cut ? Collective::reduce_scatter : Collective::all_reduce;
       if (cut) {
-        calls.forward.add(Group::tp, Collective::all_gather, in, 1, room.forward);
+        forward(Collective::all_gather, in, room.forward);
         calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, room.input_grad);
       }
       calls.input_grad.add(Group::tp, sum, in);
       calls.backward.add(Group::tp, sum, in, 1, room.weight_grad);
     }
     if (linear.scatters_output && cut) {
-      calls.forward.add(Group::tp, Collective::reduce_scatter, out, 1, room.forward);
+      forward(Collective::reduce_scatter, out, room.forward);
       calls.add_to_input_grad(Group::tp, Collective::all_gather, out, 1, room.input_grad);
     } else if (linear.scatters_output) {
-      calls.forward.add(Group::tp, Collective::all_reduce, out);
+      forward(Collective::all_reduce, out, 0);
     }
   }
 }
@@ -113,7 +126,11 @@ void add_routing(const ModelSetting& setting, const Layer& layer, PassCalls& cal
   if (layer.router.empty()) return;
   const double sent = bytes_of(layer.routing.sent, setting.model.hidden);
   const double received = bytes_of(layer.routing.received, setting.model.hidden);
-  for (Calls* const pass : {&calls.forward, &calls.input_grad, &calls.backward}) {
+  const bool again =
+      share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
+  Calls none;
+  for (Calls* const pass :
+       {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
     if (sizes.ep > 1) pass->add(Group::ep, Collective::all_to_all, sent, 2);
     if (sizes.tp == 1) continue;
     if (sizes.sequence_parallel) {
@@ -132,7 +149,8 @@ void add_ring(const ModelSetting& setting, const Attention& attention, const con
   if (cp == 1) return;
   const double bytes = 2 * cp * (attention.key_size() + attention.value_size());
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
-  calls.forward.add(Group::cp, Collective::ring_exchange, bytes, 1, seconds.forward);
+  calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::ring_exchange, bytes,
+                       1, seconds.forward);
   calls.add_to_input_grad(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
 }
 
@@ -175,19 +193,6 @@ void add_head(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
-// What the layers do forward once more before I.
-bool repeats(const ModelSetting& setting, const Call& call) {
-  switch (setting.training.recompute) {
-    case config::Recompute::none:
-      return false;
-    case config::Recompute::selective:
-      return !setting.training.flash_attention && call.group == Group::cp;
-    case config::Recompute::full:
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
@@ -200,11 +205,10 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     calls.input_grad.add(layer.input_grad);
     calls.weight_grad.add(layer.weight_grad);
     calls.backward.add(layer.backward);
-    for (const Call& call : layer.forward.each()) {
-      if (!repeats(setting, call)) continue;
-      calls.input_grad.add(call);
-      calls.backward.add(call);
-    }
+    if (!is_recomputed(setting.training.recompute, stage.layers, stage.layers.first + index))
+      continue;
+    calls.input_grad.add(layer.repeated);
+    calls.backward.add(layer.repeated);
   }
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {

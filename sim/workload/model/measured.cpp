@@ -39,7 +39,7 @@ struct Measured {
 
 // Layers of one kind that follow one another, then the parts at the ends and what stages send.
 std::vector<Measured> cut(const ModelSetting& setting, const StageParts& stage,
-                      const config::LayerTimes& times) {
+                          const config::LayerTimes& times) {
   std::vector<Measured> parts;
   const std::uint32_t end = stage.layers.first + stage.layers.count;
   for (std::uint32_t layer = stage.layers.first; layer < end;) {
@@ -101,7 +101,7 @@ StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& sta
                               const config::LayerTimes& times) {
   // What is made again was measured with F.
   config::Training keeps_all = setting.training;
-  keeps_all.recompute = config::Recompute::none;
+  keeps_all.recompute = {};
   const ModelSetting without{setting.model, keeps_all, setting.sizes};
   StageTraffic left;
   for (const Measured& part : cut(setting, stage, times)) {

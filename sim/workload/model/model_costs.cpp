@@ -11,6 +11,7 @@
 #include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/model/measured.hpp"
+#include "sim/workload/model/recompute.hpp"
 #include "sim/workload/model/state.hpp"
 
 namespace pipewright::workload {
@@ -36,21 +37,29 @@ class PartSeconds {
       embedding_ = measured(embedding_, times->embedding);
       head_ = measured(head_, times->head);
     }
+    block_ = setting.training.recompute.block;
     sums_.resize(setting.model.layers + 1);
+    const LayerRange all{0, setting.model.layers};
+    config::Recompute everywhere = setting.training.recompute;
+    everywhere.block = 0;
     for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
       const LayerKind kind = kind_of_layer(setting.model, layer);
       const PassSeconds& model = kinds[static_cast<std::size_t>(kind)];
       sums_[layer + 1] = sums_[layer];
-      sums_[layer + 1] += times ? measured(model, times_of_layers(*times, kind), layer) : model;
+      PassSeconds own = model;
+      if (!is_recomputed(everywhere, all, layer)) own.recomputed = 0;
+      sums_[layer + 1] += times ? measured(own, times_of_layers(*times, kind), layer) : own;
     }
   }
 
   PassSeconds of(const StageParts& stage) const {
     const PassSeconds& before = sums_[stage.layers.first];
     const PassSeconds& after = sums_[stage.layers.first + stage.layers.count];
+    const std::uint32_t again =
+        block_ > 0 ? std::min(block_, stage.layers.count) : stage.layers.count;
     PassSeconds seconds{after.forward - before.forward, after.input_grad - before.input_grad,
                         after.weight_grad - before.weight_grad,
-                        after.recomputed - before.recomputed};
+                        sums_[stage.layers.first + again].recomputed - before.recomputed};
     if (stage.embedding) seconds += embedding_;
     if (stage.head) seconds += head_;
     return seconds;
@@ -58,6 +67,7 @@ class PartSeconds {
 
  private:
   std::vector<PassSeconds> sums_;  // of all layers before this one
+  std::uint32_t block_ = 0;        // layers at the start of a stage that are recomputed; 0: all
   PassSeconds embedding_;
   PassSeconds head_;
 };
@@ -167,8 +177,21 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
     sum.for_w += bytes.for_w;
     sum.working = std::max(sum.working, bytes.working);
   };
-  for (std::uint32_t index = 0; index < stage.layers.count; ++index)
-    add(layer_bytes(setting, kind_of_layer(setting.model, stage.layers.first + index)));
+  const config::Recompute& recompute = setting.training.recompute;
+  config::Training keeps_all = setting.training;
+  keeps_all.recompute = {};
+  const ModelSetting without{setting.model, keeps_all, setting.sizes};
+  const LayerRange& layers = stage.layers;
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
+    const LayerKind kind = kind_of_layer(setting.model, layer);
+    const bool again = is_recomputed(recompute, layers, layer);
+    ActivationBytes bytes = layer_bytes(again ? setting : without, kind);
+    if (again && (layer - layers.first) % recompute.uniform != 0)
+      bytes.held -= layer_input_bytes(setting);  // its group keeps the first one's alone
+    if (again && recompute.uniform > 1)
+      bytes.working += (recompute.uniform - 1) * layer_bytes(without, kind).held;
+    add(bytes);
+  }
   if (stage.embedding) add(embedding_bytes(setting));
   if (stage.head) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && !stage.head)
@@ -207,7 +230,7 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
           unsharded[device], unsharded_gradient_bytes(parameters[stage], job.communication, zero));
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
-    DeviceState state = state_of(of_device[device], job.training.bytes, zero);
+    DeviceState state = state_of(of_device[device], job.training, zero);
     state.buffers = buffer_bytes(setting, devices, slices) + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
@@ -219,23 +242,26 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
   }
 }
 
-// Of what backward passes make again themselves, as the model's are counted. Selective
-// recomputation makes scores and their products with the values again; arXiv 2205.05198 counts
-// three times that as hardware FLOPs (equation 8: s/3h where the model's are s/6h), more than is
-// computed.
-double recomputed_flops(const ModelSetting& setting, double forward, double head) {
-  const config::Training& training = setting.training;
-  switch (training.recompute) {
-    case config::Recompute::none:
-      break;
-    case config::Recompute::selective:
-      if (training.flash_attention) break;
-      return score_flops(setting.model, setting.sizes.samples, setting.sizes.sequence,
-                         pairs_of(training));
-    case config::Recompute::full:
-      return forward - head;
-  }
-  return 0;
+// Of what backward passes make again themselves: of each layer's forward the kernels'.
+double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages) {
+  const config::Recompute& recompute = setting.training.recompute;
+  if (recompute == config::Recompute{}) return 0;
+  const ModelSetting whole{setting.model, setting.training,
+                           sizes_of(setting.model, setting.training, config::Parallel{})};
+  const auto of_kind = [&](LayerKind kind) {
+    double flops = 0;
+    for (const Kernel& kernel : layer_kernels(whole, kind).forward)
+      flops += kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
+    return flops;
+  };
+  const std::array again{of_kind(LayerKind::dense),
+                         setting.model.experts ? of_kind(LayerKind::experts) : 0};
+  double flops = 0;
+  for (const LayerRange& stage : stages)
+    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+      if (is_recomputed(recompute, stage, layer))
+        flops += again[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+  return flops;
 }
 
 // FLOP of a microbatch through the whole model, and of F through stages of those layers.
@@ -250,13 +276,12 @@ void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layer
   costs.model_flops_per_microbatch = 3 * forward;
   costs.full_attention_flops_per_microbatch =
       3 * forward_flops(model, samples, sequence, AttentionPairs::full);
-  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, forward, head);
-
   const auto of_kind = [&](LayerKind kind) {
     return layer_flops(model, kind, samples, sequence, pairs);
   };
   const std::array kinds{of_kind(LayerKind::dense),
                          model.experts ? of_kind(LayerKind::experts) : 0};
+  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, layers);
   for (const LayerRange& stage : layers) {
     double& flops = costs.forward_flops.emplace_back();
     for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
@@ -313,7 +338,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   set_state(job, setting, routes, slices, parameters, costs);
   set_flops(setting, layers, costs);
   set_overlap_slowdown(job, setting, routes, slices, layers, costs);
-  costs.gathered_element = job.training.bytes.gathered;
+  costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
   const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;
   costs.boundary_bytes =

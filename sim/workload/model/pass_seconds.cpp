@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/model/recompute.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -16,14 +17,16 @@ class Clocked {
   Clocked(const ModelSetting& setting, const Gpu& gpu)
       : gpu_(gpu), graphs_(setting.training.cuda_graphs) {}
 
-  template <class Chosen>
-  double seconds(const Kernels& kernels, const Chosen& chosen) const {
+  // `share` of each kernel's work.
+  template <class Share>
+  double seconds(const Kernels& kernels, const Share& share) const {
     double busy = 0;
     double launches = 0;
     for (const Kernel& kernel : kernels) {
-      if (!chosen(kernel)) continue;
-      busy += kernel_time(kernel, gpu_).seconds;
-      ++launches;
+      const double part = share(kernel);
+      if (part == 0) continue;
+      busy += part * kernel_time(kernel, gpu_).seconds;
+      launches += part;
     }
     switch (graphs_) {
       case config::CudaGraphs::none:
@@ -38,7 +41,7 @@ class Clocked {
     return std::max(busy, launches * gpu_.launch);
   }
   double seconds(const Kernels& kernels) const {
-    return seconds(kernels, [](const Kernel&) { return true; });
+    return seconds(kernels, [](const Kernel&) { return 1.0; });
   }
   PassSeconds seconds(const PassKernels& kernels) const {
     return {.forward = seconds(kernels.forward),
@@ -66,19 +69,9 @@ PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu
   const Clocked clocked(setting, gpu);
   const PassKernels kernels = layer_kernels(setting, kind);
   PassSeconds seconds = clocked.seconds(kernels);
-  switch (setting.training.recompute) {
-    case config::Recompute::none:
-      break;
-    case config::Recompute::selective:  // flash attention keeps no scores to make again
-      if (!setting.training.flash_attention)
-        seconds.recomputed = clocked.seconds(kernels.forward, [](const Kernel& kernel) {
-          return kernel.part == Part::core_attention;
-        });
-      break;
-    case config::Recompute::full:
-      seconds.recomputed = seconds.forward;
-      break;
-  }
+  seconds.recomputed = clocked.seconds(kernels.forward, [&](const Kernel& kernel) {
+    return share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+  });
   return seconds;
 }
 
@@ -96,7 +89,7 @@ double optimizer_seconds(const config::Training& training, double parameters, co
   const config::DataType type = training.precision;
   const double cast = config::is_scaled(type) ? 2 + 2 * config::element_bytes(type) : 0;
   return memory_seconds(
-      gpu, parameters * (bytes.gradients + 2 * bytes.optimizer + bytes.weights + cast));
+      gpu, parameters * (bytes.gradients + 2 * bytes.optimizer + weight_bytes(training) + cast));
 }
 
 }  // namespace pipewright::workload

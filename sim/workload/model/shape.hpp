@@ -154,11 +154,13 @@ std::vector<Linear> linears_of(const Layer& layer);
 struct Parameters {
   std::uint64_t dense = 0;
   std::uint64_t experts = 0;
+  std::uint64_t vocabulary = 0;  // of the dense ones, which no recipe scales
 
   std::uint64_t all() const { return dense + experts; }
   Parameters& operator+=(const Parameters& other) {
     dense += other.dense;
     experts += other.experts;
+    vocabulary += other.vocabulary;
     return *this;
   }
   bool operator==(const Parameters&) const = default;

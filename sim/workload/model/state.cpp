@@ -15,13 +15,15 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
   std::vector<Parameters> parts;
   if (stage.embedding)
-    parts.push_back({.dense = embedding + position_parameters(model, setting.sizes)});
+    parts.push_back(
+        {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding});
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
   if (stage.head)
     parts.push_back(
-        {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0)});
+        {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0),
+         .vocabulary = embedding});
   return parts;
 }
 
@@ -30,8 +32,10 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage) {
   Parameters sum;
   for (const Parameters& part : part_parameters(setting, stage)) sum += part;
-  if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy)
+  if (stage.head && setting.model.tied_embeddings && !stage.embedding_copy) {
     sum.dense -= embedding_parameters(setting.model, setting.sizes);
+    sum.vocabulary -= embedding_parameters(setting.model, setting.sizes);
+  }
   return sum;
 }
 
@@ -40,19 +44,23 @@ ZeroGroups zero_groups(const config::Parallel& parallel) {
   return {.level = parallel.zero, .dense = ranks, .experts = ranks / parallel.ep.value};
 }
 
-DeviceState state_of(const Parameters& parameters, const config::ParameterBytes& bytes,
+DeviceState state_of(const Parameters& parameters, const config::Training& training,
                      const ZeroGroups& zero) {
   const auto dense = static_cast<double>(parameters.dense);
   const auto experts = static_cast<double>(parameters.experts);
   const auto part = [&](double each, std::uint32_t from_level) {
     const bool cut = zero.level >= from_level;
     const double kept = cut ? dense / zero.dense + experts / zero.experts : dense + experts;
-    return static_cast<std::uint64_t>(std::llround(kept * each));
+    return kept * each;
   };
+  const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
+  const double plain = static_cast<double>(parameters.vocabulary) *
+                       (training.bytes.weights.value_or(2) - weight_bytes(training));
   DeviceState state;
-  state.optimizer = part(bytes.optimizer, 1);
-  state.gradients = part(bytes.gradients, 2);
-  state.weights = part(bytes.weights, 3);
+  state.optimizer = whole(part(training.bytes.optimizer, 1));
+  state.gradients = whole(part(training.bytes.gradients, 2));
+  state.weights =
+      whole(part(weight_bytes(training), 3) + (zero.level >= 3 ? plain / zero.dense : plain));
   return state;
 }
 
@@ -80,7 +88,7 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
     before = part.all();
   }
   return static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(most) * setting.training.bytes.gathered));
+      std::llround(static_cast<double>(most) * config::gathered_bytes(setting.training)));
 }
 
 std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Communication& talk,

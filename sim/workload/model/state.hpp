@@ -20,7 +20,7 @@ ZeroGroups zero_groups(const config::Parallel& parallel);
 
 // What a GPU keeps of that many parameters: optimizer state, gradients and weights cut from level
 // 1, 2 and 3 on.
-DeviceState state_of(const Parameters& parameters, const config::ParameterBytes& bytes,
+DeviceState state_of(const Parameters& parameters, const config::Training& training,
                      const ZeroGroups& zero);
 
 // The parameters whose optimizer state one GPU has.

@@ -23,12 +23,12 @@ void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
 // collectives as F does.
 void recompute_as_measured(const ModelJob& job, const Schedule& schedule,
                            const std::vector<double>& measured, StageCosts& costs) {
-  if (job.training.recompute == config::Recompute::none) return;
+  if (job.training.recompute == config::Recompute{}) return;
   config::Partition same{.rule = config::Partition::Rule::listed, .layers = {}, .origin = {}};
   for (const LayerRange& layers : model_partition(job, schedule.routes))
     same.layers.push_back(layers.count);
   config::Training keeps_all = job.training;
-  keeps_all.recompute = config::Recompute::none;
+  keeps_all.recompute = {};
   StageCosts without = model_costs({.model = job.model,
                                     .training = keeps_all,
                                     .parallel = job.parallel,

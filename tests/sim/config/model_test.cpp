@@ -112,10 +112,31 @@ TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") 
   CHECK(g.memory_bandwidth == Approx(2.039e12));
   CHECK(g.processors == 108);
   CHECK(g.products.bf16->flops == Approx(312e12));
-  CHECK(g.products.bf16->efficiency == 0.8);
-  CHECK(gpu("{flops: 1.25e14, memory: 17e9, memory_bandwidth: 9e11, processors: 80, "
-            "memory_efficiency: 0.5, pass_overhead: 0}")
-            .pass_overhead == 0);
+  CHECK(g.products.fp16->flops == Approx(312e12));
+  CHECK(g.capacity() == g.memory);
+  CHECK(g.clock.products == 1);
+  const Gpu other =
+      gpu("{flops: 1.25e14, memory: 17e9, free_memory: 16e9, memory_bandwidth: 9e11, "
+          "processors: 80, pass_overhead: 0, products: {bf16: {efficiency: 0.5}, fp8: {flops: 2 "
+          "PFLOP/s}}}");
+  CHECK(other.pass_overhead == 0);
+  CHECK(other.capacity() == 16'000'000'000U);
+  CHECK(products_of(other, DataType::bf16).efficiency == 0.5);
+  CHECK(products_of(other, DataType::fp8).flops == Approx(2e15));
+}
+
+TEST_CASE("a GPU says which data types it multiplies", "[model]") {
+  const std::string rest =
+      "flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
+  const Gpu g = gpu("{name: old, " + rest);
+  CHECK_THAT(error_of([&] { products_of(g, DataType::mxfp8); }),
+             Catch::Contains("the GPU 'old' multiplies no mxfp8; it has bf16, fp16"));
+  CHECK_THAT(error_of([&] { gpu("{products: {fp8: {efficiency: 0.5}}, " + rest); }),
+             Catch::Contains("gpu.products.fp8.flops is missing"));
+  CHECK(gpu("{assumed: [products.fp8, launch], " + rest).assumed.size() == 2);
+  CHECK_THAT(error_of([&] { gpu("{assumed: [product.fp8], " + rest); }),
+             Catch::Contains("g.yaml:1:12: gpu.assumed[0] is the text 'product.fp8'; allowed: "
+                             "keys of this file"));
 }
 
 TEST_CASE("a GPU's faults are named", "[model]") {

@@ -22,7 +22,7 @@ Partition partition(const std::string& text) {
 TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
           "[training]") {
   const Training plain = training("{}");
-  CHECK(plain.bytes.weights + plain.bytes.gradients + plain.bytes.optimizer == 18);
+  CHECK(weight_bytes(plain) + plain.bytes.gradients + plain.bytes.optimizer == 18);
   CHECK(plain.flash_attention);
   const Training t = training(
       "{micro_batch_size: 4, sequence: 512, recompute: selective, causal: false, "
@@ -31,7 +31,7 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
       "bytes: {weights: 1, gradients: 2, optimizer: 0, gathered: 4}}");
   CHECK(t.microbatch_size == 4);
   CHECK(t.sequence == 512U);
-  CHECK(t.recompute == Recompute::selective);
+  CHECK(t.recompute.granularity == Recompute::Granularity::selective);
   CHECK_FALSE(t.causal);
   CHECK_FALSE(t.flash_attention);
   CHECK_FALSE(t.fused_loss);
@@ -44,7 +44,15 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
   CHECK(t.bytes.gradients == 2);
   CHECK(t.bytes.optimizer == 0);
   CHECK(t.bytes.gathered == 4);
-  CHECK(plain.bytes.gathered == 2);
+  CHECK(gathered_bytes(plain) == 2);
+  // Beside 16 bits the copies that products take, by rows and by columns, or those alone.
+  CHECK(weight_bytes(training("{precision: fp8}")) == 4);
+  CHECK(weight_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 2);
+  CHECK(weight_bytes(training("{precision: fp8, bytes: {weights: 3}}")) == 3);
+  CHECK(gathered_bytes(training("{precision: fp8}")) == 2);
+  CHECK(gathered_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 1);
+  CHECK_THAT(error_of([] { training("{precision: fp6}"); }),
+             Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-block, mxfp8, nvfp4"));
   CHECK_THAT(error_of([] { training("{recompute: all}"); }),
              Catch::Contains("allowed: one of none, selective, full"));
 }

@@ -152,3 +152,46 @@ TEST_CASE("sequence parallelism cuts a layer's bytes into equal parts, in random
     REQUIRE(layer_bytes(plain.setting, LayerKind::dense).held >= of_cut.held * (1 - 1e-12));
   }
 }
+
+TEST_CASE("recomputation of a module frees what it makes, and no more", "[model][recompute]") {
+  const auto held = [](const std::string& model, const std::string& training,
+                       LayerKind kind = LayerKind::dense) {
+    const OwnSetting own(library_model(model), "{sequence: 1024" + training + "}", {});
+    return layer_bytes(own.setting, kind);
+  };
+  const auto freed = [&](const std::string& model, const std::string& modules, LayerKind kind) {
+    const auto all = held(model, "", kind);
+    const auto some = held(model, ", recompute: {modules: [" + modules + "]}", kind);
+    CHECK(all.held + all.working == Approx(some.held + some.working));
+    return all.held - some.held;
+  };
+  const double t = 1024;
+  CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == Approx(2 * 2 * t * 4096));
+  CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * 3 * 14336));
+  CHECK(freed("llama-3-8b", "mlp, layernorm", LayerKind::dense) ==
+        Approx(2 * t * (3 * 14336 + 2 * 4096)));
+  CHECK(freed("llama-3-8b", "moe", LayerKind::dense) == 0);
+  CHECK(freed("mixtral-8x7b", "moe_act", LayerKind::experts) == Approx(2 * 2 * t * 14336));
+  CHECK(freed("mixtral-8x7b", "moe", LayerKind::experts) ==
+        Approx(2 * 2 * t * (3 * 14336 + 2 * 4096) + 4 * t * 8));
+  // Queries and keys of 192, values of 128, of 128 heads each.
+  CHECK(freed("deepseek-v3", "mla_up_proj", LayerKind::dense) ==
+        Approx(2 * t * 128 * (192 + 192 + 128)));
+  CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
+  // Every second product is kept, and attention: half of Q, K, V, half of gate and up, the result.
+  CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
+        Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096) + 4 * t * 32));
+}
+
+TEST_CASE("a scaled recipe keeps what its products take in its own type", "[model][precision]") {
+  const auto held = [](const std::string& precision) {
+    const OwnSetting own(library_model("llama-3-8b"),
+                         "{sequence: 1024, precision: " + precision + "}", {});
+    return layer_bytes(own.setting, LayerKind::dense);
+  };
+  const double t = 1024;
+  // Both norms' results and the activation function's are kept in 8 bits; attention's in 16 bits
+  // for itself, and in 8 for the projection.
+  CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336 - 4096)));
+  CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
+}

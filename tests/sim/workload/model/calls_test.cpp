@@ -103,7 +103,7 @@ TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products
   const auto layer = layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes);
   double products = 0;
   for (const workload::Linear& linear : linears_of(layer))
-    products += product_seconds(linear, own.training, config::find_gpu("a100-80gb")).forward;
+    products += product_seconds(own.setting, linear, config::find_gpu("a100-80gb")).forward;
   double overlappable_compute = 0;
   for (const Call& call : t.inside[0]) overlappable_compute += call.overlappable_compute;
   CHECK(overlappable_compute == Approx(3 * 7.0 / 8 * products));

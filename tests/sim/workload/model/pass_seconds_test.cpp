@@ -4,69 +4,35 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/workload/model/efficiency.hpp"
 #include "sim/workload/model/flops.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;
 using namespace pipewright::test;
 using workload::LayerKind;
+using workload::PassSeconds;
 
 namespace {
 
 // One that reaches its peak in everything and starts kernels in no time.
 config::Gpu ideal() {
-  return {.name = "ideal",
-          .flops = 1e15,
-          .memory = 1,
-          .memory_bandwidth = 1e30,
-          .processors = 1,
-          .matrix_efficiency = 1,
-          .attention_efficiency = 1,
-          .memory_efficiency = 1,
-          .tile_fill = 0,
-          .kernel_overhead = 0,
-          .pass_overhead = 0};
+  config::Gpu gpu{.name = "ideal",
+                  .flops = 1e15,
+                  .memory = 1,
+                  .memory_bandwidth = 1e30,
+                  .processors = 1,
+                  .memory_efficiency = 1,
+                  .kernel_overhead = 0,
+                  .pass_overhead = 0};
+  gpu.products.bf16 =
+      config::Products{.flops = 1e15, .efficiency = 1, .tile_fill = 0, .overhead = 0};
+  gpu.products.fp8 =
+      config::Products{.flops = 2e15, .efficiency = 1, .tile_fill = 0, .overhead = 0};
+  gpu.attention = {.forward = 1, .backward = 1, .half_length = 0, .materialized = 1};
+  return gpu;
 }
 
 }  // namespace
-
-TEST_CASE("a product takes its FLOPs where tiles fill the processors", "[model]") {
-  const config::Gpu gpu = ideal();
-  CHECK(workload::product_seconds(gpu, 2048, 4096, 1024) ==
-        Approx(2.0 * 2048 * 4096 * 1024 / 1e15));
-  config::Gpu half = gpu;
-  half.matrix_efficiency = 0.5;
-  CHECK(workload::product_seconds(half, 2048, 4096, 1024) ==
-        Approx(2 * workload::product_seconds(gpu, 2048, 4096, 1024)));
-}
-
-TEST_CASE("the last wave of tiles takes as long as a full one", "[model]") {
-  config::Gpu gpu = ideal();
-  gpu.processors = 8;
-  const auto tiles = [&](double count) {
-    return workload::product_seconds(gpu, 128, 256 * count, 512);
-  };
-  CHECK(tiles(1) == Approx(tiles(8)));
-  CHECK(tiles(9) == Approx(2 * tiles(8)));
-  CHECK(tiles(16) == Approx(2 * tiles(8)));
-  // Tiles may lie either way: 384 x 256 are three of 128 x 256.
-  gpu.processors = 1;
-  CHECK(workload::product_seconds(gpu, 384, 256, 512) == Approx(3 * 2.0 * 128 * 256 * 512 / 1e15));
-  CHECK(workload::product_seconds(gpu, 256, 384, 512) == Approx(3 * 2.0 * 128 * 256 * 512 / 1e15));
-}
-
-TEST_CASE("a product is never faster than memory, and each kernel takes its start", "[model]") {
-  config::Gpu gpu = ideal();
-  gpu.memory_bandwidth = 1e9;
-  gpu.memory_efficiency = 0.5;
-  CHECK(workload::product_seconds(gpu, 128, 256, 64, 1, 8) ==
-        Approx((2.0 * 64 * (128 + 256) + 8.0 * 128 * 256) / 0.5e9));
-  CHECK(workload::memory_seconds(gpu, 1e6) == Approx(2e-3));
-  gpu.kernel_overhead = 1;
-  CHECK(workload::memory_seconds(gpu, 1e6) == Approx(1.002));
-  CHECK(workload::memory_seconds(gpu, 0) == 0);
-}
 
 TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products", "[model]") {
   std::mt19937 random(3);
@@ -105,13 +71,15 @@ TEST_CASE("recomputation takes the forward, or its attention, once more", "[mode
   const double selective = seconds("selective", false).recomputed;
   CHECK(selective > 0);
   CHECK(selective < 0.5 * seconds("none", false).forward);
-  CHECK(seconds("selective", true).recomputed == 0);
+  // Flash attention is made again too, though it keeps no scores: only its time is spent.
+  CHECK(seconds("selective", true).recomputed > 0);
   CHECK(seconds("full", true).recomputed == Approx(seconds("none", true).forward));
 }
 
 TEST_CASE("causal flash attention takes half the time of the whole square", "[model]") {
   config::Gpu gpu = config::find_gpu("a100-80gb");
   gpu.kernel_overhead = 0;
+  gpu.attention = {.forward = 0.5, .backward = 0.5};
   const config::Model model = library_model("llama-3-8b");
   const auto seconds = [&](const std::string& training) {
     const OwnSetting own(model, training, {});
@@ -130,8 +98,8 @@ TEST_CASE("accumulating gradients after W costs a pass through them", "[model]")
   const double more = layer_seconds(apart.setting, LayerKind::dense, gpu).weight_grad -
                       layer_seconds(fused.setting, LayerKind::dense, gpu).weight_grad;
   const double bytes = 12.0 * 6144 * 6144 / 8 * 10;
-  CHECK(more ==
-        Approx(4 * gpu.kernel_overhead + bytes / (gpu.memory_bandwidth * gpu.memory_efficiency)));
+  CHECK(more == Approx(4 * gpu.kernel_overhead +
+                       bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory)));
 }
 
 TEST_CASE("a 22B layer on an A100 takes what was measured", "[model]") {
@@ -143,6 +111,40 @@ TEST_CASE("a 22B layer on an A100 takes what was measured", "[model]") {
   const auto seconds = layer_seconds(own.setting, LayerKind::dense, gpu);
   CHECK(seconds.forward + 2 * 0.87e-3 == Approx(7.7e-3).epsilon(0.06));
   CHECK(seconds.input_grad + seconds.weight_grad + 2 * 0.87e-3 == Approx(11.9e-3).epsilon(0.08));
+}
+
+TEST_CASE("a layer takes no less than the host takes to launch its kernels", "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.launch = 1;
+  const auto seconds = [&](const std::string& graphs) {
+    const OwnSetting own(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
+    return layer_seconds(own.setting, LayerKind::dense, gpu);
+  };
+  // Two norms, four matrices, rotation, attention, two residuals, the activation function.
+  CHECK(seconds("none").forward == 11);
+  CHECK(seconds("none").weight_grad == 4);
+  CHECK(seconds("layer").forward == 1);
+  gpu.launch = 0;
+  CHECK(seconds("none").forward < 1);
+  CHECK(seconds("none").forward == seconds("iteration").forward);
+}
+
+TEST_CASE("a recipe speeds the layers' products up and nothing else", "[model]") {
+  const config::Gpu gpu = ideal();
+  const auto seconds = [&](const std::string& precision) {
+    const OwnSetting own(library_model("llama-3-8b"), "{precision: " + precision + "}", {});
+    return layer_seconds(own.setting, LayerKind::dense, gpu);
+  };
+  const PassSeconds wide = seconds("bf16");
+  const PassSeconds narrow = seconds("fp8");
+  CHECK(narrow.weight_grad == Approx(wide.weight_grad / 2));
+  const OwnSetting own(library_model("llama-3-8b"), "{}", {});
+  const PassSeconds attention = attention_seconds(
+      own.setting, layer_on_gpu(own.model, LayerKind::dense, own.setting.sizes).attention, gpu);
+  CHECK(narrow.forward - attention.forward == Approx((wide.forward - attention.forward) / 2));
+  CHECK(narrow.input_grad - attention.input_grad ==
+        Approx((wide.input_grad - attention.input_grad) / 2));
+  CHECK_THROWS_WITH(seconds("nvfp4"), Catch::Contains("multiplies no nvfp4"));
 }
 
 TEST_CASE("the optimizer's step takes its bytes over memory bandwidth", "[model]") {

@@ -14,7 +14,9 @@ namespace {
 
 workload::DeviceState state(const Parameters& parameters, const Layout& layout,
                             const config::ParameterBytes& bytes = {}) {
-  return workload::state_of(parameters, bytes, workload::zero_groups(parallel_of(layout)));
+  config::Training training;
+  training.bytes = bytes;
+  return workload::state_of(parameters, training, workload::zero_groups(parallel_of(layout)));
 }
 
 std::uint64_t sum(const workload::DeviceState& state) {
@@ -119,13 +121,21 @@ TEST_CASE("a head gathers the matrix that it is tied to, whoever keeps it", "[ze
                        three));
 }
 
+TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]") {
+  const config::Training fp8 = training_of("{precision: fp8}");
+  const Parameters parameters{.dense = 1000, .experts = 0, .vocabulary = 200};
+  CHECK(workload::state_of(parameters, fp8, zero({})).weights == 2 * 1000 + 2 * 800);
+  const config::Training alone = training_of("{precision: fp8, fp8_param_gather: true}");
+  CHECK(workload::state_of(parameters, alone, zero({})).weights == 2 * 200 + 2 * 800);
+}
+
 TEST_CASE("shards may be wider than what is gathered", "[zero]") {
   // FSDP2's mixed precision: fp32 shards, bf16 layers.
   const auto bytes = [](const std::string& training) {
     const OwnSetting own(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{
         gathered_bytes(own.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
-        workload::state_of({800, 0}, own.training.bytes, zero({.dp = 8, .zero = 3})).weights};
+        workload::state_of({800, 0}, own.training, zero({.dp = 8, .zero = 3})).weights};
   };
   const auto [plain, plain_shard] = bytes("{}");
   const auto [mixed, mixed_shard] = bytes("{bytes: {weights: 4}}");

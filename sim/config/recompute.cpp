@@ -1,0 +1,111 @@
+#include "sim/config/recompute.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::config {
+namespace {
+
+using Granularity = Recompute::Granularity;
+
+struct Written {
+  Recompute recompute;
+  bool uniform = true;
+  std::uint32_t layers = 0;
+};
+
+constexpr std::array<std::string_view, 2> methods{"uniform", "block"};
+
+constexpr std::array table{
+    Key<Written>{{.name = "granularity", .help = "selective (modules), full (layers) or op"},
+                 {[](const Field& field, Written& written) {
+                    written.recompute.granularity =
+                        static_cast<Granularity>(read_choice(field, recompute_granularities));
+                  },
+                  {ValueType::choice, false, recompute_granularities, nullptr}}},
+    Key<Written>{{.name = "modules", .help = "of selective: what is made again"},
+                 {[](const Field& field, Written& written) {
+                    written.recompute.modules.reset();
+                    for (const Field& item : items(field, "a list of modules, such as [mlp]"))
+                      written.recompute.modules.set(read_choice(item, recompute_modules));
+                  },
+                  {ValueType::choice, true, recompute_modules, nullptr}}},
+    Key<Written>{{.name = "method",
+                  .help = "of full: every layer, or a block of them at the start of each stage",
+                  .default_value = "uniform"},
+                 {[](const Field& field, Written& written) {
+                    written.uniform = read_choice(field, methods) == 0;
+                  },
+                  {ValueType::choice, false, methods, nullptr}}},
+    Key<Written>{{.name = "num_layers",
+                  .help = "of a block; else so many layers keep one input together",
+                  .unit = "layers"},
+                 count<&Written::layers, "4">},
+    Key<Written>{{.name = "every",
+                  .help = "one layer in so many, the others keep all",
+                  .unit = "layers",
+                  .default_value = "1"},
+                 {[](const Field& field, Written& written) {
+                    written.recompute.every = read_count(field, "2");
+                  },
+                  {ValueType::count}}},
+};
+
+Recompute read_written(const Field& field) {
+  Written written = read_map<table>(field);
+  Recompute& recompute = written.recompute;
+  const bool given = find(field.value, "granularity") != nullptr;
+  if (!given) {
+    const bool modules = find(field.value, "modules") != nullptr;
+    recompute.granularity = modules ? Granularity::selective : Granularity::full;
+  }
+  const auto only_of = [&](std::string_view key, Granularity granularity) {
+    const Value* const value = find(field.value, key);
+    if (value != nullptr && recompute.granularity != granularity)
+      throw wrong({*value, fmt::format("{}.{}", field.name, key)},
+                  fmt::format("nothing, as it belongs to granularity {}",
+                              recompute_granularities[static_cast<std::size_t>(granularity)]));
+  };
+  only_of("modules", Granularity::selective);
+  only_of("method", Granularity::full);
+  only_of("num_layers", Granularity::full);
+  if (written.layers == 0 && !written.uniform)
+    throw Error(locate(field.value.origin,
+                       fmt::format("{}.num_layers is missing: layers of a block at the start of "
+                                   "each stage, such as 4",
+                                   field.name)));
+  if (written.uniform)
+    recompute.uniform = std::max(1U, written.layers);
+  else
+    recompute.block = written.layers;
+  return recompute;
+}
+
+}  // namespace
+
+Recompute read_recompute(const Field& field) {
+  if (field.value.kind == Value::Kind::map) return read_written(field);
+  Recompute recompute;
+  recompute.granularity = static_cast<Granularity>(read_choice(field, recompute_names));
+  return recompute;
+}
+
+std::vector<KeyRow> recompute_keys() { return rows_of(table); }
+
+std::string to_string(const Recompute& recompute) {
+  std::string text(recompute_granularities[static_cast<std::size_t>(recompute.granularity)]);
+  if (recompute.granularity == Granularity::selective && recompute.modules != Recompute{}.modules) {
+    std::vector<std::string_view> names;
+    for (std::size_t module = 0; module < recompute_modules.size(); ++module)
+      if (recompute.modules.test(module)) names.push_back(recompute_modules[module]);
+    text = fmt::format("{}", fmt::join(names, " and "));
+  }
+  if (recompute.block > 0) text += fmt::format(" of {} layers a stage", recompute.block);
+  if (recompute.uniform > 1) text += fmt::format(", {} layers together", recompute.uniform);
+  if (recompute.every > 1) text += fmt::format(" of every {}th layer", recompute.every);
+  return text;
+}
+
+}  // namespace pipewright::config

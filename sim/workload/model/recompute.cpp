@@ -1,0 +1,77 @@
+#include "sim/workload/model/recompute.hpp"
+
+#include "sim/workload/model/activation_memory.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using config::Recompute;
+using config::RecomputeModule;
+using Granularity = Recompute::Granularity;
+
+bool is_of_module(Part part, const Recompute& recompute) {
+  switch (part) {
+    case Part::core_attention:
+      return recompute.has(RecomputeModule::core_attn);
+    case Part::attention_norm:
+    case Part::mlp_norm:
+      return recompute.has(RecomputeModule::layernorm);
+    case Part::mlp_in:
+    case Part::activation:
+    case Part::mlp_out:
+      return recompute.has(RecomputeModule::mlp);
+    case Part::mla_up:
+    case Part::rotary:
+      return recompute.has(RecomputeModule::mla_up_proj);
+    case Part::expert_activation:
+      return recompute.has(RecomputeModule::moe_act) || recompute.has(RecomputeModule::moe);
+    case Part::router:
+    case Part::permute:
+    case Part::expert_in:
+    case Part::expert_out:
+    case Part::unpermute:
+      return recompute.has(RecomputeModule::moe);
+    case Part::shared_in:
+    case Part::shared_activation:
+    case Part::shared_out:
+      return recompute.has(RecomputeModule::shared_experts) || recompute.has(RecomputeModule::moe);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work) {
+  switch (recompute.granularity) {
+    case Granularity::none:
+      break;
+    case Granularity::selective:
+      return is_of_module(part, recompute) ? 1 : 0;
+    case Granularity::full:
+      return 1;
+    case Granularity::op:
+      if (part == Part::core_attention || work == Kernel::Work::attention) return 0;
+      return work == Kernel::Work::product ? 0.5 : 1;
+  }
+  return 0;
+}
+
+bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t layer) {
+  if (recompute.granularity == Granularity::none) return false;
+  if (recompute.block > 0 && layer - stage.first >= recompute.block) return false;
+  return (layer + 1) % recompute.every == 0;
+}
+
+bool frees_nothing(const ModelSetting& setting) {
+  config::Training keeps_all = setting.training;
+  keeps_all.recompute = {};
+  const ModelSetting without{setting.model, keeps_all, setting.sizes};
+  const auto same = [&](LayerKind kind) {
+    constexpr double worth_it = 0.99;  // sums of rows, which attention keeps, are less
+    return layer_bytes(setting, kind).held > worth_it * layer_bytes(without, kind).held;
+  };
+  return same(LayerKind::dense) && (!setting.model.experts || same(LayerKind::experts));
+}
+
+}  // namespace pipewright::workload

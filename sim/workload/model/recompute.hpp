@@ -1,0 +1,20 @@
+#pragma once
+
+#include "sim/config/recompute.hpp"
+#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/model/partition.hpp"
+
+// What of a layer's forward backward passes make again.
+namespace pipewright::workload {
+
+// The share of what work of that kind makes in a part of a recomputed layer: 0 or 1, and half of
+// the products where every second one is kept (torchtitan's `op`, which keeps attention too).
+double share_recomputed(const config::Recompute& recompute, Part part, Kernel::Work work);
+
+// Whether the layer is recomputed, in a stage of those layers.
+bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
+
+// Whether it makes nothing free: attention whose scores are not kept, experts that a model has not.
+bool frees_nothing(const ModelSetting& setting);
+
+}  // namespace pipewright::workload

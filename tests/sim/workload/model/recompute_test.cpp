@@ -1,0 +1,89 @@
+#include "sim/workload/model/recompute.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/workload/model/support.hpp"
+
+using namespace pipewright;
+using namespace pipewright::test;
+using workload::is_recomputed;
+using workload::Kernel;
+using workload::Part;
+using workload::share_recomputed;
+
+namespace {
+
+config::Recompute recompute(const std::string& yaml) {
+  return training_of("{recompute: " + yaml + "}").recompute;
+}
+
+std::string fault(const std::string& yaml) {
+  try {
+    recompute(yaml);
+  } catch (const config::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("recomputation is read in Megatron-LM's words", "[recompute]") {
+  using Granularity = config::Recompute::Granularity;
+  CHECK(recompute("full").granularity == Granularity::full);
+  CHECK(recompute("{granularity: full, method: block, num_layers: 3}").block == 3);
+  CHECK(recompute("{method: uniform, num_layers: 2}").uniform == 2);
+  CHECK(recompute("{modules: [mlp, layernorm]}").granularity == Granularity::selective);
+  CHECK(recompute("{granularity: op, every: 2}").every == 2);
+  CHECK(to_string(recompute("none")) == "none");
+  CHECK(to_string(recompute("selective")) == "selective");
+  CHECK(to_string(recompute("{modules: [mlp, layernorm]}")) == "layernorm and mlp");
+  CHECK(to_string(recompute("{method: block, num_layers: 3}")) == "full of 3 layers a stage");
+  CHECK_THAT(fault("{modules: [attention]}"),
+             Catch::Contains("t.yaml:1:24: training.recompute.modules[0] is the text 'attention'; "
+                             "allowed: one of core_attn, layernorm, moe_act"));
+  CHECK_THAT(fault("{granularity: full, modules: [mlp]}"),
+             Catch::Contains("nothing, as it belongs to granularity selective"));
+  CHECK_THAT(fault("{method: block}"), Catch::Contains("num_layers is missing"));
+  CHECK_THAT(fault("some"), Catch::Contains("allowed: one of none, selective, full"));
+}
+
+TEST_CASE("which layers of a stage are recomputed", "[recompute]") {
+  const workload::LayerRange stage{8, 4};
+  const auto layers = [&](const std::string& yaml) {
+    std::string text;
+    for (std::uint32_t layer = 8; layer < 12; ++layer)
+      text += is_recomputed(recompute(yaml), stage, layer) ? 'R' : '-';
+    return text;
+  };
+  CHECK(layers("none") == "----");
+  CHECK(layers("full") == "RRRR");
+  CHECK(layers("{method: block, num_layers: 1}") == "R---");
+  CHECK(layers("{method: block, num_layers: 9}") == "RRRR");
+  CHECK(layers("{granularity: full, every: 2}") == "-R-R");
+}
+
+TEST_CASE("time of what is recomputed is that of its forward kernels", "[recompute]") {
+  const config::Gpu gpu = config::find_gpu("a100-80gb");
+  const auto seconds = [&](const std::string& yaml) {
+    const OwnSetting own(library_model("llama-3-8b"), "{recompute: " + yaml + "}", {});
+    return layer_seconds(own.setting, workload::LayerKind::dense, gpu);
+  };
+  const double forward = seconds("none").forward;
+  CHECK(seconds("full").recomputed == Approx(forward));
+  CHECK(seconds("{modules: [core_attn, layernorm, mlp]}").recomputed < forward);
+  CHECK(seconds("{modules: [core_attn, layernorm, mlp]}").recomputed ==
+        Approx(seconds("selective").recomputed + seconds("{modules: [layernorm]}").recomputed +
+               seconds("{modules: [mlp]}").recomputed));
+  CHECK(seconds("{granularity: op}").recomputed < 0.6 * forward);
+}
+
+TEST_CASE("selective recomputation frees nothing where attention keeps no scores", "[recompute]") {
+  const OwnSetting flash(library_model("llama-3-8b"), "{recompute: selective}", {});
+  CHECK(frees_nothing(flash.setting));
+  const OwnSetting scores(library_model("llama-3-8b"),
+                          "{recompute: selective, flash_attention: false}", {});
+  CHECK(!frees_nothing(scores.setting));
+  const OwnSetting none(library_model("llama-3-8b"), "{recompute: {modules: [moe]}}", {});
+  CHECK(frees_nothing(none.setting));
+}
