@@ -24,10 +24,8 @@ config::Gpu ideal() {
                   .memory_efficiency = 1,
                   .kernel_overhead = 0,
                   .pass_overhead = 0};
-  gpu.products.bf16 =
-      config::Products{.flops = 1e15, .efficiency = 1, .tile_fill = 0, .overhead = 0};
-  gpu.products.fp8 =
-      config::Products{.flops = 2e15, .efficiency = 1, .tile_fill = 0, .overhead = 0};
+  gpu.products.bf16 = config::Products{.flops = 1e15, .efficiency = 1, .overhead = 0};
+  gpu.products.fp8 = config::Products{.flops = 2e15, .efficiency = 1, .overhead = 0};
   gpu.attention = {.forward = 1, .backward = 1, .half_length = 0, .materialized = 1};
   return gpu;
 }
