@@ -112,6 +112,17 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
 
 double layer_input_bytes(const ModelSetting& setting) { return hidden_bytes(setting, 2); }
 
+bool frees_nothing(const ModelSetting& setting) {
+  config::Training keeps_all = setting.training;
+  keeps_all.recompute = {};
+  const ModelSetting without{setting.model, keeps_all, setting.sizes};
+  const auto same = [&](LayerKind kind) {
+    constexpr double worth_it = 0.99;  // sums of rows, which attention keeps, are less
+    return layer_bytes(setting, kind).held > worth_it * layer_bytes(without, kind).held;
+  };
+  return same(LayerKind::dense) && (!setting.model.experts || same(LayerKind::experts));
+}
+
 ActivationBytes embedding_bytes(const ModelSetting& setting) {
   return {.held = mask_bytes(setting, 1)};
 }

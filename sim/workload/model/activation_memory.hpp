@@ -18,6 +18,9 @@ struct ActivationBytes {
 // Of a layer that is recomputed as training.recompute says, if it is.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
 double layer_input_bytes(const ModelSetting& setting);
+// Whether what is recomputed makes nothing free: attention whose scores are not kept, experts that
+// a model has not.
+bool frees_nothing(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // its dropout's mask
 ActivationBytes head_bytes(const ModelSetting& setting);       // the last norm; without the logits
 double logits_bytes(const ModelSetting& setting);

@@ -164,8 +164,8 @@ void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, cons
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       const double seconds = plain.of_stage[kind][stage];
-      costs.overlap_slowdown[kind].push_back(
-          seconds > 0 ? slow.of_stage[kind][stage] / seconds : 1);
+      costs.overlap_slowdown[kind].push_back(seconds > 0 ? slow.of_stage[kind][stage] / seconds
+                                                         : 1);
     }
 }
 

@@ -1,7 +1,5 @@
 #include "sim/workload/model/recompute.hpp"
 
-#include "sim/workload/model/activation_memory.hpp"
-
 namespace pipewright::workload {
 namespace {
 
@@ -61,17 +59,6 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
   if (recompute.granularity == Granularity::none) return false;
   if (recompute.block > 0 && layer - stage.first >= recompute.block) return false;
   return (layer + 1) % recompute.every == 0;
-}
-
-bool frees_nothing(const ModelSetting& setting) {
-  config::Training keeps_all = setting.training;
-  keeps_all.recompute = {};
-  const ModelSetting without{setting.model, keeps_all, setting.sizes};
-  const auto same = [&](LayerKind kind) {
-    constexpr double worth_it = 0.99;  // sums of rows, which attention keeps, are less
-    return layer_bytes(setting, kind).held > worth_it * layer_bytes(without, kind).held;
-  };
-  return same(LayerKind::dense) && (!setting.model.experts || same(LayerKind::experts));
 }
 
 }  // namespace pipewright::workload

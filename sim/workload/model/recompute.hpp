@@ -14,7 +14,4 @@ double share_recomputed(const config::Recompute& recompute, Part part, Kernel::W
 // Whether the layer is recomputed, in a stage of those layers.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
-// Whether it makes nothing free: attention whose scores are not kept, experts that a model has not.
-bool frees_nothing(const ModelSetting& setting);
-
 }  // namespace pipewright::workload

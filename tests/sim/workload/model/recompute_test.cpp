@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/workload/model/activation_memory.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;
