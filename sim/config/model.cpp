@@ -158,6 +158,14 @@ constexpr std::array table{
                choice<&Model::learned_positions, position_names>},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
                extent<&Model::sequence, most_tokens>},
+    Key<Model>{{.name = "sliding_window",
+                .help = "keys that a query sees, its own and those before; else all",
+                .unit = "tokens"},
+               extent<&Model::sliding_window, most_tokens>},
+    Key<Model>{{.name = "full_attention_every",
+                .help = "one layer in so many has no sliding window; else each has one",
+                .unit = "layers"},
+               count<&Model::full_attention_every, "2">},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
                map_of<&Model::latent, latent_table>},
     Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
@@ -180,6 +188,9 @@ void complete(Model& model, const Field& field) {
     const Value* const value = find(field.value, key);
     return Error(locate(value != nullptr ? value->origin : field.value.origin, text));
   };
+  if (model.full_attention_every > 0 && model.sliding_window == 0)
+    throw refuse("full_attention_every",
+                 "full_attention_every needs sliding_window, the keys that other layers see");
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.heads % model.kv_heads != 0)
     throw refuse(

@@ -51,7 +51,11 @@ struct Model {
   bool tied_embeddings = false;
   bool learned_positions = false;
   std::uint32_t sequence = 0;  // tokens of a sample
-  Located<double> published;   // parameters, as its authors count them; 0: unknown
+  // Each query of a layer with a window sees so many keys up to its own; 0: all of them. One layer
+  // in `full_attention_every` has none; 0: all layers have one.
+  std::uint32_t sliding_window = 0;
+  std::uint32_t full_attention_every = 0;
+  Located<double> published;  // parameters, as its authors count them; 0: unknown
   std::optional<Latent> latent;
   std::optional<Experts> experts;
   Origin origin;

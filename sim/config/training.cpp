@@ -13,7 +13,6 @@
 namespace pipewright::config {
 namespace {
 
-
 // Bytes of a parameter; 0 is one, as of an optimizer without state.
 double read_bytes(const Field& field) {
   if (field.value.text == "0") return 0;

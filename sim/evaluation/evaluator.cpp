@@ -16,6 +16,7 @@
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
+#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
@@ -72,6 +73,19 @@ CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
           .work = work_of(scenario, job.schedule, job.costs),
           .peak_bytes = most.peak.bytes,
           .capacity_bytes = most.capacity};
+}
+
+// Recomputation that makes nothing free only costs time: no candidate beside the one without.
+void check_recompute(const config::Scenario& scenario) {
+  if (!scenario.model || scenario.training.recompute == config::Recompute{}) return;
+  const config::Model& model = scenario.model->value;
+  const workload::ModelSetting setting{
+      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
+  if (frees_nothing(setting))
+    throw config::Error(
+        fmt::format("recompute {} frees nothing of this model: as with none, in "
+                    "more time",
+                    to_string(scenario.training.recompute)));
 }
 
 // What the network is known to take is added to the costs of each placement.
@@ -219,6 +233,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario) {
   CandidateRow all;
   judge(all, [&] {
     const config::Scenario read = config::read_scenario(scenario);
+    check_recompute(read);
     Layout& layout = impl_->layouts.of(read);
     workload::Planner planner(
         read, layout.hardware.gpus,

@@ -32,6 +32,7 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
@@ -73,6 +74,21 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   job.recompute = to_string(training.recompute);
   job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
   return job;
+}
+
+// Says on standard error that recomputation only costs time.
+void note_idle_recompute(const config::Scenario& scenario) {
+  if (!scenario.model || scenario.training.recompute == config::Recompute{}) return;
+  const config::Model& model = scenario.model->value;
+  const workload::ModelSetting setting{
+      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
+  if (frees_nothing(setting))
+    fmt::print(
+        stderr,
+        "pipewright: recompute {} frees nothing of this model and takes time: flash attention "
+        "keeps no scores, and other parts are named by recompute: {{modules: [mlp]}}
+        ",
+        to_string(scenario.training.recompute));
 }
 
 // Says on standard error which runs computed more than their GPUs can: times of passes were given
@@ -258,6 +274,7 @@ int run_command(const Arguments& arguments) {
   written.insert(written.end(), traces.begin(), traces.end());
   check_files(files_read(*request), written);
 
+  note_idle_recompute(scenario);
   if (!request->quiet && !request->json) {
     std::vector<std::string> names;
     for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);

@@ -1,14 +1,23 @@
 #include "sim/workload/model/flops.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace pipewright::workload {
 namespace {
 
+// The layers of a model that have a sliding window, as a part of all.
+double windowed(const config::Model& model) {
+  if (model.sliding_window == 0) return 0;
+  return model.full_attention_every == 0 ? 1 : 1 - 1.0 / model.full_attention_every;
+}
+
 // Of one layer: two products, Q K' and that of the scores with V.
-double scores_of(const Layer& layer, double sequence, AttentionPairs pairs) {
+double scores_of(const config::Model& model, const Layer& layer, double sequence,
+                 AttentionPairs pairs) {
   const Attention& a = layer.attention;
-  return 2 * a.samples * a.heads * attention_pairs(sequence, pairs) * (a.key_dim + a.value_dim);
+  return 2 * a.samples * a.heads * attention_pairs(model, sequence, pairs) *
+         (a.key_dim + a.value_dim);
 }
 
 Layer uncut_layer(const config::Model& model, LayerKind kind, double samples, double sequence) {
@@ -27,6 +36,20 @@ double attention_pairs(double sequence, AttentionPairs pairs) {
   return sequence * sequence * (pairs == AttentionPairs::causal ? 0.5 : 1);
 }
 
+double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs) {
+  const double all = attention_pairs(sequence, pairs);
+  const double window = std::min<double>(model.sliding_window, sequence);
+  const double seen =
+      pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
+  const double part = windowed(model);
+  return (1 - part) * all + part * seen;
+}
+
+double attention_keys(const config::Model& model, double sequence) {
+  const double part = windowed(model);
+  return (1 - part) * sequence + part * std::min<double>(model.sliding_window, sequence);
+}
+
 double head_flops(const config::Model& model, double samples, double sequence) {
   return 2 * samples * sequence * model.hidden * model.vocabulary;
 }
@@ -34,7 +57,7 @@ double head_flops(const config::Model& model, double samples, double sequence) {
 double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, kind, samples, sequence);
-  double flops = scores_of(layer, sequence, pairs);
+  double flops = scores_of(model, layer, sequence, pairs);
   for (const auto* linears : {&layer.attention_linears, &layer.mlp_linears, &layer.expert_linears})
     for (const Linear& linear : *linears) flops += linear.flops();
   return flops;
@@ -43,7 +66,7 @@ double layer_flops(const config::Model& model, LayerKind kind, double samples, d
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, LayerKind::dense, samples, sequence);
-  return model.layers * scores_of(layer, sequence, pairs);
+  return model.layers * scores_of(model, layer, sequence, pairs);
 }
 
 double forward_flops(const config::Model& model, double samples, double sequence,

@@ -20,6 +20,11 @@ AttentionPairs pairs_of(const config::Training& training);
 
 // How many of a sequence count: s^2, or the half of it, as Megatron-LM takes s (s + 1) / 2.
 double attention_pairs(double sequence, AttentionPairs pairs);
+// Of the mean layer of a model, some of whose layers may have a sliding window: with one of w keys
+// and a causal mask w s - w^2 / 2.
+double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs);
+// The keys that a query sees at the most, of the mean layer.
+double attention_keys(const config::Model& model, double sequence);
 
 // Of one forward pass of `samples` samples. A third of F, I and W together.
 double forward_flops(const config::Model& model, double samples, double sequence,

@@ -1,5 +1,7 @@
 #include "sim/workload/model/kernels.hpp"
 
+#include "sim/workload/model/flops.hpp"
+
 // Bytes are counted per element of a tensor that a kernel reads or writes: 2 in 16 bits; of masks,
 // 1.
 namespace pipewright::workload {
@@ -90,11 +92,13 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
 PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
   // Ring attention does its blocks of keys one after the other (arXiv 2310.01889).
   const auto steps = static_cast<std::size_t>(setting.sizes.cp);
+  const double seen =
+      attention_pairs(setting.model, a.keys, pairs_of(setting.training)) / (a.keys * a.keys);
   Kernel forward{.name = "attention",
                  .part = Part::core_attention,
                  .work = Work::attention,
-                 .flops = a.flops() * (setting.training.causal ? 0.5 : 1) / setting.sizes.cp,
-                 .keys = a.keys / setting.sizes.cp};
+                 .flops = a.flops() * seen / setting.sizes.cp,
+                 .keys = attention_keys(setting.model, a.keys) / setting.sizes.cp};
   Kernel backward = forward;
   // Five products where the forward has two: it makes the scores again.
   backward.flops *= 2.5;

@@ -104,6 +104,12 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
                       "heads, or a head_dim"));
 }
 
+TEST_CASE("full attention in some layers needs a sliding window in the others", "[model]") {
+  CHECK(with(", sliding_window: 128, full_attention_every: 2").sliding_window == 128);
+  CHECK_THAT(error_of([] { with(", full_attention_every: 2"); }),
+             Catch::Contains("full_attention_every needs sliding_window"));
+}
+
 TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") {
   const Gpu g =
       gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}");

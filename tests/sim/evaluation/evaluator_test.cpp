@@ -112,6 +112,21 @@ TEST_CASE("what is assessed is what the simulation then finds", "[evaluator]") {
   CHECK(simulated > 50);
 }
 
+TEST_CASE("recomputation that frees nothing is no candidate of its own", "[evaluator]") {
+  const Thin thin;
+  const auto outcome = [&](const std::string& training) {
+    const config::Value scenario = thin.scenario(
+        "1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, training: {" + training + "}");
+    evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
+    return evaluator.assess(scenario).front();
+  };
+  CHECK(outcome("recompute: selective").outcome == Outcome::illegal);
+  CHECK_THAT(outcome("recompute: selective").note,
+             Catch::StartsWith("recompute selective frees nothing of this model"));
+  CHECK(outcome("recompute: selective, flash_attention: false").outcome != Outcome::illegal);
+  CHECK(outcome("recompute: {modules: [mlp]}").outcome != Outcome::illegal);
+}
+
 TEST_CASE("rates of a row are those of the run's summary", "[evaluator]") {
   const Thin thin;
   const config::Value scenario =

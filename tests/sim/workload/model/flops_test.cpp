@@ -23,6 +23,19 @@ TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et
   }
 }
 
+TEST_CASE("a sliding window limits the pairs that count", "[model]") {
+  config::Model m = library_model("llama-3-8b");
+  m.sliding_window = 128;
+  // Query i sees min(i, 128) keys: 128 s less the triangle before the window is full.
+  CHECK(workload::attention_pairs(m, 1000, AttentionPairs::causal) == 128.0 * 1000 - 128 * 128 / 2);
+  CHECK(workload::attention_keys(m, 1000) == 128);
+  CHECK(workload::attention_pairs(m, 100, AttentionPairs::causal) == 5e3);
+  m.full_attention_every = 2;  // as GPT-OSS
+  CHECK(workload::attention_pairs(m, 1000, AttentionPairs::causal) ==
+        (5e5 + 128.0 * 1000 - 128 * 128 / 2) / 2);
+  CHECK(workload::attention_keys(m, 1000) == 564);
+}
+
 TEST_CASE("causal attention counts half of the scores", "[model]") {
   CHECK(workload::attention_pairs(1000, AttentionPairs::full) == 1e6);
   CHECK(workload::attention_pairs(1000, AttentionPairs::causal) == 5e5);
