@@ -29,9 +29,10 @@ std::string algorithm_list();
 // (SHARP). None: ranks add up, so that it needs no such switches.
 std::optional<std::string_view> switches_of(Algorithm algorithm);
 
-// SMs that a kernel of NCCL takes unless told: its channels between nodes of eight GPUs, of which each
-// is a block of threads; what MLPerf's configurations leave to them as well (NVTE_EXT_MARGIN_SM). It
-// may take 1 to 4 where buffers are registered or switches add up, and up to 32 inside a node.
+// SMs that a kernel of NCCL takes unless told: its channels between nodes of eight GPUs, of which
+// each is a block of threads; what MLPerf's configurations leave to them as well
+// (NVTE_EXT_MARGIN_SM). It may take 1 to 4 where buffers are registered or switches add up, and up
+// to 32 inside a node.
 inline constexpr std::uint32_t default_sms = 16;
 
 enum class Detail : std::uint8_t { fast, full };
@@ -51,7 +52,7 @@ struct Communication {
   // Processors (SMs, CUs) that kernels of collectives keep from compute beside them.
   std::optional<std::uint32_t> sms;
   std::optional<double> overlap_slowdown;  // of passes while collectives run beside them
-  bool global_norm = true;  // gradients are clipped: all devices wait for each other
+  bool global_norm = true;                 // gradients are clipped: all devices wait for each other
   Detail detail = Detail::fast;
 };
 

@@ -137,6 +137,8 @@ constexpr std::array table{
               .help = "of its own memory, such as 2039 GB/s",
               .required = true},
              into<&Gpu::memory_bandwidth, read_bandwidth>({ValueType::rate})},
+    Key<Gpu>{{.name = "host_bandwidth", .help = "to its host's memory, and back, such as 55 GB/s"},
+             into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
     Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
              count<&Gpu::processors, "108">},
     Key<Gpu>{{.name = "products", .help = "matrix products by data type"},

@@ -21,6 +21,8 @@ struct Products {
   double cast = 0;          // bytes that a kernel moves for each element that it casts to the type,
   double cast_overhead = 0;  // and seconds that it takes besides: of tables of kernels, see
                              // sim/workload/kernel_table/, as layers have kernels for their casts
+
+  bool operator==(const Products&) const = default;
 };
 
 // What a GPU multiplies; without bf16 nothing is trained.
@@ -32,6 +34,8 @@ struct ProductTypes {
   std::optional<Products> mxfp8;
   std::optional<Products> nvfp4;
   std::optional<Products> tf32;
+
+  bool operator==(const ProductTypes&) const = default;
 };
 
 // Attention's kernels. A fused one reaches e s / (s + half_length) of the peak, of s keys.
@@ -40,6 +44,8 @@ struct AttentionRates {
   double backward = 0.4;       // and of the backward one
   double half_length = 0;      // keys
   double materialized = 0.42;  // of the peak, of products one by one where scores are kept
+
+  bool operator==(const AttentionRates&) const = default;
 };
 
 // What a long run keeps of the clock at which kernels alone are measured, by what they do: less
@@ -59,6 +65,7 @@ struct Gpu {
   std::uint64_t memory = 0;  // bytes
   std::optional<std::uint64_t> free_memory = {};  // bytes that CUDA reports free on an empty one
   double memory_bandwidth = 0;                    // bytes/s
+  double host_bandwidth = 0;     // bytes/s to its host's memory, and back; 0: unknown
   std::uint32_t processors = 0;  // that compute a tile of a matrix product each: SMs, CUs
   ProductTypes products;
   AttentionRates attention;
@@ -70,6 +77,8 @@ struct Gpu {
   std::vector<std::string> assumed;  // keys whose values no source has
 
   std::uint64_t capacity() const { return free_memory.value_or(memory); }
+
+  bool operator==(const Gpu&) const = default;
 };
 
 // The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.

@@ -57,6 +57,7 @@ struct Scenario {
   std::optional<PassTimes> weight_grad_times;
   double overlap = 1;                    // of a fused pair: part of the sum of its two times
   std::optional<PassTimes> fused_times;  // or its own
+  double pass_overhead = 0;              // seconds: of each pass whose time is given
 
   double p2p_time = 0;                           // seconds a hop on the ideal network
   std::optional<std::uint64_t> boundary_tensor;  // bytes

@@ -108,6 +108,12 @@ void check_times(const Scenario& scenario, const Value& root) {
                        "them"));
   if (!scenario.model && scenario.forward_times.value.empty())
     throw missing_key(root, "forward_times");
+  const Value* const overhead = find(root, "pass_overhead");
+  if (overhead != nullptr && scenario.forward_times.value.empty() && !scenario.backward_times &&
+      !scenario.input_grad_times && !scenario.fused_times)
+    throw Error(locate(overhead->origin,
+                       "pass_overhead is added to times of passes that are given, and none is; "
+                       "those of a model have gpu.pass_overhead"));
 }
 
 void check_ranks(Scenario& scenario, const Value& root) {

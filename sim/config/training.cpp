@@ -47,6 +47,26 @@ constexpr std::array bytes_table{
                "more than 0 and at most 8 bytes, such as 2", 0, 8>},
 };
 
+double read_host_bandwidth(const Field& field) {
+  return parse_bandwidth(read_text(field, "a bandwidth such as 55 GB/s"), subject(field),
+                         "what goes to the host and back");
+}
+
+constexpr std::array offload_table{
+    Key<Offload>{{.name = "num_layers",
+                  .alias = "cpu_offloading_num_layers",
+                  .help = "the first so many layers of each stage",
+                  .default_value = "all"},
+                 count<&Offload::layers, "4">},
+    Key<Offload>{
+        {.name = "share", .help = "part of the activations of these layers", .default_value = "1"},
+        part<&Offload::share, "a part of the activations">},
+    Key<Offload>{{.name = "bandwidth",
+                  .help = "between a GPU and its host, each way",
+                  .default_value = "gpu.host_bandwidth"},
+                 into<&Offload::bandwidth, read_host_bandwidth>({ValueType::rate})},
+};
+
 constexpr std::array table{
     Key<Training>{{.name = "microbatch_size",
                    .alias = "micro_batch_size",
@@ -101,6 +121,10 @@ constexpr std::array table{
     Key<Training>{
         {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer, gathered"},
         map_of<&Training::bytes, bytes_table>},
+    Key<Training>{
+        {.name = "offload",
+         .help = "activations that wait in the host's memory: {num_layers, share, bandwidth}"},
+        map_of<&Training::offload, offload_table>},
     Key<Training>{{.name = "fragmentation",
                    .help = "allowance, a part of the activations",
                    .default_value = "10 %"},

@@ -39,6 +39,14 @@ struct ParameterBytes {
   std::optional<double> gathered;  // of the weights that ZeRO gathers; else as in the recipe
 };
 
+// Activations that wait for their backward pass in the host's memory, as Megatron-LM's
+// cpu_offloading_num_layers has them.
+struct Offload {
+  std::optional<std::uint32_t> layers;  // the first so many of each stage; else all
+  double share = 1;                     // part of these layers' activations
+  std::optional<double> bandwidth;      // bytes/s to the host, and back; else the GPU's
+};
+
 // How a model is trained.
 struct Training {
   std::uint32_t microbatch_size = 1;      // samples
@@ -54,6 +62,7 @@ struct Training {
   bool deallocate_outputs = true;           // a stage's output is gone once it has been sent
   std::uint32_t vocabulary_multiple = 128;  // padding, times tp as Megatron does
   ParameterBytes bytes;
+  std::optional<Offload> offload;
   // Allowance, beside what PyTorch's tensors hold: the part of the activations that its allocator
   // wastes, and bytes that CUDA's context and NCCL keep.
   double fragmentation = 0.1;

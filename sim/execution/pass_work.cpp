@@ -102,8 +102,8 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   const double compute = (whole - exposed) * slowest_noise(job, replica_groups, who, pass, partner);
   PassWork work{.seconds = compute + exposed};
   if (work.seconds > 0)
-    work.excess = overlap_excess(job, pass, partner) * std::max(0.0, compute - overlapped) /
-                  work.seconds;
+    work.excess =
+        overlap_excess(job, pass, partner) * std::max(0.0, compute - overlapped) / work.seconds;
   return work;
 }
 

@@ -56,6 +56,15 @@ std::vector<double> stage_times(const config::PassTimes& given, std::string_view
                                                given.value.size(), schedule.name, allowed)));
 }
 
+void add_overhead(double seconds, std::vector<double>& times) {
+  for (double& time : times) time += seconds;
+}
+
+void add_overhead(double seconds, schedules::PassTimes& times) {
+  for (std::vector<double>& of_stage : times.of_stage) add_overhead(seconds, of_stage);
+  add_overhead(seconds, times.fused);
+}
+
 void complete_times(schedules::PassTimes& times) {
   using schedules::PassKind;
   const auto& input = times[PassKind::input_grad];

@@ -24,6 +24,9 @@ std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
 // others.
 std::vector<double> stage_times(const config::PassTimes& given, std::string_view name,
                                 const schedules::Schedule& schedule);
+// What lies between passes, which given times do not hold.
+void add_overhead(double seconds, std::vector<double>& times);
+void add_overhead(double seconds, schedules::PassTimes& times);  // of each kind
 // R takes as long as F, and B as long as I and W.
 void complete_times(schedules::PassTimes& times);
 

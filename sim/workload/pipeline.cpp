@@ -90,6 +90,7 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
   pipeline.times[PassKind::input_grad] = *input;
   pipeline.times[PassKind::weight_grad] = *weight;
   complete_times(pipeline.times);
+  add_overhead(scenario.pass_overhead, pipeline.times);
   return pipeline;
 }
 

@@ -19,11 +19,17 @@ using namespace pipewright;
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
-      accuracy::llama_iterations(),           accuracy::recompute_layers(),
-      accuracy::zero_bubble_passes(),         accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),
+      accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),
+      accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference),
+      accuracy::vocabulary_iterations(reference),
+      accuracy::llama_iterations(),
+      accuracy::recompute_layers(),
+      accuracy::zero_bubble_passes(),
+      accuracy::zero_bubble_measured(),
+      accuracy::grid_search(),
   };
   for (const auto source : {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge,
                             accuracy::mlperf, accuracy::megatron_tests})

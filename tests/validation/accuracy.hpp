@@ -56,6 +56,7 @@ double peak_gib(const Run& run);  // memory of the device that has most
 
 // One function per reference table. `reference` is the folder of the data that is read in place.
 Table zero_bubble_throughput();
+Table zero_bubble_measured();
 Table zero_bubble_memory();
 Table zero_bubble_passes();
 Table megatron_iterations();

@@ -95,7 +95,51 @@ void each_row(Table& table, Make make) {
   }
 }
 
+// From the times of table 9, which hold kernels: what lies between passes is the one number that
+// was fitted, to the 1F1B rows with 64 microbatches or more.
+std::string measured_scenario(const tests::ZeroBubbleRow& row, std::string_view schedule) {
+  const bool zero_bubble = schedule.starts_with("zb");
+  return fmt::format(
+      "devices: {}\n"
+      "microbatches: {}\n"
+      "schedule: {}\n"
+      "forward_times: {} ms\n"
+      "{}\n"
+      "pass_overhead: 1.2 ms\n"
+      "p2p_time: {} ms\n"
+      "p2p: {}\n"
+      "activation: {{per_microbatch: 1 GiB, released_by_input_grad: {:.4f} %}}\n",
+      row.devices, row.microbatches, schedule, row.forward,
+      zero_bubble ? fmt::format("input_grad_times: {} ms\nweight_grad_times: {} ms", row.input_grad,
+                                row.weight_grad)
+                  : fmt::format("backward_times: {} ms", row.input_grad + row.weight_grad),
+      row.hop, zero_bubble ? "eager" : "blocking", 100 * tests::input_grad_releases(row.model));
+}
+
 }  // namespace
+
+Table zero_bubble_measured() {
+  Table table{.title =
+                  "Zero Bubble (arXiv 2401.10241, table 4), of measured passes (table 9): "
+                  "throughput of a GPU",
+              .unit = "samples/s",
+              .bars = {.mean = 4}};
+  for (const tests::ZeroBubbleRow& times : tests::zero_bubble_rows)
+    for (const Published& row : published) {
+      const Model& model = model_of(row.model);
+      const std::string_view schedule = row.schedule;
+      if (row.model != std::string_view(times.model) || schedule == "interleaved-1f1b") continue;
+      const auto place = std::ranges::find(model.microbatches, times.microbatches);
+      const double samples = 1.0 * times.microbatches * model.microbatch / model.devices;
+      table.rows.push_back(
+          {fmt::format("{}, {}, {} microbatches", times.model, schedule, times.microbatches),
+           measured_scenario(times, schedule),
+           [samples](const Run& run) { return samples / makespan(run); },
+           row.samples[static_cast<std::size_t>(place - model.microbatches.begin())],
+           schedule == "1f1b" && times.microbatches >= 64 && times.microbatches != 96});
+    }
+  return table;
+}
 
 Table zero_bubble_throughput() {
   Table table{.title = "Zero Bubble (arXiv 2401.10241, table 4): throughput of a GPU",

@@ -48,7 +48,18 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times[kind], scenario.model->origin};
   };
-  if (!keeps_forward) scenario.forward_times = times(schedules::PassKind::forward);
+  // What is kept gets what lies between passes here; all else has it already.
+  const auto add_overhead = [&](config::PassTimes& given) {
+    for (double& seconds : given.value) seconds += scenario.pass_overhead;
+  };
+  if (keeps_forward)
+    add_overhead(scenario.forward_times);
+  else
+    scenario.forward_times = times(schedules::PassKind::forward);
+  for (auto* given : {&scenario.backward_times, &scenario.input_grad_times,
+                      &scenario.weight_grad_times, &scenario.fused_times})
+    if (*given && (keeps_backward || given == &scenario.fused_times)) add_overhead(**given);
+  scenario.pass_overhead = 0;
   if (!keeps_backward) {
     scenario.input_grad_times = times(schedules::PassKind::input_grad);
     scenario.weight_grad_times = times(schedules::PassKind::weight_grad);

@@ -45,7 +45,7 @@ class TimedIterations {
   StageCollectives collectives_;
   std::vector<std::vector<std::uint32_t>> stages_;  // by device: that others hold as well
   std::uint32_t iteration_ = 0;                     // the next
-  bool slows_ = false;      // passes beside collectives take longer
+  bool slows_ = false;                              // passes beside collectives take longer
   bool are_alike_ = false;  // a device alone tells when its stages' gradients are reduced
   // Of each replica that is looked at.
   std::vector<ReplicaTimeline> timelines_;

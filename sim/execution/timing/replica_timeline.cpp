@@ -130,8 +130,8 @@ class ReplicaTimeline::Follower {
     const std::uint32_t weights = weight_parts(device, pass);
     const std::uint32_t of_partner = partner == nullptr ? 0 : weight_parts(device, *partner);
     const bool has_milestones = gradients + weights + of_partner > 0;
-    const bool slows = !beside_.empty() &&
-                       (has_milestones || beside_[device].any_before(ready + seconds));
+    const bool slows =
+        !beside_.empty() && (has_milestones || beside_[device].any_before(ready + seconds));
     const double excess =
         slows ? timeline_.excess(device, pass, partner, begin_.first_microbatch) : 0;
     const auto lost = [&](double time, double work) {

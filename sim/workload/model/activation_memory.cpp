@@ -110,7 +110,21 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   return bytes;
 }
 
-double layer_input_bytes(const ModelSetting& setting) { return hidden_bytes(setting, 2); }
+ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer) {
+  const config::Recompute& recompute = setting.training.recompute;
+  const LayerKind kind = kind_of_layer(setting.model, layer);
+  const bool again = is_recomputed(recompute, stage, layer);
+  if (again && recompute.uniform == 1) return layer_bytes(setting, kind);
+  config::Training keeps_all = setting.training;
+  keeps_all.recompute = {};
+  const ModelSetting without{setting.model, keeps_all, setting.sizes};
+  if (!again) return layer_bytes(without, kind);
+  ActivationBytes bytes = layer_bytes(setting, kind);
+  // A group of layers keeps the input of the first one alone.
+  if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_bytes(setting, 2);
+  bytes.working += (recompute.uniform - 1) * layer_bytes(without, kind).held;
+  return bytes;
+}
 
 bool frees_nothing(const ModelSetting& setting) {
   config::Training keeps_all = setting.training;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/workload/model/partition.hpp"
 #include "sim/workload/model/pass_seconds.hpp"
 
 // What one microbatch leaves on one GPU, in bytes. For GPT-like layers these are the formulas of
@@ -17,7 +18,8 @@ struct ActivationBytes {
 
 // Of a layer that is recomputed as training.recompute says, if it is.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
-double layer_input_bytes(const ModelSetting& setting);
+// Of one layer of a stage, which may be recomputed or not, with others or alone.
+ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer);
 // Whether what is recomputed makes nothing free: attention whose scores are not kept, experts that
 // a model has not.
 bool frees_nothing(const ModelSetting& setting);

@@ -11,6 +11,7 @@
 #include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/model/measured.hpp"
+#include "sim/workload/model/offload.hpp"
 #include "sim/workload/model/recompute.hpp"
 #include "sim/workload/model/state.hpp"
 
@@ -72,9 +73,17 @@ class PartSeconds {
   PassSeconds head_;
 };
 
-std::vector<PartSeconds> part_seconds(const ModelSetting& setting, const ModelJob& job) {
+// By device, of which most have the same GPU.
+std::vector<PartSeconds> part_seconds(const ModelSetting& setting,
+                                      const std::vector<config::Gpu>& gpus,
+                                      const std::optional<config::LayerTimes>& times) {
   std::vector<PartSeconds> parts;
-  for (const config::Gpu& gpu : job.gpus) parts.emplace_back(setting, gpu, job.measured);
+  parts.reserve(gpus.size());
+  for (std::size_t device = 0; device < gpus.size(); ++device)
+    if (device > 0 && gpus[device] == gpus[device - 1])
+      parts.push_back(parts.back());
+    else
+      parts.emplace_back(setting, gpus[device], times);
   return parts;
 }
 
@@ -119,22 +128,24 @@ std::vector<LayerRange> partition(const ModelJob& job, const Routes& routes,
 }
 
 // Times of the passes of a stage; where it lives on several devices, of the slowest.
-void set_times(const ModelJob& job, const Routes& routes, std::uint32_t slices, std::uint32_t stage,
-               const StageParts& parts, const std::vector<PartSeconds>& seconds,
-               schedules::PassTimes& times) {
+void set_times(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+               std::uint32_t slices, std::uint32_t stage, const StageParts& parts,
+               const std::vector<PartSeconds>& seconds, schedules::PassTimes& times) {
+  const double to_host = offloaded(setting, parts).bytes;
   std::array<double, schedules::pass_kinds> slowest{};
   for (const std::uint32_t device : devices_of(routes, stage)) {
     const PassSeconds pass = seconds[device].of(parts);
     const double overhead = job.gpus[device].pass_overhead;
+    const double copy = host_seconds(job.training, job.gpus[device], to_host);
     const auto set = [&](PassKind kind, double time) {
       double& place = slowest[static_cast<std::size_t>(kind)];
       place = std::max(place, overhead + time / slices);
     };
-    set(PassKind::forward, pass.forward);
+    set(PassKind::forward, std::max(copy, pass.forward));
     set(PassKind::recompute, pass.forward);
-    set(PassKind::input_grad, pass.recomputed + pass.input_grad);
+    set(PassKind::input_grad, std::max(copy, pass.recomputed + pass.input_grad));
     set(PassKind::weight_grad, pass.weight_grad);
-    set(PassKind::backward, pass.recomputed + pass.input_grad + pass.weight_grad);
+    set(PassKind::backward, std::max(copy, pass.recomputed + pass.input_grad + pass.weight_grad));
   }
   for (std::size_t kind = 0; kind < slowest.size(); ++kind)
     times.of_stage[kind].push_back(slowest[kind]);
@@ -147,19 +158,18 @@ void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, cons
                           std::uint32_t slices, const std::vector<LayerRange>& layers,
                           StageCosts& costs) {
   if (job.communication.overlap_slowdown) return;
-  std::vector<PartSeconds> alone;
-  std::vector<PartSeconds> beside;
-  for (const config::Gpu& gpu : job.gpus) {
-    alone.emplace_back(setting, gpu, std::nullopt);
-    const std::uint32_t left = processors_beside_collectives(gpu, job.communication);
-    beside.emplace_back(setting, config::with_processors(gpu, left), std::nullopt);
-  }
+  std::vector<config::Gpu> left;
+  for (const config::Gpu& gpu : job.gpus)
+    left.push_back(
+        config::with_processors(gpu, processors_beside_collectives(gpu, job.communication)));
+  const std::vector<PartSeconds> alone = part_seconds(setting, job.gpus, std::nullopt);
+  const std::vector<PartSeconds> beside = part_seconds(setting, left, std::nullopt);
   schedules::PassTimes plain;
   schedules::PassTimes slow;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, routes, slices, stage, parts, alone, plain);
-    set_times(job, routes, slices, stage, parts, beside, slow);
+    set_times(job, setting, routes, slices, stage, parts, alone, plain);
+    set_times(job, setting, routes, slices, stage, parts, beside, slow);
   }
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
@@ -177,25 +187,14 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
     sum.for_w += bytes.for_w;
     sum.working = std::max(sum.working, bytes.working);
   };
-  const config::Recompute& recompute = setting.training.recompute;
-  config::Training keeps_all = setting.training;
-  keeps_all.recompute = {};
-  const ModelSetting without{setting.model, keeps_all, setting.sizes};
   const LayerRange& layers = stage.layers;
-  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
-    const LayerKind kind = kind_of_layer(setting.model, layer);
-    const bool again = is_recomputed(recompute, layers, layer);
-    ActivationBytes bytes = layer_bytes(again ? setting : without, kind);
-    if (again && (layer - layers.first) % recompute.uniform != 0)
-      bytes.held -= layer_input_bytes(setting);  // its group keeps the first one's alone
-    if (again && recompute.uniform > 1)
-      bytes.working += (recompute.uniform - 1) * layer_bytes(without, kind).held;
-    add(bytes);
-  }
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
+    add(layer_bytes(setting, layers, layer));
   if (stage.embedding) add(embedding_bytes(setting));
   if (stage.head) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && !stage.head)
     sum.held += 2 * setting.sizes.spread_tokens * setting.model.hidden;
+  sum.held -= offloaded(setting, stage).bytes;
   Activations result;
   result.held = whole(sum.held / slices);
   result.released_by_input_grad = whole((sum.held - sum.for_w) / slices);
@@ -264,6 +263,20 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRang
   return flops;
 }
 
+// One pass of a device runs at a time.
+void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
+                         const std::vector<LayerRange>& layers, StageCosts& costs) {
+  std::vector<std::uint64_t> most(costs.state.size());
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const StageParts parts = parts_of(setting.model, routes, stage, layers[stage]);
+    const std::uint64_t bytes = whole(offloaded(setting, parts).buffers / slices);
+    for (const std::uint32_t device : devices_of(routes, stage))
+      most[device] = std::max(most[device], bytes);
+  }
+  for (std::size_t device = 0; device < most.size(); ++device)
+    costs.state[device].buffers += most[device];
+}
+
 // FLOP of a microbatch through the whole model, and of F through stages of those layers.
 void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layers,
                StageCosts& costs) {
@@ -303,7 +316,7 @@ std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& route
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
                              sizes_of(job.model, job.training, job.parallel)};
-  return partition(job, routes, part_seconds(setting, job));
+  return partition(job, routes, part_seconds(setting, job.gpus, job.measured));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
@@ -311,7 +324,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
                              sizes_of(job.model, job.training, job.parallel)};
-  const std::vector<PartSeconds> seconds = part_seconds(setting, job);
+  const std::vector<PartSeconds> seconds = part_seconds(setting, job.gpus, job.measured);
   const std::vector<LayerRange> layers = partition(job, routes, seconds);
 
   const ZeroGroups zero = zero_groups(job.parallel);
@@ -320,7 +333,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, routes, slices, stage, parts, seconds, costs.times);
+    set_times(job, setting, routes, slices, stage, parts, seconds, costs.times);
     costs.activations.push_back(activations_of(setting, parts, slices));
     parameters.push_back(stage_parameters(setting, parts));
     const config::Gpu& gpu = job.gpus[routes.device(stage, 0)];
@@ -336,6 +349,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     costs.traffic.push_back(std::move(traffic));
   }
   set_state(job, setting, routes, slices, parameters, costs);
+  add_offload_buffers(setting, routes, slices, layers, costs);
   set_flops(setting, layers, costs);
   set_overlap_slowdown(job, setting, routes, slices, layers, costs);
   costs.gathered_element = config::gathered_bytes(job.training);

@@ -54,7 +54,9 @@ void take_forward(const config::Scenario& scenario, const ModelJob& job, const S
       stage_times(scenario.forward_times, "forward_times", schedule);
   if (!scenario.backward_times && !scenario.input_grad_times)
     recompute_as_measured(job, schedule, measured, costs);
-  costs.times[PassKind::forward] = costs.times[PassKind::recompute] = measured;
+  costs.times[PassKind::forward] = measured;
+  add_overhead(scenario.pass_overhead, costs.times[PassKind::forward]);
+  costs.times[PassKind::recompute] = costs.times[PassKind::forward];
   drop_calls(costs, {PassKind::forward, PassKind::recompute});
 }
 
@@ -78,6 +80,8 @@ void take_backward(const config::Scenario& scenario, const Schedule& schedule, S
   } else {
     return;
   }
+  for (std::vector<double>* const times : {&input, &weight, &whole})
+    add_overhead(scenario.pass_overhead, *times);
   drop_calls(costs, {PassKind::input_grad, PassKind::weight_grad, PassKind::backward});
 }
 
@@ -123,8 +127,10 @@ StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& sche
   take_forward(scenario, job, schedule, costs);
   take_backward(scenario, schedule, costs);
   costs.times.overlap = scenario.overlap;
-  if (scenario.fused_times)
+  if (scenario.fused_times) {
     costs.times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
+    add_overhead(scenario.pass_overhead, costs.times.fused);
+  }
   take_memory(scenario, schedule, costs);
   if (scenario.boundary_tensor) take_boundary(*scenario.boundary_tensor / schedule.slices, costs);
   return costs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 #include "sim/workload/schedule_source.hpp"
@@ -27,6 +28,7 @@ Planner::DeviceCosts Planner::given_costs() const {
     if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
     auto& of_device = costs.times[kind] = given->value;
     of_device.resize(devices, given->value.front());
+    add_overhead(scenario_.pass_overhead, of_device);
     return true;
   };
   const bool all = set(PassKind::forward, scenario_.forward_times) &&

@@ -78,9 +78,7 @@ void check_buckets(const config::Scenario& scenario, const StageCosts& costs) {
                   meant, bytes_text(1.005 * most / most_buckets))));
 }
 
-}  // namespace
-
-schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule& schedule) {
+schedules::PassTimes given_times(const config::Scenario& scenario, const Schedule& schedule) {
   schedules::PassTimes times;
   times[PassKind::forward] = stage_times(scenario.forward_times, "forward_times", schedule);
   times[PassKind::recompute] = times[PassKind::forward];
@@ -102,6 +100,14 @@ schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule
   times[PassKind::weight_grad] =
       stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
   complete_times(times);
+  return times;
+}
+
+}  // namespace
+
+schedules::PassTimes pass_times(const config::Scenario& scenario, const Schedule& schedule) {
+  schedules::PassTimes times = given_times(scenario, schedule);
+  add_overhead(scenario.pass_overhead, times);
   return times;
 }
 

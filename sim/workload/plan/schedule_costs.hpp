@@ -40,8 +40,8 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
                                         const config::ScheduleSpec& spec, const Gpus& gpus,
                                         const NetworkEstimate& estimate);
 
-// The times of a scenario's passes as given there: one time, or one per device, is shared by a
-// device's chunks.
+// The times of a scenario's passes as given there, with what lies between passes: one time, or one
+// per device, is shared by a device's chunks.
 schedules::PassTimes pass_times(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule);
 

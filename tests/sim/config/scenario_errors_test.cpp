@@ -31,7 +31,7 @@ const std::string all_keys =
     "iterations, schedule, model, gpu, parallel, partition, training, communication, variation, "
     "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
     "overlap, "
-    "fused_times, p2p_time, "
+    "fused_times, pass_overhead, p2p_time, "
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
 
@@ -78,7 +78,8 @@ TEST_CASE("keys that are missing name the flag that gives them") {
         "placement, microbatches, global_batch, iterations, schedule, model, gpu, parallel, "
         "partition, training, communication, variation, symmetric, layer_times, forward_times, "
         "backward_times, "
-        "input_grad_times, weight_grad_times, overlap, fused_times, p2p_time, boundary_tensor, "
+        "input_grad_times, weight_grad_times, overlap, fused_times, pass_overhead, p2p_time, "
+        "boundary_tensor, "
         "activation, state, "
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
 }

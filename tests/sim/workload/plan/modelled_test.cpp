@@ -215,3 +215,13 @@ TEST_CASE("fused passes take the time that was measured of them", "[modelled]") 
   CHECK(made.costs.times.fused == std::vector<double>(8, 1.5));
   CHECK(plan("schedule: dualpipe-v").costs.times.fused.empty());
 }
+
+TEST_CASE("what lies between passes is added to given times, and to no other", "[modelled]") {
+  const workload::Plan model = plan("schedule: 1f1b");
+  const workload::Plan given = plan("schedule: 1f1b, forward_times: 1, pass_overhead: 250 ms");
+  CHECK(times(given, PassKind::forward) == std::vector<double>(4, 1.25));
+  CHECK(times(given, PassKind::backward) == times(model, PassKind::backward));
+  CHECK_THROWS_WITH(plan("schedule: 1f1b, pass_overhead: 250 ms"),
+                    Catch::EndsWith("pass_overhead is added to times of passes that are given, and "
+                                    "none is; those of a model have gpu.pass_overhead"));
+}

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "schedules/families/catalog.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
@@ -68,4 +69,20 @@ TEST_CASE("what a model's passes take is as limited as what a scenario gives", "
     costs.optimizer_seconds = {1, seconds, 1};
     CHECK_THAT(fault("{}", costs), Catch::Contains("1e9 s is the most that is simulated"));
   }
+}
+
+TEST_CASE("what lies between passes is added to each pass whose time is given", "[overhead]") {
+  using schedules::PassKind;
+  const config::Scenario given = config::read_scenario(config::read_yaml_text(
+      "{devices: 2, microbatches: 4, forward_times: 1, input_grad_times: 2, weight_grad_times: 3, "
+      "fused_times: 5, pass_overhead: 500 ms}",
+      "s.yaml"));
+  const auto schedule = schedules::make_schedule("zb-h1", {.devices = 2, .microbatches = 4});
+  schedules::PassTimes times = workload::pass_times(given, schedule);
+  CHECK(times[PassKind::forward] == std::vector{1.5, 1.5});
+  CHECK(times[PassKind::recompute] == std::vector{1.5, 1.5});
+  CHECK(times[PassKind::input_grad] == std::vector{2.5, 2.5});
+  CHECK(times[PassKind::weight_grad] == std::vector{3.5, 3.5});
+  CHECK(times[PassKind::backward] == std::vector{5.5, 5.5});  // one pass, so one overhead
+  CHECK(times.fused == std::vector{5.5, 5.5});
 }

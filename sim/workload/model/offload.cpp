@@ -1,0 +1,38 @@
+#include "sim/workload/model/offload.hpp"
+
+#include <algorithm>
+
+#include "sim/workload/model/activation_memory.hpp"
+
+namespace pipewright::workload {
+
+Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
+  if (!setting.training.offload) return {};
+  const config::Offload& offload = *setting.training.offload;
+  // The first layers are those that wait the longest.
+  const std::uint32_t layers =
+      std::min(offload.layers.value_or(stage.layers.count), stage.layers.count);
+  Offloaded all;
+  double largest = 0;
+  for (std::uint32_t index = 0; index < layers; ++index) {
+    const std::uint32_t layer = stage.layers.first + index;
+    const double bytes = offload.share * layer_bytes(setting, stage.layers, layer).held;
+    all.bytes += bytes;
+    largest = std::max(largest, bytes);
+  }
+  all.buffers = std::min(all.bytes, 2 * largest);
+  return all;
+}
+
+double host_seconds(const config::Training& training, const config::Gpu& gpu, double bytes) {
+  if (bytes <= 0) return 0;
+  const double bandwidth = training.offload->bandwidth.value_or(gpu.host_bandwidth);
+  if (bandwidth <= 0)
+    throw config::Error(
+        "training.offload needs to know how fast a GPU reads and writes its host's memory, which "
+        "the file of the GPU '" +
+        gpu.name + "' does not say; give training.offload.bandwidth, such as 55 GB/s");
+  return bytes / bandwidth;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,79 @@
+#include <catch2/catch.hpp>
+
+#include "sim/config/text/yaml.hpp"
+#include "sim/workload/plan/planner.hpp"
+#include "tests/sim/config/support.hpp"
+
+// Activations that wait for their backward pass in the host's memory. Llama 3 8B has 32 layers, 8
+// on each of four devices; the second has layers alone.
+
+using namespace pipewright;
+using config::test::error_of;
+using schedules::PassKind;
+
+namespace {
+
+workload::StageCosts costs(const std::string& training, const std::string& gpu = "h100-sxm") {
+  const config::Scenario scenario = config::read_scenario(
+      config::read_yaml_text("{model: llama-3-8b, devices: 4, microbatches: 8, gpu: " + gpu +
+                                 ", training: {" + training + "}}",
+                             "s.yaml"));
+  const workload::Gpus gpus(4, *scenario.gpu);
+  return workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
+}
+
+double held(const workload::StageCosts& costs) {
+  return static_cast<double>(costs.activations[1].held);
+}
+
+double seconds(const workload::StageCosts& costs, PassKind kind) {
+  return costs.times.of_stage[static_cast<std::size_t>(kind)][1];
+}
+
+}  // namespace
+
+TEST_CASE("what is in the host's memory is not in the GPU's", "[offload]") {
+  const workload::StageCosts all = costs("");
+  const double layer = held(all) / 8;
+  CHECK(held(costs("offload: {num_layers: 2}")) == Approx(6 * layer));
+  CHECK(held(costs("offload: {cpu_offloading_num_layers: 100}")) == 0);
+  CHECK(held(costs("offload: {share: 25 %}")) == Approx(6 * layer));
+  CHECK(held(costs("offload: {num_layers: 4, share: 0.5}")) == Approx(6 * layer));
+}
+
+TEST_CASE("two layers have buffers on the GPU", "[offload]") {
+  const workload::StageCosts all = costs("");
+  const double layer = held(all) / 8;
+  const auto buffers = [&](const std::string& offload) {
+    return static_cast<double>(costs("offload: " + offload).state[1].buffers -
+                               all.state[1].buffers);
+  };
+  CHECK(buffers("{num_layers: 1}") == Approx(layer));
+  CHECK(buffers("{num_layers: 2}") == Approx(2 * layer));
+  CHECK(buffers("{num_layers: 8}") == Approx(2 * layer));
+  CHECK(buffers("{share: 0.5}") == Approx(layer));
+}
+
+TEST_CASE("a pass is as long as the copies beside it", "[offload]") {
+  const workload::StageCosts all = costs("");
+  const workload::StageCosts fast = costs("offload: {num_layers: 4, bandwidth: 1000 TB/s}");
+  const workload::StageCosts slow = costs("offload: {num_layers: 4, bandwidth: 1 GB/s}");
+  const double copy = held(all) / 2 / 1e9 + config::find_gpu("h100-sxm").pass_overhead;
+  for (const auto kind : {PassKind::forward, PassKind::input_grad, PassKind::backward}) {
+    CHECK(seconds(fast, kind) == seconds(all, kind));
+    CHECK(seconds(slow, kind) == Approx(copy));
+  }
+  CHECK(seconds(slow, PassKind::weight_grad) == seconds(all, PassKind::weight_grad));
+}
+
+TEST_CASE("how fast the host is comes from the GPU, or has to be said", "[offload]") {
+  const std::string bare =
+      "{name: mine, flops: 100 TFLOP/s, memory: 80 GiB, memory_bandwidth: 1 TB/s, processors: 100";
+  CHECK_THAT(error_of([&] { costs("offload: {num_layers: 1}", bare + "}"); }),
+             Catch::EndsWith("the file of the GPU 'mine' does not say; give "
+                             "training.offload.bandwidth, such as 55 GB/s"));
+  const auto forward = [&](const std::string& bandwidth) {
+    return seconds(costs("offload: {}", bare + bandwidth + "}"), PassKind::forward);
+  };
+  CHECK(forward(", host_bandwidth: 1 GB/s") > 1.9 * forward(", host_bandwidth: 2 GB/s"));
+}
