@@ -83,12 +83,10 @@ void note_idle_recompute(const config::Scenario& scenario) {
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   if (frees_nothing(setting))
-    fmt::print(
-        stderr,
-        "pipewright: recompute {} frees nothing of this model and takes time: flash attention "
-        "keeps no scores, and other parts are named by recompute: {{modules: [mlp]}}
-        ",
-        to_string(scenario.training.recompute));
+    fmt::print(stderr,
+               "pipewright: recompute {} frees nothing of this model and takes time: flash "
+               "attention keeps no scores; recompute: {{modules: [mlp]}} names other parts\n",
+               to_string(scenario.training.recompute));
 }
 
 // Says on standard error which runs computed more than their GPUs can: times of passes were given
