@@ -100,13 +100,18 @@ constexpr std::array attention_table{
                         efficiency<&AttentionRates::materialized>},
 };
 
+// Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
+template <auto member>
+constexpr auto clock_part =
+    within<member, "a part such as 0.9", "a part from 0 to 10, such as 0.9", 0, 10>;
+
 constexpr std::array clock_table{
     Key<Clock>{{.name = "products", .help = "of matrix products", .default_value = "1"},
-               efficiency<&Clock::products>},
+               clock_part<&Clock::products>},
     Key<Clock>{{.name = "attention", .help = "of fused attention", .default_value = "1"},
-               efficiency<&Clock::attention>},
+               clock_part<&Clock::attention>},
     Key<Clock>{{.name = "memory", .help = "of kernels bound by memory", .default_value = "1"},
-               efficiency<&Clock::memory>},
+               clock_part<&Clock::memory>},
 };
 
 std::vector<std::string> read_assumed(const Field& field) {
@@ -186,8 +191,10 @@ Gpu finished(const Field& map) {
 
 }  // namespace
 
+Value gpu_tree(const Field& field) { return library_map(field, "gpus", gpu_document); }
+
 Gpu read_gpu(const Field& field) {
-  Gpu gpu = finished({library_map(field, "gpus", gpu_document), field.name});
+  Gpu gpu = finished({gpu_tree(field), field.name});
   if (gpu.name.empty() && field.value.kind == Value::Kind::text)
     gpu.name = std::filesystem::path(field.value.text).stem().string();
   return gpu;

@@ -91,6 +91,8 @@ const Products& products_of(const Gpu& gpu, DataType type);
 // A map, a path, or the name of a file in the library of GPUs.
 Gpu read_gpu(const Field& field);
 Gpu find_gpu(const std::string& name);  // throws Error
+// The map that such a field is or names, as it was written.
+Value gpu_tree(const Field& field);
 
 std::vector<KeyRow> gpu_keys();
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/trace/calibrate.hpp"
 #include "sim/cli/trace/measured.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -115,6 +117,9 @@ po::options_description profile_options() {
   add("into", file("SCENARIO.yaml"), "print this scenario with the measured times in it");
   add("order", file("FILE.csv"), "write the order of passes, as PyTorch's schedule files");
   add("trace", file("FILE.h5"), "write the measured run as a trace, for 'show' and its page");
+  add("calibrate", file("SCENARIO.yaml"),
+      "compare the kernels with those of this scenario's model; with --gpu-file");
+  add("gpu-file", file("OUT.yaml"), "write the scenario's GPU with the factors that this gives");
   add_measured_options(options);
   add("help,h", "this text");
   return options;
@@ -134,6 +139,9 @@ int print_help() {
       "  pipewright run times.yaml --p2p-time '0.2 ms' --schedule 1f1b zb-h1\n"
       "  pipewright profile measured.json --into gpt.yaml > calibrated.yaml\n"
       "  pipewright profile measured.json --order order.csv --trace measured.h5 > times.yaml\n"
+      "  pipewright profile 'profile/rank{{rank}}.json.gz' --calibrate gpt.yaml --gpu-file "
+      "my.yaml\n"
+      "  pipewright run larger.yaml --gpu my.yaml\n"
       "\n"
       "Passes are known as PyTorch (PP:2F0, Forward 0) and Megatron-LM (forward_step) call them, "
       "or by\n"
@@ -208,6 +216,25 @@ std::string text_option(const po::variables_map& given, const char* option) {
   return given.count(option) != 0 ? given[option].as<std::string>() : std::string();
 }
 
+// Kernels alone: no annotation need mark a pass.
+int calibrate_command(const po::variables_map& given, const std::vector<path>& files) {
+  const std::string scenario = text_option(given, "calibrate");
+  const std::string gpu_file = text_option(given, "gpu-file");
+  if (scenario.empty() || gpu_file.empty())
+    throw UsageError(
+        "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
+  for (const char* const other : {"into", "order", "trace"})
+    if (given.count(other) != 0)
+      throw UsageError(fmt::format("profile: --{} has nothing to do with --calibrate", other));
+  std::vector<path> read = files;
+  read.emplace_back(scenario);
+  const std::array<path, 1> written{gpu_file};
+  check_files(read, written);
+  trace::write_file(gpu_file, calibrate(files, scenario));
+  fmt::print("gpu     {}\n", gpu_file);
+  return exit_ok;
+}
+
 }  // namespace
 
 int profile_command(const Arguments& arguments) {
@@ -220,6 +247,8 @@ int profile_command(const Arguments& arguments) {
     if (analysis::file_kind(file) != analysis::FileKind::chrome)
       throw UsageError(fmt::format("profile: {} is no JSON of a profiler, which alone has passes",
                                    analysis::printable(file.string())));
+  if (given.count("calibrate") + given.count("gpu-file") > 0)
+    return calibrate_command(given, files);
   const std::string order = text_option(given, "order");
   const std::string trace_file = text_option(given, "trace");
   std::vector<path> written;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/workload/by_stage.hpp"
-#include "sim/workload/model/model_costs.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -113,9 +112,8 @@ void take_boundary(std::uint64_t bytes, StageCosts& costs) {
 
 }  // namespace
 
-StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& schedule,
-                          const Gpus& gpus) {
-  const ModelJob job{
+ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus) {
+  return {
       .model = scenario.model.value().value,
       .training = scenario.training,
       .parallel = scenario.parallel,
@@ -123,6 +121,11 @@ StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& sche
       .gpus = gpus,
       .communication = scenario.communication,
       .measured = scenario.layer_times ? std::optional(scenario.layer_times->value) : std::nullopt};
+}
+
+StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& schedule,
+                          const Gpus& gpus) {
+  const ModelJob job = model_job(scenario, gpus);
   StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
   take_forward(scenario, job, schedule, costs);
   take_backward(scenario, schedule, costs);

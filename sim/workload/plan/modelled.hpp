@@ -4,11 +4,15 @@
 
 #include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 namespace pipewright::workload {
 
 using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
+
+// The scenario's model as it is trained on these GPUs. Holds references into both.
+ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus);
 
 // What a schedule's passes cost by the scenario's model. What the scenario says itself, of times,
 // boundary tensors, activations and state, stands in place of what the model says.

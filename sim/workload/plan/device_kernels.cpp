@@ -1,0 +1,52 @@
+#include "sim/workload/plan/device_kernels.hpp"
+
+#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/model/recompute.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+void add(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
+  if (times == 0) return;
+  KernelTotal& sum = kernel.work == Kernel::Work::memory      ? sums.memory
+                     : kernel.work == Kernel::Work::attention ? sums.attention
+                                                              : sums.products;
+  sum.kernels += times;
+  sum.seconds += times * kernel_time(kernel, gpu).seconds;
+}
+
+void add(const PassKernels& passes, const config::Gpu& gpu, DeviceKernels& sums) {
+  for (const auto* const kernels : {&passes.forward, &passes.input_grad, &passes.weight_grad})
+    for (const Kernel& kernel : *kernels) add(kernel, gpu, 1, sums);
+}
+
+}  // namespace
+
+std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
+                                          const schedules::Schedule& schedule, const Gpus& gpus) {
+  const ModelJob job = model_job(scenario, gpus);
+  const ModelSetting setting{job.model, job.training,
+                             sizes_of(job.model, job.training, job.parallel)};
+  const config::Recompute& recompute = job.training.recompute;
+  std::vector<DeviceKernels> sums(gpus.size());
+  const std::vector<LayerRange> ranges = model_partition(job, schedule.routes);
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+    const std::uint32_t device = schedule.routes.device(stage, 0);
+    const config::Gpu& gpu = gpus[device];
+    const LayerRange& layers = ranges[stage];
+    for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
+      const PassKernels kernels = layer_kernels(setting, kind_of_layer(job.model, layer));
+      add(kernels, gpu, sums[device]);
+      if (!is_recomputed(recompute, layers, layer)) continue;
+      for (const Kernel& kernel : kernels.forward)
+        add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
+    }
+    if (stage == 0) add(embedding_kernels(setting), gpu, sums[device]);
+    if (stage + 1 == schedule.stages()) add(head_kernels(setting), gpu, sums[device]);
+  }
+  return sums;
+}
+
+}  // namespace pipewright::workload

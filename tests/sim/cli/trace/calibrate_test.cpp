@@ -1,0 +1,143 @@
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/config/gpu.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "support/program.hpp"
+#include "tests/analysis/import/chrome_samples.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+const std::string scenario =
+    "model: {layers: 4, hidden: 2048, heads: 16, ffn: 8192, vocabulary: 32000, sequence: 2048}\n"
+    "devices: 1\nmicrobatches: 8\nengine: timing\n";
+
+// Two steps, of each 80 ms of products, 12 ms of attention and 20 ms of other kernels; the host
+// launches one every 8 us.
+std::string profile(int rank) {
+  test::ChromeText text;
+  for (int step = 0; step < 2; ++step) {
+    const double start = 100'000.0 * step;
+    text.add(fmt::format("ProfilerStep#{}", step), start, 90'000, "user_annotation", 1, 1);
+    text.add("ampere_bf16_s16816gemm_bf16_128x128", start, 50'000, "kernel");
+    text.add("nvjet_hsh_128x256", start + 20'000, 30'000, "kernel");
+    text.add("flash_fwd_kernel", start + 30'000, 12'000, "kernel");
+    text.add("layer_norm_fwd", start + 42'000, 20'000, "kernel");
+    text.add("ncclDevKernel_AllGather", start, 50'000, "kernel", 0, 20);
+    text.add("multi_tensor_apply_kernel", start + 70'000, 5'000, "kernel");
+    for (int kernel = 0; kernel < 4; ++kernel)
+      text.add("cudaLaunchKernel", start + 8 * kernel, 3, "cuda_runtime", 1, 1);
+  }
+  return text.text(rank);
+}
+
+struct Printed {
+  double kernels = 0, modelled_kernels = 0, ms = 0, modelled_ms = 0, factor = 0;
+};
+
+// A row of the table.
+Printed row(const std::string& out, const std::string& name) {
+  const std::size_t place = out.find("\n" + name + " ");
+  REQUIRE(place != std::string::npos);
+  std::istringstream words(out.substr(place + 1 + name.size()));
+  Printed found;
+  words >> found.kernels >> found.modelled_kernels >> found.ms >> found.modelled_ms >> found.factor;
+  return found;
+}
+
+tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
+  place.write("gpt.yaml", scenario + "gpu: " + gpu + "\n");
+  place.write("rank0.json", profile(0));
+  tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  return ran;
+}
+
+}  // namespace
+
+TEST_CASE("a profile's kernels are held against the model's, kind by kind", "[cli]") {
+  const tests::Workplace place;
+  const tests::Ran ran = calibrated(place, "a100-80gb");
+  CAPTURE(ran.out);
+  for (const auto& [name, kernels, ms] :
+       {std::tuple{"products", 2, 80}, {"attention", 1, 12}, {"memory-bound", 1, 20}}) {
+    const Printed printed = row(ran.out, name);
+    CHECK(printed.kernels == kernels);
+    CHECK(printed.ms == ms);
+    CHECK(printed.factor == Approx(printed.ms / printed.modelled_ms).epsilon(0.002));
+  }
+  // Fused attention, forward and backward, of 4 layers and 8 microbatches.
+  CHECK(row(ran.out, "attention").modelled_kernels == 4 * 8 * 2);
+  // Communication and the optimizer.
+  CHECK_THAT(ran.out, Catch::Matches("[^]*\nleft out +2 +- +55 [^]*"));
+}
+
+TEST_CASE("on the calibrated GPU the model's kernels take as long as the measured ones", "[cli]") {
+  const tests::Workplace place;
+  calibrated(place, "a100-80gb");
+  const std::string first = place.read("my.yaml");
+  CHECK_THAT(first, Catch::Contains("# a100-80gb, calibrated") && Catch::Contains("flops: 312"));
+  const tests::Ran again = calibrated(place, "my.yaml");
+  CAPTURE(again.out, first);
+  for (const char* const name : {"products", "attention", "memory-bound"})
+    CHECK(row(again.out, name).factor == Approx(1).margin(0.002));
+  // A second time changes nothing.
+  const auto clock = [&](const std::string& text) { return text.substr(text.find("clock:"), 60); };
+  CHECK(clock(place.read("my.yaml")) == clock(first));
+}
+
+TEST_CASE("the host's launch is scaled by how many kernels a run has for one of the model's",
+          "[cli]") {
+  const tests::Workplace place;
+  const tests::Ran ran = calibrated(place, "a100-80gb");
+  double modelled = 0;
+  for (const char* const name : {"products", "attention", "memory-bound"})
+    modelled += row(ran.out, name).modelled_kernels;
+  // 8 us from launch to launch, and 4 kernels an iteration.
+  const std::string file = place.read("my.yaml");
+  CAPTURE(file);
+  CHECK_THAT(file, Catch::Contains(fmt::format("launch: {:.4g} us", 8 * 4 / modelled)));
+  // What was measured is assumed no more.
+  const std::size_t assumed = file.find("assumed:");
+  if (assumed != std::string::npos) CHECK(file.substr(assumed).find("launch") == std::string::npos);
+}
+
+TEST_CASE("products faster than the model's overheads are told of", "[cli]") {
+  const tests::Workplace place;
+  place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
+  test::ChromeText text;
+  text.add("ProfilerStep#0", 0, 100, "user_annotation", 1, 1).add("a_gemm", 0, 10, "kernel");
+  place.write("rank0.json", text.text(0));
+  const tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("note: no clock.products makes the model's products take"));
+  CHECK_THAT(ran.out, Catch::Contains("host: no launches of single kernels"));
+  CHECK_THAT(place.read("my.yaml"), Catch::Contains("products: 10") && Catch::Contains("6 us"));
+}
+
+TEST_CASE("what cannot be calibrated says what would do", "[cli]") {
+  const tests::Workplace place;
+  place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
+  place.write("times.yaml", "devices: 1\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
+  place.write("rank0.json", profile(0));
+  place.write("rank9.json", profile(9));
+  place.write("no-rank.json", profile(-1));
+  const auto fails = [&](const std::string& words, const std::string& with) {
+    const tests::Ran ran = place.run("profile " + words);
+    CAPTURE(words, ran.err, ran.out);
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, Catch::Contains(with));
+  };
+  const std::string out = " --gpu-file my.yaml";
+  fails("rank0.json --calibrate gpt.yaml", "--calibrate and --gpu-file go together");
+  fails("rank0.json --calibrate times.yaml" + out, "times.yaml: has no model");
+  fails("rank9.json --calibrate gpt.yaml" + out, "is of rank 9, and the scenario has 1 GPUs");
+  fails("no-rank.json rank0.json --calibrate gpt.yaml" + out, "says no rank");
+  fails("rank0.json --calibrate gpt.yaml --order o.csv" + out, "--order has nothing to do with");
+  CHECK(place.run("profile no-rank.json --calibrate gpt.yaml" + out).status == 0);
+}
