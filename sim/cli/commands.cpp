@@ -95,6 +95,9 @@ std::span<const Command> commands() {
                   "  pipewright schedule search -s 4 -b 12 -f 10 11 12 14 --input-grad-times 11 11 "
                   "12 15\n"
                   "      --weight-grad-times 7 8 8 10 --memory-limit 3 -o best.csv best.png\n"},
+      Command{.name = "model",
+              .help = "a model's parameters, FLOPs and bytes, and the kernels of a layer on a GPU",
+              .run = model_command},
       Command{.name = "layout",
               .help = "show where a scenario's ranks are and how their groups talk",
               .run = layout_command},

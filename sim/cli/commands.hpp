@@ -51,6 +51,7 @@ int search_command(const Arguments& arguments);   // pipewright search
 int layout_command(const Arguments& arguments);   // pipewright layout
 int compare_command(const Arguments& arguments);  // pipewright compare
 int profile_command(const Arguments& arguments);  // pipewright profile
+int model_command(const Arguments& arguments);    // pipewright model
 int help_command(const Arguments& arguments);     // pipewright help
 
 int list_schedules(const Arguments& arguments);     // pipewright schedule list

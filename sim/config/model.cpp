@@ -232,8 +232,11 @@ Model read_model(const Field& field) {
   model.origin = field.value.origin;
   read_keys<Model>(whole, table, model);
   complete(model, whole);
-  if (model.name.empty() && field.value.kind == Value::Kind::text)
-    model.name = std::filesystem::path(field.value.text).stem().string();
+  if (model.name.empty() && field.value.kind == Value::Kind::text) {
+    // A name of the library may have a point in it.
+    const std::filesystem::path path(field.value.text);
+    model.name = (path.extension() == ".yaml" ? path.stem() : path.filename()).string();
+  }
   return model;
 }
 

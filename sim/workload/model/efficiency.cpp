@@ -73,6 +73,18 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   return bounded(gpu.kernel_overhead, attention_compute(kernel, gpu, products), memory);
 }
 
+double host_seconds(const config::Training& training, double kernels, const Gpu& gpu) {
+  switch (training.cuda_graphs) {
+    case config::CudaGraphs::none:
+      break;
+    case config::CudaGraphs::layer:
+      return std::min(kernels, 1.0) * gpu.launch;
+    case config::CudaGraphs::iteration:
+      return 0;
+  }
+  return kernels * gpu.launch;
+}
+
 double memory_seconds(const Gpu& gpu, double bytes) {
   return bytes > 0 ? gpu.kernel_overhead + stream_seconds(gpu, bytes) : 0;
 }

@@ -1,7 +1,6 @@
 #include "sim/workload/model/flops.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace pipewright::workload {
 namespace {
@@ -50,6 +49,13 @@ double attention_keys(const config::Model& model, double sequence) {
   return (1 - part) * sequence + part * std::min<double>(model.sliding_window, sequence);
 }
 
+std::uint32_t layers_of(const config::Model& model, LayerKind kind) {
+  std::uint32_t count = 0;
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    if (kind_of_layer(model, layer) == kind) ++count;
+  return count;
+}
+
 double head_flops(const config::Model& model, double samples, double sequence) {
   return 2 * samples * sequence * model.hidden * model.vocabulary;
 }
@@ -71,12 +77,9 @@ double score_flops(const config::Model& model, double samples, double sequence,
 
 double forward_flops(const config::Model& model, double samples, double sequence,
                      AttentionPairs pairs) {
-  std::array<std::uint32_t, 2> layers{};
-  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
-    ++layers.at(static_cast<std::size_t>(kind_of_layer(model, layer)));
   double flops = head_flops(model, samples, sequence);
   for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
-    if (const std::uint32_t count = layers.at(static_cast<std::size_t>(kind)); count > 0)
+    if (const std::uint32_t count = layers_of(model, kind); count > 0)
       flops += count * layer_flops(model, kind, samples, sequence, pairs);
   return flops;
 }

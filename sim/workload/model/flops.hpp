@@ -26,6 +26,9 @@ double attention_pairs(const config::Model& model, double sequence, AttentionPai
 // The keys that a query sees at the most, of the mean layer.
 double attention_keys(const config::Model& model, double sequence);
 
+// How many of a model's layers are of the kind.
+std::uint32_t layers_of(const config::Model& model, LayerKind kind);
+
 // Of one forward pass of `samples` samples. A third of F, I and W together.
 double forward_flops(const config::Model& model, double samples, double sequence,
                      AttentionPairs pairs = AttentionPairs::causal);

@@ -14,8 +14,7 @@ using Kernels = std::vector<Kernel>;
 // The kernels one after the other, and not before the host has launched them.
 class Clocked {
  public:
-  Clocked(const ModelSetting& setting, const Gpu& gpu)
-      : gpu_(gpu), graphs_(setting.training.cuda_graphs) {}
+  Clocked(const ModelSetting& setting, const Gpu& gpu) : gpu_(gpu), training_(setting.training) {}
 
   // `share` of each kernel's work.
   template <class Share>
@@ -28,17 +27,7 @@ class Clocked {
       busy += part * kernel_time(kernel, gpu_).seconds;
       launches += part;
     }
-    switch (graphs_) {
-      case config::CudaGraphs::none:
-        break;
-      case config::CudaGraphs::layer:
-        launches = std::min(launches, 1.0);
-        break;
-      case config::CudaGraphs::iteration:
-        launches = 0;
-        break;
-    }
-    return std::max(busy, launches * gpu_.launch);
+    return std::max(busy, host_seconds(training_, launches, gpu_));
   }
   double seconds(const Kernels& kernels) const {
     return seconds(kernels, [](const Kernel&) { return 1.0; });
@@ -51,7 +40,7 @@ class Clocked {
 
  private:
   const Gpu& gpu_;
-  config::CudaGraphs graphs_;
+  const config::Training& training_;
 };
 
 }  // namespace

@@ -1,0 +1,165 @@
+#include "sim/cli/model/model_figures.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/model/assumed.hpp"
+#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/model/flops.hpp"
+#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/model/state.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using workload::Kernel;
+using workload::LayerKind;
+using workload::ModelSetting;
+
+constexpr std::array kinds{LayerKind::dense, LayerKind::experts};
+
+std::string name_of(LayerKind kind) {
+  return kind == LayerKind::experts ? "layer of experts" : "dense layer";
+}
+
+void set_state(const workload::Parameters& parameters, const ModelSetting& setting,
+               PartBytes& part) {
+  const workload::DeviceState state = state_of(parameters, setting.training, {});
+  part.parameters = parameters.all();
+  part.weights = static_cast<double>(state.weights);
+  part.gradients = static_cast<double>(state.gradients);
+  part.optimizer = static_cast<double>(state.optimizer);
+}
+
+bool alike(const Kernel& one, const Kernel& other) {
+  return one.name == other.name && one.part == other.part && one.work == other.work &&
+         one.type == other.type && one.rows == other.rows && one.columns == other.columns &&
+         one.inner == other.inner && one.count == other.count && one.flops == other.flops &&
+         one.keys == other.keys && one.backward == other.backward && one.bytes == other.bytes;
+}
+
+std::string shape_of(const Kernel& kernel) {
+  if (kernel.work == Kernel::Work::memory) return "";
+  if (kernel.work == Kernel::Work::attention) return fmt::format("{:.0f} keys", kernel.keys);
+  const std::string shape =
+      fmt::format("{:.0f} x {:.0f} x {:.0f}", kernel.rows, kernel.columns, kernel.inner);
+  return kernel.count == 1 ? shape : fmt::format("{:.0f} of {}", kernel.count, shape);
+}
+
+KernelRow row_of(const Kernel& kernel, const char* pass, const config::Gpu& gpu) {
+  const workload::KernelTime time = kernel_time(kernel, gpu);
+  const bool multiplies = kernel.work != Kernel::Work::memory;
+  return {.pass = pass,
+          .part = std::string(workload::name_of(kernel.part)),
+          .kernel = std::string(kernel.name),
+          .type = multiplies ? std::string(config::name_of(kernel.type)) : "",
+          .shape = shape_of(kernel),
+          .flops = kernel.flops,
+          .bytes = kernel.bytes,
+          .seconds = time.seconds,
+          .bound = std::string(workload::name_of(time.bound)),
+          .assumed = assumed_for(kernel, gpu)};
+}
+
+void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelSetting& setting,
+              const config::Gpu& gpu, PartTimes& times) {
+  if (kernels.empty()) return;
+  PassRow sum{.part = times.part,
+              .pass = pass,
+              .kernels = static_cast<std::uint32_t>(kernels.size()),
+              .host_seconds = workload::host_seconds(setting.training,
+                                                     static_cast<double>(kernels.size()), gpu)};
+  const Kernel* last = nullptr;
+  for (const Kernel& kernel : kernels) {
+    KernelRow row = row_of(kernel, pass, gpu);
+    sum.kernel_seconds += row.seconds;
+    for (const std::string& key : row.assumed)
+      if (std::ranges::find(sum.assumed, key) == sum.assumed.end()) sum.assumed.push_back(key);
+    if (last != nullptr && alike(*last, kernel))
+      ++times.kernels.back().times;
+    else
+      times.kernels.push_back(std::move(row));
+    last = &kernel;
+  }
+  sum.is_host_bound = sum.host_seconds > sum.kernel_seconds;
+  if (sum.is_host_bound) {
+    sum.assumed.clear();
+    if (std::ranges::count(gpu.assumed, "launch") > 0) sum.assumed.emplace_back("launch");
+  }
+  times.passes.push_back(std::move(sum));
+}
+
+PartTimes times_of(std::string part, const workload::PassKernels& kernels,
+                   const ModelSetting& setting, const config::Gpu& gpu) {
+  PartTimes times{.part = std::move(part)};
+  add_pass("F", kernels.forward, setting, gpu, times);
+  add_pass("I", kernels.input_grad, setting, gpu, times);
+  add_pass("W", kernels.weight_grad, setting, gpu, times);
+  return times;
+}
+
+}  // namespace
+
+ModelSize size_of(const config::Model& model, std::uint32_t sequence) {
+  using workload::AttentionPairs;
+  const auto of_token = [&](AttentionPairs pairs) {
+    return 3 * workload::forward_flops(model, 1, sequence, pairs) / sequence;
+  };
+  return {.name = model.name,
+          .parameters = workload::parameter_count(model),
+          .active = workload::active_parameter_count(model),
+          .sequence = sequence,
+          .flops_per_token = of_token(AttentionPairs::causal),
+          .full_attention_flops_per_token = of_token(AttentionPairs::full)};
+}
+
+std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
+  const config::Model& model = setting.model;
+  std::vector<PartBytes> parts;
+  PartBytes all{.part = "all"};
+  const auto add = [&](PartBytes part, const workload::Parameters& parameters,
+                       const workload::ActivationBytes& left) {
+    set_state(parameters, setting, part);
+    part.activations = left.held;
+    part.working = left.working;
+    all.parameters += part.count * part.parameters;
+    all.weights += part.count * part.weights;
+    all.gradients += part.count * part.gradients;
+    all.optimizer += part.count * part.optimizer;
+    all.activations += part.count * part.activations;
+    all.working = std::max(all.working, part.working);
+    parts.push_back(std::move(part));
+  };
+  const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
+  add({.part = "embedding"},
+      {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding},
+      embedding_bytes(setting));
+  for (const LayerKind kind : kinds)
+    if (const std::uint32_t count = layers_of(model, kind); count > 0)
+      add({.part = name_of(kind), .count = count}, layer_parameters(model, kind, setting.sizes),
+          layer_bytes(setting, kind));
+  workload::ActivationBytes head = head_bytes(setting);
+  head.held += logits_bytes(setting);
+  add({.part = "head"},
+      {.dense = head_parameters(model, setting.sizes),
+       .vocabulary = model.tied_embeddings ? 0 : embedding},
+      head);
+  parts.push_back(std::move(all));
+  return parts;
+}
+
+std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu) {
+  std::vector<PartTimes> parts;
+  for (const LayerKind kind : kinds)
+    if (layers_of(setting.model, kind) > 0)
+      parts.push_back(times_of(name_of(kind), layer_kernels(setting, kind), setting, gpu));
+  for (PartTimes& layer : parts) layer.is_layer = true;
+  parts.push_back(times_of("embedding", embedding_kernels(setting), setting, gpu));
+  parts.push_back(times_of("head", head_kernels(setting), setting, gpu));
+  return parts;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,154 @@
+#include "sim/cli/model/model_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/text_table.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::Json;
+using analysis::Quantity;
+using analysis::ReportColumns;
+
+Quantity in(double unit, int digits, const char* name) {
+  return Quantity::on({unit, digits, name});
+}
+
+// Rows whose times rest on numbers that no source has are marked.
+std::string time_text(double seconds, const std::vector<std::string>& assumed) {
+  return fmt::format("{}{:.1f}", assumed.empty() ? "" : "~", seconds / 1e-6);
+}
+
+const ReportColumns<ModelSize>& size_columns() {
+  static const ReportColumns<ModelSize> columns{
+      {"model", {"model"}, Quantity::name(), &ModelSize::name},
+      {"parameters", {"parameters"}, in(1e9, 2, "billion"), &ModelSize::parameters},
+      {"active_parameters", {"active"}, in(1e9, 2, "billion"), &ModelSize::active},
+      {"sequence_tokens", {"sequence"}, in(1, 0, "tokens"), &ModelSize::sequence},
+      {"flops_per_token", {"a token", "causal"}, in(1e9, 1, "GFLOP"), &ModelSize::flops_per_token},
+      {"full_attention_flops_per_token",
+       {"a token", "full"},
+       in(1e9, 1, "GFLOP"),
+       &ModelSize::full_attention_flops_per_token}};
+  return columns;
+}
+
+const ReportColumns<PartBytes>& part_columns() {
+  const Quantity mebibytes = in(1 << 20, 1, "MiB");
+  static const ReportColumns<PartBytes> columns{
+      {"part", {"part, each"}, Quantity::name(), &PartBytes::part},
+      {"count", {"count"}, Quantity::count(), &PartBytes::count},
+      {"parameters", {"parameters"}, in(1e6, 1, "million"), &PartBytes::parameters},
+      {"weights_bytes", {"weights"}, mebibytes, &PartBytes::weights},
+      {"gradients_bytes", {"gradients"}, mebibytes, &PartBytes::gradients},
+      {"optimizer_bytes", {"optimizer"}, mebibytes, &PartBytes::optimizer},
+      {"activations_bytes", {"activations"}, mebibytes, &PartBytes::activations},
+      {"working_bytes", {"working"}, mebibytes, &PartBytes::working}};
+  return columns;
+}
+
+const ReportColumns<KernelRow>& kernel_columns() {
+  const auto marked = [](const KernelRow& row) -> Json {
+    return time_text(row.seconds, row.assumed);
+  };
+  static const ReportColumns<KernelRow> columns{
+      {"pass", {"pass"}, Quantity::name(), &KernelRow::pass},
+      {"part", {"part"}, Quantity::name(), &KernelRow::part},
+      {"kernel", {"kernel"}, Quantity::name(), &KernelRow::kernel},
+      {"times", {"times"}, Quantity::count(), &KernelRow::times},
+      {"type", {"type"}, Quantity::name(), &KernelRow::type},
+      {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
+      {"flops", {"GFLOP"}, in(1e9, 1, ""), &KernelRow::flops},
+      {"bytes", {"MB"}, in(1e6, 1, ""), &KernelRow::bytes},
+      {"seconds", &KernelRow::seconds},
+      analysis::table_only<KernelRow>({"time", {"time", "us"}, Quantity::count(), marked}),
+      {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
+      {"assumed", &KernelRow::assumed}};
+  return columns;
+}
+
+const ReportColumns<PassRow>& pass_columns() {
+  const Quantity microseconds = in(1e-6, 1, "us");
+  static const ReportColumns<PassRow> columns{
+      {"part", {"sums"}, Quantity::name(), &PassRow::part},
+      {"pass", {"pass"}, Quantity::name(), &PassRow::pass},
+      {"kernels", {"kernels"}, Quantity::count(), &PassRow::kernels},
+      {"kernel_seconds", {"kernels", "take"}, microseconds, &PassRow::kernel_seconds},
+      {"host_seconds", {"host", "launches"}, microseconds, &PassRow::host_seconds},
+      {"seconds", [](const PassRow& row) { return row.seconds(); }},
+      analysis::table_only<PassRow>(
+          {"time",
+           {"time", "us"},
+           Quantity::count(),
+           [](const PassRow& row) -> Json { return time_text(row.seconds(), row.assumed); }}),
+      {"bound",
+       {"bound by"},
+       Quantity::name(),
+       [](const PassRow& row) { return row.is_host_bound ? "host" : "kernels"; }},
+      {"assumed", &PassRow::assumed}};
+  return columns;
+}
+
+std::string size_text(const ModelSize& size) {
+  const auto billions = [](std::uint64_t parameters) {
+    return fmt::format("{:.4g} billion", static_cast<double>(parameters) / 1e9);
+  };
+  return fmt::format(
+      "{}: {} parameters, {} for a token\n"
+      "{:.1f} GFLOP a token of {}, forward and backward, with causal attention; {:.1f} with full\n",
+      size.name.empty() ? "a model without a name" : analysis::printable(size.name),
+      billions(size.parameters),
+      size.active == size.parameters ? "all of them active" : billions(size.active) + " active",
+      size.flops_per_token / 1e9, size.sequence, size.full_attention_flops_per_token / 1e9);
+}
+
+std::string times_text(const ModelReport& report) {
+  std::string text;
+  std::vector<PassRow> sums;
+  for (const PartTimes& part : report.times) {
+    if (part.is_layer)
+      text +=
+          fmt::format("\n{} on {}, without collectives\n\n{}", part.part,
+                      analysis::printable(report.gpu), table_text(kernel_columns(), part.kernels));
+    sums.insert(sums.end(), part.passes.begin(), part.passes.end());
+  }
+  text += '\n' + table_text(pass_columns(), sums);
+  if (!report.assumed.empty())
+    text += fmt::format("~ rests on numbers of {} that no source has: {}\n",
+                        analysis::printable(report.gpu), fmt::join(report.assumed, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string models_text(std::span<const ModelSize> models) {
+  return table_text(size_columns(), models);
+}
+
+Json models_json(std::span<const ModelSize> models) { return json_rows(size_columns(), models); }
+
+std::string model_text(const ModelReport& report) {
+  return size_text(report.size) + fmt::format("\non one GPU, {}\n\n", report.layout) +
+         table_text(part_columns(), report.parts) + (report.gpu.empty() ? "" : times_text(report));
+}
+
+Json model_json(const ModelReport& report) {
+  Json json = json_object(size_columns(), report.size);
+  json["layout"] = report.layout;
+  json["parts"] = json_rows(part_columns(), report.parts);
+  if (report.gpu.empty()) return json;
+  json["gpu"] = report.gpu;
+  json["times"] = Json::array();
+  for (const PartTimes& part : report.times)
+    json["times"].push_back({{"part", part.part},
+                             {"kernels", json_rows(kernel_columns(), part.kernels)},
+                             {"passes", json_rows(pass_columns(), part.passes)}});
+  json["assumed"] = report.assumed;
+  return json;
+}
+
+}  // namespace pipewright::cli

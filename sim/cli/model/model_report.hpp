@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/report_table.hpp"
+#include "sim/cli/model/model_figures.hpp"
+
+namespace pipewright::cli {
+
+// What was asked of one model.
+struct ModelReport {
+  ModelSize size;
+  std::string layout;  // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
+  std::vector<PartBytes> parts;
+  std::string gpu;  // empty: none, so that nothing has a time
+  std::vector<PartTimes> times;
+  std::vector<std::string> assumed;  // keys of the GPU's file on which these rest
+};
+
+std::string models_text(std::span<const ModelSize> models);
+analysis::Json models_json(std::span<const ModelSize> models);
+std::string model_text(const ModelReport& report);
+analysis::Json model_json(const ModelReport& report);
+
+}  // namespace pipewright::cli

@@ -1,0 +1,87 @@
+#include "sim/workload/model/assumed.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/model/flops.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using Work = Kernel::Work;
+
+// Whether one of the keys is the other or holds it, as products.fp8 holds products.fp8.overhead.
+bool overlap(std::string_view one, std::string_view other) {
+  const auto holds = [](std::string_view outer, std::string_view inner) {
+    return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
+  };
+  return holds(one, other) || holds(other, one);
+}
+
+// As kernel_time() reads them. What hides behind multiplying does not matter.
+std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
+  std::vector<std::string> keys;
+  if (kernel.work == Work::memory || kernel_time(kernel, gpu).bound == Bound::memory)
+    keys = {"memory_bandwidth", "memory_efficiency", "clock.memory"};
+  const std::string products = fmt::format("products.{}", config::name_of(kernel.type));
+  const auto add = [&](std::initializer_list<std::string> more) {
+    keys.insert(keys.end(), more.begin(), more.end());
+  };
+  switch (kernel.work) {
+    case Work::product:
+      add({"flops", products, "processors", "clock.products"});
+      break;
+    case Work::scores:
+      add({"flops", products + ".flops", products + ".overhead", products + ".tile_fill",
+           "processors", "attention.materialized", "clock.products"});
+      break;
+    case Work::attention:
+      add({"flops", products + ".flops", "attention.half_length", "clock.attention",
+           "kernel_overhead", kernel.backward ? "attention.backward" : "attention.forward"});
+      break;
+    case Work::memory:
+      add({"kernel_overhead"});
+      break;
+  }
+  return keys;
+}
+
+std::vector<std::string> assumed_among(const std::vector<std::string>& used,
+                                       const config::Gpu& gpu) {
+  std::vector<std::string> found;
+  for (const std::string& key : gpu.assumed)
+    if (std::ranges::any_of(used, [&](const std::string& one) { return overlap(one, key); }))
+      found.push_back(key);
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu) {
+  return assumed_among(keys_of(kernel, gpu), gpu);
+}
+
+std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
+  if (gpu.assumed.empty()) return {};
+  std::vector<std::string> used{"pass_overhead"};
+  std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
+    if (layers_of(setting.model, kind) > 0) parts.push_back(layer_kernels(setting, kind));
+  for (const PassKernels& part : parts)
+    for (const auto* kernels : {&part.forward, &part.input_grad, &part.weight_grad}) {
+      double busy = 0;
+      for (const Kernel& kernel : *kernels) {
+        busy += kernel_time(kernel, gpu).seconds;
+        for (std::string& key : keys_of(kernel, gpu))
+          if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
+      }
+      if (host_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
+        used.emplace_back("launch");
+    }
+  return assumed_among(used, gpu);
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using nlohmann::json;
+
+namespace {
+
+json shown(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("model " + words + " --json");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out);
+}
+
+// One that multiplies 1 TFLOP/s, moves 1 GB/s, and starts kernels in no time.
+const std::string plain_gpu =
+    "name: plain\nflops: 1 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1 GB/s\nprocessors: 1\n"
+    "memory_efficiency: 1\nkernel_overhead: 0 s\npass_overhead: 0 s\n"
+    "products:\n  bf16: {efficiency: 1, tile_fill: 0.001, overhead: 0 s}\n"
+    "attention: {forward: 1, backward: 1}\n";
+
+}  // namespace
+
+TEST_CASE("models are listed with parameters and FLOPs", "[cli][model]") {
+  const tests::Workplace place;
+  const json models = shown(place, "");
+  const auto named = [&](const char* name) {
+    return *std::ranges::find_if(models, [&](const json& one) { return one["model"] == name; });
+  };
+  CHECK(named("llama-3-8b")["parameters"] == 8'030'261'248U);
+  CHECK(named("llama-3-8b")["active_parameters"] == 8'030'261'248U);
+  // 6 for each of 7.505e9 parameters in matrices, and 12 x 32 layers x 4,096 x 8,192 of scores,
+  // or the half of them.
+  CHECK(named("llama-3-8b")["flops_per_token"].get<double>() ==
+        Approx(6 * 7.505e9 + 6.0 * 32 * 4096 * 8192).epsilon(0.001));
+  CHECK(named("llama-3-8b")["full_attention_flops_per_token"].get<double>() ==
+        Approx(6 * 7.505e9 + 12.0 * 32 * 4096 * 8192).epsilon(0.001));
+  CHECK(named("mixtral-8x7b")["active_parameters"].get<double>() == Approx(12.88e9).epsilon(0.001));
+  CHECK_THAT(place.run("model").out, Catch::Contains("llama-3-8b"));
+}
+
+TEST_CASE("a model's bytes are those of its parts on one GPU", "[cli][model]") {
+  const tests::Workplace place;
+  const json whole = shown(place, "llama-3-8b");
+  const json& parts = whole["parts"];
+  REQUIRE(parts.size() == 4);
+  CHECK(parts[0]["part"] == "embedding");
+  CHECK(parts[1]["part"] == "dense layer");
+  CHECK(parts[1]["count"] == 32);
+  // 4,096 x (4,096 + 2 x 1,024) and 4,096 x 4,096 of attention, 3 x 4,096 x 14,336, two norms.
+  CHECK(parts[1]["parameters"] == 218'112'000U);
+  CHECK(parts[1]["weights_bytes"] == 2 * 218'112'000.0);
+  CHECK(parts[1]["optimizer_bytes"] == 12 * 218'112'000.0);
+  CHECK(parts[3]["parameters"] == whole["parameters"]);
+  const json cut = shown(place, "llama-3-8b --tp 2 --sp --sequence 1024");
+  CHECK(cut["parts"][1]["parameters"] == 218'112'000U / 2 + 4096);
+  CHECK(cut["sequence_tokens"] == 1024);
+  CHECK_FALSE(cut.contains("times"));
+}
+
+TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]") {
+  const tests::Workplace place;
+  place.write("plain.yaml", plain_gpu);
+  const json run = shown(place, "llama-3-8b --gpu plain.yaml --tp 8 --sp --sequence 2048");
+  const json& layer = run["times"][0];
+  CHECK(layer["part"] == "dense layer");
+  const auto kernel = [&](const char* pass, const char* part) {
+    return *std::ranges::find_if(layer["kernels"], [&](const json& one) {
+      return one["pass"] == pass && one["part"] == part;
+    });
+  };
+  const json qkv = kernel("F", "qkv");
+  CHECK(qkv["shape"] == "2048 x 768 x 4096");
+  CHECK(qkv["flops"].get<double>() == 2.0 * 2048 * 768 * 4096);
+  CHECK(qkv["bytes"].get<double>() == 2.0 * (2048 * 4096 + 768 * 4096 + 2048 * 768));
+  CHECK(qkv["seconds"].get<double>() == Approx(qkv["bytes"].get<double>() / 1e9));
+  CHECK(qkv["bound"] == "memory");
+  // Half of four heads' 4 x 2,048 x 2,048 x 128.
+  const json attention = kernel("F", "core attention");
+  CHECK(attention["seconds"].get<double>() == Approx(2.0 * 4 * 2048 * 2048 * 128 / 1e12));
+  CHECK(attention["bound"] == "compute");
+  CHECK(kernel("W", "mlp out")["shape"] == "4096 x 1792 x 2048");
+  for (const json& pass : layer["passes"]) {
+    double sum = 0;
+    for (const json& one : layer["kernels"])
+      if (one["pass"] == pass["pass"])
+        sum += one["times"].get<double>() * one["seconds"].get<double>();
+    CHECK(pass["kernel_seconds"].get<double>() == Approx(sum));
+    CHECK(pass["bound"] == "kernels");
+  }
+  CHECK(run["assumed"].empty());
+}
+
+TEST_CASE("a pass takes no less than the host needs to launch it", "[cli][model]") {
+  const tests::Workplace place;
+  place.write("slow.yaml", plain_gpu + "launch: 1 s\n");
+  const json pass =
+      shown(place, "llama-3-8b --gpu slow.yaml --sequence 128")["times"][0]["passes"][0];
+  CHECK(pass["bound"] == "host");
+  CHECK(pass["seconds"].get<double>() == Approx(pass["kernels"].get<double>()));
+  const std::string graphs =
+      "llama-3-8b --gpu slow.yaml --sequence 128 --set training.cuda_graphs=";
+  CHECK(shown(place, graphs + "layer")["times"][0]["passes"][0]["host_seconds"] == 1);
+  CHECK(shown(place, graphs + "iteration")["times"][0]["passes"][0]["bound"] == "kernels");
+}
+
+TEST_CASE("times that rest on assumed numbers are marked", "[cli][model]") {
+  const tests::Workplace place;
+  place.write("guess.yaml", plain_gpu + "assumed: [attention.forward, launch]\n");
+  const json run = shown(place, "llama-3-8b --gpu guess.yaml");
+  CHECK(run["assumed"] == json{"attention.forward"});
+  for (const json& kernel : run["times"][0]["kernels"]) {
+    const bool rests = kernel["pass"] == "F" && kernel["part"] == "core attention";
+    CHECK(kernel["assumed"].size() == (rests ? 1 : 0));
+  }
+  const std::string text = place.run("model llama-3-8b --gpu guess.yaml").out;
+  CHECK_THAT(text, Catch::Contains("~ rests on numbers of plain that no source has: "
+                                   "attention.forward\n"));
+  CHECK_THAT(
+      place.run("model llama-3-8b --gpu guess.yaml --set training.flash_attention=false").out,
+      !Catch::Contains("~"));
+}
+
+TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
+  const tests::Workplace place;
+  place.write("m.yaml",
+              "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
+  const tests::Ran off = place.run("model m.yaml");
+  CHECK(off.status == 2);
+  CHECK_THAT(off.err, Catch::Contains("m.yaml:6:13: model.parameters is 5 billion, and the other "
+                                      "keys come to "));
+  const tests::Ran cut = place.run("model llama-3-8b --tp 3");
+  CHECK(cut.status == 2);
+  CHECK_THAT(cut.err, Catch::Contains("parallel.tp is 3, which does not divide"));
+  const tests::Ran unknown = place.run("model llama-9");
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.err, Catch::Contains("llama-3-8b"));
+  const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
+  CHECK(type.status == 2);
+  CHECK_THAT(type.err, Catch::Contains("multiplies no nvfp4"));
+}
