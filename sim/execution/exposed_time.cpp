@@ -90,6 +90,8 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         waits[stage] += call.times * once.waits;
         beside[stage] += call.times * once.beside;
       }
+      if (const auto& host = costs.host_waits[kind]; !host.empty())
+        waits[stage] = std::max(0.0, waits[stage] - host[stage]);
       if (communication.detail == config::Detail::fast) of_stage[stage] += waits[stage];
     }
   }

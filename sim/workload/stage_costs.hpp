@@ -45,6 +45,9 @@ struct StageCosts {
   // By kind and stage: how many times as long compute takes while collectives run beside it, whose
   // kernels take processors. Empty: as long.
   std::array<std::vector<double>, schedules::pass_kinds> overlap_slowdown;
+  // Of the compute, by kind and stage: seconds in which the GPU waits for the host to launch its
+  // next kernel, and beside which collectives of the same pass go on. Empty: none.
+  std::array<std::vector<double>, schedules::pass_kinds> host_waits;
 
   double exposed_of(const schedules::Pass& pass) const {
     const auto& of_stage = exposed[static_cast<std::size_t>(pass.kind)];

@@ -151,6 +151,27 @@ void set_times(const ModelJob& job, const ModelSetting& setting, const Routes& r
     times.of_stage[kind].push_back(slowest[kind]);
 }
 
+// How long the GPUs of each stage wait for the host: by how much its passes are longer than if
+// launches cost nothing.
+void set_host_waits(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+                    std::uint32_t slices, const std::vector<LayerRange>& layers,
+                    StageCosts& costs) {
+  if (std::ranges::all_of(job.gpus, [](const config::Gpu& gpu) { return gpu.launch <= 0; })) return;
+  std::vector<PartSeconds> hostless;
+  for (config::Gpu gpu : job.gpus) {
+    gpu.launch = 0;
+    hostless.emplace_back(setting, gpu, job.measured);
+  }
+  schedules::PassTimes busy;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
+    set_times(job, routes, slices, stage, parts, hostless, busy);
+    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+      costs.host_waits[kind].push_back(costs.times.of_stage[kind][stage] -
+                                       busy.of_stage[kind][stage]);
+  }
+}
+
 // Some processors run kernels of collectives, so that waves of tiles are smaller, and no tile is
 // slower. What moves bytes alone, or waits for the host, is as fast. By the model's kernels, also
 // where times were measured.
@@ -351,6 +372,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   set_state(job, setting, routes, slices, parameters, costs);
   add_offload_buffers(setting, routes, slices, layers, costs);
   set_flops(setting, layers, costs);
+  set_host_waits(job, setting, routes, slices, layers, costs);
   set_overlap_slowdown(job, setting, routes, slices, layers, costs);
   costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
