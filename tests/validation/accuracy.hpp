@@ -52,7 +52,9 @@ struct Table {
 };
 
 double makespan(const Run& run);  // seconds
-double peak_gib(const Run& run);  // memory of the device that has most
+// The peak of what tensors hold, as PyTorch reports it: of a device, of the one that has most.
+double allocated_gib(const analysis::DeviceSummary& device);
+double peak_gib(const Run& run);
 
 // One function per reference table. `reference` is the folder of the data that is read in place.
 Table zero_bubble_throughput();

@@ -30,6 +30,11 @@ std::string hindrance(const Cells& row) {
   if (!row.at("num-experts").empty()) return "with experts";
   if (says(row, "multi-latent-attention")) return "with latent attention";
   if (says(row, "use-megatron-fsdp")) return "with FSDP";
+  const std::string& name = row.at("case");
+  if (name.find("loss_fusion") != std::string::npos ||
+      name.find("defer_embedding") != std::string::npos)
+    return "with a switch that is not modelled (loss fused by PyTorch, deferred W of the "
+           "embedding)";
   if (row.at("gpus") != "8") return "not on 8 GPUs, or not told on how many";
   if (node_of(row.at("platform")).empty()) return "on GPUs that are not told";
   if (row.at("median_iteration_s").empty() || row.at("max_mem_allocated_bytes").empty())
@@ -69,8 +74,7 @@ Layout layout_of(const Cells& row) {
       !says(row, "untie-embeddings-and-output-weights"), dropout ? 0.1 : 0,
       row.at("case").find("disable_bias") == std::string::npos);
   layout.training =
-      fmt::format(", flash_attention: {}, fused_loss: {}, fused_accumulation: false", flash,
-                  row.at("case").find("cross_entropy_loss_fusion") != std::string::npos);
+      fmt::format(", flash_attention: {}, fused_loss: false, fused_accumulation: false", flash);
   if (!row.at("recompute-granularity").empty())
     layout.training += ", recompute: " + row.at("recompute-granularity");
   if (row.at("fp8-recipe") == "tensorwise") layout.training += ", precision: fp8";
@@ -81,13 +85,11 @@ Layout layout_of(const Cells& row) {
 }
 
 // Megatron-LM logs the memory of its last rank.
-double last_gib(const Run& run) {
-  return static_cast<double>(run.summary.devices.back().peak_memory_bytes) / (1U << 30U);
-}
+double last_gib(const Run& run) { return allocated_gib(run.summary.devices.back()); }
 
 double middle(std::vector<double> values) {
   std::ranges::sort(values);
-  return values[values.size() / 2];
+  return values[(values.size() - 1) / 2];
 }
 
 }  // namespace
@@ -123,9 +125,11 @@ std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
   }
   for (const auto& [name, one] : cases) {
     const Row row{.name = name, .scenario = scenario_of(one.layout)};
+    const bool is_fitted = times.rows.size() % 4 == 0;  // the host's time for a kernel
     times.rows.push_back(row);
     times.rows.back().predict = makespan;
     times.rows.back().measured = middle(one.seconds);
+    times.rows.back().is_fitted = is_fitted;
     memory.rows.push_back(row);
     memory.rows.back().predict = last_gib;
     memory.rows.back().measured = middle(one.gib);

@@ -65,11 +65,16 @@ std::string verdict(const char* what, double value, double bar) {
 
 double makespan(const Run& run) { return run.summary.makespan_s; }
 
+double allocated_gib(const analysis::DeviceSummary& device) {
+  const auto allowance = static_cast<std::size_t>(trace::MemoryCategory::allowance);
+  return static_cast<double>(device.peak_memory_bytes - device.at_peak[allowance]) / (1U << 30U);
+}
+
 double peak_gib(const Run& run) {
-  std::uint64_t peak = 0;
+  double peak = 0;
   for (const analysis::DeviceSummary& device : run.summary.devices)
-    peak = std::max(peak, device.peak_memory_bytes);
-  return static_cast<double>(peak) / (1U << 30U);
+    peak = std::max(peak, allocated_gib(device));
+  return peak;
 }
 
 bool print(const Table& table) {
