@@ -66,8 +66,7 @@ std::string verdict(const char* what, double value, double bar) {
 double makespan(const Run& run) { return run.summary.makespan_s; }
 
 double allocated_gib(const analysis::DeviceSummary& device) {
-  const auto allowance = static_cast<std::size_t>(trace::MemoryCategory::allowance);
-  return static_cast<double>(device.peak_memory_bytes - device.at_peak[allowance]) / (1U << 30U);
+  return static_cast<double>(device.peak_allocated_bytes()) / (1U << 30U);
 }
 
 double peak_gib(const Run& run) {

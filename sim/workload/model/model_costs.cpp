@@ -157,15 +157,13 @@ void set_host_waits(const ModelJob& job, const ModelSetting& setting, const Rout
                     std::uint32_t slices, const std::vector<LayerRange>& layers,
                     StageCosts& costs) {
   if (std::ranges::all_of(job.gpus, [](const config::Gpu& gpu) { return gpu.launch <= 0; })) return;
-  std::vector<PartSeconds> hostless;
-  for (config::Gpu gpu : job.gpus) {
-    gpu.launch = 0;
-    hostless.emplace_back(setting, gpu, job.measured);
-  }
+  std::vector<config::Gpu> gpus = job.gpus;
+  for (config::Gpu& gpu : gpus) gpu.launch = 0;
+  const std::vector<PartSeconds> hostless = part_seconds(setting, gpus, job.measured);
   schedules::PassTimes busy;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, routes, slices, stage, parts, hostless, busy);
+    set_times(job, setting, routes, slices, stage, parts, hostless, busy);
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
       costs.host_waits[kind].push_back(costs.times.of_stage[kind][stage] -
                                        busy.of_stage[kind][stage]);
