@@ -72,6 +72,27 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
       {"memory", {"memory", "peak", scale.unit}, Quantity::count(), text_of});
 }
 
+const std::vector<std::string>& assumed_keys(const Summary& run) {
+  static const std::vector<std::string> none;
+  return run.job ? run.job->assumed : none;
+}
+
+// Times that rest on numbers that no source has are marked.
+ReportColumn<Summary> makespan_column(std::span<const Summary> runs) {
+  double longest = 0;
+  bool is_assumed = false;
+  for (const Summary& run : runs) {
+    longest = std::max(longest, run.makespan_s);
+    is_assumed = is_assumed || !assumed_keys(run).empty();
+  }
+  if (!is_assumed) return {"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s};
+  const ColumnScale scale = time_scale(longest, 4);
+  return {"makespan_s",
+          {"time", scale.unit},
+          Quantity::each_as([scale](double seconds) { return "~" + scale(seconds); }),
+          &Summary::makespan_s};
+}
+
 }  // namespace
 
 ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
@@ -100,7 +121,8 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       {"network", of_run(&trace::RunInfo::network)},
       {"job",
        [](const Summary& run) { return run.job ? json_object(job_columns(), *run.job) : Json(); }},
-      {"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s},
+      {"assumed", [](const Summary& run) -> Json { return assumed_keys(run); }},
+      makespan_column(runs),
       {"bubble_ratio", {"bubble", "ratio"}, Quantity::percent(), &Summary::bubble_ratio},
       {"span_bubble_s", {"span", "bubble"}, Quantity::seconds(3), &Summary::span_bubble_s},
       optional<Summary>({"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s}),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
@@ -143,6 +144,18 @@ std::string job_lines(const Summary& run) {
               : "");
 }
 
+// What the mark at a time means.
+std::string assumed_line(std::span<const Summary> runs) {
+  std::vector<std::string> keys;
+  for (const Summary& run : runs)
+    if (run.job)
+      for (const std::string& key : run.job->assumed)
+        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  if (keys.empty()) return "";
+  return fmt::format("~ rests on numbers of {} that no source has: {}\n",
+                     printable(runs.front().job->gpu), fmt::join(keys, ", "));
+}
+
 Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
   Json list = json_rows(run_columns(runs), runs);
   for (std::size_t i = 0; i < std::min(list.size(), more.size()); ++i)
@@ -250,6 +263,7 @@ std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);
   std::string text = label.common + '\n' + job_lines(runs[0]) + '\n' + run_table(runs, label.names);
+  text += assumed_line(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)

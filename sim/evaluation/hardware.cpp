@@ -13,6 +13,7 @@
 #include "sim/config/text/library.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
+#include "sim/workload/model/assumed.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -264,6 +265,23 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .symmetric = scenario.symmetric,
           .slowdown = slowdown(scenario, hardware, schedule),
           .capacity = hardware.capacity};
+}
+
+std::vector<std::string> assumed_for(const config::Scenario& scenario, const Hardware& hardware) {
+  // Given times rest on nothing of the GPU.
+  if (!scenario.model || !scenario.forward_times.value.empty() || scenario.layer_times) return {};
+  const config::Model& model = scenario.model->value;
+  const workload::ModelSetting setting{
+      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
+  std::vector<std::string> keys;
+  std::vector<std::string_view> seen;
+  for (const config::Gpu& gpu : hardware.gpus) {
+    if (std::ranges::find(seen, gpu.name) != seen.end()) continue;
+    seen.push_back(gpu.name);
+    for (std::string& key : workload::assumed_for(setting, gpu))
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -33,6 +34,9 @@ Hardware open_hardware(const config::Scenario& scenario);
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
 cluster::Cluster open_cluster(const config::Scenario& scenario);
 void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
+
+// Keys of the GPUs' files that no source has and on which the scenario's passes rest.
+std::vector<std::string> assumed_for(const config::Scenario& scenario, const Hardware& hardware);
 
 // Where GPUs are of several types, what they reach together.
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs);

@@ -35,8 +35,8 @@ std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
       add({"flops", products, "processors", "clock.products"});
       break;
     case Work::scores:
-      add({"flops", products + ".flops", products + ".overhead", products + ".tile_fill",
-           "processors", "attention.materialized", "clock.products"});
+      add({"flops", products + ".flops", products + ".overhead", "processors",
+           "attention.materialized", "clock.products"});
       break;
     case Work::attention:
       add({"flops", products + ".flops", "attention.half_length", "clock.attention",

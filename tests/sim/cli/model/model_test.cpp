@@ -22,7 +22,7 @@ json shown(const tests::Workplace& place, const std::string& words) {
 const std::string plain_gpu =
     "name: plain\nflops: 1 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1 GB/s\nprocessors: 1\n"
     "memory_efficiency: 1\nkernel_overhead: 0 s\npass_overhead: 0 s\n"
-    "products:\n  bf16: {efficiency: 1, tile_fill: 0.001, overhead: 0 s}\n"
+    "products:\n  bf16: {efficiency: 1, wave: 0 s, overhead: 0 s}\n"
     "attention: {forward: 1, backward: 1}\n";
 
 }  // namespace

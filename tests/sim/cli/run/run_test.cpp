@@ -340,6 +340,23 @@ TEST_CASE("MFU counts causal attention once, and says what the whole square come
   CHECK_THAT(table, Catch::Contains(" causal "));
 }
 
+TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
+  const tests::Workplace place;
+  place.write("guess.yaml",
+              "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 2000 GB/s\n"
+              "processors: 108\nassumed: [products.bf16.efficiency, free_memory]\n");
+  const std::string words =
+      "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
+  CHECK(summary(place, words)["assumed"] == json{"products.bf16.efficiency"});
+  const std::string text = place.run("run " + words).out;
+  CHECK_THAT(text, Catch::Contains("  ~") &&
+                       Catch::Contains("~ rests on numbers of guess that no source has: "
+                                       "products.bf16.efficiency\n"));
+  const std::string given = " -f '10 ms' --backward-times '20 ms'";
+  CHECK(summary(place, words + given)["assumed"].empty());
+  CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("~"));
+}
+
 TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]") {
   const tests::Workplace place;
   // The embedding is tied, and sums up without a network in no time.
