@@ -63,6 +63,16 @@ bool is_wait(std::string_view call) {
   return contains(call, "Synchronize") || copies_at_once;
 }
 
+// A launch of a kernel, or a wait for the GPU. Microseconds.
+struct Call {
+  double start = 0;
+  double length = 0;
+  bool launches = false;
+};
+
+// A longer pause is not the launches': data that is loaded, a log that is written.
+constexpr double longest_gap = 1000;
+
 class Gatherer {
  public:
   explicit Gatherer(KernelProfile& found) : found_(found) {}
@@ -74,20 +84,33 @@ class Gatherer {
     if (event.category != "cuda_runtime" && event.category != "cuda_driver") return;
     const bool launch = is_launch(event.name);
     if ((!launch && !is_wait(event.name)) || !event.start) return;
-    calls_[{event.process, event.thread}].emplace_back(*event.start, launch);
+    calls_[{event.process, event.thread}].push_back(
+        {*event.start, std::max(0.0, event.duration.value_or(0)), launch});
   }
 
   void finish() {
     found_.steps = static_cast<std::uint32_t>(steps_.size());
-    std::vector<double> gaps;
+    std::vector<double> lengths;
+    for (const auto& [thread, calls] : calls_)
+      for (const Call& call : calls)
+        if (call.launches) lengths.push_back(call.length);
+    if (lengths.empty()) return;
+    const double usual = quantile(std::move(lengths), 0.5);
+    double sum = 0;
+    std::size_t gaps = 0;
     for (auto& [thread, calls] : calls_) {
-      std::ranges::sort(calls);
-      for (std::size_t i = 1; i < calls.size(); ++i)
-        if (calls[i - 1].second && calls[i].second)
-          gaps.push_back(calls[i].first - calls[i - 1].first);
+      std::ranges::sort(calls, {}, &Call::start);
+      for (std::size_t i = 1; i < calls.size(); ++i) {
+        const Call& before = calls[i - 1];
+        if (!before.launches || !calls[i].launches) continue;
+        const double gap = calls[i].start - before.start - std::max(0.0, before.length - usual);
+        if (gap > longest_gap) continue;
+        sum += gap;
+        ++gaps;
+      }
     }
     constexpr double microsecond = 1e-6;
-    if (!gaps.empty()) found_.launch = quantile(std::move(gaps), 0.5) * microsecond;
+    if (gaps > 0) found_.launch = sum / static_cast<double>(gaps) * microsecond;
   }
 
  private:
@@ -108,8 +131,7 @@ class Gatherer {
   KernelProfile& found_;
   std::set<std::string> steps_;
   std::map<std::string, KernelWork> works_;
-  // Starts of calls by process and thread, and whether each launches a kernel.
-  std::map<std::pair<std::string, std::string>, std::vector<std::pair<double, bool>>> calls_;
+  std::map<std::pair<std::string, std::string>, std::vector<Call>> calls_;  // by process, thread
 };
 
 }  // namespace

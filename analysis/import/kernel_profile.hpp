@@ -32,8 +32,9 @@ struct KernelProfile {
   std::optional<std::uint32_t> rank;
   std::uint32_t steps = 0;                      // of the profiler: iterations
   std::array<KernelSum, kernel_works> of_work;  // of all steps
-  // Median seconds between the starts of two launches in a row of a thread that does not wait for
-  // the GPU between them; empty where there are no such launches, as with CUDA graphs.
+  // Mean seconds between the starts of two launches in a row of a thread that does not wait for
+  // the GPU between them, without what a launch takes longer than usual, as its queue is full;
+  // empty where there are no such launches, as with CUDA graphs.
   std::optional<double> launch;
 
   const KernelSum& of(KernelWork work) const { return of_work[static_cast<std::size_t>(work)]; }

@@ -68,7 +68,7 @@ TEST_CASE("a profile's kernels are summed by what they do", "[import]") {
 TEST_CASE("the host's time for a kernel is from launch to launch, without its waits", "[import]") {
   test::ChromeText text = with_step();
   text.add("a_gemm", 10, 100, "kernel");
-  // Of one thread: gaps of 6, 8 and, over a wait, 100; of another one of 10. In no order.
+  // Of one thread: gaps of 6, 8 and, over a wait, 100; of another one of 10 and 8. In no order.
   text.add("cudaLaunchKernel", 14, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernel", 0, 3, "cuda_runtime", 1, 1);
   text.add("cuLaunchKernelEx", 6, 3, "cuda_driver", 1, 1);
@@ -76,7 +76,10 @@ TEST_CASE("the host's time for a kernel is from launch to launch, without its wa
   text.add("cudaLaunchKernel", 114, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernelExC", 200, 3, "cuda_runtime", 1, 2);
   text.add("cudaMemcpyAsync", 203, 3, "cuda_runtime", 1, 2);
-  text.add("cudaLaunchKernel", 210, 3, "cuda_runtime", 1, 2);
+  // The queue is full: 500 longer than the others, of 508. And data is loaded.
+  text.add("cudaLaunchKernel", 210, 503, "cuda_runtime", 1, 2);
+  text.add("cudaLaunchKernel", 718, 3, "cuda_runtime", 1, 2);
+  text.add("cudaLaunchKernel", 9000, 3, "cuda_runtime", 1, 2);
   CHECK(read(text).launch.value() == Approx(8e-6));
 }
 
