@@ -86,14 +86,15 @@ class Table(unittest.TestCase):
         memory = next(row for row in table if row["kernel"] == "memory")
         self.assertEqual(memory["time_us"], "16.777")  # 16 MiB at 1 TB/s
 
-    def test_has_starts_in_a_graph_as_a_comment(self):
+    def test_has_launches_as_comments(self):
         rows = [measure_gpu.row_of({"kernel": "launch", "note": how}, [seconds])
                 for how, seconds in (("eager", 6e-6), ("graph", 2e-6))]
         out = io.StringIO()
         measure_gpu.write_table(rows, ["a GPU"], out)
         lines = out.getvalue().splitlines()
-        self.assertEqual(lines[1], "# a kernel starts in a graph every 2.000 us")
-        self.assertEqual([row["time_us"] for row in csv.DictReader(lines[2:])], ["6.000"])
+        self.assertEqual(lines[:3], ["# a GPU", "# a kernel is launched every 6.000 us (eager)",
+                                     "# a kernel is launched every 2.000 us (graph)"])
+        self.assertEqual(list(csv.DictReader(lines[3:])), [])
 
     def test_leaves_out_what_the_machine_lacks_and_says_so_once(self):
         self.assertNotIn("nvfp4", {row.get("dtype") for row in self.rows})
