@@ -14,7 +14,7 @@ void ComputeClock::change(int by) {
 }
 
 double ComputeClock::advance(double now, double work, double excess) {
-  if (excess == 0) {
+  if (excess == 0 || joined_ == 0) {
     sg4::this_actor::sleep_until(epoch_ + now + work);
     return now + work;
   }

@@ -15,13 +15,18 @@ class ComputeClock final : public CollectiveListener {
   // collectives it takes 1 + `excess` times as long.
   double advance(double now, double work, double excess);
 
+  void collective_joined() override { ++joined_; }
   void collective_started() override { change(+1); }
-  void collective_ended() override { change(-1); }
+  void collective_ended() override {
+    --joined_;
+    change(-1);
+  }
 
  private:
   void change(int by);
 
   double epoch_;
+  int joined_ = 0;  // that are not over
   int running_ = 0;
   bool watching_ = false;
   cluster::sg4::SemaphorePtr changed_ = cluster::sg4::Semaphore::create(0);

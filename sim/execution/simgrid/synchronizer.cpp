@@ -5,7 +5,9 @@
 namespace pipewright::execution {
 
 void CollectiveInstance::arrive(CollectiveListener* listener) {
-  if (listener != nullptr) listeners_.push_back(listener);
+  if (listener == nullptr) return;
+  listeners_.push_back(listener);
+  listener->collective_joined();
 }
 
 void CollectiveInstance::start(std::function<void()> after) {

@@ -19,6 +19,7 @@ namespace pipewright::execution {
 class CollectiveListener {
  public:
   virtual ~CollectiveListener() = default;
+  virtual void collective_joined() = 0;  // which others may start from now on
   virtual void collective_started() = 0;
   virtual void collective_ended() = 0;
 };
