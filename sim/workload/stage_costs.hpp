@@ -76,6 +76,7 @@ struct StageCosts {
   double full_attention_flops_per_microbatch = 0;
   double hardware_flops_per_microbatch = 0;  // with what passes of any schedule recompute
   std::vector<double> forward_flops;         // per virtual stage, FLOP of a microbatch's F
+  std::vector<std::uint64_t> launches;       // per virtual stage: kernels of its layers' F, I and W
   double peak_flops = 0;                     // FLOP/s of a GPU in bf16
   double precision_peak_flops = 0;           // and in the type of the recipe's products
 };

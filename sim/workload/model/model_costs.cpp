@@ -296,6 +296,22 @@ void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std:
     costs.state[device].buffers += most[device];
 }
 
+// Kernels of F, I and W of the layers of each stage.
+void set_launches(const ModelSetting& setting, const std::vector<LayerRange>& layers,
+                  StageCosts& costs) {
+  const auto of_kind = [&](LayerKind kind) {
+    const PassKernels kernels = layer_kernels(setting, kind);
+    return kernels.forward.size() + kernels.input_grad.size() + kernels.weight_grad.size();
+  };
+  const std::array kinds{of_kind(LayerKind::dense),
+                         setting.model.experts ? of_kind(LayerKind::experts) : 0};
+  for (const LayerRange& stage : layers) {
+    std::uint64_t& launches = costs.launches.emplace_back();
+    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+      launches += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+  }
+}
+
 // FLOP of a microbatch through the whole model, and of F through stages of those layers.
 void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layers,
                StageCosts& costs) {
@@ -371,6 +387,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   add_offload_buffers(setting, routes, slices, layers, costs);
   set_flops(setting, layers, costs);
   set_host_waits(job, setting, routes, slices, layers, costs);
+  set_launches(setting, layers, costs);
   set_overlap_slowdown(job, setting, routes, slices, layers, costs);
   costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
@@ -378,19 +395,6 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   costs.boundary_bytes =
       whole(2 * setting.sizes.tokens * job.model.hidden / (cut ? setting.sizes.tp : 1) / slices);
   return costs;
-}
-
-void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs) {
-  if (part <= 0) return;
-  // Microbatches of a whole device, and what one leaves there at the most.
-  const std::vector<double> peaks = schedules::peak_in_flight(schedule);
-  std::vector<double> held(schedule.devices);
-  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-    for (const std::uint32_t device : devices_of(schedule.routes, stage))
-      held[device] += static_cast<double>(costs.activations[stage].held) * schedule.slices /
-                      schedule.routes.count();
-  for (std::uint32_t device = 0; device < schedule.devices; ++device)
-    costs.state[device].allowance += whole(part * peaks[device] * held[device]);
 }
 
 }  // namespace pipewright::workload

@@ -33,10 +33,6 @@ struct ModelJob {
 StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
                        std::uint32_t slices = 1);
 
-// Adds the allowance for fragmentation, `part` of the activations, which depends on the order of
-// the passes.
-void add_fragmentation(double part, const schedules::Schedule& schedule, StageCosts& costs);
-
 // What collectives leave to compute beside them; `communication.sms` are fewer than there are.
 std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
                                             const config::Communication& communication);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/allowance.hpp"
 #include "sim/workload/model/model_costs.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 #include "sim/workload/schedule_source.hpp"
@@ -107,9 +108,9 @@ const StageCosts& Planner::costs(const Schedule& schedule) {
     if (settle_) settle_(schedule, own_);
   }
   const StageCosts* costs = scenario_.model ? &placed(schedule) : &own_;
-  if (scenario_.model && scenario_.training.fragmentation > 0) {
+  if (scenario_.model && needs_allowance(scenario_.training)) {
     own_ = *costs;
-    add_fragmentation(scenario_.training.fragmentation, schedule, own_);
+    add_allowance(scenario_.training, schedule, own_);
     costs = &own_;
   }
   check_memory_can_be_counted(schedule, *costs);

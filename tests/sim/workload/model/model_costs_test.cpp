@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/config/text/library.hpp"
+#include "sim/config/text/library.hpp"#include "sim/workload/model/allowance.hpp"
 #include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/state.hpp"
 #include "tests/sim/config/support.hpp"
@@ -239,13 +239,31 @@ TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
   const auto allowance = [&](const std::string& training, std::uint32_t device) {
     return with({.training = training}, [&](const workload::ModelJob& job) {
       StageCosts c = model_costs(job, schedule.routes, schedule.slices);
-      add_fragmentation(job.training.fragmentation, schedule, c);
+      add_allowance(job.training, schedule, c);
       return std::pair{c.state[device].allowance, c.activations[device].held};
     });
   };
   CHECK(allowance(plain, 1).first == 1'000'000'000);
   const auto [bytes, held] = allowance(more, 1);
   CHECK(static_cast<double>(bytes) == Approx(1e9 + 0.1 * 7 * static_cast<double>(held)));
+}
+
+TEST_CASE("CUDA graphs take memory for each kernel that they hold", "[model]") {
+  const schedules::Schedule schedule =
+      schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
+  const auto graphs = [&](const std::string& kind, std::uint32_t device) {
+    const std::string training = "{reserved: 1 GB, fragmentation: 0, cuda_graphs: " + kind + "}";
+    return with({.training = training}, [&](const workload::ModelJob& job) {
+      StageCosts c = model_costs(job, schedule.routes, schedule.slices);
+      add_allowance(job.training, schedule, c);
+      return std::pair{c.state[device].allowance - 1'000'000'000, c.launches[device]};
+    });
+  };
+  CHECK(graphs("none", 1).first == 0);
+  const auto [of_layers, launches] = graphs("layer", 1);
+  CHECK(launches > 4 * 30);                   // four layers
+  CHECK(of_layers == 7 * launches * 20'000);  // in flight on the second of eight devices
+  CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
 }
 
 TEST_CASE("by cost, no stage takes longer than in any other partition", "[model]") {
