@@ -52,6 +52,14 @@ constexpr std::array comm_verbs{
             .run = comm_interference},
 };
 
+constexpr std::array gpu_verbs{
+    Command{
+        .name = "fit", .help = "a GPU file from a table of measured kernels", .run = fit_gpu_file},
+    Command{.name = "check",
+            .help = "a GPU file against a table of measured kernels",
+            .run = check_gpu},
+};
+
 void print_verbs(const Command& command) {
   fmt::print("usage: pipewright {} VERB [ARGUMENTS]\n\n{}", command.name, command.about);
   std::size_t width = 0;
@@ -109,6 +117,10 @@ std::span<const Command> commands() {
               "  pipewright platform show dgx-h100\n"
               "  pipewright platform make --node dgx-h100 --nodes 64 --fabric rail -o mine.xml\n"
               "  pipewright platform check mine.xml\n"},
+      Command{.name = "gpu",
+              .help = "describe a GPU by kernels that were measured on it",
+              .verbs = gpu_verbs,
+              .first_try = "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"},
       Command{
           .name = "comm",
           .help = "what collectives cost on a cluster, against logs of nccl-tests",

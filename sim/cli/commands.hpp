@@ -65,6 +65,9 @@ int make_platform_file(const Arguments& arguments);  // pipewright platform make
 int show_platform(const Arguments& arguments);       // pipewright platform show
 int check_platform(const Arguments& arguments);      // pipewright platform check
 
+int fit_gpu_file(const Arguments& arguments);  // pipewright gpu fit
+int check_gpu(const Arguments& arguments);     // pipewright gpu check
+
 int comm_bench(const Arguments& arguments);         // pipewright comm bench
 int comm_compare(const Arguments& arguments);       // pipewright comm compare
 int comm_fit(const Arguments& arguments);           // pipewright comm fit

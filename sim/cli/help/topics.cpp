@@ -13,6 +13,7 @@ std::span<const Topic> topics() {
       Topic{"models", "docs/models.md"},
       Topic{"schedules", "docs/schedules.md"},
       Topic{"clusters", "docs/clusters.md"},
+      Topic{"gpus", "docs/gpus.md"},
       Topic{"collectives", "docs/collectives.md"},
       Topic{"search", "docs/search.md"},
       Topic{"reading-a-run", "docs/reading-a-run.md"},

@@ -40,7 +40,11 @@ double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Produc
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   const config::AttentionRates& rates = gpu.attention;
   const double longest = kernel.backward ? rates.backward : rates.forward;
-  const double efficiency = longest * kernel.keys / (kernel.keys + rates.half_length);
+  // Exponentials take as long as products with so many elements more; rates are of heads of 128.
+  constexpr double exponentials = 60;
+  const double by_head = kernel.head / (kernel.head + exponentials) * (128 + exponentials) / 128;
+  const double efficiency =
+      std::min(1.0, longest * by_head) * kernel.keys / (kernel.keys + rates.half_length);
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 

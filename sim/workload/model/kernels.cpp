@@ -98,7 +98,8 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
                  .part = Part::core_attention,
                  .work = Work::attention,
                  .flops = a.flops() * seen / setting.sizes.cp,
-                 .keys = attention_keys(setting.model, a.keys) / setting.sizes.cp};
+                 .keys = attention_keys(setting.model, a.keys) / setting.sizes.cp,
+                 .head = (a.key_dim + a.value_dim) / 2.0};
   Kernel backward = forward;
   // Five products where the forward has two: it makes the scores again.
   backward.flops *= 2.5;

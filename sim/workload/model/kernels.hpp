@@ -29,6 +29,7 @@ struct Kernel {
   double count = 1;
   double flops = 0;       // of attention: those that are computed
   double keys = 0;        // of attention: that each query sees at the most
+  double head = 128;      // of attention: elements of a head, the mean of keys' and values'
   bool backward = false;  // of attention
   double bytes = 0;       // that it reads and writes
 };

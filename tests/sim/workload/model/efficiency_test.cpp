@@ -102,3 +102,17 @@ TEST_CASE("larger products take no less, and none beats its peak", "[model]") {
     }
   }
 }
+
+TEST_CASE("fused attention nears its rate with length, and by the head's size", "[model]") {
+  config::Gpu gpu = ideal();
+  gpu.attention = {.forward = 0.5, .backward = 0.25, .half_length = 1000};
+  Kernel kernel{.work = Kernel::Work::attention, .flops = 1e12, .keys = 1000};
+  CHECK(seconds(gpu, kernel) == Approx(4e-3));
+  kernel.keys = 3000;
+  CHECK(seconds(gpu, kernel) == Approx(1e-3 / 0.375));
+  kernel.backward = true;
+  CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375));
+  // Exponentials count as 60 elements: (64 + 60) / 64 for each (128 + 60) / 128.
+  kernel.head = 64;
+  CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375 * (124.0 / 64) / (188.0 / 128)));
+}

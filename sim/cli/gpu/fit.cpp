@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/gpu/kernel_report.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/config/text/yaml.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::Json;
+using analysis::Quantity;
+using workload::GpuFit;
+
+po::options_description fit_options() {
+  po::options_description options("options of 'fit'", 100);
+  add_kernel_options(options);
+  options.add_options()("out,o", one_word("FILE.yaml"),
+                        "the GPU file with the fitted numbers, and how well they fit");
+  return options;
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright gpu fit TABLE.csv --gpu-file FILE|NAME [-o FILE.yaml] [OPTIONS]\n"
+      "\n"
+      "Fits a GPU file to a table of kernels that were measured alone, as examples/measure_gpu.py\n"
+      "writes it: efficiency, waves and overhead of products by data type, attention, memory and\n"
+      "launches. Peaks, memory and what the table says nothing about stay as in --gpu-file. "
+      "Errors\n"
+      "are shown of the rows that were fitted, and of each half as the other half predicts it.\n"
+      "\n"
+      "  pipewright gpu fit my-gpu.csv --gpu-file h100-sxm -o my-gpu.yaml\n"
+      "  pipewright gpu fit kernels.csv --system b200_sxm --gpu-file b200 --json\n"
+      "  pipewright run -c scenario.yaml --set gpu=my-gpu.yaml\n\n{}",
+      describe(fit_options()));
+  return exit_ok;
+}
+
+struct FittedKey {
+  std::string key;
+  std::string before;
+  std::string value;
+};
+
+// What stands at a dotted path of a file, or "".
+std::string text_at(const config::Value& tree, std::string_view path) {
+  const config::Value* at = &tree;
+  while (at != nullptr && at->kind == config::Value::Kind::map) {
+    const std::size_t dot = path.find('.');
+    at = config::find(*at, path.substr(0, dot));
+    if (dot == std::string_view::npos) return at != nullptr ? at->text : "";
+    path.remove_prefix(dot + 1);
+  }
+  return "";
+}
+
+std::vector<FittedKey> fitted_keys(const GpuFit& fit, const config::Value& tree) {
+  std::vector<FittedKey> keys;
+  for (const auto& [key, value] : fit.keys) keys.push_back({key, text_at(tree, key), value});
+  return keys;
+}
+
+struct FittedErrors {
+  GroupErrors fitted;
+  GroupErrors left_out;
+};
+
+analysis::ReportColumns<FittedErrors> error_columns() {
+  using Row = FittedErrors;
+  const auto median = [](const Row& row) { return row.left_out.errors.median; };
+  const auto p90 = [](const Row& row) { return row.left_out.errors.p90; };
+  auto columns = analysis::of_part<Row>(group_error_columns(), &Row::fitted);
+  columns.push_back(
+      {"left_out_median_error", {"left out:", "median"}, Quantity::percent(), median});
+  columns.push_back({"left_out_p90_error", {"p90"}, Quantity::percent(), p90});
+  return columns;
+}
+
+const analysis::ReportColumns<FittedKey>& key_columns() {
+  using Row = FittedKey;
+  static const analysis::ReportColumns<Row> columns{
+      {"key", {"key"}, Quantity::name(), &Row::key},
+      {"before",
+       {"before"},
+       Quantity::count(),
+       [](const Row& row) { return row.before.empty() ? Json() : Json(row.before); }},
+      {"fitted", {"fitted"}, Quantity::count(), &Row::value}};
+  return columns;
+}
+
+// Keys that the table measured are assumed no longer.
+void drop_measured(const GpuFit& fit, config::Value& tree) {
+  config::Value* const assumed = config::find(tree, "assumed");
+  if (assumed == nullptr) return;
+  std::erase_if(assumed->items, [&](const config::Value& item) {
+    return std::ranges::any_of(fit.keys, [&](const auto& key) {
+      return key.first == item.text || key.first.starts_with(item.text + ".");
+    });
+  });
+  if (assumed->items.empty())
+    std::erase_if(tree.entries, [](const config::Entry& entry) { return entry.key == "assumed"; });
+}
+
+std::string gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& table) {
+  config::Value tree = base.tree;
+  for (const auto& [key, value] : fit.keys)
+    config::set_value(tree, key, config::make_text(value, {}));
+  drop_measured(fit, tree);
+  std::string text = fmt::format(
+      "# Fitted by {} to {}, from {}.\n# Median error and p90, and of rows "
+      "left out:\n",
+      versions(), analysis::printable(table), analysis::printable(base.path.filename().string()));
+  for (const workload::FittedGroup& group : fit.groups)
+    text += fmt::format(
+        "#   {}, {}: {}, {}; {}, {}\n", group.name, analysis::counted(group.fitted.rows, "row"),
+        analysis::format_percent(group.fitted.median), analysis::format_percent(group.fitted.p90),
+        analysis::format_percent(group.left_out.median),
+        analysis::format_percent(group.left_out.p90));
+  return text + config::to_yaml(tree);
+}
+
+}  // namespace
+
+int fit_gpu_file(const Arguments& arguments) {
+  const po::variables_map given = parse(arguments, fit_options(), "table");
+  if (given.count("help") != 0) return print_help();
+  std::optional<std::filesystem::path> output;
+  if (given.count("out") != 0) {
+    output = given["out"].as<std::string>();
+    if (output->extension() != ".yaml")
+      throw UsageError(fmt::format("-o {}: a GPU file ends in .yaml", output->string()));
+    check_files(std::array<std::filesystem::path, 1>{values(given, "table").empty()
+                                                         ? ""
+                                                         : values(given, "table").front()},
+                std::array{*output});
+  }
+  const GpuFile base = read_gpu_file(given, "fit");
+  const workload::KernelTable table = read_table(given, "fit");
+  const GpuFit fit = workload::fit_gpu(table, base.gpu);
+  const std::vector<FittedKey> keys = fitted_keys(fit, base.tree);
+  std::vector<FittedErrors> errors;
+  for (const workload::FittedGroup& group : fit.groups)
+    errors.push_back({{group.name, group.fitted}, {group.name, group.left_out}});
+  const bool json = given.count("json") != 0;
+  if (json) {
+    fmt::print("{}", analysis::json_document({{"table", table.file},
+                                              {"gpu", base.gpu.name},
+                                              {"keys", json_rows(key_columns(), keys)},
+                                              {"groups", json_rows(error_columns(), errors)},
+                                              {"not_fitted", fit.kept}}));
+  } else {
+    fmt::print("{}\n{}", table_text(key_columns(), keys), table_text(error_columns(), errors));
+    for (const std::string& kept : fit.kept) fmt::print("not fitted: {}\n", kept);
+  }
+  if (!output) return exit_ok;
+  trace::write_file(*output, gpu_file(fit, base, table.file));
+  if (!json) fmt::print("\nwrote   {}\n", output->string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

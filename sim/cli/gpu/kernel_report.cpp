@@ -1,0 +1,57 @@
+#include "sim/cli/gpu/kernel_report.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/config/text/library.hpp"
+
+namespace pipewright::cli {
+
+void add_kernel_options(po::options_description& options) {
+  auto add = options.add_options();
+  add("gpu-file", one_word("FILE|NAME"), "the GPU: a file, or a name of platforms/gpus");
+  add("system", one_word("NAME"), "only rows of the table whose column 'system' says so");
+  add("json", "print the result as JSON and nothing else");
+  add("help,h", "this text");
+}
+
+GpuFile read_gpu_file(const po::variables_map& given, const std::string& verb) {
+  if (given.count("gpu-file") == 0)
+    throw UsageError(fmt::format(
+        "gpu {}: which GPU? Give its file, or a name of the library: --gpu-file h100-sxm", verb));
+  const std::string word = given["gpu-file"].as<std::string>();
+  const bool is_name = config::is_library_name(word, ".yaml");
+  constexpr config::Document document{"a GPU", "flops, memory, memory_bandwidth and processors",
+                                      "flops: 312 TFLOP/s"};
+  GpuFile file{
+      is_name ? config::library_file("gpus", word, ".yaml") : std::filesystem::path(word), {}, {}};
+  file.tree = config::read_yaml_file(file.path.string(), document);
+  file.gpu = config::read_gpu({file.tree, "gpu"});
+  if (file.gpu.name.empty()) file.gpu.name = file.path.stem().string();
+  return file;
+}
+
+workload::KernelTable read_table(const po::variables_map& given, const std::string& verb) {
+  const std::vector<std::string> words = values(given, "table");
+  const std::string& table = single(words, fmt::format("gpu {}: the table", verb));
+  if (given.count("system") == 0) return workload::read_kernel_table(table);
+  return workload::read_kernel_table(table, given["system"].as<std::string>());
+}
+
+const analysis::ReportColumns<GroupErrors>& group_error_columns() {
+  using analysis::Quantity;
+  using Row = GroupErrors;
+  const auto part = [](double workload::KernelErrors::*member) {
+    return [member](const Row& row) { return row.errors.*member; };
+  };
+  static const analysis::ReportColumns<Row> columns{
+      {"kernels", {"kernels"}, Quantity::name(), &Row::name},
+      {"rows", {"rows"}, Quantity::count(), [](const Row& row) { return row.errors.rows; }},
+      {"median_error", {"median"}, Quantity::percent(), part(&workload::KernelErrors::median)},
+      {"mean_error", {"mean"}, Quantity::percent(), part(&workload::KernelErrors::mean)},
+      {"p90_error", {"p90"}, Quantity::percent(), part(&workload::KernelErrors::p90)},
+      {"largest_error", {"largest"}, Quantity::percent(), part(&workload::KernelErrors::largest)},
+      {"bias", {"bias"}, Quantity::percent(), part(&workload::KernelErrors::bias)}};
+  return columns;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,263 @@
+#include "sim/workload/kernel_table/fit_gpu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/workload/kernel_table/robust_fit.hpp"
+#include "sim/workload/model/efficiency.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+using config::DataType;
+using config::Gpu;
+using config::Products;
+using Rows = std::vector<const MeasuredKernel*>;
+
+constexpr std::size_t fewest = 6;  // rows that anything is fitted to
+// No kernel starts and ends in less. Tables of large products alone cannot tell, and say 0.
+constexpr double least_overhead = 2e-6;
+
+double quantile(std::vector<double> sorted, double part) {
+  std::ranges::sort(sorted);
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// Those of a GPU that may be changed. Throws Error where it lacks the type.
+Products& products_in(Gpu& gpu, DataType type) {
+  return const_cast<Products&>(products_of(gpu, type));
+}
+
+// What a kernel takes on a GPU of which all but some numbers are ideal.
+double seconds_with(const MeasuredKernel& row, const Gpu& gpu, const Products& products) {
+  Gpu ideal = gpu;
+  ideal.clock = {};
+  ideal.memory_bandwidth = 1e300;
+  products_in(ideal, row.kernel.type) = products;
+  return kernel_time(row.kernel, ideal).seconds;
+}
+
+bool waits_for_memory(const MeasuredKernel& row, const Gpu& gpu) {
+  constexpr double most = 0.8;  // of its time
+  return row.kernel.bytes / (gpu.memory_bandwidth * gpu.memory_efficiency) > most * row.seconds;
+}
+
+FitRow terms_of_product(const MeasuredKernel& row, const Gpu& gpu, const Products& known,
+                        bool fits_overhead) {
+  const bool is_cast = row.kind == Measured::cast;
+  const auto time = [&](double flops, double wave) {
+    const Products ideal{.flops = flops, .efficiency = 1, .wave = wave, .overhead = 0};
+    return is_cast ? 0 : seconds_with(row, gpu, ideal);
+  };
+  constexpr double none = 1e300;
+  const double own = is_cast ? 0 : 1;
+  return {{time(known.flops, 0), time(none, 1), fits_overhead ? own : 0,
+           row.casts / gpu.memory_bandwidth, row.casts > 0 ? 1.0 : 0.0},
+          row.seconds - (fits_overhead ? 0 : own * known.overhead)};
+}
+
+// Of one type. Where every product holds its cast, the start of the two cannot be told apart, and
+// the product's stays as it is.
+void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
+  Products& products = products_in(gpu, type);
+  const bool fits_overhead =
+      std::ranges::any_of(rows, [](const auto* row) { return row->casts == 0; });
+  std::vector<FitRow> terms;
+  for (const MeasuredKernel* const row : rows)
+    if (!waits_for_memory(*row, gpu))
+      terms.push_back(terms_of_product(*row, gpu, products, fits_overhead));
+  std::erase_if(terms, [](const FitRow& row) { return row.seconds <= 0; });
+  if (terms.size() < fewest / 2) return;
+  const std::array<double, 5> least{1, 0, least_overhead, 0, 0};
+  const std::vector<double> x = fit_terms(terms, least);
+  products.efficiency = 1 / x[0];
+  products.wave = x[1];
+  if (fits_overhead) products.overhead = x[2];
+  products.cast = x[3];
+  products.cast_overhead = x[4];
+}
+
+// The pass with more rows says how efficiency grows with length; the other follows.
+void fit_attention(const Rows& rows, Gpu& gpu, bool backward, bool fits_length) {
+  config::AttentionRates& rates = gpu.attention;
+  double& rate = backward ? rates.backward : rates.forward;
+  std::vector<FitRow> terms;
+  for (const MeasuredKernel* const row : rows) {
+    Gpu at_half = gpu;  // of the peak
+    at_half.attention = {.forward = 0.5, .backward = 0.5, .half_length = 0};
+    at_half.kernel_overhead = 0;
+    const double ideal = 0.5 * predicted_seconds(*row, at_half);
+    const double seconds = row->seconds - gpu.kernel_overhead;
+    if (seconds <= 0) continue;
+    if (fits_length)
+      terms.push_back({{ideal, ideal / row->kernel.keys}, seconds});
+    else
+      terms.push_back({{ideal * (1 + rates.half_length / row->kernel.keys)}, seconds});
+  }
+  const std::vector<double> least(fits_length ? 2 : 1, 0.0);
+  const std::vector<double> x = fit_terms(terms, least);
+  rate = std::min(1.0, 1 / x[0]);
+  if (fits_length) rates.half_length = x[1] / x[0];
+}
+
+void fit_memory(const Rows& rows, Gpu& gpu) {
+  std::vector<FitRow> terms;
+  for (const MeasuredKernel* const row : rows)
+    terms.push_back({{row->kernel.bytes / gpu.memory_bandwidth, 1}, row->seconds});
+  const std::vector<double> x = fit_terms(terms, std::array{1.0, 0.0});
+  gpu.memory_efficiency = 1 / x[0];
+  gpu.kernel_overhead = x[1];
+}
+
+struct Groups {
+  Rows memory;
+  Rows launch;
+  std::array<Rows, 2> attention;  // forward, backward
+  std::array<Rows, config::data_types.size()> products;
+};
+
+Groups grouped(std::span<const MeasuredKernel* const> rows) {
+  Groups groups;
+  for (const MeasuredKernel* const row : rows) {
+    const auto type = static_cast<std::size_t>(row->kernel.type);
+    if (row->kind == Measured::memory)
+      groups.memory.push_back(row);
+    else if (row->kind == Measured::launch)
+      groups.launch.push_back(row);
+    else if (row->kind == Measured::attention)
+      groups.attention.at(row->kernel.backward ? 1 : 0).push_back(row);
+    else
+      groups.products.at(type).push_back(row);
+  }
+  return groups;
+}
+
+// Memory comes first, as what others wait for.
+Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
+  if (groups.memory.size() >= least) fit_memory(groups.memory, gpu);
+  for (std::size_t type = 0; type < groups.products.size(); ++type)
+    if (groups.products[type].size() >= least)
+      fit_products(groups.products[type], gpu, static_cast<DataType>(type));
+  const bool backward_first = groups.attention[1].size() > groups.attention[0].size();
+  bool fits_length = true;
+  for (const bool backward : {backward_first, !backward_first}) {
+    const Rows& rows = groups.attention.at(backward ? 1 : 0);
+    if (rows.size() < least) continue;
+    fit_attention(rows, gpu, backward, fits_length);
+    fits_length = false;
+  }
+  if (!groups.launch.empty()) {
+    std::vector<double> seconds;
+    for (const MeasuredKernel* const row : groups.launch) seconds.push_back(row->seconds);
+    gpu.launch = quantile(seconds, 0.5);
+  }
+  return gpu;
+}
+
+std::string share(double value) { return fmt::format("{:.3f}", value); }
+std::string microseconds(double value) {
+  return fmt::format("{:.3g} us", std::round(value * 1e8) / 1e2);
+}
+
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+void list_products(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) {
+  const Products& products = products_of(gpu, type);
+  const std::string key = fmt::format("products.{}.", config::name_of(type));
+  const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
+  const bool fits_overhead = !std::ranges::all_of(rows, holds_cast);
+  keys.emplace_back(key + "efficiency", share(products.efficiency));
+  keys.emplace_back(key + "wave", microseconds(products.wave));
+  if (fits_overhead) keys.emplace_back(key + "overhead", microseconds(products.overhead));
+  if (std::ranges::none_of(rows, holds_cast)) return;
+  keys.emplace_back(key + "cast", fmt::format("{:.1f}", products.cast));
+  keys.emplace_back(key + "cast_overhead", microseconds(products.cast_overhead));
+}
+
+Keys keys_of(const Groups& groups, const Gpu& gpu) {
+  Keys keys;
+  for (std::size_t type = 0; type < groups.products.size(); ++type)
+    if (groups.products[type].size() >= fewest)
+      list_products(groups.products[type], gpu, static_cast<DataType>(type), keys);
+  const bool forward = groups.attention[0].size() >= fewest;
+  const bool backward = groups.attention[1].size() >= fewest;
+  if (forward) keys.emplace_back("attention.forward", share(gpu.attention.forward));
+  if (backward) keys.emplace_back("attention.backward", share(gpu.attention.backward));
+  if (forward || backward)
+    keys.emplace_back("attention.half_length", fmt::format("{:.0f}", gpu.attention.half_length));
+  if (groups.memory.size() >= fewest) {
+    keys.emplace_back("memory_efficiency", share(gpu.memory_efficiency));
+    keys.emplace_back("kernel_overhead", microseconds(gpu.kernel_overhead));
+  }
+  if (!groups.launch.empty()) keys.emplace_back("launch", microseconds(gpu.launch));
+  return keys;
+}
+
+}  // namespace
+
+KernelErrors errors_of(std::span<const double> errors) {
+  if (errors.empty()) return {};
+  std::vector<double> sizes;
+  double sum = 0;
+  for (const double error : errors) {
+    sizes.push_back(std::abs(error));
+    sum += std::abs(error);
+  }
+  return {.rows = errors.size(),
+          .median = quantile(sizes, 0.5),
+          .mean = sum / static_cast<double>(errors.size()),
+          .p90 = quantile(sizes, 0.9),
+          .largest = *std::ranges::max_element(sizes),
+          .bias = quantile({errors.begin(), errors.end()}, 0.5)};
+}
+
+double error_of(const MeasuredKernel& row, const Gpu& gpu) {
+  return predicted_seconds(row, gpu) / row.seconds - 1;
+}
+
+GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
+  std::map<std::string, Rows> by_group;
+  std::vector<std::string> order;
+  for (const MeasuredKernel& row : table.rows) {
+    if (!is_of_gpu_file(row)) continue;
+    if (row.kernel.work == Kernel::Work::product) products_of(base, row.kernel.type);
+    Rows& group = by_group[group_of(row)];
+    if (group.empty()) order.push_back(group_of(row));
+    group.push_back(&row);
+  }
+  Rows all;
+  std::array<Rows, 2> halves;
+  for (const auto& [name, rows] : by_group)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      all.push_back(rows[i]);
+      halves.at(i % 2).push_back(rows[i]);
+    }
+  GpuFit fit;
+  fit.gpu = fitted(grouped(all), base, fewest);
+  fit.keys = keys_of(grouped(all), fit.gpu);
+  const std::array<Gpu, 2> by_half{fitted(grouped(halves[0]), base, fewest / 2),
+                                   fitted(grouped(halves[1]), base, fewest / 2)};
+  for (const std::string& name : order) {
+    const Rows& rows = by_group[name];
+    if (rows.size() < fewest && rows.front()->kind != Measured::launch)
+      fit.kept.push_back(
+          fmt::format("{}: {} rows; {} are needed to fit it", name, rows.size(), fewest));
+    std::vector<double> seen;
+    std::vector<double> left_out;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      seen.push_back(error_of(*rows[i], fit.gpu));
+      left_out.push_back(error_of(*rows[i], by_half.at(1 - i % 2)));
+    }
+    fit.groups.push_back({name, errors_of(seen), errors_of(left_out)});
+  }
+  return fit;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,73 @@
+#include <cmath>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using pipewright::tests::Ran;
+using pipewright::tests::Workplace;
+using Json = nlohmann::json;
+
+namespace {
+
+// Products that reach 0.75 of an H100's 989.5 TFLOP/s in full waves of 132 tiles and take 5 us.
+std::string table() {
+  std::string text = "kernel,dtype,m,n,k,time_us\n";
+  for (int waves = 1; waves <= 8; waves *= 2)
+    for (const int inner : {1024, 4096, 16384}) {
+      const int rows = 11 * 128 * waves;
+      const int columns = 12 * 128;
+      text += fmt::format("product,bf16,{},{},{},{:.4f}\n", rows, columns, inner,
+                          5 + 1e6 * 2.0 * rows * columns * inner / (0.75 * 989.5e12));
+    }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
+  const Workplace place;
+  place.write("t.csv", table());
+  const Ran fit = place.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
+  INFO(fit.err);
+  REQUIRE(fit.status == 0);
+  const Json report = Json::parse(fit.out);
+  CHECK(report["keys"][0]["key"] == "products.bf16.efficiency");
+  CHECK(report["groups"][0]["left_out_median_error"] < 0.01);
+  const std::string file = place.read("mine.yaml");
+  CHECK_THAT(file, Catch::StartsWith("# Fitted by pipewright ") &&
+                       Catch::Contains("product bf16, 12 rows") &&
+                       Catch::Contains("free_memory: 79.1 GiB"));
+  const Ran check = place.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  INFO(check.err);
+  REQUIRE(check.status == 0);
+  CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 0.02);
+  CHECK(Json::parse(check.out)["worst"].size() == 5);
+}
+
+TEST_CASE("gpu check shows errors by kind and the rows farthest off", "[cli]") {
+  const Workplace place;
+  place.write("t.csv", table());
+  const Ran ran = place.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
+  CHECK(ran.status == 1);
+  CHECK_THAT(ran.out, Catch::Contains("t.csv against h100-sxm") &&
+                          Catch::Contains("product bf16    12") && Catch::Contains("farthest off"));
+  CHECK_THAT(ran.err, Catch::Contains("the median error of product bf16 is"));
+}
+
+TEST_CASE("gpu commands say what is wrong and where", "[cli]") {
+  const Workplace place;
+  place.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
+  const Ran negative = place.run("gpu fit t.csv --gpu-file h100-sxm");
+  CHECK(negative.status == 2);
+  CHECK_THAT(negative.err, Catch::Contains("t.csv:2: time_us is -4; allowed: a number above 0"));
+  CHECK_THAT(place.run("gpu check t.csv").err, Catch::Contains("--gpu-file h100-sxm"));
+  CHECK_THAT(place.run("gpu check t.csv --gpu-file h10").err, Catch::Contains("h100-sxm"));
+  CHECK_THAT(place.run("gpu fit t.csv --gpu-file b200 -o t.txt").err,
+             Catch::Contains("a GPU file ends in .yaml"));
+  CHECK_THAT(place.run("gpu fit --help").out, Catch::Contains("pipewright gpu fit my-gpu.csv"));
+  CHECK(place.files() == "t.csv");
+}

@@ -1,0 +1,92 @@
+#include "sim/workload/kernel_table/kernel_table.hpp"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using tests::Workplace;
+using workload::read_kernel_table;
+
+namespace {
+
+std::string fault_of(const std::string& text, const std::optional<std::string>& system = {}) {
+  const Workplace place;
+  place.write("t.csv", text);
+  try {
+    read_kernel_table(place.folder() / "t.csv", system);
+  } catch (const config::Error& error) {
+    const std::string what = error.what();
+    return what.substr(what.find("t.csv"));
+  }
+  return "";
+}
+
+const std::string products = "kernel,dtype,m,n,k,time_us\n";
+
+}  // namespace
+
+TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
+  const Workplace place;
+  place.write(
+      "t.csv",
+      "# a comment\n"
+      "time_us,kernel,dtype,m,n,k,count,cast,bytes,note,heads,head_dim,sequence,pass,causal\n"
+      "12.5,product,fp8,100,200,300,,1\n"
+      "7,grouped,bf16,10,20,30,4\n"
+      "3,cast,nvfp4,64,,32\n"
+      "80,attention,,,,,,,,,8,128,1000,backward,0\n"
+      "9,memory,,,,,,,1000\n"
+      "5,launch,,,,,,,,graph\n");
+  const auto rows = read_kernel_table(place.folder() / "t.csv").rows;
+  REQUIRE(rows.size() == 6);
+  CHECK(rows[0].seconds == Approx(12.5e-6));
+  CHECK(rows[0].line == 3);
+  CHECK(rows[0].casts == 100 * 300);
+  CHECK(rows[0].kernel.flops == 2.0 * 100 * 200 * 300);
+  CHECK(rows[0].kernel.bytes == 300 * (100 + 200) + 2 * 100 * 200);
+  CHECK(rows[1].kernel.flops == 4 * 2.0 * 10 * 20 * 30);
+  CHECK(rows[1].casts == 0);
+  CHECK(rows[2].casts == 64 * 32);
+  CHECK(rows[3].kernel.flops == 10.0 * 8 * 128 * 1000 * 1000);  // five products, the whole square
+  CHECK(rows[3].kernel.keys == 1000);
+  CHECK(rows[4].kernel.bytes == 1000);
+  CHECK(group_of(rows[0]) == "product fp8");
+  CHECK(group_of(rows[3]) == "attention backward");
+  CHECK(is_of_gpu_file(rows[4]));
+  CHECK_FALSE(is_of_gpu_file(rows[5]));
+}
+
+TEST_CASE("a table without kinds holds products, those in 8 bits with their casts", "[model]") {
+  const Workplace place;
+  place.write("t.csv",
+              "system,dtype,m,n,k,time_us\n"
+              "a,fp8_block,2,3,4,1\n"
+              "b,bfloat16,2,3,4,1\n");
+  const auto rows = read_kernel_table(place.folder() / "t.csv", "a").rows;
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].casts == 2 * 4);
+  CHECK(rows[0].kernel.type == config::DataType::fp8_block);
+}
+
+TEST_CASE("a bad table gets its line and what would be right", "[model]") {
+  CHECK(fault_of("kernel,dtype,m,n,k\n").starts_with("t.csv:1: no column time_us; the table has"));
+  CHECK(fault_of("dtype,m,n,time_us\n").starts_with("t.csv:1: no column k"));
+  CHECK(fault_of(products + "product,bf16,1,2,3,-4\n") ==
+        "t.csv:2: time_us is -4; allowed: a number above 0");
+  CHECK(fault_of(products + "product,bf16,1,2,3,4\nproduct,bf16,1,2,,4\n") ==
+        "t.csv:3: k is missing");
+  CHECK_THAT(fault_of(products + "product,fp9,1,2,3,4\n"),
+             Catch::StartsWith("t.csv:2: dtype is the text 'fp9'") && Catch::Contains("fp8-block"));
+  CHECK_THAT(fault_of(products + "prodct,bf16,1,2,3,4\n"),
+             Catch::Contains("did you mean 'product'?"));
+  CHECK_THAT(fault_of(products + "cast,bf16,1,,3,4\n"), Catch::Contains("nothing is cast to 16"));
+  CHECK_THAT(fault_of(products + "product,bf16,1,2,3,4,5\n"), Catch::Contains("7 cells under 6"));
+  CHECK(fault_of(products) == "t.csv: no rows");
+  CHECK(fault_of("# nothing\n") == "t.csv: no line of column names");
+  const std::string two = "system,dtype,m,n,k,time_us\na,bf16,1,2,3,4\nb,bf16,1,2,3,4\n";
+  CHECK(fault_of(two) == "t.csv: rows of a, b; pick one by --system");
+  CHECK(fault_of(two, "c") == "t.csv: rows of a, b; pick one by --system");
+}
