@@ -22,6 +22,8 @@ Partition partition(const std::string& text) {
 TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
           "[training]") {
   const Training plain = training("{}");
+  CHECK(plain.fragmentation == 0.1);
+  CHECK(plain.reserved == std::uint64_t{2} << 30U);
   CHECK(weight_bytes(plain) + plain.bytes.gradients + plain.bytes.optimizer == 18);
   CHECK(plain.flash_attention);
   const Training t = training(
