@@ -24,8 +24,8 @@ config::Gpu ideal() {
                   .memory_efficiency = 1,
                   .kernel_overhead = 0,
                   .pass_overhead = 0};
-  gpu.products.bf16 = config::Products{.flops = 1e15, .efficiency = 1, .overhead = 0};
-  gpu.products.fp8 = config::Products{.flops = 2e15, .efficiency = 1, .overhead = 0};
+  gpu.products.bf16 = config::Products{.flops = 1e15, .efficiency = 1, .wave = 0, .overhead = 0};
+  gpu.products.fp8 = config::Products{.flops = 2e15, .efficiency = 1, .wave = 0, .overhead = 0};
   gpu.attention = {.forward = 1, .backward = 1, .half_length = 0, .materialized = 1};
   return gpu;
 }
@@ -41,12 +41,14 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
     model.heads = model.kv_heads = model.hidden / 128;
     model.head_dim = 128;
     model.ffn = 256 * pick(random, 16);
-    const OwnSetting own(model, "{flash_attention: false, sequence: 1024}", {});
+    const OwnSetting own(model, "{causal: false, sequence: 1024}", {});
     const auto seconds = layer_seconds(own.setting, LayerKind::dense, gpu);
     const auto attention = attention_seconds(
         own.setting, layer_on_gpu(model, LayerKind::dense, own.setting.sizes).attention, gpu);
-    REQUIRE(seconds.input_grad + seconds.weight_grad == Approx(2 * seconds.forward));
-    REQUIRE(attention.input_grad == Approx(2 * attention.forward));
+    // Fused attention makes its scores again, one product in two.
+    REQUIRE(attention.input_grad == Approx(2.5 * attention.forward));
+    REQUIRE(seconds.input_grad + seconds.weight_grad ==
+            Approx(2 * seconds.forward + 0.5 * attention.forward));
     REQUIRE(seconds.weight_grad == Approx(seconds.forward - attention.forward));
     REQUIRE(seconds.forward * 1e15 ==
             Approx(workload::layer_flops(model, LayerKind::dense, 1, 1024,
