@@ -1,5 +1,6 @@
 #include "sim/config/model.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
@@ -182,6 +183,14 @@ std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
                                           : fmt::format("{} or {}", below, above);
 }
 
+// Whether all of a map was written in that file.
+bool all_from(const Value& map, const std::string& source) {
+  return std::ranges::all_of(map.entries, [&](const Entry& entry) {
+    const Value& value = entry.value;
+    return value.kind == Value::Kind::map ? all_from(value, source) : value.origin.source == source;
+  });
+}
+
 // What the other keys say of one that was left out, and what cannot be together.
 void complete(Model& model, const Field& field) {
   const auto refuse = [&](std::string_view key, std::string_view text) {
@@ -232,6 +241,9 @@ Model read_model(const Field& field) {
   model.origin = field.value.origin;
   read_keys<Model>(whole, table, model);
   complete(model, whole);
+  // A published count is of the shape that its file gives, not of one with another number of
+  // layers that an option asks for.
+  if (!all_from(map, model.published.origin.source)) model.published = {};
   if (model.name.empty() && field.value.kind == Value::Kind::text) {
     // A name of the library may have a point in it.
     const std::filesystem::path path(field.value.text);

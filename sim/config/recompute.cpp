@@ -19,13 +19,17 @@ struct Written {
 constexpr std::array<std::string_view, 2> methods{"uniform", "block"};
 
 constexpr std::array table{
-    Key<Written>{{.name = "granularity", .help = "selective (modules), full (layers) or op"},
+    Key<Written>{{.name = "granularity",
+                  .help = "selective (modules), full (layers) or op",
+                  .default_value = "full"},
                  {[](const Field& field, Written& written) {
                     written.recompute.granularity =
                         static_cast<Granularity>(read_choice(field, recompute_granularities));
                   },
                   {ValueType::choice, false, recompute_granularities, nullptr}}},
-    Key<Written>{{.name = "modules", .help = "of selective: what is made again"},
+    Key<Written>{{.name = "modules",
+                  .help = "of selective: what is made again",
+                  .default_value = "core_attn"},
                  {[](const Field& field, Written& written) {
                     written.recompute.modules.reset();
                     for (const Field& item : items(field, "a list of modules, such as [mlp]"))

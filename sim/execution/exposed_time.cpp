@@ -90,9 +90,12 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         waits[stage] += call.times * once.waits;
         beside[stage] += call.times * once.beside;
       }
-      if (const auto& host = costs.host_waits[kind]; !host.empty())
-        waits[stage] = std::max(0.0, waits[stage] - host[stage]);
-      if (communication.detail == config::Detail::fast) of_stage[stage] += waits[stage];
+      // The GPU waits for its host in the meantime: its compute goes on as much earlier after.
+      const auto& host = costs.host_waits[kind];
+      const double hidden_by_host = host.empty() ? 0 : std::min(host[stage], waits[stage]);
+      waits[stage] -= hidden_by_host;
+      const bool simulated = communication.detail == config::Detail::full;
+      of_stage[stage] += simulated ? -hidden_by_host : waits[stage];
     }
   }
 }

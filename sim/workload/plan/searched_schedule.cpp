@@ -45,7 +45,8 @@ ActivationMemory in_bytes(const config::Scenario& scenario, const StageCosts& co
   std::vector<double> left(limits.begin(), limits.end());
   std::vector<double> working(limits.size());
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    add_stage(costs.activations[stage], scenario.training.fragmentation, memory);
+    add_stage(costs.activations[stage], scenario.model ? scenario.training.fragmentation : 0,
+              memory);
     double& most = working[routes.device(stage, 0)];
     const double gathered = costs.gathered.empty() ? 0 : static_cast<double>(costs.gathered[stage]);
     most = std::max(most, static_cast<double>(costs.activations[stage].working) + gathered);

@@ -81,7 +81,7 @@ print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]
   CHECK(
       printed ==
       R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'passes', 'paths', 'stages', 'steps', 'transfers']
-pipewright-trace 3 b'schedule: {name: x}\n'
+pipewright-trace 4 b'schedule: {name: x}\n'
 <platform/>
 
 nœud "1" [0 1]

@@ -114,11 +114,13 @@ TEST_CASE("what is assessed is what the simulation then finds", "[evaluator]") {
 
 TEST_CASE("recomputation that frees nothing is no candidate of its own", "[evaluator]") {
   const Thin thin;
-  const auto outcome = [&](const std::string& training) {
-    const config::Value scenario = thin.scenario(
+  const auto scenario = [&](const std::string& training) {
+    return thin.scenario(
         "1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, training: {" + training + "}");
-    evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
-    return evaluator.assess(scenario).front();
+  };
+  evaluation::Evaluator evaluator(config::read_scenario(scenario("recompute: full")), 0);
+  const auto outcome = [&](const std::string& training) {
+    return evaluator.assess(scenario(training)).front();
   };
   CHECK(outcome("recompute: selective").outcome == Outcome::illegal);
   CHECK_THAT(outcome("recompute: selective").note,

@@ -27,12 +27,15 @@ std::string order(Milestones milestones) {
   return text;
 }
 
+double at_full_speed(double, double) { return 0; }
+
 // Seconds waited of a pass of 4 s from time 10 on, whose parts of weights arrive then.
 double waited(const std::vector<double>& arrivals) {
   return execution::walk(
-      Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
-      [](std::uint32_t, double) {},
-      [&](const Milestone& due, bool, double) { return arrivals[due.part]; });
+             Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
+             [](std::uint32_t, double) {},
+             [&](const Milestone& due, bool, double) { return arrivals[due.part]; }, at_full_speed)
+      .waited;
 }
 
 }  // namespace
@@ -68,6 +71,18 @@ TEST_CASE("gradients are whole later where weights came late", "[milestones]") {
       [](const Milestone& due, bool is_last, double) {
         CHECK(is_last == (due.part == 1));
         return due.part == 0 ? 0.0 : 5.0;
-      });
+      },
+      at_full_speed);
   CHECK(whole == std::vector<double>{1, 2, 6, 7});
+}
+
+TEST_CASE("gradients are whole later where compute is slow", "[milestones]") {
+  std::vector<double> whole;
+  const execution::Delays delays = execution::walk(
+      Milestones(2, 0), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
+      [](const Milestone&, bool, double) { return 0.0; },
+      [](double, double work) { return work / 2; });
+  CHECK(whole == std::vector<double>{3, 6});
+  CHECK(delays.lost == 2);
+  CHECK(delays.waited == 0);
 }

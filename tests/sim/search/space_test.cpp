@@ -225,10 +225,12 @@ TEST_CASE("auto is all that the table of keys lists, and constraints know each k
     if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
     INFO(row.name);
     ++open;
-    const bool inner = row.name.find('.') != std::string::npos;
-    const std::string section = row.name.substr(0, row.name.find('.'));
-    const std::string given =
-        inner ? section + ": {" + std::string(row.info.name) + ": auto}" : row.name + ": auto";
+    std::string given = std::string(row.info.name) + ": auto";
+    std::string sections = row.name;
+    while (sections.find('.') != std::string::npos) {
+      sections.resize(sections.rfind('.'));
+      given = sections.substr(sections.rfind('.') + 1) + ": {" + given + "}";
+    }
     const Space space = space_of(on_cluster + given);
     REQUIRE(space.axes().size() == 2);
     CHECK(space.axes()[0].values ==

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/config/scenario.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
@@ -22,6 +23,15 @@ std::string fault(const std::string& model, const Layout& layout,
 }
 
 }  // namespace
+
+TEST_CASE("a published count holds for the shape of its file alone", "[model]") {
+  config::Value root = config::read_yaml_text("model: llama-3-70b", "s.yaml");
+  const auto model = [&] { return config::read_model({*config::find(root, "model"), "model"}); };
+  CHECK(model().published.value > 70e9);
+  config::override_key(root, "model.layers", "12", {"--set model.layers"});
+  CHECK(model().layers == 12);
+  CHECK_NOTHROW(workload::check_parameters(model()));
+}
 
 TEST_CASE("parameters that the other keys do not come to are refused", "[model]") {
   // Two norms of 8 in each layer and one at the end, 4 x 8 x 8 of attention, 8 x 32 x 2 of the MLP,

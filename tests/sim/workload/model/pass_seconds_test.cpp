@@ -91,7 +91,8 @@ TEST_CASE("causal flash attention takes half the time of the whole square", "[mo
 }
 
 TEST_CASE("accumulating gradients after W costs a pass through them", "[model]") {
-  const config::Gpu gpu = config::find_gpu("a100-80gb");
+  config::Gpu gpu = config::find_gpu("a100-80gb");
+  gpu.launch = 0;
   const config::Model model = library_model("megatron-22b");
   const OwnSetting fused(model, "{}", {.tp = 8});
   const OwnSetting apart(model, "{fused_accumulation: false}", {.tp = 8});
