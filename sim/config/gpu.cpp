@@ -37,9 +37,16 @@ template <auto member>
 constexpr auto efficiency =
     within<member, "a part from 0 to 1, such as 0.85,", "a part from 0 to 1, such as 0.85", 0, 1>;
 
+// Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
+template <auto member>
+constexpr auto clock_part =
+    within<member, "a part such as 0.9", "a part from 0 to 10, such as 0.9", 0, 10>;
+
 constexpr std::array products_table{
     Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
                   into<&Products::flops, read_flops>({ValueType::rate})},
+    Key<Products>{{.name = "clock", .help = "sustained, where it is not clock.products"},
+                  clock_part<&Products::clock>},
     Key<Products>{{.name = "efficiency",
                    .help = "part of flops within tiles of the result",
                    .default_value = "0.8"},
@@ -99,11 +106,6 @@ constexpr std::array attention_table{
                          .default_value = "0.42"},
                         efficiency<&AttentionRates::materialized>},
 };
-
-// Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
-template <auto member>
-constexpr auto clock_part =
-    within<member, "a part such as 0.9", "a part from 0 to 10, such as 0.9", 0, 10>;
 
 constexpr std::array clock_table{
     Key<Clock>{{.name = "products", .help = "of matrix products", .default_value = "1"},
@@ -213,6 +215,12 @@ Gpu with_processors(Gpu gpu, std::uint32_t processors) {
   for (const auto type : of_type)
     if (auto& products = gpu.products.*type) products->flops *= part;
   gpu.processors = processors;
+  return gpu;
+}
+
+Gpu with_one_clock(Gpu gpu) {
+  for (const auto type : of_type)
+    if (auto& products = gpu.products.*type) products->clock.reset();
   return gpu;
 }
 

@@ -14,11 +14,12 @@ namespace pipewright::config {
 // Matrix products of one data type. How sim/workload/model/efficiency.hpp uses the numbers is said
 // there.
 struct Products {
-  double flops = 0;         // FLOP/s, dense, as the maker says
-  double efficiency = 0.8;  // of `flops`, within tiles of the result
-  double wave = 0.5e-6;     // seconds: start and end of each wave of tiles
-  double overhead = 2e-6;   // seconds: of each product
-  double cast = 0;          // bytes that a kernel moves for each element that it casts to the type,
+  double flops = 0;             // FLOP/s, dense, as the maker says
+  std::optional<double> clock;  // sustained; else the GPU's of products
+  double efficiency = 0.8;      // of `flops`, within tiles of the result
+  double wave = 0.5e-6;         // seconds: start and end of each wave of tiles
+  double overhead = 2e-6;       // seconds: of each product
+  double cast = 0;  // bytes that a kernel moves for each element that it casts to the type,
   double cast_overhead = 0;  // and seconds that it takes besides: of tables of kernels, see
                              // sim/workload/kernel_table/, as layers have kernels for their casts
 
@@ -83,6 +84,9 @@ struct Gpu {
 
 // The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.
 Gpu with_processors(Gpu gpu, std::uint32_t processors);
+
+// The same with one clock for the products of all data types.
+Gpu with_one_clock(Gpu gpu);
 
 bool has_type(const Gpu& gpu, DataType type);
 // Throws Error where the GPU has no such type, naming those that it has.

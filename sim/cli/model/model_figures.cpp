@@ -41,8 +41,12 @@ bool alike(const Kernel& one, const Kernel& other) {
          one.keys == other.keys && one.backward == other.backward && one.bytes == other.bytes;
 }
 
+bool multiplies(const Kernel& kernel) {
+  return kernel.work != Kernel::Work::memory && kernel.work != Kernel::Work::collective;
+}
+
 std::string shape_of(const Kernel& kernel) {
-  if (kernel.work == Kernel::Work::memory) return "";
+  if (!multiplies(kernel)) return "";
   if (kernel.work == Kernel::Work::attention) return fmt::format("{:.0f} keys", kernel.keys);
   const std::string shape =
       fmt::format("{:.0f} x {:.0f} x {:.0f}", kernel.rows, kernel.columns, kernel.inner);
@@ -51,11 +55,10 @@ std::string shape_of(const Kernel& kernel) {
 
 KernelRow row_of(const Kernel& kernel, const char* pass, const config::Gpu& gpu) {
   const workload::KernelTime time = kernel_time(kernel, gpu);
-  const bool multiplies = kernel.work != Kernel::Work::memory;
   return {.pass = pass,
           .part = std::string(workload::name_of(kernel.part)),
           .kernel = std::string(kernel.name),
-          .type = multiplies ? std::string(config::name_of(kernel.type)) : "",
+          .type = multiplies(kernel) ? std::string(config::name_of(kernel.type)) : "",
           .shape = shape_of(kernel),
           .flops = kernel.flops,
           .bytes = kernel.bytes,

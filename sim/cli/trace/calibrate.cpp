@@ -164,6 +164,7 @@ config::Clock fit_clock(const std::vector<KernelProfile>& profiles, const Modell
   constexpr double slowest = 0.01;
   constexpr double fastest = 10;
   config::Clock clock = gpus.front().clock;
+  for (config::Gpu& gpu : gpus) gpu = config::with_one_clock(gpu);
   for (int round = 0; round < rounds; ++round) {
     const Comparison now = compare(profiles, model, gpus);
     for (const Compared& one : now.works)
@@ -232,6 +233,10 @@ std::string gpu_text(config::Value tree, const config::Clock& clock, const Compa
     config::set_value(tree, key, config::make_text(std::move(text), origin));
     forget_assumed(tree, key);
   };
+  if (config::Value* const products = config::find(tree, "products"))
+    for (config::Entry& type : products->entries)
+      std::erase_if(type.value.entries,
+                    [](const config::Entry& entry) { return entry.key == "clock"; });
   for (const Compared& one : found.works)
     if (one.comparable()) set(one.key, fmt::format("{:.4g}", clock.*one.clock));
   if (const auto launch = found.host.for_each_modelled())

@@ -45,6 +45,8 @@ std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
     case Work::memory:
       add({"kernel_overhead"});
       break;
+    case Work::collective:
+      break;
   }
   return keys;
 }

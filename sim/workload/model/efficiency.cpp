@@ -27,7 +27,7 @@ double product_compute(const Kernel& kernel, const Gpu& gpu, const config::Produ
       full < 1 ? std::max(kernel.inner * full, std::min(kernel.inner, shortest)) : kernel.inner;
   const double tile = 2 * side * side * steps * gpu.processors;
   return waves * (tile / (products.flops * products.efficiency) + products.wave) /
-         gpu.clock.products;
+         products.clock.value_or(gpu.clock.products);
 }
 
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
@@ -57,11 +57,12 @@ KernelTime bounded(double overhead, double compute, double memory) {
 }  // namespace
 
 std::string_view name_of(Bound bound) {
-  constexpr std::array<std::string_view, 3> names{"compute", "memory", "overhead"};
+  constexpr std::array<std::string_view, 4> names{"compute", "memory", "overhead", "network"};
   return names[static_cast<std::size_t>(bound)];
 }
 
 KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
+  if (kernel.work == Kernel::Work::collective) return {0, Bound::network};
   const double memory = stream_seconds(gpu, kernel.bytes);
   if (kernel.work == Kernel::Work::memory) return bounded(gpu.kernel_overhead, 0, memory);
   const config::Products& products = products_of(gpu, kernel.type);
@@ -72,6 +73,7 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
       return bounded(products.overhead, scores_compute(kernel, gpu, products), memory);
     case Kernel::Work::attention:
     case Kernel::Work::memory:
+    case Kernel::Work::collective:
       break;
   }
   return bounded(gpu.kernel_overhead, attention_compute(kernel, gpu, products), memory);

@@ -23,7 +23,7 @@
 // TFLOP/s are measured on H100 with heads of 64, 128 and 256 (arXiv 2407.08608, figure 5).
 namespace pipewright::workload {
 
-enum class Bound : std::uint8_t { compute, memory, overhead };
+enum class Bound : std::uint8_t { compute, memory, overhead, network };
 std::string_view name_of(Bound bound);
 
 struct KernelTime {

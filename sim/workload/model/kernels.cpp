@@ -16,6 +16,27 @@ void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes
     kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
 }
 
+void add_collective(Kernels& kernels, Part part, std::string_view name) {
+  kernels.push_back({.name = name, .part = part, .work = Work::collective});
+}
+
+// Tensor parallelism's around a matrix (arXiv 1909.08053), with sequence parallelism in two halves
+// (arXiv 2205.05198, figure 5), of which the input is gathered once more for its gradient.
+void add_collectives(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
+  const bool cut = setting.sizes.sequence_parallel;
+  const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
+  if (setting.sizes.tp == 1 || linear.part == Part::head) return;
+  if (linear.gathers_input) {
+    if (cut) add_collective(kernels.forward, linear.part, "all-gather");
+    if (cut) add_collective(kernels.input_grad, linear.part, "all-gather");
+    add_collective(kernels.input_grad, linear.part, sum);
+  }
+  if (linear.scatters_output) {
+    add_collective(kernels.forward, linear.part, sum);
+    if (cut) add_collective(kernels.input_grad, linear.part, "all-gather");
+  }
+}
+
 struct Shape {
   double rows = 0;
   double columns = 0;
@@ -89,6 +110,14 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
     if (first <= linear.part && linear.part <= last) add(linear_kernels(setting, linear), kernels);
 }
 
+// Experts' tokens put in order, and their dispatch or combination.
+void add_permutation(const ModelSetting& setting, Part part, std::string_view name,
+                     const Layer& layer, Kernels& kernels) {
+  const double moved = 4 * (layer.routing.sent + layer.routing.received) * setting.model.hidden;
+  add_memory(kernels, part, name, moved);
+  if (moved > 0 && setting.sizes.ep > 1) add_collective(kernels, part, "all-to-all");
+}
+
 PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
   // Ring attention does its blocks of keys one after the other (arXiv 2310.01889).
   const auto steps = static_cast<std::size_t>(setting.sizes.cp);
@@ -123,6 +152,7 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
       add_memory(kernels.forward, linear.part, "cast", cast_bytes(type, in));
     add_memory(kernels.input_grad, linear.part, "cast", cast_bytes(type, out));
   }
+  add_collectives(setting, linear, kernels);
   kernels.forward.push_back(product(linear, type, {tokens, outputs, inputs}, 2));
   kernels.input_grad.push_back(product(linear, type, {tokens, inputs, outputs}, 2));
   const bool fused = setting.training.fused_accumulation;
@@ -184,14 +214,13 @@ PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
   add_activation(Part::activation, layer.mlp, kernels);
   add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
   add_linears(setting, layer.router, Part::router, Part::router, kernels);
-  const double moved = 4 * (layer.routing.sent + layer.routing.received) * setting.model.hidden;
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_memory(*pass, Part::permute, "permute", moved);
+    add_permutation(setting, Part::permute, "permute", layer, *pass);
   add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, kernels);
   add_activation(Part::expert_activation, layer.experts, kernels);
   add_linears(setting, layer.expert_linears, Part::expert_out, Part::expert_out, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_memory(*pass, Part::unpermute, "unpermute", moved);
+    add_permutation(setting, Part::unpermute, "unpermute", layer, *pass);
   add_linears(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
   add_activation(Part::shared_activation, layer.shared, kernels);
   add_linears(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
@@ -225,6 +254,9 @@ PassKernels head_kernels(const ModelSetting& setting) {
   // The loss in its steps: to fp32 (6), greatest (4), difference (8), exponential and sum (6); the
   // gradient (8) and back to 16 bits (2 of 6 in cache). Fused: read twice, write once.
   const double logits = sizes.tokens * static_cast<double>(vocabulary);
+  // The greatest logit of each token, that of its target and the sum.
+  if (sizes.tp > 1)
+    for (int step = 0; step < 3; ++step) add_collective(kernels.forward, Part::loss, "all-reduce");
   add_memory(kernels.forward, Part::loss, "loss", (setting.training.fused_loss ? 4 : 24) * logits);
   add_memory(kernels.input_grad, Part::loss, "loss",
              (setting.training.fused_loss ? 4 : 10) * logits);

@@ -12,10 +12,11 @@ namespace pipewright::workload {
 
 struct Kernel {
   enum class Work : std::uint8_t {
-    product,    // of matrices
-    scores,     // one of attention's products where scores are kept
-    attention,  // fused
-    memory,     // nothing but bytes
+    product,     // of matrices
+    scores,      // one of attention's products where scores are kept
+    attention,   // fused
+    memory,      // nothing but bytes
+    collective,  // among GPUs, which a cluster times: here it is launched alone
   };
 
   std::string_view name;  // within its part, "product", "cast"

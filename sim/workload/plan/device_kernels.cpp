@@ -9,7 +9,7 @@ namespace pipewright::workload {
 namespace {
 
 void add(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
-  if (times == 0) return;
+  if (times == 0 || kernel.work == Kernel::Work::collective) return;
   KernelTotal& sum = kernel.work == Kernel::Work::memory      ? sums.memory
                      : kernel.work == Kernel::Work::attention ? sums.attention
                                                               : sums.products;
