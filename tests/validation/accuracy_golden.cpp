@@ -99,7 +99,8 @@ double middle(std::vector<double> values) {
 // by a quarter from day to day. The host sets their pace.
 std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
   Table times{.title = "Megatron-LM's tests, small GPT models on 8 A100, H100, GB200: iterations",
-              .unit = "s"};
+              .unit = "s",
+              .bars = {.mean = 20}};  // the aim is 6
   Table memory{.title = "Megatron-LM's tests, small GPT models on 8 A100, H100, GB200: peak memory",
                .unit = "GiB",
                .bars = {.mean = 7}};
