@@ -20,21 +20,21 @@ void add_collective(Kernels& kernels, Part part, std::string_view name) {
   kernels.push_back({.name = name, .part = part, .work = Work::collective});
 }
 
-// Tensor parallelism's around a matrix (arXiv 1909.08053), with sequence parallelism in two halves
-// (arXiv 2205.05198, figure 5), of which the input is gathered once more for its gradient.
-void add_collectives(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
-  const bool cut = setting.sizes.sequence_parallel;
-  const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
+// Tensor parallelism's collectives around a matrix (arXiv 1909.08053), with sequence parallelism in
+// two halves (arXiv 2205.05198, figure 5), of which the input is gathered once more for its
+// gradient: what is gathered before the product, and what is summed after it.
+void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
+  if (!setting.sizes.sequence_parallel || linear.part == Part::head) return;
+  if (linear.gathers_input) add_collective(kernels.forward, linear.part, "all-gather");
+  if (linear.gathers_input) add_collective(kernels.input_grad, linear.part, "all-gather");
+  if (linear.scatters_output) add_collective(kernels.input_grad, linear.part, "all-gather");
+}
+
+void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
   if (setting.sizes.tp == 1 || linear.part == Part::head) return;
-  if (linear.gathers_input) {
-    if (cut) add_collective(kernels.forward, linear.part, "all-gather");
-    if (cut) add_collective(kernels.input_grad, linear.part, "all-gather");
-    add_collective(kernels.input_grad, linear.part, sum);
-  }
-  if (linear.scatters_output) {
-    add_collective(kernels.forward, linear.part, sum);
-    if (cut) add_collective(kernels.input_grad, linear.part, "all-gather");
-  }
+  const std::string_view sum = setting.sizes.sequence_parallel ? "reduce-scatter" : "all-reduce";
+  if (linear.scatters_output) add_collective(kernels.forward, linear.part, sum);
+  if (linear.gathers_input) add_collective(kernels.input_grad, linear.part, sum);
 }
 
 struct Shape {
@@ -152,9 +152,10 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
       add_memory(kernels.forward, linear.part, "cast", cast_bytes(type, in));
     add_memory(kernels.input_grad, linear.part, "cast", cast_bytes(type, out));
   }
-  add_collectives(setting, linear, kernels);
+  add_gathers(setting, linear, kernels);
   kernels.forward.push_back(product(linear, type, {tokens, outputs, inputs}, 2));
   kernels.input_grad.push_back(product(linear, type, {tokens, inputs, outputs}, 2));
+  add_sums(setting, linear, kernels);
   const bool fused = setting.training.fused_accumulation;
   kernels.weight_grad.push_back(product(linear, type, {outputs, inputs, tokens}, fused ? sums : 2));
   if (!fused)
