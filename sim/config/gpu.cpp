@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -222,6 +223,11 @@ Gpu with_one_clock(Gpu gpu) {
   for (const auto type : of_type)
     if (auto& products = gpu.products.*type) products->clock.reset();
   return gpu;
+}
+
+Gpu at_full_clock(Gpu gpu) {
+  gpu.clock = {};
+  return with_one_clock(std::move(gpu));
 }
 
 bool has_type(const Gpu& gpu, DataType type) {

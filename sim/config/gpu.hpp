@@ -87,6 +87,8 @@ Gpu with_processors(Gpu gpu, std::uint32_t processors);
 
 // The same with one clock for the products of all data types.
 Gpu with_one_clock(Gpu gpu);
+// The same at the clock at which kernels are measured alone.
+Gpu at_full_clock(Gpu gpu);
 
 bool has_type(const Gpu& gpu, DataType type);
 // Throws Error where the GPU has no such type, naming those that it has.

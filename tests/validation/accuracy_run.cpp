@@ -34,8 +34,7 @@ bool make_bare(workload::Gpus& gpus) {
   bool differs = false;
   for (config::Gpu& gpu : gpus) {
     differs = differs || gpu.clock != config::Clock{} || gpu.launch > 0;
-    gpu.clock = {};
-    gpu = config::with_one_clock(gpu);
+    gpu = config::at_full_clock(gpu);
     gpu.launch = 0;
   }
   return differs;

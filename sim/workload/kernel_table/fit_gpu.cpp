@@ -37,8 +37,7 @@ Products& products_in(Gpu& gpu, DataType type) {
 
 // What a kernel takes on a GPU of which all but some numbers are ideal.
 double seconds_with(const MeasuredKernel& row, const Gpu& gpu, const Products& products) {
-  Gpu ideal = gpu;
-  ideal.clock = {};
+  Gpu ideal = config::at_full_clock(gpu);
   ideal.memory_bandwidth = 1e300;
   products_in(ideal, row.kernel.type) = products;
   return kernel_time(row.kernel, ideal).seconds;

@@ -248,8 +248,7 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
 
 double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu) {
   if (row.kind == Measured::launch) return gpu.launch;
-  config::Gpu alone = gpu;
-  alone.clock = {};
+  const config::Gpu alone = config::at_full_clock(gpu);
   double seconds = row.kind == Measured::cast ? 0 : kernel_time(row.kernel, alone).seconds;
   if (row.casts > 0) {
     const config::Products& products = products_of(gpu, row.kernel.type);
