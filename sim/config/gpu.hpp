@@ -11,8 +11,8 @@
 
 namespace pipewright::config {
 
-// Matrix products of one data type. How sim/workload/model/efficiency.hpp uses the numbers is said
-// there.
+// Matrix products of one data type. How sim/workload/compute/efficiency.hpp uses the numbers is
+// said there.
 struct Products {
   double flops = 0;             // FLOP/s, dense, as the maker says
   std::optional<double> clock;  // sustained; else the GPU's of products

@@ -17,9 +17,9 @@
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
 #include "sim/workload/model/activation_memory.hpp"
-#include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::evaluation {
 namespace {

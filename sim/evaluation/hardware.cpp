@@ -13,7 +13,7 @@
 #include "sim/config/text/library.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
-#include "sim/workload/model/assumed.hpp"
+#include "sim/workload/compute/assumed.hpp"
 
 namespace pipewright::evaluation {
 namespace {

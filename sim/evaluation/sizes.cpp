@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/workload/model/layout_checks.hpp"
-#include "sim/workload/model/partition.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
+#include "sim/workload/shape/partition.hpp"
 
 namespace pipewright::evaluation {
 namespace {

@@ -12,8 +12,8 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/training.hpp"
-#include "sim/workload/model/assumed.hpp"
-#include "sim/workload/model/layout_checks.hpp"
+#include "sim/workload/compute/assumed.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::cli {
 namespace {

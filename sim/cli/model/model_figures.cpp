@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/workload/compute/assumed.hpp"
+#include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/flops.hpp"
+#include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/model/activation_memory.hpp"
-#include "sim/workload/model/assumed.hpp"
-#include "sim/workload/model/efficiency.hpp"
-#include "sim/workload/model/flops.hpp"
-#include "sim/workload/model/kernels.hpp"
 #include "sim/workload/model/state.hpp"
 
 namespace pipewright::cli {

@@ -6,7 +6,7 @@
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/model.hpp"
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 // What `pipewright model` says of models, as rows of its tables.
 namespace pipewright::cli {

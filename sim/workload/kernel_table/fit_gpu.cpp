@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/kernel_table/robust_fit.hpp"
-#include "sim/workload/model/efficiency.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/compute/efficiency.hpp"
 
 namespace pipewright::workload {
 namespace {

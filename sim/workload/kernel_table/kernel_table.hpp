@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/config/gpu.hpp"
-#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/compute/kernels.hpp"
 
 // Tables of kernels that were measured alone on one GPU: CSV with a line of column names. Lines
 // that begin with # are comments, and columns of other names are ignored. docs/gpus.md describes

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/workload/model/recompute.hpp"
+#include "sim/workload/compute/recompute.hpp"
 
 // 16 bits an element, masks 1 byte; what scaled products take, in their type.
 namespace pipewright::workload {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/workload/model/partition.hpp"
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
+#include "sim/workload/shape/partition.hpp"
 
 // What one microbatch leaves on one GPU, in bytes. For GPT-like layers these are the formulas of
 // Korthikanti et al. (arXiv 2205.05198, table 2), and of Qi et al. (arXiv 2401.10241, table 1) for

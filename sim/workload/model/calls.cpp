@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/workload/model/recompute.hpp"
+#include "sim/workload/compute/recompute.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "sim/config/communication.hpp"
 #include "sim/config/layer_times.hpp"
-#include "sim/workload/model/partition.hpp"
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
+#include "sim/workload/shape/partition.hpp"
 #include "sim/workload/traffic.hpp"
 
 // Times that were measured of a model's parts stand above what the model says, and hold the

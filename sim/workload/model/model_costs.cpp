@@ -6,14 +6,14 @@
 #include <stdexcept>
 
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/compute/flops.hpp"
+#include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/calls.hpp"
-#include "sim/workload/model/flops.hpp"
-#include "sim/workload/model/layout_checks.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
-#include "sim/workload/model/recompute.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::workload {
 namespace {

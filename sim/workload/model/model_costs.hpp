@@ -12,7 +12,7 @@
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/training.hpp"
-#include "sim/workload/model/partition.hpp"
+#include "sim/workload/shape/partition.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 // From a model's shape, a layout and GPUs to what the passes of a schedule cost.

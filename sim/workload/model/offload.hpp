@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sim/config/gpu.hpp"
-#include "sim/workload/model/partition.hpp"
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/partition.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 // Activations of some layers go to the host's memory while a microbatch waits for its backward
 // pass (Transformer Engine's and Megatron-LM's cpu_offloading): they leave beside the forward pass

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sim/config/communication.hpp"
-#include "sim/workload/model/partition.hpp"
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
+#include "sim/workload/shape/partition.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 namespace pipewright::workload {

@@ -1,9 +1,9 @@
 #include "sim/workload/plan/device_kernels.hpp"
 
-#include "sim/workload/model/efficiency.hpp"
-#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/kernels.hpp"
+#include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/model_costs.hpp"
-#include "sim/workload/model/recompute.hpp"
 
 namespace pipewright::workload {
 namespace {

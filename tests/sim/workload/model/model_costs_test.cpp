@@ -8,8 +8,8 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/workload/compute/flops.hpp"
 #include "sim/workload/model/allowance.hpp"
-#include "sim/workload/model/flops.hpp"
 #include "sim/workload/model/state.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/workload/model/support.hpp"

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/config/text/yaml.hpp"
-#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "tests/sim/config/support.hpp"
 

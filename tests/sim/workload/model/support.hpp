@@ -6,7 +6,7 @@
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
 
 namespace pipewright::test {
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sim/config/recompute.hpp"
-#include "sim/workload/model/kernels.hpp"
-#include "sim/workload/model/partition.hpp"
+#include "sim/workload/compute/kernels.hpp"
+#include "sim/workload/shape/partition.hpp"
 
 // What of a layer's forward backward passes make again.
 namespace pipewright::workload {

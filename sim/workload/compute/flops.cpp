@@ -1,4 +1,4 @@
-#include "sim/workload/model/flops.hpp"
+#include "sim/workload/compute/flops.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/workload/model/partition.hpp"
+#include "sim/workload/shape/partition.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "sim/workload/model/layout_checks.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 namespace pipewright::workload {
 namespace {

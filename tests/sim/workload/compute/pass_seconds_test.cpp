@@ -1,10 +1,10 @@
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
 
 #include <random>
 
 #include <catch2/catch.hpp>
 
-#include "sim/workload/model/flops.hpp"
+#include "sim/workload/compute/flops.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;

@@ -1,4 +1,4 @@
-#include "sim/workload/model/efficiency.hpp"
+#include "sim/workload/compute/efficiency.hpp"
 
 #include <random>
 

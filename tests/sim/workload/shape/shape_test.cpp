@@ -1,4 +1,4 @@
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
-#include "sim/workload/model/pass_seconds.hpp"
+#include "sim/workload/compute/pass_seconds.hpp"
 
 #include <algorithm>
 
-#include "sim/workload/model/efficiency.hpp"
-#include "sim/workload/model/recompute.hpp"
+#include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/recompute.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/workload/model/layout_checks.hpp"
+#include "sim/workload/shape/layout_checks.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "sim/workload/model/recompute.hpp"
+#include "sim/workload/compute/recompute.hpp"
 
 namespace pipewright::workload {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/config/gpu.hpp"
-#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/compute/kernels.hpp"
 
 // How long a GPU takes for one kernel.
 //

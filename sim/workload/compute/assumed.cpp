@@ -1,12 +1,12 @@
-#include "sim/workload/model/assumed.hpp"
+#include "sim/workload/compute/assumed.hpp"
 
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "sim/workload/model/efficiency.hpp"
-#include "sim/workload/model/flops.hpp"
+#include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/compute/flops.hpp"
 
 namespace pipewright::workload {
 namespace {

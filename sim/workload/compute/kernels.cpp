@@ -1,6 +1,6 @@
-#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/compute/kernels.hpp"
 
-#include "sim/workload/model/flops.hpp"
+#include "sim/workload/compute/flops.hpp"
 
 // Bytes are counted per element of a tensor that a kernel reads or writes: 2 in 16 bits; of masks,
 // 1.

@@ -4,7 +4,7 @@
 
 #include "sim/config/model.hpp"
 #include "sim/config/training.hpp"
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 // FLOP of a whole model as MFU counts them: of matrix products alone, each token through top_k
 // experts and the shared ones, no router, nothing padded and nothing computed again (Megatron-LM,

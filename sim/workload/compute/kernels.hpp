@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/config/data_type.hpp"
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 // The kernels that a GPU runs in the passes of a model's parts, as Megatron-LM with Transformer
 // Engine launches them.

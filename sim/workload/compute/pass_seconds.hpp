@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/config/gpu.hpp"
-#include "sim/workload/model/shape.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 // Seconds of compute on one GPU, by pass.
 namespace pipewright::workload {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/config/gpu.hpp"
-#include "sim/workload/model/kernels.hpp"
+#include "sim/workload/compute/kernels.hpp"
 
 // Which of the numbers of a GPU's file that no source has (config::Gpu::assumed) a time rests on.
 namespace pipewright::workload {
