@@ -16,7 +16,6 @@
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
-#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -77,11 +76,7 @@ CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
 
 // Recomputation that makes nothing free only costs time: no candidate beside the one without.
 void check_recompute(const config::Scenario& scenario) {
-  if (!scenario.model || scenario.training.recompute == config::Recompute{}) return;
-  const config::Model& model = scenario.model->value;
-  const workload::ModelSetting setting{
-      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  if (frees_nothing(setting))
+  if (workload::recomputes_for_nothing(scenario))
     throw config::Error(
         fmt::format("recompute {} frees nothing of this model: as with none, in "
                     "more time",

@@ -73,8 +73,8 @@ void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelS
   PassRow sum{.part = times.part,
               .pass = pass,
               .kernels = static_cast<std::uint32_t>(kernels.size()),
-              .host_seconds = workload::host_seconds(setting.training,
-                                                     static_cast<double>(kernels.size()), gpu)};
+              .host_seconds = workload::launch_seconds(setting.training,
+                                                       static_cast<double>(kernels.size()), gpu)};
   const Kernel* last = nullptr;
   for (const Kernel& kernel : kernels) {
     KernelRow row = row_of(kernel, pass, gpu);

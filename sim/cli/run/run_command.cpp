@@ -32,7 +32,6 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
-#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
@@ -79,11 +78,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
 
 // Says on standard error that recomputation only costs time.
 void note_idle_recompute(const config::Scenario& scenario) {
-  if (!scenario.model || scenario.training.recompute == config::Recompute{}) return;
-  const config::Model& model = scenario.model->value;
-  const workload::ModelSetting setting{
-      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  if (frees_nothing(setting))
+  if (workload::recomputes_for_nothing(scenario))
     fmt::print(stderr,
                "pipewright: recompute {} frees nothing of this model and takes time: flash "
                "attention keeps no scores; recompute: {{modules: [mlp]}} names other parts\n",

@@ -79,7 +79,7 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   return bounded(gpu.kernel_overhead, attention_compute(kernel, gpu, products), memory);
 }
 
-double host_seconds(const config::Training& training, double kernels, const Gpu& gpu) {
+double launch_seconds(const config::Training& training, double kernels, const Gpu& gpu) {
   switch (training.cuda_graphs) {
     case config::CudaGraphs::none:
       break;

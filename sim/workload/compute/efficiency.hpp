@@ -35,7 +35,7 @@ struct KernelTime {
 KernelTime kernel_time(const Kernel& kernel, const config::Gpu& gpu);
 
 // The host's time to launch the kernels of a pass through a layer: no pass is shorter.
-double host_seconds(const config::Training& training, double kernels, const config::Gpu& gpu);
+double launch_seconds(const config::Training& training, double kernels, const config::Gpu& gpu);
 
 // Seconds of a kernel that does nothing but move bytes; 0 bytes are no kernel.
 double memory_seconds(const config::Gpu& gpu, double bytes);

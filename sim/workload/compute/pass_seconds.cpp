@@ -27,7 +27,7 @@ class Clocked {
       busy += part * kernel_time(kernel, gpu_).seconds;
       launches += part;
     }
-    return std::max(busy, host_seconds(training_, launches, gpu_));
+    return std::max(busy, launch_seconds(training_, launches, gpu_));
   }
   double seconds(const Kernels& kernels) const {
     return seconds(kernels, [](const Kernel&) { return 1.0; });

@@ -61,4 +61,24 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
   return (layer + 1) % recompute.every == 0;
 }
 
+double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages) {
+  const config::Recompute& recompute = setting.training.recompute;
+  if (recompute == config::Recompute{}) return 0;
+  const ModelSetting whole{setting.model, setting.training,
+                           sizes_of(setting.model, setting.training, config::Parallel{})};
+  const auto of_kind = [&](LayerKind kind) {
+    double flops = 0;
+    for (const Kernel& kernel : layer_kernels(whole, kind).forward)
+      flops += kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
+    return flops;
+  };
+  const auto again = by_kind(setting.model, of_kind);
+  double flops = 0;
+  for (const LayerRange& stage : stages)
+    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+      if (is_recomputed(recompute, stage, layer))
+        flops += again[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+  return flops;
+}
+
 }  // namespace pipewright::workload

@@ -14,4 +14,8 @@ double share_recomputed(const config::Recompute& recompute, Part part, Kernel::W
 // Whether the layer is recomputed, in a stage of those layers.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
+// FLOP of a microbatch that backward passes make again themselves, of the whole model cut into
+// those stages: of each layer's forward the kernels'.
+double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages);
+
 }  // namespace pipewright::workload

@@ -31,9 +31,8 @@ class PartSeconds {
   PartSeconds(const ModelSetting& setting, const config::Gpu& gpu,
               const std::optional<config::LayerTimes>& times)
       : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
-    std::array<PassSeconds, 2> kinds;
-    kinds[0] = layer_seconds(setting, LayerKind::dense, gpu);
-    if (setting.model.experts) kinds[1] = layer_seconds(setting, LayerKind::experts, gpu);
+    const auto kinds =
+        by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
     if (times) {
       embedding_ = measured(embedding_, times->embedding);
       head_ = measured(head_, times->head);
@@ -136,7 +135,7 @@ void set_times(const ModelJob& job, const ModelSetting& setting, const Routes& r
   for (const std::uint32_t device : devices_of(routes, stage)) {
     const PassSeconds pass = seconds[device].of(parts);
     const double overhead = job.gpus[device].pass_overhead;
-    const double copy = host_seconds(job.training, job.gpus[device], to_host);
+    const double copy = copy_seconds(job.training, job.gpus[device], to_host);
     const auto set = [&](PassKind kind, double time) {
       double& place = slowest[static_cast<std::size_t>(kind)];
       place = std::max(place, overhead + time / slices);
@@ -181,15 +180,16 @@ void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, cons
   for (const config::Gpu& gpu : job.gpus)
     left.push_back(
         config::with_processors(gpu, processors_beside_collectives(gpu, job.communication)));
-  const std::vector<PartSeconds> alone = part_seconds(setting, job.gpus, std::nullopt);
-  const std::vector<PartSeconds> beside = part_seconds(setting, left, std::nullopt);
-  schedules::PassTimes plain;
-  schedules::PassTimes slow;
-  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, setting, routes, slices, stage, parts, alone, plain);
-    set_times(job, setting, routes, slices, stage, parts, beside, slow);
-  }
+  const auto times_on = [&](const std::vector<config::Gpu>& gpus) {
+    const std::vector<PartSeconds> seconds = part_seconds(setting, gpus, std::nullopt);
+    schedules::PassTimes times;
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+      set_times(job, setting, routes, slices, stage,
+                parts_of(job.model, routes, stage, layers[stage]), seconds, times);
+    return times;
+  };
+  const schedules::PassTimes plain = job.measured ? times_on(job.gpus) : costs.times;
+  const schedules::PassTimes slow = times_on(left);
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       const double seconds = plain.of_stage[kind][stage];
@@ -260,28 +260,6 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
   }
 }
 
-// Of what backward passes make again themselves: of each layer's forward the kernels'.
-double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages) {
-  const config::Recompute& recompute = setting.training.recompute;
-  if (recompute == config::Recompute{}) return 0;
-  const ModelSetting whole{setting.model, setting.training,
-                           sizes_of(setting.model, setting.training, config::Parallel{})};
-  const auto of_kind = [&](LayerKind kind) {
-    double flops = 0;
-    for (const Kernel& kernel : layer_kernels(whole, kind).forward)
-      flops += kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
-    return flops;
-  };
-  const std::array again{of_kind(LayerKind::dense),
-                         setting.model.experts ? of_kind(LayerKind::experts) : 0};
-  double flops = 0;
-  for (const LayerRange& stage : stages)
-    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
-      if (is_recomputed(recompute, stage, layer))
-        flops += again[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
-  return flops;
-}
-
 // One pass of a device runs at a time.
 void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
                          const std::vector<LayerRange>& layers, StageCosts& costs) {
@@ -303,8 +281,7 @@ void set_launches(const ModelSetting& setting, const std::vector<LayerRange>& la
     const PassKernels kernels = layer_kernels(setting, kind);
     return kernels.forward.size() + kernels.input_grad.size() + kernels.weight_grad.size();
   };
-  const std::array kinds{of_kind(LayerKind::dense),
-                         setting.model.experts ? of_kind(LayerKind::experts) : 0};
+  const auto kinds = by_kind(setting.model, of_kind);
   for (const LayerRange& stage : layers) {
     std::uint64_t& launches = costs.launches.emplace_back();
     for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
@@ -327,8 +304,7 @@ void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layer
   const auto of_kind = [&](LayerKind kind) {
     return layer_flops(model, kind, samples, sequence, pairs);
   };
-  const std::array kinds{of_kind(LayerKind::dense),
-                         model.experts ? of_kind(LayerKind::experts) : 0};
+  const auto kinds = by_kind(model, of_kind);
   costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, layers);
   for (const LayerRange& stage : layers) {
     double& flops = costs.forward_flops.emplace_back();

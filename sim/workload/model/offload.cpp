@@ -24,7 +24,7 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   return all;
 }
 
-double host_seconds(const config::Training& training, const config::Gpu& gpu, double bytes) {
+double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes) {
   if (bytes <= 0) return 0;
   const double bandwidth = training.offload->bandwidth.value_or(gpu.host_bandwidth);
   if (bandwidth <= 0)

@@ -17,6 +17,6 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage);
 
 // Seconds of as many bytes between a GPU and its host, one way. Throws config::Error where nobody
 // says how fast that is.
-double host_seconds(const config::Training& training, const config::Gpu& gpu, double bytes);
+double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes);
 
 }  // namespace pipewright::workload

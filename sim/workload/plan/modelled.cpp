@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/workload/by_stage.hpp"
+#include "sim/workload/model/activation_memory.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -121,6 +122,13 @@ ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus) {
       .gpus = gpus,
       .communication = scenario.communication,
       .measured = scenario.layer_times ? std::optional(scenario.layer_times->value) : std::nullopt};
+}
+
+bool recomputes_for_nothing(const config::Scenario& scenario) {
+  if (!scenario.model || scenario.training.recompute == config::Recompute{}) return false;
+  const config::Model& model = scenario.model->value;
+  return frees_nothing(
+      {model, scenario.training, sizes_of(model, scenario.training, scenario.parallel)});
 }
 
 StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& schedule,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -76,6 +77,15 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::size_t part_count = 25;
 std::string_view name_of(Part part);
+
+// What `of_kind` says of each kind of layer that the model has.
+template <class OfKind>
+auto by_kind(const config::Model& model, const OfKind& of_kind) {
+  std::array<decltype(of_kind(LayerKind::dense)), 2> kinds{};
+  kinds[0] = of_kind(LayerKind::dense);
+  if (model.experts) kinds[1] = of_kind(LayerKind::experts);
+  return kinds;
+}
 
 // A matrix that all of the tokens go through: tokens x inputs times inputs x outputs.
 struct Linear {
