@@ -249,7 +249,7 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
     DeviceState state = state_of(of_device[device], job.training, zero);
-    state.buffers = buffer_bytes(setting, devices, slices) + unsharded[device];
+    state.buffers = buffer_bytes(setting, devices, slices) + workspace_bytes + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
     costs.optimizer_seconds.push_back(optimizer_seconds(

@@ -33,6 +33,11 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices = 1);
 
+// Workspaces of cuBLAS that are kept from the first product on: PyTorch's of the forward and of the
+// backward pass's thread (32 MiB each on Hopper and later GPUs, CUBLAS_WORKSPACE_CONFIG) and
+// Transformer Engine's (32 MiB there).
+constexpr std::uint64_t workspace_bytes = 3ULL * 32 << 20U;
+
 // Level 3, bytes: the weights of two neighbours among a stage's layers, embedding and head, the
 // largest such pair: while one is at work, the other arrives.
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
