@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
@@ -52,7 +53,7 @@ Quantity Quantity::each_as(std::function<std::string(double)> write) {
 }
 
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
-                const std::vector<Json>& cells, bool is_optional) {
+                const std::vector<Json>& cells, bool is_optional, const std::vector<bool>& marks) {
   if (is_optional && std::ranges::all_of(cells, [&](const Json& cell) {
         return is_nothing(cell, quantity.negligible);
       }))
@@ -65,9 +66,11 @@ void add_column(TextTable& table, const std::vector<std::string>& heading, const
     const double value = quantity.times * number.get<double>();
     return quantity.each ? quantity.each(value) : scale(value);
   };
+  const auto is_unknown = [&](const Json& cell) {
+    return cell.is_null() || cell.is_discarded() || (quantity.zero_is_unknown && cell == 0);
+  };
   const auto text_of = [&](const Json& cell) {
-    if (cell.is_null() || cell.is_discarded() || (quantity.zero_is_unknown && cell == 0))
-      return quantity.unknown;
+    if (is_unknown(cell)) return quantity.unknown;
     if (cell.is_number()) return number_text(cell);
     if (!cell.is_array()) return as_it_is(cell);
     const std::string least = number_text(cell.at(0));
@@ -76,7 +79,10 @@ void add_column(TextTable& table, const std::vector<std::string>& heading, const
   };
   std::vector<std::string> texts;
   texts.reserve(cells.size());
-  for (const Json& cell : cells) texts.push_back(text_of(cell));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool is_marked = i < marks.size() && marks[i] && !is_unknown(cells[i]);
+    texts.push_back((is_marked ? std::string(assumed_mark) : "") + text_of(cells[i]));
+  }
   if (quantity.is_name) {
     table.add_names(heading.front(), std::move(texts));
     return;

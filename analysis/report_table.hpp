@@ -93,6 +93,7 @@ struct ReportColumn {
   std::function<Json(const Row&)> value;
   bool is_optional = false;  // a table leaves it out where no row has more than nothing
   bool is_in_files = true;
+  std::function<bool(const Row&)> is_marked;  // whose cells have a ~ in tables; none: of no row
 
   ReportColumn(std::string key_, std::vector<std::string> heading_, Quantity quantity_,
                std::function<Json(const Row&)> value_)
@@ -117,6 +118,13 @@ ReportColumn<Row> optional(ReportColumn<Row> column) {
   return column;
 }
 
+// A column whose figures rest on numbers that no source has, in rows of which `rests` is true.
+template <class Row, class Rests>
+ReportColumn<Row> marked(ReportColumn<Row> column, Rests rests) {
+  column.is_marked = [rests = std::move(rests)](const Row& row) { return std::invoke(rests, row); };
+  return column;
+}
+
 // The columns of these keys, in their order: where a table or a file shows fewer, or in another
 // order. Throws std::logic_error if there is no such column.
 template <class Row>
@@ -127,9 +135,10 @@ ReportColumns<Row> picked(const ReportColumns<Row>& columns,
 template <class Row, class Part, class Projection>
 ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of);
 
-// Adds a column to a table whose other columns come from elsewhere.
+// Adds a column to a table whose other columns come from elsewhere. `marks`: see is_marked.
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
-                const std::vector<Json>& cells, bool is_optional = false);
+                const std::vector<Json>& cells, bool is_optional = false,
+                const std::vector<bool>& marks = {});
 template <class Row, std::ranges::input_range Rows>
 void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows);
 
@@ -184,6 +193,10 @@ ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection&
                           });
     one.is_optional = column.is_optional;
     one.is_in_files = column.is_in_files;
+    if (column.is_marked)
+      one.is_marked = [part_of, is_marked = column.is_marked](const Row& row) {
+        return is_marked(std::invoke(part_of, row));
+      };
     all.push_back(std::move(one));
   }
   return all;
@@ -194,8 +207,12 @@ void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows
   for (const ReportColumn<Row>& column : columns) {
     if (column.heading.empty()) continue;
     std::vector<Json> cells;
-    for (const Row& row : rows) cells.push_back(column.value(row));
-    add_column(table, column.heading, column.quantity, cells, column.is_optional);
+    std::vector<bool> marks;
+    for (const Row& row : rows) {
+      cells.push_back(column.value(row));
+      if (column.is_marked) marks.push_back(column.is_marked(row));
+    }
+    add_column(table, column.heading, column.quantity, cells, column.is_optional, marks);
   }
 }
 

@@ -31,7 +31,6 @@ struct JobInfo {
   std::string recompute;              // none, selective, full
   std::string partition;              // even, ends_less, by_cost, listed
   bool symmetric = false;             // one replica was simulated, for all
-  std::vector<std::string> assumed;   // keys of GPUs' files without a source that its times rest on
 };
 
 // "llama-3-70b on h100-sxm, tp 8, pp 4, batch 64 of 8192 tokens, recompute full", without what is

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
@@ -72,25 +73,10 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
       {"memory", {"memory", "peak", scale.unit}, Quantity::count(), text_of});
 }
 
-const std::vector<std::string>& assumed_keys(const Summary& run) {
-  static const std::vector<std::string> none;
-  return run.job ? run.job->assumed : none;
-}
-
-// Times that rest on numbers that no source has are marked.
-ReportColumn<Summary> makespan_column(std::span<const Summary> runs) {
-  double longest = 0;
-  bool is_assumed = false;
-  for (const Summary& run : runs) {
-    longest = std::max(longest, run.makespan_s);
-    is_assumed = is_assumed || !assumed_keys(run).empty();
-  }
-  if (!is_assumed) return {"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s};
-  const ColumnScale scale = time_scale(longest, 4);
-  return {"makespan_s",
-          {"time", scale.unit},
-          Quantity::each_as([scale](double seconds) { return "~" + scale(seconds); }),
-          &Summary::makespan_s};
+// Of the time of a run, and of what is counted from it.
+ReportColumn<Summary> timed(ReportColumn<Summary> column) {
+  return marked(std::move(column),
+                [](const Summary& run) { return times_rest_on(run.run.assumed); });
 }
 
 }  // namespace
@@ -121,17 +107,21 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       {"network", of_run(&trace::RunInfo::network)},
       {"job",
        [](const Summary& run) { return run.job ? json_object(job_columns(), *run.job) : Json(); }},
-      {"assumed", [](const Summary& run) -> Json { return assumed_keys(run); }},
-      makespan_column(runs),
+      {"assumed", [](const Summary& run) { return run.run.assumed.keys; }},
+      {"assumed_gpu", [](const Summary& run) { return run.run.assumed.gpu; }},
+      timed({"makespan_s", {"time"}, Quantity::seconds(4), &Summary::makespan_s}),
       {"bubble_ratio", {"bubble", "ratio"}, Quantity::percent(), &Summary::bubble_ratio},
       {"span_bubble_s", {"span", "bubble"}, Quantity::seconds(3), &Summary::span_bubble_s},
-      optional<Summary>({"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s}),
-      optional<Summary>({"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s}),
-      optional<Summary>({"model_flops_per_gpu",
-                         {"TFLOP/s", "a GPU", counted},
-                         teraflops,
-                         &Summary::model_flops_per_gpu}),
-      optional<Summary>({"mfu", {"MFU", counted}, Quantity::on({0.01, 1, "%"}), &Summary::mfu}),
+      timed(optional<Summary>(
+          {"samples_per_s", {"samples"}, Quantity::rate(), &Summary::samples_per_s})),
+      timed(optional<Summary>(
+          {"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s})),
+      timed(optional<Summary>({"model_flops_per_gpu",
+                               {"TFLOP/s", "a GPU", counted},
+                               teraflops,
+                               &Summary::model_flops_per_gpu})),
+      timed(optional<Summary>(
+          {"mfu", {"MFU", counted}, Quantity::on({0.01, 1, "%"}), &Summary::mfu})),
       {"full_attention_flops_per_gpu", &Summary::full_attention_flops_per_gpu},
       {"mfu_full_attention", &Summary::mfu_full_attention},
       {"mfu_precision", &Summary::mfu_precision},

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/tables.hpp"
@@ -118,6 +119,9 @@ std::string device_table(const Summary& run) {
   };
   if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
     leave_out("of_capacity");
+  else if (capacity_rests_on(run.run.assumed))
+    std::ranges::find(columns, "of_capacity", &ReportColumn<DeviceSummary>::key)->is_marked =
+        [](const DeviceSummary&) { return true; };
   const auto keeps_more = [](const DeviceSummary& device) {
     return device.peak_allocated_bytes() < device.peak_memory_bytes;
   };
@@ -142,18 +146,6 @@ std::string job_lines(const Summary& run) {
               ? fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
                             run.run.replicas)
               : "");
-}
-
-// What the mark at a time means.
-std::string assumed_line(std::span<const Summary> runs) {
-  std::vector<std::string> keys;
-  for (const Summary& run : runs)
-    if (run.job)
-      for (const std::string& key : run.job->assumed)
-        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-  if (keys.empty()) return "";
-  return fmt::format("~ rests on numbers of {} that no source has: {}\n",
-                     printable(runs.front().job->gpu), fmt::join(keys, ", "));
 }
 
 Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
@@ -200,6 +192,9 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
   add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
   add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
   add_job({"recompute"}, false);
+  columns.emplace_back("assumed", [](const DeviceOfRun& row) -> Json {
+    return trace::joined_keys(row.run->run.assumed);
+  });
   std::ranges::find(columns, "peak_in_flight", &ReportColumn<DeviceOfRun>::key)->key +=
       "_microbatches";
   return columns;
@@ -218,11 +213,12 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
   }
   if (worst == nullptr) return "";
   const ColumnScale time = time_scale(run.makespan_s, 4);
-  const std::string whose =
-      worst->memory_host.empty()
-          ? fmt::format("its {}", format_bytes(worst->memory_capacity_bytes))
-          : fmt::format("the {} of {}", format_bytes(worst->memory_capacity_bytes),
-                        printable(worst->memory_host));
+  const std::string has =
+      fmt::format("{}{}", capacity_rests_on(run.run.assumed) ? assumed_mark : "",
+                  format_bytes(worst->memory_capacity_bytes));
+  const std::string whose = worst->memory_host.empty()
+                                ? fmt::format("its {}", has)
+                                : fmt::format("the {} of {}", has, printable(worst->memory_host));
   std::string line = fmt::format(
       "! {} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name, named(*worst),
       format_bytes(worst->peak_memory_bytes), time(worst->peak_time_s), time.unit,
@@ -263,7 +259,9 @@ std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);
   std::string text = label.common + '\n' + job_lines(runs[0]) + '\n' + run_table(runs, label.names);
-  text += assumed_line(runs);
+  std::vector<trace::Assumed> assumed;
+  for (const Summary& run : runs) assumed.push_back(run.run.assumed);
+  text += assumed_lines(assumed);
   for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)

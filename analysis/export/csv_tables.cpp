@@ -88,6 +88,8 @@ void write_run(std::ostream& stream, const trace::RunInfo& run) {
     out.print("{},{}\n", field.name, csv_field(run.*field.member));
   for (const auto& field : trace::count_fields) out.print("{},{}\n", field.name, run.*field.member);
   for (const auto& field : trace::real_fields) out.print("{},{}\n", field.name, run.*field.member);
+  out.print("{},{}\n", trace::assumed_field, csv_field(trace::joined_keys(run.assumed)));
+  out.print("{},{}\n", trace::assumed_gpu_field, csv_field(run.assumed.gpu));
   out.flush();
 }
 

@@ -107,6 +107,7 @@ class Hdf5Input {
 
   hid_t id() const { return file_.get(); }
   bool has(const char* table) const { return H5Lexists(file_.get(), table, H5P_DEFAULT) > 0; }
+  bool has_attribute(const char* name) const { return H5Aexists(file_.get(), name) > 0; }
   template <class Value>
   Value number(const char* attribute_name) const;  // std::uint32_t or double
   std::string text(const char* attribute_name) const;

@@ -63,6 +63,14 @@ constexpr bool makes_gradient(PassKind kind) {
 
 inline constexpr std::uint32_t no_link = 0xffffffff;
 
+// Numbers of a GPU's file that no source has, on which figures rest.
+struct Assumed {
+  std::string gpu;                // the file's name; of several, "b200 and l40s"
+  std::vector<std::string> keys;  // of the file; none: nothing is assumed
+
+  bool operator==(const Assumed&) const = default;
+};
+
 // What the run was: enough to label its outputs and, with `scenario`, to run it again.
 struct RunInfo {
   std::string schedule;
@@ -87,6 +95,7 @@ struct RunInfo {
   double hardware_flops = 0;        // as model_flops, with what is recomputed
   double peak_flops = 0;            // FLOP/s of a GPU in bf16
   double precision_peak_flops = 0;  // and in the data type of the recipe
+  Assumed assumed;                  // what its times rest on
 
   bool operator==(const RunInfo&) const = default;
 };

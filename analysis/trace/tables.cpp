@@ -1,5 +1,11 @@
 #include "analysis/trace/tables.hpp"
 
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace pipewright::trace {
 
 std::size_t width(ColumnType type) {
@@ -47,6 +53,17 @@ std::size_t disk_row_bytes(std::span<const Column> columns) {
   std::size_t bytes = 0;
   for (const Column& column : columns) bytes += width(column.type);
   return bytes;
+}
+
+std::string joined_keys(const Assumed& assumed) {
+  return fmt::format("{}", fmt::join(assumed.keys, " "));
+}
+
+std::vector<std::string> split_keys(const std::string& keys) {
+  std::vector<std::string> found;
+  std::istringstream words(keys);
+  for (std::string key; words >> key;) found.push_back(std::move(key));
+  return found;
 }
 
 }  // namespace pipewright::trace

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "analysis/trace/rows.hpp"
 
@@ -205,5 +206,11 @@ inline constexpr std::array<RunField<double>, 7> real_fields{
      {"hardware_flops", &RunInfo::hardware_flops},
      {"peak_flops", &RunInfo::peak_flops},
      {"precision_peak_flops", &RunInfo::precision_peak_flops}}};
+
+// Those of RunInfo::assumed; files of before have neither.
+inline constexpr const char* assumed_field = "assumed";  // keys, a blank between two
+inline constexpr const char* assumed_gpu_field = "assumed_gpu";
+std::string joined_keys(const Assumed& assumed);
+std::vector<std::string> split_keys(const std::string& keys);
 
 }  // namespace pipewright::trace

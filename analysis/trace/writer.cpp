@@ -16,6 +16,8 @@ void write_run(hid_t file, const RunInfo& run) {
   for (const auto& field : text_fields) write_text(file, field.name, run.*field.member);
   for (const auto& field : count_fields) write_number(file, field.name, run.*field.member);
   for (const auto& field : real_fields) write_number(file, field.name, run.*field.member);
+  write_text(file, assumed_field, joined_keys(run.assumed));
+  write_text(file, assumed_gpu_field, run.assumed.gpu);
   // One value of the text's length, for only datasets are compressed.
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/assumed.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"
@@ -267,21 +268,27 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .capacity = hardware.capacity};
 }
 
-std::vector<std::string> assumed_for(const config::Scenario& scenario, const Hardware& hardware) {
-  // Given times rest on nothing of the GPU.
-  if (!scenario.model || !scenario.forward_times.value.empty() || scenario.layer_times) return {};
+trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware) {
+  if (!scenario.model) return {};
   const config::Model& model = scenario.model->value;
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  std::vector<std::string> keys;
+  // Given times rest on nothing of the GPU.
+  const bool is_timed = !scenario.forward_times.value.empty() || scenario.layer_times;
+  trace::Assumed all;
   std::vector<std::string_view> seen;
   for (const config::Gpu& gpu : hardware.gpus) {
     if (std::ranges::find(seen, gpu.name) != seen.end()) continue;
     seen.push_back(gpu.name);
-    for (std::string& key : workload::assumed_for(setting, gpu))
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
+    std::vector<std::string> keys;
+    if (!is_timed) keys = workload::assumed_for(setting, gpu);
+    if (gpu.free_memory && std::ranges::count(gpu.assumed, analysis::free_memory_key) > 0)
+      keys.emplace_back(analysis::free_memory_key);
+    if (!keys.empty()) all.gpu += (all.gpu.empty() ? "" : " and ") + gpu.name;
+    for (std::string& key : keys)
+      if (std::ranges::find(all.keys, key) == all.keys.end()) all.keys.push_back(std::move(key));
   }
-  return keys;
+  return all;
 }
 
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs) {
@@ -294,6 +301,7 @@ execution::Job make_job(const config::Scenario& scenario, Hardware& hardware,
                         workload::Plan& plan) {
   set_peaks(hardware, plan.costs);
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
+  job.assumed = assumed_for(scenario, hardware);
   execution::add_exposed_time(hardware.cluster, job, plan.costs);
   return job;
 }

@@ -35,8 +35,9 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
 cluster::Cluster open_cluster(const config::Scenario& scenario);
 void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
 
-// Keys of the GPUs' files that no source has and on which the scenario's passes rest.
-std::vector<std::string> assumed_for(const config::Scenario& scenario, const Hardware& hardware);
+// Numbers of the GPUs' files that no source has, where the scenario's passes, or what its devices
+// have, rest on them.
+trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware);
 
 // Where GPUs are of several types, what they reach together.
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs);

@@ -36,6 +36,7 @@ struct Job {
   bool symmetric = false;               // one replica is simulated, and its flows stand for all
   std::vector<double> slowdown = {};    // of passes, by replica and device; empty: none
   std::vector<Capacity> capacity = {};  // by device; empty: unknown
+  trace::Assumed assumed = {};          // what the costs and the capacity rest on
 
   // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules go on with older weights while others still compute.

@@ -63,6 +63,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.hardware_flops = hardware_flops(job);
   info.peak_flops = job.costs.peak_flops;
   info.precision_peak_flops = job.costs.precision_peak_flops;
+  info.assumed = job.assumed;
   sink.begin(info, device_rows(job), stage_rows(job));
   if (engine == EngineKind::simgrid)
     simulate(job, sink);

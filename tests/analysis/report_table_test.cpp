@@ -44,6 +44,25 @@ TEST_CASE("a table has one scale a column, and its unit below the heading", "[re
         "a\\tb      25        -       0      0\n");
 }
 
+TEST_CASE("figures of marked rows have a ~ where they are known, and in no file", "[report]") {
+  ReportColumns<Link> columns;
+  for (const ReportColumn<Link>& column : picked(link_columns(), {"latency_s", "load"}))
+    columns.push_back(marked(column, [](const Link& link) { return link.flows == 0; }));
+  const std::vector<Link> rows{links[0], links[1], {"c", 1e9, 2e-6, {0.5, 1}, 0}};
+  CHECK(table_text(columns, rows) ==
+        "latency      load\n"
+        "     us         %\n"
+        "   1.25    25..50\n"
+        "      -        ~0\n"
+        "  ~2.00  ~50..100\n");
+  CHECK(csv_text(columns, rows) == "latency_s\n1.25e-06\n\n2e-06\n");
+  const std::vector<Hop> hops{{7, rows[2]}};
+  CHECK(table_text(of_part<Hop>(columns, &Hop::link), hops) ==
+        "latency      load\n"
+        "     us         %\n"
+        "  ~2.00  ~50..100\n");
+}
+
 TEST_CASE("an optional column goes where all of it is nothing", "[report]") {
   const std::vector<Link> idle{links[1]};
   CHECK(table_text(picked(link_columns(), {"link", "flows"}), idle) ==

@@ -69,6 +69,34 @@ device  host   passes      s      s     s     %             GiB         %       
   CHECK(console_table({&summary, 1}) == expected);
 }
 
+TEST_CASE("a run's time and what is counted from it are marked where they are assumed",
+          "[report]") {
+  std::vector<Summary> runs(2, large_run(2));
+  runs[1].run.schedule = "gpipe";
+  runs[1].run.assumed = {"l40s", {"launch", "clock"}};
+  const std::string text = console_table(runs);
+  CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
+  CHECK_THAT(text, Contains("\ngpipe x4            ~22.74    ~184   ~189   55.9 "));
+  CHECK_THAT(text, Contains("\n~ rests on numbers of l40s that no source has: launch, clock\n"));
+  CHECK(widest_line(text) <= 100);
+  const Json json = Json::parse(json_summary(runs));
+  CHECK(json[0]["assumed"].empty());
+  CHECK(json[1]["assumed"] == Json{"launch", "clock"});
+  CHECK(json[1]["assumed_gpu"] == "l40s");
+  CHECK_THAT(csv_summary({&runs[1], 1}), Contains(",launch clock\n"));
+}
+
+TEST_CASE("what a device has is marked where it is assumed", "[report]") {
+  Summary run = analysis::summarize(test::two_device_run());
+  run.run.assumed = {"mine", {"free_memory"}};
+  const std::string text = console_table({&run, 1});
+  CHECK_THAT(text, Contains("~87.5"));
+  CHECK_THAT(text, !Contains("~10.00"));
+  CHECK_THAT(text, Contains("~ rests on numbers of mine that no source has: free_memory\n"));
+  run.devices[0].memory_capacity_bytes = 4ULL << 30;
+  CHECK_THAT(console_table({&run, 1}), Contains("over its ~4.0 GiB"));
+}
+
 TEST_CASE("runs side by side share one scale a column", "[report]") {
   std::vector<Summary> runs(2, large_run(8));
   runs[1].run.schedule = "gpipe";
@@ -232,9 +260,9 @@ TEST_CASE("CSV has a row a device under named units", "[report]") {
         "peak_in_flight_microbatches,peak_memory_bytes,peak_allocated_bytes,memory_capacity_bytes,"
         "passes,chunks,"
         "engine,p2p,makespan_s,model,gpu,tp,cp,ep,dp,pp,zero,global_batch_samples,"
-        "microbatch_samples,sequence_tokens,recompute\n"
-        "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,\n"
-        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,\n");
+        "microbatch_samples,sequence_tokens,recompute,assumed\n"
+        "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,,\n"
+        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,\n");
 }
 
 TEST_CASE("CSV quotes what would break a row", "[report]") {

@@ -122,7 +122,8 @@ int model_command(const Arguments& arguments) {
     report.gpu = gpu.name.empty() ? "the GPU" : gpu.name;
     report.times = part_times(setting, gpu);
     report.assumed = assumed_for(setting, gpu);
-    std::erase(report.assumed, "pass_overhead");  // not of a kernel
+    for (const char* const key : {"pass_overhead", "host_bandwidth"})  // not of a kernel
+      std::erase(report.assumed, key);
   }
   if (json)
     print(model_json(report));

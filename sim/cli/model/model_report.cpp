@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/text_table.hpp"
 
 namespace pipewright::cli {
@@ -16,11 +16,6 @@ using analysis::ReportColumns;
 
 Quantity in(double unit, int digits, const char* name) {
   return Quantity::on({unit, digits, name});
-}
-
-// Rows whose times rest on numbers that no source has are marked.
-std::string time_text(double seconds, const std::vector<std::string>& assumed) {
-  return fmt::format("{}{:.1f}", assumed.empty() ? "" : "~", seconds / 1e-6);
 }
 
 const ReportColumns<ModelSize>& size_columns() {
@@ -52,9 +47,7 @@ const ReportColumns<PartBytes>& part_columns() {
 }
 
 const ReportColumns<KernelRow>& kernel_columns() {
-  const auto marked = [](const KernelRow& row) -> Json {
-    return time_text(row.seconds, row.assumed);
-  };
+  const auto rests = [](const KernelRow& row) { return !row.assumed.empty(); };
   static const ReportColumns<KernelRow> columns{
       {"pass", {"pass"}, Quantity::name(), &KernelRow::pass},
       {"part", {"part"}, Quantity::name(), &KernelRow::part},
@@ -64,8 +57,8 @@ const ReportColumns<KernelRow>& kernel_columns() {
       {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
       {"flops", {"GFLOP"}, in(1e9, 1, ""), &KernelRow::flops},
       {"bytes", {"MB"}, in(1e6, 1, ""), &KernelRow::bytes},
-      {"seconds", &KernelRow::seconds},
-      analysis::table_only<KernelRow>({"time", {"time", "us"}, Quantity::count(), marked}),
+      analysis::marked<KernelRow>({"seconds", {"time"}, in(1e-6, 1, "us"), &KernelRow::seconds},
+                                  rests),
       {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
       {"assumed", &KernelRow::assumed}};
   return columns;
@@ -73,18 +66,16 @@ const ReportColumns<KernelRow>& kernel_columns() {
 
 const ReportColumns<PassRow>& pass_columns() {
   const Quantity microseconds = in(1e-6, 1, "us");
+  const auto rests = [](const PassRow& row) { return !row.assumed.empty(); };
   static const ReportColumns<PassRow> columns{
       {"part", {"sums"}, Quantity::name(), &PassRow::part},
       {"pass", {"pass"}, Quantity::name(), &PassRow::pass},
       {"kernels", {"kernels"}, Quantity::count(), &PassRow::kernels},
       {"kernel_seconds", {"kernels", "take"}, microseconds, &PassRow::kernel_seconds},
       {"host_seconds", {"host", "launches"}, microseconds, &PassRow::host_seconds},
-      {"seconds", [](const PassRow& row) { return row.seconds(); }},
-      analysis::table_only<PassRow>(
-          {"time",
-           {"time", "us"},
-           Quantity::count(),
-           [](const PassRow& row) -> Json { return time_text(row.seconds(), row.assumed); }}),
+      analysis::marked<PassRow>(
+          {"seconds", {"time"}, microseconds, [](const PassRow& row) { return row.seconds(); }},
+          rests),
       {"bound",
        {"bound by"},
        Quantity::name(),
@@ -117,10 +108,7 @@ std::string times_text(const ModelReport& report) {
     sums.insert(sums.end(), part.passes.begin(), part.passes.end());
   }
   text += '\n' + table_text(pass_columns(), sums);
-  if (!report.assumed.empty())
-    text += fmt::format("~ rests on numbers of {} that no source has: {}\n",
-                        analysis::printable(report.gpu), fmt::join(report.assumed, ", "));
-  return text;
+  return text + analysis::assumed_lines({{report.gpu, report.assumed}});
 }
 
 }  // namespace

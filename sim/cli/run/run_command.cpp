@@ -71,7 +71,6 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
   job.recompute = to_string(training.recompute);
-  job.assumed = evaluation::assumed_for(scenario, hardware);
   job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
   return job;
 }

@@ -69,6 +69,8 @@ std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gp
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
   if (gpu.assumed.empty()) return {};
   std::vector<std::string> used{"pass_overhead"};
+  if (setting.training.offload && !setting.training.offload->bandwidth)
+    used.emplace_back("host_bandwidth");
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
   for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
     if (layers_of(setting.model, kind) > 0) parts.push_back(layer_kernels(setting, kind));

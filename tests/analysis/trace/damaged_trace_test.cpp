@@ -85,6 +85,16 @@ void rename(hid_t file, const char* from, const char* to) {
 
 }  // namespace
 
+TEST_CASE("a trace from before it said what its times rest on is read", "[trace]") {
+  const Changed changed([](hid_t file) {
+    H5Adelete(file, "assumed");
+    H5Adelete(file, "assumed_gpu");
+  });
+  trace::RunInfo expected = test::random_trace(1, 4, 100).run;
+  expected.assumed = {};
+  CHECK(read_trace(changed.path).run == expected);
+}
+
 TEST_CASE("what is no trace is named for what it is", "[trace]") {
   const ScratchFolder folder;
   CHECK_THROWS_WITH(read_trace(folder / "none.h5"),
@@ -147,6 +157,8 @@ TEST_CASE("what is missing is named", "[trace]") {
   check_error([](hid_t file) { H5Adelete(file, "schedule"); }, "attribute 'schedule' is missing");
   check_error([](hid_t file) { H5Adelete(file, "devices"); }, "attribute 'devices' is missing");
   check_error([](hid_t file) { H5Adelete(file, "format"); }, "not a pipewright trace");
+  check_error([](hid_t file) { H5Adelete(file, "assumed_gpu"); },
+              "attribute 'assumed_gpu' is missing");
   for (const char* table : {"devices", "stages", "passes", "transfers", "memory", "cluster"})
     check_error([&](hid_t file) { rename(file, table, "moved"); },
                 std::string("table '") + table + "' is missing");

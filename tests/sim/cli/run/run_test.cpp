@@ -356,6 +356,13 @@ TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   CHECK_THAT(text, Catch::Contains("  ~") &&
                        Catch::Contains("~ rests on numbers of guess that no source has: "
                                        "products.bf16.efficiency\n"));
+  // A trace keeps what its times rest on.
+  place.run("run " + words + " --trace guess.h5");
+  CHECK_THAT(place.run("show guess.h5").out,
+             Catch::Contains("  ~") && Catch::Contains("~ rests on numbers of guess that no source "
+                                                       "has: products.bf16.efficiency\n"));
+  CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
+        json{"products.bf16.efficiency"});
   const std::string given = " -f '10 ms' --backward-times '20 ms'";
   CHECK(summary(place, words + given)["assumed"].empty());
   CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("~"));

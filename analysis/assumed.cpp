@@ -1,0 +1,42 @@
+#include "analysis/assumed.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/text_table.hpp"
+
+namespace pipewright::analysis {
+
+bool times_rest_on(const trace::Assumed& assumed) {
+  return std::ranges::any_of(assumed.keys,
+                             [](const std::string& key) { return key != free_memory_key; });
+}
+
+bool capacity_rests_on(const trace::Assumed& assumed) {
+  return std::ranges::count(assumed.keys, free_memory_key) > 0;
+}
+
+std::string_view time_mark(const trace::Assumed& assumed) {
+  return times_rest_on(assumed) ? assumed_mark : "";
+}
+
+std::string assumed_lines(const std::vector<trace::Assumed>& all) {
+  std::vector<trace::Assumed> files;
+  for (const trace::Assumed& one : all) {
+    if (one.keys.empty()) continue;
+    auto file = std::ranges::find(files, one.gpu, &trace::Assumed::gpu);
+    if (file == files.end()) file = files.insert(files.end(), {one.gpu, {}});
+    for (const std::string& key : one.keys)
+      if (std::ranges::find(file->keys, key) == file->keys.end()) file->keys.push_back(key);
+  }
+  std::string text;
+  for (const trace::Assumed& file : files)
+    text +=
+        fmt::format("{} rests on numbers of {} that no source has: {}\n", assumed_mark,
+                    printable(file.gpu), printable(fmt::format("{}", fmt::join(file.keys, ", "))));
+  return text;
+}
+
+}  // namespace pipewright::analysis
