@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,14 @@ struct ValueRow {
 };
 #define PIPEWRIGHT_COLUMN(Row, member) \
   trace::Column { #member, trace::column_type<decltype(Row::member)>(), offsetof(Row, member) }
+// What candidates rest on; the first row is of those that rest on nothing of it.
+struct AssumedRow {
+  std::string gpu;
+  std::string keys;  // a blank between two
+};
+inline constexpr const char* assumed_table = "assumed";
+inline constexpr std::array assumed_columns{PIPEWRIGHT_COLUMN(AssumedRow, gpu),
+                                            PIPEWRIGHT_COLUMN(AssumedRow, keys)};
 inline constexpr std::array group_columns{PIPEWRIGHT_COLUMN(GroupRow, name)};
 inline constexpr std::array axis_columns{PIPEWRIGHT_COLUMN(AxisRow, key),
                                          PIPEWRIGHT_COLUMN(AxisRow, name),
@@ -84,9 +93,11 @@ std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
 // The columns of table `candidates` that are the same in all files, those of figure_columns last.
 struct FixedColumns {
   std::size_t candidate, group, outcome, note;  // offsets
+  std::optional<std::size_t> assumed;
   std::array<std::size_t, figure_columns.size()> figures;
 };
-FixedColumns add_fixed(Layout& layout);
+// Files of before have no column `assumed`.
+FixedColumns add_fixed(Layout& layout, bool has_assumed = true);
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
               const std::vector<AxisColumn>& forms);
 

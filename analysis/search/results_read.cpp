@@ -102,6 +102,15 @@ std::vector<std::string> read_notes(const trace::Hdf5Input& file) {
   return notes;
 }
 
+// Nothing of files of before.
+std::vector<AssumedRow> read_assumed(const trace::Hdf5Input& file) {
+  if (!file.has(assumed_table)) return {};
+  auto rows = file.small_table<AssumedRow>(assumed_table, assumed_columns);
+  if (rows.empty())
+    file.fail("table '{}' is empty: a row for what rests on nothing was expected", assumed_table);
+  return rows;
+}
+
 // How many candidates the axes make; the most there can be if they are too many to count.
 std::uint64_t candidates_of(const std::vector<SearchAxis>& axes) {
   std::uint64_t count = 1;
@@ -129,8 +138,9 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
 void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
   const std::vector<std::string> notes = read_notes(file);
   const std::uint64_t candidates = candidates_of(run.axes);
+  const std::vector<AssumedRow> assumed = read_assumed(file);
   Layout layout;
-  const FixedColumns columns = add_fixed(layout);
+  const FixedColumns columns = add_fixed(layout, !assumed.empty());
   const Handle stored(H5Dget_type(file.dataset("candidates").get()), H5Tclose);
   for (const Layout::Field& field : layout.fields())
     if (H5Tequal(file.column(stored, "candidates", field.name.c_str()).get(), field.type.get()) <=
@@ -156,6 +166,12 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
       file.fail("candidates[{}].note is {}: there are {}", i, note, notes.size());
     row.outcome = static_cast<Outcome>(outcome);
     row.note = notes[note];
+    if (columns.assumed) {
+      const auto rests = value_at<std::uint32_t>(bytes, *columns.assumed);
+      if (rests >= assumed.size())
+        file.fail("candidates[{}].assumed is {}: there are {}", i, rests, assumed.size());
+      row.assumed = {assumed[rests].gpu, trace::split_keys(assumed[rests].keys)};
+    }
     for (std::size_t k = 0; k < figure_columns.size(); ++k)
       set_bits(row, figure_columns[k], value_at<std::uint64_t>(bytes, columns.figures[k]));
     check_figures(file, row, i);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/search/columns.hpp"
 #include "analysis/search/results.hpp"
@@ -98,6 +100,22 @@ struct Notes {
   std::size_t longest = 1;
 };
 
+// Likewise of what rows rest on, of which there are few.
+struct AssumedRows {
+  explicit AssumedRows(const std::vector<CandidateRow>& rows) {
+    std::map<std::pair<std::string, std::string>, std::uint32_t> known{{{"", ""}, 0}};
+    for (const CandidateRow& row : rows) {
+      const AssumedRow own{row.assumed.gpu, trace::joined_keys(row.assumed)};
+      const auto [at, is_new] =
+          known.try_emplace({own.gpu, own.keys}, static_cast<std::uint32_t>(table.size()));
+      if (is_new) table.push_back(own);
+      of_row.push_back(at->second);
+    }
+  }
+  std::vector<AssumedRow> table{{}};
+  std::vector<std::uint32_t> of_row;
+};
+
 // Puts values one after the other.
 class Cursor {
  public:
@@ -114,6 +132,7 @@ class Cursor {
 
 void write_candidates(hid_t file, const SearchRun& run) {
   const Notes notes(run.rows);
+  const AssumedRows assumed(run.rows);
   const std::vector<AxisColumn> forms = forms_of(run.axes);
   Layout layout;
   add_fixed(layout);
@@ -125,6 +144,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
     cursor.put(row.group);
     cursor.put(row.outcome);
     cursor.put(notes.of_row[i]);
+    cursor.put(assumed.of_row[i]);
     for (const trace::Column& column : figure_columns) cursor.put(bits(row, column));
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis) {
@@ -136,6 +156,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
         cursor.put(digits[axis]);
     }
   });
+  write_small(file, assumed_table, assumed_columns, assumed.table);
   write_rows(file, "notes", trace::text_type(notes.longest), notes.texts.size(),
              [&](hsize_t i, char* bytes) {
                std::copy(notes.texts[i].begin(), notes.texts[i].end(), bytes);

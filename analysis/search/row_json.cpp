@@ -68,6 +68,14 @@ void add_real(std::string& line, const char* name, double value) {
     fmt::format_to(std::back_inserter(line), ",\"{}\":{}", name, value);
 }
 
+// Names of files may be any bytes, of which those that are no UTF-8 do not matter here.
+void add_assumed(std::string& line, const trace::Assumed& assumed) {
+  if (assumed.keys.empty()) return;
+  const json both{{"gpu", assumed.gpu}, {"keys", assumed.keys}};
+  line += fmt::format(",\"{}\":{}", trace::assumed_field,
+                      both.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 std::uint64_t count_of(const json& value, std::uint64_t most = UINT64_MAX) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
     throw std::runtime_error(fmt::format("{} is no count", value.dump()));
@@ -101,6 +109,9 @@ CandidateRow row_of(const json& value) {
       row.group = static_cast<std::uint32_t>(count_of(field, UINT32_MAX));
     else if (key == plain_note)
       row.note = field.get<std::string>();
+    else if (key == trace::assumed_field)
+      row.assumed = {field.at("gpu").get<std::string>(),
+                     field.at("keys").get<std::vector<std::string>>()};
     else if (key == note_of_bytes)
       row.note = as_bytes(field.get<std::string>());
     else if (key != "candidate" && key != "outcome")
@@ -123,6 +134,7 @@ std::string to_json_line(const CandidateRow& row) {
       fmt::format_to(std::back_inserter(line), ",\"{}\":{}", column.name, count);
     }
   }
+  add_assumed(line, row.assumed);
   return line += '}';
 }
 

@@ -38,7 +38,8 @@ struct CandidateRow {
   double time_s = 0;  // of an iteration
   double bubble_ratio = 0;
   double span_bubble_s = 0;
-  TimeParts parts;  // as a mean over the devices of a replica
+  TimeParts parts;         // as a mean over the devices of a replica
+  trace::Assumed assumed;  // what its time, or what it has, rests on
 };
 
 // What the sweep leaves open. Of the last, the schedules, a candidate takes one as of the others.

@@ -84,6 +84,8 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
       json[column.name] = number(figure<double>(row, column));
   }
   if (row.outcome != Outcome::simulated) return json;
+  json[trace::assumed_field] = row.assumed.keys;
+  json[trace::assumed_gpu_field] = row.assumed.gpu;
   for (const Derived& one : derived_figures)
     if (const double value = one.value(row); value > 0) json[one.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
@@ -139,7 +141,7 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
   const std::string objective = objective_heading(run.objective);
   for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
-  stream << line << objective << ",note\n";
+  stream << line << objective << fmt::format(",{},note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {
     line = fmt::format("{},{},{}", row.candidate,
                        csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
@@ -155,7 +157,8 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
     }
     if (!objective.empty())
       line += row.outcome == Outcome::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
-    stream << line << ',' << csv_field(row.note) << '\n';
+    stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
+           << csv_field(row.note) << '\n';
   }
 }
 

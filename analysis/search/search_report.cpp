@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/search/findings.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/search/search_tables.hpp"
@@ -32,13 +33,15 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
   text += fmt::format("  {}", worth(run, row));
+  const std::string_view mark = time_mark(row.assumed);
   const bool rate = run.objective.kind == Objective::Kind::throughput;
   if (!rate && throughput(row.work, row.time_s) > 0)
-    text += fmt::format(", {}", format_rate(throughput(row.work, row.time_s),
-                                            row.work.tokens > 0 ? "tokens" : "samples"));
+    text += fmt::format(
+        ", {}{}", mark,
+        format_rate(throughput(row.work, row.time_s), row.work.tokens > 0 ? "tokens" : "samples"));
   if (run.objective.kind != Objective::Kind::mfu && mfu(row.work, row.time_s) > 0)
-    text += fmt::format(", {} MFU", format_percent(mfu(row.work, row.time_s)));
-  text += fmt::format(", iteration {}, bubble {}", format_seconds(row.time_s),
+    text += fmt::format(", {}{} MFU", mark, format_percent(mfu(row.work, row.time_s)));
+  text += fmt::format(", iteration {}{}, bubble {}", mark, format_seconds(row.time_s),
                       format_percent(row.bubble_ratio));
   if (row.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(row));
   return text + "\n";

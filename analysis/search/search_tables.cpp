@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/findings.hpp"
@@ -105,27 +106,36 @@ std::string percent(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); 
 
 std::string whole_percent(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
 
+bool is_timed_by_assumed(const CandidateRow& row) { return times_rest_on(row.assumed); }
+
 // What each row is good for; columns in which all have nothing are left out.
 Columns figure_columns_of(bool of_tokens) {
   using Row = CandidateRow;
-  return {optional<Row>({"throughput",
-                         {of_tokens ? "tokens" : "samples"},
-                         Quantity::rate(),
-                         [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
-          optional<Row>({"mfu",
-                         {"causal", "MFU"},
-                         Quantity::percent(),
-                         [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
-          optional<Row>({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
+  const auto timed = [](ReportColumn<Row> column) {
+    return marked(optional<Row>(std::move(column)), is_timed_by_assumed);
+  };
+  return {timed({"throughput",
+                 {of_tokens ? "tokens" : "samples"},
+                 Quantity::rate(),
+                 [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+          timed({"mfu",
+                 {"causal", "MFU"},
+                 Quantity::percent(),
+                 [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+          timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
           optional<Row>(
               {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
           optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
-          optional<Row>(
-              {"fullness", {"of it", "%"}, Quantity::each_as(whole_percent), [](const Row& row) {
-                 return row.capacity_bytes == 0 ? 0
-                                                : static_cast<double>(row.peak_bytes) /
-                                                      static_cast<double>(row.capacity_bytes);
-               }})};
+          marked(optional<Row>({"fullness",
+                                {"of it", "%"},
+                                Quantity::each_as(whole_percent),
+                                [](const Row& row) {
+                                  return row.capacity_bytes == 0
+                                             ? 0
+                                             : static_cast<double>(row.peak_bytes) /
+                                                   static_cast<double>(row.capacity_bytes);
+                                }}),
+                 [](const Row& row) { return capacity_rests_on(row.assumed); })};
 }
 
 }  // namespace
@@ -197,14 +207,17 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
 }
 
 std::string worth(const SearchRun& run, const CandidateRow& row) {
-  return printable(shown(run.objective, row.work, cost_of(run, row)));
+  const bool is_time = run.objective.kind != Objective::Kind::memory;
+  return fmt::format("{}{}", is_time ? time_mark(row.assumed) : "",
+                     printable(shown(run.objective, row.work, cost_of(run, row))));
 }
 
 std::string memory_text(const CandidateRow& row) {
   if (row.capacity_bytes == 0) return format_bytes(row.peak_bytes);
   const ColumnScale scale =
       memory_scale(static_cast<double>(std::max(row.peak_bytes, row.capacity_bytes)));
-  return fmt::format("{} of {} {}", scale(static_cast<double>(row.peak_bytes)),
+  return fmt::format("{} of {}{} {}", scale(static_cast<double>(row.peak_bytes)),
+                     capacity_rests_on(row.assumed) ? assumed_mark : "",
                      scale(static_cast<double>(row.capacity_bytes)), scale.unit);
 }
 
@@ -217,12 +230,14 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
   Columns columns = axis_columns(run, shown_rows, common);
   const bool is_price = run.objective.kind == Objective::Kind::price;
   if (is_price || run.objective.kind == Objective::Kind::time_to_train)
-    columns.push_back({"worth",
-                       {is_price ? "price" : "time", "to train"},
-                       Quantity::count(),
-                       [&](const CandidateRow& row) {
-                         return shown(run.objective, row.work, cost_of(run, row));
-                       }});
+    columns.push_back(marked<CandidateRow>({"worth",
+                                            {is_price ? "price" : "time", "to train"},
+                                            Quantity::count(),
+                                            [&](const CandidateRow& row) {
+                                              return shown(run.objective, row.work,
+                                                           cost_of(run, row));
+                                            }},
+                                           is_timed_by_assumed));
   if (best)
     columns.push_back({"behind",
                        {"behind", "%"},
@@ -234,8 +249,11 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                     std::back_inserter(columns));
   const auto each = std::views::transform(
       shown_rows, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
+  std::vector<trace::Assumed> assumed;
+  for (const CandidateRow* row : shown_rows) assumed.push_back(row->assumed);
   return table_text(columns, each) +
-         (common.empty() || rows.size() == 1 ? "" : fmt::format("all with {}\n", common));
+         (common.empty() || rows.size() == 1 ? "" : fmt::format("all with {}\n", common)) +
+         assumed_lines(assumed);
 }
 
 }  // namespace pipewright::analysis

@@ -19,8 +19,9 @@ std::string outcome_of_none(const OutcomeCounts& outcomes);
 
 std::string grouped(double count);  // "1,234,567"; "1.2e+12" of what is more than can be counted
 
-// Rows side by side for a terminal: the axes in which they differ and their figures. A line below
-// names what they have in common. `best` is what they are compared with.
+// Rows side by side for a terminal: the axes in which they differ and their figures. Lines below
+// name what they have in common, and what marked figures rest on. `best` is what they are compared
+// with.
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                       std::optional<std::size_t> best);
 

@@ -268,6 +268,7 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;
   row.parts = analysis::mean_parts(summary);
+  row.assumed = job.assumed;
   return row;
 }
 

@@ -200,6 +200,7 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
     row.bubble_ratio = answer.bubble_ratio;
     row.span_bubble_s = answer.span_bubble_s;
     row.parts = answer.parts;
+    row.assumed = std::move(answer.assumed);
     bound_excess_ = std::max(bound_excess_, row.bound_s / row.time_s - 1);
     order_->simulated(index);
   }

@@ -82,6 +82,33 @@ void set_value(hid_t file, const char* column, hsize_t row, hid_t type, Value va
   H5Dclose(data);
 }
 
+// Writes a table anew without one of its columns.
+void leave_out_column(hid_t file, const char* table, const std::string& column) {
+  const hid_t old = H5Dopen2(file, table, H5P_DEFAULT);
+  const hid_t type = H5Dget_type(old);
+  const hid_t space = H5Dget_space(old);
+  const hid_t properties = H5Dget_create_plist(old);
+  const hid_t less = H5Tcreate(H5T_COMPOUND, H5Tget_size(type));
+  for (unsigned i = 0; i < static_cast<unsigned>(H5Tget_nmembers(type)); ++i) {
+    char* const name = H5Tget_member_name(type, i);
+    const hid_t member = H5Tget_member_type(type, i);
+    if (name != column) H5Tinsert(less, name, H5Tget_member_offset(type, i), member);
+    H5Tclose(member);
+    H5free_memory(name);
+  }
+  std::vector<char> bytes(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)) *
+                          H5Tget_size(less));
+  REQUIRE(H5Dread(old, less, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0);
+  H5Dclose(old);
+  H5Ldelete(file, table, H5P_DEFAULT);
+  const hid_t made = H5Dcreate2(file, table, less, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  REQUIRE(H5Dwrite(made, less, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0);
+  H5Dclose(made);
+  for (const hid_t one : {type, less}) H5Tclose(one);
+  H5Sclose(space);
+  H5Pclose(properties);
+}
+
 template <class Value>
 void set_attribute(hid_t file, const char* name, hid_t type, Value value) {
   const hid_t id = H5Aopen(file, name, H5P_DEFAULT);
@@ -145,6 +172,19 @@ TEST_CASE("axes of any names and values can be written") {
   CHECK(read.rows.size() == 3000);
 }
 
+TEST_CASE("results from before they said what candidates rest on are read", "[search]") {
+  const ScratchFolder folder;
+  const auto path = folder / "r.h5";
+  SearchRun run = sample_search(1);
+  write_results(path, run);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(file, "assumed", H5P_DEFAULT);
+  leave_out_column(file, "candidates", "assumed");
+  REQUIRE(H5Fclose(file) >= 0);
+  for (CandidateRow& row : run.rows) row.assumed = {};
+  check_same(run, read_results(path));
+}
+
 TEST_CASE("the same results give the same bytes") {
   const ScratchFolder folder;
   write_results(folder / "a.h5", sample_search(2));
@@ -172,6 +212,10 @@ TEST_CASE("what is wrong with a results file is told") {
               "candidates[7].group is 2: there are 2");
   check_error([](hid_t f) { set_value(f, "note", 7, H5T_NATIVE_UINT32, 77777U); },
               "candidates[7].note is 77777");
+  check_error([](hid_t f) { set_value(f, "assumed", 7, H5T_NATIVE_UINT32, 9U); },
+              "candidates[7].assumed is 9: there are 3");
+  check_error([](hid_t f) { leave_out_column(f, "candidates", "assumed"); },
+              "column 'assumed' of table 'candidates' is missing");
   check_error([](hid_t f) { set_value(f, "bound_s", 7, H5T_NATIVE_DOUBLE, double{NAN}); },
               "candidates[7].bound_s is nan");
   check_error([](hid_t f) { set_attribute(f, "version", H5T_NATIVE_UINT32, 4U); },

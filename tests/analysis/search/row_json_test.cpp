@@ -43,6 +43,11 @@ TEST_CASE("a row says what it has and no more") {
   row.bound_s = 0.1;
   row.peak_bytes = 5;
   CHECK_THAT(to_json_line(row), Contains(R"("peak_bytes":5,"bound_s":0.1})"));
+  row.assumed = {"b200", {"launch", "clock"}};
+  CHECK_THAT(to_json_line(row),
+             Contains(R"("bound_s":0.1,"assumed":{"gpu":"b200","keys":["launch","clock"]}})"));
+  row.assumed.gpu = "a\xff";
+  CHECK(row_of_json(to_json_line(row)).assumed.gpu == "a\xEF\xBF\xBD");
 }
 
 TEST_CASE("infinities are not written") {

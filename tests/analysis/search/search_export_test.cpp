@@ -51,11 +51,18 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
         "full_attention_flop,peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,"
         "span_bubble_s,"
         "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,samples_per_s,"
-        "tokens_per_s,mfu,mfu_full_attention,note");
+        "tokens_per_s,mfu,mfu_full_attention,assumed,note");
   CHECK(lines[1] ==
         "1,gpt-7b on "
         "h100,simulated,1,none,zb-1p,8,16,16384,1000000000000000,1250000000000000,2500000000000000,"
-        "1024,85899345920,1.8,2,0.2,0.2,1.2,0.2,0.04,0.1,0.02,0.04,0.4,8,8192,0.2,0.25,");
+        "1024,85899345920,1.8,2,0.2,0.2,1.2,0.2,0.04,0.1,0.02,0.04,0.4,8,8192,0.2,0.25,,");
+  SearchRun run = one_row();
+  run.rows[0].assumed = {"b200", {"launch", "clock"}};
+  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,launch clock,\n"));
+  const auto candidate = json(run)["candidates"][0];
+  CHECK(candidate["assumed"] == nlohmann::json{"launch", "clock"});
+  CHECK(candidate["assumed_gpu"] == "b200");
+  CHECK(json(one_row())["candidates"][0]["assumed"].empty());
 }
 
 TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
@@ -74,14 +81,14 @@ TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
   SearchRun run = one_row();
   run.objective = {.kind = Objective::Kind::time_to_train, .tokens = 16384 * 50.0};
   CHECK_THAT(csv(run),
-             Contains("mfu_full_attention,time_to_train_s,note") && Contains(",0.2,0.25,100,\n"));
+             Contains("mfu_full_attention,time_to_train_s,assumed,note") && Contains(",0.2,0.25,100,,\n"));
   CHECK(json(run)["candidates"][0]["time_to_train_s"] == 100);
   run.objective = {.kind = Objective::Kind::price,
                    .tokens = 16384 * 1800.0,
                    .price_per_gpu_hour = 2.5,
                    .currency = "EUR"};
   CHECK_THAT(csv(run),
-             Contains("mfu_full_attention,price (EUR),note") && Contains(",0.2,0.25,20,\n"));
+             Contains("mfu_full_attention,price (EUR),assumed,note") && Contains(",0.2,0.25,20,,\n"));
   CHECK(json(run)["candidates"][0]["price"] == 20);
   CHECK(json(run)["objective"]["currency"] == "EUR");
 }

@@ -78,6 +78,28 @@ TEST_CASE("a report has the best as a table, with what they share below") {
                       "all with tp 1\n"));
 }
 
+TEST_CASE("candidates whose times rest on assumed numbers alone are marked", "[search]") {
+  SearchRun run = small_search();
+  run.rows[1].assumed = {"b200", {"launch"}};
+  CHECK_THAT(search_report(run),
+             Contains("  ~16.4 k tokens/s, ~40.0 % MFU, iteration ~1.000 s, bubble 20.0 %, memory "
+                      "60.0 of 80.0 GiB\n") &&
+                 Contains("zb-1p       best   ~16.4   ~40.0     ~1.000    20.0    60.0     75\n"
+                          "1f1b        33.3    10.9    26.7      1.500    20.0    40.0     50\n"
+                          "all with tp 1\n"
+                          "~ rests on numbers of b200 that no source has: launch\n"));
+  run.rows[1].assumed = {"b200", {"free_memory"}};
+  CHECK_THAT(search_report(run), Contains("  16.4 k tokens/s") &&
+                                     Contains("memory 60.0 of ~80.0 GiB\n") &&
+                                     Contains("    60.0    ~75\n"));
+  run.objective = {
+      .kind = Objective::Kind::price, .tokens = 1e12, .price_per_gpu_hour = 2, .currency = "EUR"};
+  run.rows[1].assumed = {"b200", {"launch"}};
+  CHECK_THAT(search_report(run), Contains("\n  ~"));
+  run.objective = {.kind = Objective::Kind::memory, .floor = 1};
+  CHECK_THAT(worth(run, run.rows[1]), Catch::StartsWith("60.0 GiB"));
+}
+
 TEST_CASE("the best by an axis tells what was not needed to be known") {
   const std::string text = best_by_text(small_search(), 0);
   CHECK_THAT(text, Contains("tp 2: at best"));

@@ -36,6 +36,8 @@ CandidateRow random_row(std::uint32_t seed) {
   row.outcome = static_cast<Outcome>(random.whole(0, outcome_names.size() - 1));
   for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
+  if (random.flip())
+    row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "launch"}};
   for (const trace::Column& column : figure_columns) {
     if (random.flip()) continue;
     if (column.type == trace::ColumnType::u64) {
@@ -102,6 +104,8 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
     } else if (row.outcome == Outcome::failed) {
       row.note = "its process was killed: out of memory";
     }
+    if (row.outcome == Outcome::simulated && random.flip())
+      row.assumed = {run.groups[row.group], {"launch", "clock"}};
     if (row.outcome != Outcome::simulated) {
       row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
       row.parts = {};
@@ -113,7 +117,7 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
 
 bool same(const CandidateRow& a, const CandidateRow& b) {
   bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
-  equal = equal && a.note == b.note;
+  equal = equal && a.note == b.note && a.assumed == b.assumed;
   for (const trace::Column& column : figure_columns) {
     if (column.type == trace::ColumnType::u64)
       equal = equal && figure<std::uint64_t>(a, column) == figure<std::uint64_t>(b, column);

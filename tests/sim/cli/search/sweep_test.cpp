@@ -97,6 +97,36 @@ TEST_CASE("results are shown again, and gone on with", "[sweep]") {
   CHECK_THAT(error_of(place, "other.yaml --results r.h5 --resume"), Catch::Contains("r.h5"));
 }
 
+TEST_CASE("of a search only candidates that rest on assumed numbers are marked", "[sweep]") {
+  const tests::Workplace place;
+  place.write("guess.yaml",
+              "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
+              "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
+              "assumed: [products.fp8.efficiency]\n");
+  place.write("open.yaml",
+              "model: llama-3-8b\ngpu: guess.yaml\nschedule: 1f1b\nglobal_batch: 16\n"
+              "parallel: {pp: 4}\ntraining: {precision: [bf16, fp8], recompute: full}\n");
+  const json found = searched(place, "open.yaml --exhaustive --results r.h5");
+  REQUIRE(found["candidates"].size() == 2);
+  for (const json& row : found["candidates"]) {
+    const bool is_fp8 = row["values"]["training.precision"] == "fp8";
+    CHECK(row["assumed"] == (is_fp8 ? json{"products.fp8.efficiency"} : json::array()));
+    CHECK(row["assumed_gpu"] == (is_fp8 ? "guess" : ""));
+  }
+  // As the file of results has it.
+  const std::string text = place.run("search r.h5").out;
+  CHECK_THAT(text, Catch::Contains("\n~ rests on numbers of guess that no source has: "
+                                   "products.fp8.efficiency\n"));
+  const auto line_of = [&](const std::string& precision) {
+    const std::size_t at = text.find('\n' + precision + "  ");
+    REQUIRE(at != std::string::npos);
+    return text.substr(at, text.find('\n', at + 1) - at);
+  };
+  CHECK_THAT(line_of("fp8"), Catch::Contains(" ~"));
+  CHECK_THAT(line_of("bf16"), !Catch::Contains("~"));
+  CHECK(json::parse(place.run("search r.h5 --json").out) == found);
+}
+
 TEST_CASE("a space without candidates says what removed them", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
