@@ -43,6 +43,25 @@ template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part from 0 to 10, such as 0.9", 0, 10>;
 
+constexpr std::array grouped_table{
+    Key<GroupedProducts>{{.name = "efficiency",
+                          .help = "part of flops within tiles of the results",
+                          .required = true},
+                         efficiency<&GroupedProducts::efficiency>},
+    Key<GroupedProducts>{
+        {.name = "wave", .help = "time of each wave of tiles to start and end", .required = true},
+        time<&GroupedProducts::wave, "an overhead">},
+    Key<GroupedProducts>{{.name = "overhead",
+                          .help = "time of each such kernel, and of sorting what it takes",
+                          .required = true},
+                         time<&GroupedProducts::overhead, "an overhead">},
+    Key<GroupedProducts>{{.name = "cast",
+                          .help = "moved for each element that is cast, in tables of kernels",
+                          .unit = "bytes"},
+                         within<&GroupedProducts::cast, "a number of bytes",
+                                "a number of bytes, at most 100, such as 5", 0, 100>},
+};
+
 constexpr std::array products_table{
     Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
                   into<&Products::flops, read_flops>({ValueType::rate})},
@@ -67,6 +86,9 @@ constexpr std::array products_table{
                    .help = "time of each cast besides, in tables of kernels",
                    .default_value = "0 us"},
                   time<&Products::cast_overhead, "an overhead">},
+    Key<Products>{{.name = "grouped",
+                   .help = "of several matrices in one kernel, as of experts; else as single ones"},
+                  map_of<&Products::grouped, grouped_table>},
 };
 
 template <auto member>

@@ -11,6 +11,16 @@
 
 namespace pipewright::config {
 
+// Products of several matrices in one kernel, as of experts.
+struct GroupedProducts {
+  double efficiency = 0;  // as of single products, as are
+  double wave = 0;
+  double overhead = 0;
+  double cast = 0;  // bytes for each element that is cast within what tables of kernels time
+
+  bool operator==(const GroupedProducts&) const = default;
+};
+
 // Matrix products of one data type. How sim/workload/compute/efficiency.hpp uses the numbers is
 // said there.
 struct Products {
@@ -22,6 +32,7 @@ struct Products {
   double cast = 0;  // bytes that a kernel moves for each element that it casts to the type,
   double cast_overhead = 0;  // and seconds that it takes besides: of tables of kernels, see
                              // sim/workload/kernel_table/, as layers have kernels for their casts
+  std::optional<GroupedProducts> grouped;  // else as single ones
 
   bool operator==(const Products&) const = default;
 };

@@ -30,9 +30,18 @@ std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
   const auto add = [&](std::initializer_list<std::string> more) {
     keys.insert(keys.end(), more.begin(), more.end());
   };
+  const auto add_single = [&] {
+    add({products + ".efficiency", products + ".wave", products + ".overhead"});
+  };
   switch (kernel.work) {
     case Work::product:
-      add({"flops", products, "processors", "clock.products"});
+      add({"flops", products + ".flops", products + ".clock", "processors", "clock.products"});
+      add_single();
+      break;
+    case Work::grouped:
+      add({"flops", products + ".flops", products + ".clock", "processors", "clock.products",
+           products + ".grouped"});
+      if (!products_of(gpu, kernel.type).grouped) add_single();
       break;
     case Work::scores:
       add({"flops", products + ".flops", products + ".overhead", "processors",

@@ -30,6 +30,14 @@ double product_compute(const Kernel& kernel, const Gpu& gpu, const config::Produ
          products.clock.value_or(gpu.clock.products);
 }
 
+config::Products as_grouped(config::Products products) {
+  if (!products.grouped) return products;
+  products.efficiency = products.grouped->efficiency;
+  products.wave = products.grouped->wave;
+  products.overhead = products.grouped->overhead;
+  return products;
+}
+
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   constexpr double fill = 64;  // steps that starting a tile takes
   const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
@@ -65,9 +73,12 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   if (kernel.work == Kernel::Work::collective) return {0, Bound::network};
   const double memory = stream_seconds(gpu, kernel.bytes);
   if (kernel.work == Kernel::Work::memory) return bounded(gpu.kernel_overhead, 0, memory);
-  const config::Products& products = products_of(gpu, kernel.type);
+  const bool is_grouped = kernel.work == Kernel::Work::grouped;
+  const config::Products products =
+      is_grouped ? as_grouped(products_of(gpu, kernel.type)) : products_of(gpu, kernel.type);
   switch (kernel.work) {
     case Kernel::Work::product:
+    case Kernel::Work::grouped:
       return bounded(products.overhead, product_compute(kernel, gpu, products), memory);
     case Kernel::Work::scores:
       return bounded(products.overhead, scores_compute(kernel, gpu, products), memory);

@@ -13,8 +13,10 @@
 //
 //   overhead + waves (2 128^2 inner processors / (flops efficiency) + wave)
 //
-// for one product and for `count` of them in one kernel. Of 4,114 products measured on A100 to
-// GB300 (AIConfigurator's tables) half are within 1 to 7 % of it, docs/gpus.md says of which type.
+// for one product and, with numbers of their own, for `count` of them in one kernel: as of experts,
+// whose tiles start and end more slowly, each on another matrix. Of 4,114 products measured on A100
+// to GB300 (AIConfigurator's tables) half are within 1 to 7 % of it, docs/gpus.md says of which
+// type.
 //
 // What moves more bytes than that hides is as slow as memory: matrix products whose result is
 // large, and all that goes through a tensor once (norms, dropout, activation functions, softmax). A

@@ -45,9 +45,10 @@ struct Shape {
 
 Kernel product(const Linear& linear, DataType type, const Shape& shape, double result_bytes) {
   const double each = config::element_bytes(type);
-  return {.name = "product",
+  const bool is_grouped = linear.count > 1;
+  return {.name = is_grouped ? "grouped" : "product",
           .part = linear.part,
-          .work = Work::product,
+          .work = is_grouped ? Work::grouped : Work::product,
           .type = type,
           .rows = shape.rows,
           .columns = shape.columns,

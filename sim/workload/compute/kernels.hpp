@@ -13,6 +13,7 @@ namespace pipewright::workload {
 struct Kernel {
   enum class Work : std::uint8_t {
     product,     // of matrices
+    grouped,     // products of `count` pairs of matrices in one kernel, as of experts
     scores,      // one of attention's products where scores are kept
     attention,   // fused
     memory,      // nothing but bytes
@@ -23,7 +24,7 @@ struct Kernel {
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
-  // `count` products at once, rows x inner times inner x columns.
+  // Products of rows x inner times inner x columns, `count` of them at once.
   double rows = 0;
   double columns = 0;
   double inner = 0;

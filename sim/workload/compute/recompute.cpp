@@ -50,7 +50,7 @@ double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work
       return 1;
     case Granularity::op:
       if (part == Part::core_attention || work == Kernel::Work::attention) return 0;
-      return work == Kernel::Work::product ? 0.5 : 1;
+      return work == Kernel::Work::product || work == Kernel::Work::grouped ? 0.5 : 1;
   }
   return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/kernel_table/fit_products.hpp"
 #include "sim/workload/kernel_table/robust_fit.hpp"
 
 namespace pipewright::workload {
@@ -16,11 +16,8 @@ namespace {
 using config::DataType;
 using config::Gpu;
 using config::Products;
-using Rows = std::vector<const MeasuredKernel*>;
 
 constexpr std::size_t fewest = 6;  // rows that anything is fitted to
-// No kernel starts and ends in less. Tables of large products alone cannot tell, and say 0.
-constexpr double least_overhead = 2e-6;
 
 double quantile(std::vector<double> sorted, double part) {
   std::ranges::sort(sorted);
@@ -28,59 +25,6 @@ double quantile(std::vector<double> sorted, double part) {
   const auto below = static_cast<std::size_t>(at);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-// Those of a GPU that may be changed. Throws Error where it lacks the type.
-Products& products_in(Gpu& gpu, DataType type) {
-  return const_cast<Products&>(products_of(gpu, type));
-}
-
-// What a kernel takes on a GPU of which all but some numbers are ideal.
-double seconds_with(const MeasuredKernel& row, const Gpu& gpu, const Products& products) {
-  Gpu ideal = config::at_full_clock(gpu);
-  ideal.memory_bandwidth = 1e300;
-  products_in(ideal, row.kernel.type) = products;
-  return kernel_time(row.kernel, ideal).seconds;
-}
-
-bool waits_for_memory(const MeasuredKernel& row, const Gpu& gpu) {
-  constexpr double most = 0.8;  // of its time
-  return row.kernel.bytes / (gpu.memory_bandwidth * gpu.memory_efficiency) > most * row.seconds;
-}
-
-FitRow terms_of_product(const MeasuredKernel& row, const Gpu& gpu, const Products& known,
-                        bool fits_overhead) {
-  const bool is_cast = row.kind == Measured::cast;
-  const auto time = [&](double flops, double wave) {
-    const Products ideal{.flops = flops, .efficiency = 1, .wave = wave, .overhead = 0};
-    return is_cast ? 0 : seconds_with(row, gpu, ideal);
-  };
-  constexpr double none = 1e300;
-  const double own = is_cast ? 0 : 1;
-  return {{time(known.flops, 0), time(none, 1), fits_overhead ? own : 0,
-           row.casts / gpu.memory_bandwidth, row.casts > 0 ? 1.0 : 0.0},
-          row.seconds - (fits_overhead ? 0 : own * known.overhead)};
-}
-
-// Of one type. Where every product holds its cast, the start of the two cannot be told apart, and
-// the product's stays as it is.
-void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
-  Products& products = products_in(gpu, type);
-  const bool fits_overhead =
-      std::ranges::any_of(rows, [](const auto* row) { return row->casts == 0; });
-  std::vector<FitRow> terms;
-  for (const MeasuredKernel* const row : rows)
-    if (!waits_for_memory(*row, gpu))
-      terms.push_back(terms_of_product(*row, gpu, products, fits_overhead));
-  std::erase_if(terms, [](const FitRow& row) { return row.seconds <= 0; });
-  if (terms.size() < fewest / 2) return;
-  const std::array<double, 5> least{1, 0, least_overhead, 0, 0};
-  const std::vector<double> x = fit_terms(terms, least);
-  products.efficiency = 1 / x[0];
-  products.wave = x[1];
-  if (fits_overhead) products.overhead = x[2];
-  products.cast = x[3];
-  products.cast_overhead = x[4];
 }
 
 // The pass with more rows says how efficiency grows with length; the other follows.
@@ -120,9 +64,10 @@ struct Groups {
   Rows launch;
   std::array<Rows, 2> attention;  // forward, backward
   std::array<Rows, config::data_types.size()> products;
+  std::array<Rows, config::data_types.size()> grouped;  // products
 };
 
-Groups grouped(std::span<const MeasuredKernel* const> rows) {
+Groups groups_of(std::span<const MeasuredKernel* const> rows) {
   Groups groups;
   for (const MeasuredKernel* const row : rows) {
     const auto type = static_cast<std::size_t>(row->kernel.type);
@@ -132,6 +77,8 @@ Groups grouped(std::span<const MeasuredKernel* const> rows) {
       groups.launch.push_back(row);
     else if (row->kind == Measured::attention)
       groups.attention.at(row->kernel.backward ? 1 : 0).push_back(row);
+    else if (row->kernel.work == Kernel::Work::grouped)
+      groups.grouped.at(type).push_back(row);
     else
       groups.products.at(type).push_back(row);
   }
@@ -144,6 +91,9 @@ Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
   for (std::size_t type = 0; type < groups.products.size(); ++type)
     if (groups.products[type].size() >= least)
       fit_products(groups.products[type], gpu, static_cast<DataType>(type));
+  for (std::size_t type = 0; type < groups.grouped.size(); ++type)
+    if (groups.grouped[type].size() >= least)
+      fit_grouped(groups.grouped[type], gpu, static_cast<DataType>(type));
   const bool backward_first = groups.attention[1].size() > groups.attention[0].size();
   bool fits_length = true;
   for (const bool backward : {backward_first, !backward_first}) {
@@ -180,11 +130,24 @@ void list_products(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) 
   keys.emplace_back(key + "cast_overhead", microseconds(products.cast_overhead));
 }
 
+void list_grouped(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) {
+  const config::GroupedProducts& grouped = products_of(gpu, type).grouped.value();
+  const std::string key = fmt::format("products.{}.grouped.", config::name_of(type));
+  keys.emplace_back(key + "efficiency", share(grouped.efficiency));
+  keys.emplace_back(key + "wave", microseconds(grouped.wave));
+  keys.emplace_back(key + "overhead", microseconds(grouped.overhead));
+  if (std::ranges::any_of(rows, [](const MeasuredKernel* row) { return row->casts > 0; }))
+    keys.emplace_back(key + "cast", fmt::format("{:.1f}", grouped.cast));
+}
+
 Keys keys_of(const Groups& groups, const Gpu& gpu) {
   Keys keys;
   for (std::size_t type = 0; type < groups.products.size(); ++type)
     if (groups.products[type].size() >= fewest)
       list_products(groups.products[type], gpu, static_cast<DataType>(type), keys);
+  for (std::size_t type = 0; type < groups.grouped.size(); ++type)
+    if (groups.grouped[type].size() >= fewest)
+      list_grouped(groups.grouped[type], gpu, static_cast<DataType>(type), keys);
   const bool forward = groups.attention[0].size() >= fewest;
   const bool backward = groups.attention[1].size() >= fewest;
   if (forward) keys.emplace_back("attention.forward", share(gpu.attention.forward));
@@ -226,7 +189,9 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
   std::vector<std::string> order;
   for (const MeasuredKernel& row : table.rows) {
     if (!is_of_gpu_file(row)) continue;
-    if (row.kernel.work == Kernel::Work::product) products_of(base, row.kernel.type);
+    using Work = Kernel::Work;
+    if (row.kernel.work == Work::product || row.kernel.work == Work::grouped)
+      products_of(base, row.kernel.type);
     Rows& group = by_group[group_of(row)];
     if (group.empty()) order.push_back(group_of(row));
     group.push_back(&row);
@@ -239,10 +204,10 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
       halves.at(i % 2).push_back(rows[i]);
     }
   GpuFit fit;
-  fit.gpu = fitted(grouped(all), base, fewest);
-  fit.keys = keys_of(grouped(all), fit.gpu);
-  const std::array<Gpu, 2> by_half{fitted(grouped(halves[0]), base, fewest / 2),
-                                   fitted(grouped(halves[1]), base, fewest / 2)};
+  fit.gpu = fitted(groups_of(all), base, fewest);
+  fit.keys = keys_of(groups_of(all), fit.gpu);
+  const std::array<Gpu, 2> by_half{fitted(groups_of(halves[0]), base, fewest / 2),
+                                   fitted(groups_of(halves[1]), base, fewest / 2)};
   for (const std::string& name : order) {
     const Rows& rows = by_group[name];
     if (rows.size() < fewest && rows.front()->kind != Measured::launch)

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/workload/compute/efficiency.hpp"
+#include "sim/workload/kernel_table/experts_row.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -19,11 +20,12 @@ namespace {
 using config::DataType;
 using config::Error;
 
-constexpr std::array<std::string_view, 7> kinds{"product", "grouped", "cast",      "attention",
-                                                "memory",  "launch",  "all-reduce"};
-constexpr std::array<std::string_view, 15> known_columns{
-    "kernel", "dtype",    "m",        "n",      "k",    "count", "bytes",  "batch",
-    "heads",  "head_dim", "sequence", "causal", "pass", "cast",  "time_us"};
+constexpr std::array<std::string_view, 8> kinds{"product",   "grouped", "experts", "cast",
+                                                "attention", "memory",  "launch",  "all-reduce"};
+constexpr std::array<std::string_view, 22> known_columns{
+    "kernel",   "dtype",    "m",      "n",       "k",      "count",  "bytes", "tokens",
+    "hidden",   "inter",    "topk",   "experts", "moe_ep", "gated",  "batch", "heads",
+    "head_dim", "sequence", "causal", "pass",    "cast",   "time_us"};
 
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
@@ -118,7 +120,7 @@ MeasuredKernel read_product(const Line& line, Measured kind) {
     row.words = fmt::format("{} x {}", kernel.rows, kernel.inner);
     return row;
   }
-  kernel.work = Kernel::Work::product;
+  kernel.work = kind == Measured::grouped ? Kernel::Work::grouped : Kernel::Work::product;
   kernel.columns = line.number("n");
   kernel.count = kind == Measured::grouped ? line.number("count") : 1;
   kernel.flops = 2 * kernel.rows * kernel.columns * kernel.inner * kernel.count;
@@ -130,6 +132,21 @@ MeasuredKernel read_product(const Line& line, Measured kind) {
   row.words = fmt::format("{} x {} x {}", kernel.rows, kernel.columns, kernel.inner);
   if (kind == Measured::grouped) row.words = fmt::format("{} of {}", kernel.count, row.words);
   return row;
+}
+
+MeasuredKernel read_experts(const Line& line) {
+  const ExpertsTiming timing{.type = read_type(line),
+                             .tokens = line.number("tokens"),
+                             .hidden = line.number("hidden"),
+                             .inter = line.number("inter"),
+                             .top_k = line.number("topk"),
+                             .experts = line.number("experts"),
+                             .ep = line.number_or("moe_ep", 1),
+                             .gated = line.flag("gated", true)};
+  if (timing.ep > timing.experts)
+    line.fail(
+        fmt::format("moe_ep is {}; allowed: at most the {} experts", timing.ep, timing.experts));
+  return experts_row(timing);
 }
 
 MeasuredKernel read_attention(const Line& line) {
@@ -161,6 +178,9 @@ MeasuredKernel read_row(const Line& line) {
     case Measured::grouped:
     case Measured::cast:
       row = read_product(line, kind);
+      break;
+    case Measured::experts:
+      row = read_experts(line);
       break;
     case Measured::attention:
       row = read_attention(line);
@@ -207,6 +227,7 @@ std::string group_of(const MeasuredKernel& row) {
   switch (row.kind) {
     case Measured::product:
     case Measured::grouped:
+    case Measured::experts:
     case Measured::cast:
       return fmt::format("{} {}", kind, config::name_of(row.kernel.type));
     case Measured::attention:
@@ -250,11 +271,12 @@ double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu) {
   if (row.kind == Measured::launch) return gpu.launch;
   const config::Gpu alone = config::at_full_clock(gpu);
   double seconds = row.kind == Measured::cast ? 0 : kernel_time(row.kernel, alone).seconds;
-  if (row.casts > 0) {
-    const config::Products& products = products_of(gpu, row.kernel.type);
-    seconds += products.cast_overhead + products.cast * row.casts / gpu.memory_bandwidth;
-  }
-  return seconds;
+  for (const Kernel& other : row.others) seconds += kernel_time(other, alone).seconds;
+  if (row.casts == 0) return seconds;
+  const config::Products& products = products_of(gpu, row.kernel.type);
+  if (row.kernel.work == Kernel::Work::grouped && products.grouped)
+    return seconds + products.grouped->cast * row.casts / gpu.memory_bandwidth;
+  return seconds + products.cast_overhead + products.cast * row.casts / gpu.memory_bandwidth;
 }
 
 }  // namespace pipewright::workload

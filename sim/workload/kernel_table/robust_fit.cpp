@@ -6,7 +6,8 @@
 namespace pipewright::workload {
 namespace {
 
-// Least squares of sum_j x_j a_ij = 1 with weights, as the normal equations of scaled unknowns.
+// Least squares of known_i + sum_j x_j a_ij = 1 with weights, as the normal equations of scaled
+// unknowns.
 std::vector<double> solve(std::span<const FitRow> rows, std::span<const double> weights,
                           std::span<const double> least) {
   constexpr int sweeps = 2000;
@@ -16,7 +17,7 @@ std::vector<double> solve(std::span<const FitRow> rows, std::span<const double> 
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < size; ++j) {
       const double a = rows[i].terms[j] / rows[i].seconds;
-      right[j] += weights[i] * a;
+      right[j] += weights[i] * a * (1 - rows[i].known / rows[i].seconds);
       for (std::size_t k = 0; k < size; ++k)
         squares[j * size + k] += weights[i] * a * rows[i].terms[k] / rows[i].seconds;
     }
@@ -42,7 +43,7 @@ std::vector<double> fit_terms(std::span<const FitRow> rows, std::span<const doub
   for (int round = 0; round < rounds; ++round) {
     x = solve(rows, weights, least);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      double sum = 0;
+      double sum = rows[i].known;
       for (std::size_t j = 0; j < x.size(); ++j) sum += x[j] * rows[i].terms[j];
       weights[i] = 1 / std::max(std::abs(sum / rows[i].seconds - 1), exact);
     }

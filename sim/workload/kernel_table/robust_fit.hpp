@@ -9,6 +9,7 @@ namespace pipewright::workload {
 struct FitRow {
   std::vector<double> terms;
   double seconds = 0;
+  double known = 0;  // of them, what no term stands for
 };
 
 // The coefficients, none below its `least`, with which the sums of terms come nearest to the times:

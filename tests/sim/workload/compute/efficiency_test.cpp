@@ -21,7 +21,7 @@ config::Gpu ideal() {
 
 Kernel product(double rows, double columns, double inner, double count = 1) {
   return {.name = "product",
-          .work = Kernel::Work::product,
+          .work = count > 1 ? Kernel::Work::grouped : Kernel::Work::product,
           .rows = rows,
           .columns = columns,
           .inner = inner,
@@ -71,6 +71,24 @@ TEST_CASE("waves and products take their starts, products of experts one for all
   // At half the clock everything that the processors do takes twice as long.
   gpu.clock.products = 0.5;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 8 * (wave + 1e-6)));
+}
+
+TEST_CASE("grouped products have numbers of their own, or those of single ones", "[model]") {
+  config::Gpu gpu = ideal();
+  const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
+  CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(4 * wave));
+  gpu.products.bf16->grouped =
+      config::GroupedProducts{.efficiency = 0.5, .wave = 2e-6, .overhead = 1e-3};
+  CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (2 * wave + 2e-6)));
+  CHECK(seconds(gpu, product(128, 1024, 512)) == Approx(wave));
+  // Few rows an expert: weights come from memory in any case.
+  gpu.memory_bandwidth = 1e12;
+  const Kernel thin = product(1, 1024, 512, 4);
+  CHECK(kernel_time(thin, gpu).bound == workload::Bound::overhead);
+  gpu.products.bf16->grouped->overhead = 0;
+  gpu.memory_bandwidth = 1e11;
+  CHECK(kernel_time(thin, gpu).bound == workload::Bound::memory);
+  CHECK(seconds(gpu, thin) == Approx(4 * 2.0 * (512 + 512 * 1024 + 1024) / 1e11));
 }
 
 TEST_CASE("a product is never faster than memory, and says what bounds it", "[model]") {

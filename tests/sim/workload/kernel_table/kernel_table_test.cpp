@@ -59,6 +59,52 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
   CHECK_FALSE(is_of_gpu_file(rows[5]));
 }
 
+TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[model]") {
+  const Workplace place;
+  place.write("t.csv",
+              "kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,gated,time_us\n"
+              "experts,bfloat16,1000,10,20,4,8,2,,50\n"
+              "experts,fp8,1000,10,20,4,8,1,0,50\n"
+              "experts,fp8_block,1000,10,20,4,8,,,50\n");
+  const auto rows = read_kernel_table(place.folder() / "t.csv").rows;
+  REQUIRE(rows.size() == 3);
+  // 2,000 of 4,000 visits on 4 of 8 experts: 500 each, through 10 x 40 and 20 x 10.
+  const workload::MeasuredKernel& row = rows[0];
+  CHECK(group_of(row) == "experts bf16");
+  CHECK(row.kernel.flops == 4 * 2.0 * 500 * 10 * 40);
+  CHECK(row.kernel.bytes == 4 * 2.0 * (10 * 500 + 10 * 40 + 500 * 40));
+  REQUIRE(row.others.size() == 4);
+  CHECK(row.others[0].work == workload::Kernel::Work::grouped);
+  CHECK(row.others[0].flops == 4 * 2.0 * 500 * 20 * 10);
+  CHECK(row.others[1].bytes == 2 * 2.0 * 2000 * 10);                // sorted
+  CHECK(row.others[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
+  CHECK(row.others[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
+  CHECK(row.casts == 0);
+  // With one scale a tensor all tokens are cast before they are sorted, and here nothing is gated.
+  CHECK(rows[1].others.size() == 5);
+  CHECK(rows[1].others[1].bytes == 2.0 * 4000 * 10);
+  CHECK(rows[1].others[2].bytes == 3.0 * 4000 * 20);
+  CHECK(rows[1].others[4].bytes == 3.0 * 1000 * 10);
+  CHECK(rows[1].casts == 4000 * 10);
+  CHECK(rows[2].others[1].bytes == 4.0 * 4000 * 10);
+
+  config::Gpu gpu{.name = "made up", .flops = 1e12, .memory = 1, .memory_bandwidth = 1e300};
+  gpu.processors = 1;
+  gpu.kernel_overhead = 1e-6;
+  gpu.products.fp8 = config::Products{.flops = 1e300};
+  gpu.products.fp8->grouped =
+      config::GroupedProducts{.efficiency = 1, .wave = 0, .overhead = 1e-3, .cast = 2};
+  CHECK(predicted_seconds(rows[1], gpu) == Approx(2e-3 + 4e-6));
+  gpu.memory_bandwidth = 1e6;
+  gpu.memory_efficiency = 1;
+  gpu.products.fp8->grouped->overhead = 0;
+  gpu.kernel_overhead = 0;
+  const double moved = 4000 * (2 * 10 + 3 * 20 + 2 * 10) + 1000 * 10 * (2 + 3);
+  const double products =
+      8 * (10 * 500 + 10 * 20 + 2 * 500 * 20) + 8 * (20 * 500 + 20 * 10 + 2 * 500 * 10);
+  CHECK(predicted_seconds(rows[1], gpu) == Approx((moved + products + 2 * 4000 * 10) / 1e6));
+}
+
 TEST_CASE("a table without kinds holds products, those in 8 bits with their casts", "[model]") {
   const Workplace place;
   place.write("t.csv",
@@ -84,6 +130,9 @@ TEST_CASE("a bad table gets its line and what would be right", "[model]") {
              Catch::Contains("did you mean 'product'?"));
   CHECK_THAT(fault_of(products + "cast,bf16,1,,3,4\n"), Catch::Contains("nothing is cast to 16"));
   CHECK_THAT(fault_of(products + "product,bf16,1,2,3,4,5\n"), Catch::Contains("7 cells under 6"));
+  CHECK(fault_of("kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,time_us\n"
+                 "experts,bf16,64,8,8,2,8,16,5\n") ==
+        "t.csv:2: moe_ep is 16; allowed: at most the 8 experts");
   CHECK(fault_of(products) == "t.csv: no rows");
   CHECK(fault_of("# nothing\n") == "t.csv: no line of column names");
   const std::string two = "system,dtype,m,n,k,time_us\na,bf16,1,2,3,4\nb,bf16,1,2,3,4\n";
