@@ -61,9 +61,10 @@ def grouped_cases(quick):
     tokens = (512, 2048) if quick else (128, 512, 2048, 8192)
     shapes = [(4096, 7168), (7168, 2048)] if quick else [
         (4096, 7168), (7168, 2048), (28672, 4096), (1536, 2048)]
-    return [{"kernel": "grouped", "dtype": "bf16", "m": m, "n": n, "k": k, "count": count,
+    return [{"kernel": "grouped", "dtype": kind, "m": m, "n": n, "k": k, "count": count,
              "cast": 0}
-            for count in experts for m in tokens for n, k in shapes if count * n * k < 2**32]
+            for kind in ("bf16", "fp8") for count in experts for m in tokens
+            for n, k in shapes if count * n * k < 2**32]
 
 
 def attention_cases(quick):
@@ -279,10 +280,16 @@ class Machine:
 
     def grouped(self, case):
         torch, count, m, n, k = (self.torch, *(case[key] for key in ("count", "m", "n", "k")))
-        tokens = self.normal(count * m, k)
-        weights = self.normal(count, n, k).transpose(1, 2)
+        kind = torch.float8_e4m3fn if case["dtype"] == "fp8" else torch.bfloat16
+        tokens = self.normal(count * m, k, dtype=kind)
+        weights = self.normal(count, n, k, dtype=kind).transpose(1, 2)
+        ends = m * torch.arange(1, count + 1, device=self.device, dtype=torch.int32)
+        if case["dtype"] == "fp8":
+            scales = self.ones(count * m), self.ones(count, n)
+            return lambda: torch._scaled_grouped_mm(
+                tokens, weights, *scales, offs=ends,
+                out_dtype=torch.bfloat16), "scaled_grouped_mm, a scale a row"
         if self.on_gpu and hasattr(torch, "_grouped_mm"):
-            ends = m * torch.arange(1, count + 1, device=self.device, dtype=torch.int32)
             return lambda: torch._grouped_mm(tokens, weights, offs=ends), "grouped_mm"
         parts = tokens.split(m)
         return lambda: [part @ weight for part, weight in zip(parts, weights)], "loop"

@@ -45,6 +45,9 @@ class Plan(unittest.TestCase):
         attention = [case for case in cases if case["kernel"] == "attention"]
         self.assertEqual({case["pass"] for case in attention}, {"forward", "backward"})
         self.assertEqual({case["head_dim"] for case in attention}, {64, 128})
+        grouped = [case for case in cases if case["kernel"] == "grouped"]
+        self.assertEqual({case["dtype"] for case in grouped}, {"bf16", "fp8"})
+        self.assertGreaterEqual({case["count"] for case in grouped}, {2, 8, 32})
         self.assertEqual({case["kernel"] for case in cases}, set(measure_gpu.KINDS))
 
     def test_one_gpu_reduces_nothing(self):
