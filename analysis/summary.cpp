@@ -38,6 +38,7 @@ std::string describe(const JobInfo& job) {
   if (job.sequence_parallel && job.tp > 1) text += ", sp";
   add("cp", job.cp, 1);
   add("ep", job.ep, 1);
+  if (job.ep > 1) add("etp", job.etp, job.tp);
   add("pp", job.pp, 1);
   add("dp", job.dp, 1);
   add("zero", job.zero, 0);

@@ -21,6 +21,7 @@ struct JobInfo {
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
+  std::uint32_t etp = 1;  // ranks that share each expert
   std::uint32_t dp = 1;
   std::uint32_t pp = 1;
   bool sequence_parallel = false;

@@ -153,6 +153,7 @@ ReportColumns<JobInfo> job_columns() {
           {"tp", &JobInfo::tp},
           {"cp", &JobInfo::cp},
           {"ep", &JobInfo::ep},
+          {"etp", &JobInfo::etp},
           {"dp", &JobInfo::dp},
           {"pp", &JobInfo::pp},
           {"sp", &JobInfo::sequence_parallel},

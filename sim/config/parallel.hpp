@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
@@ -12,12 +13,14 @@ namespace pipewright::config {
 enum class Axis : std::uint8_t { tp, cp, ep, dp, pp };
 inline constexpr int axes = 5;
 
-// The layout of a job over its GPUs: tp * cp * dp * pp of them. Experts are spread over `ep` of
-// the cp * dp ranks that hold the same part of the dense model.
+// The layout of a job over its GPUs: tp * cp * dp * pp of them. Layers with experts lay the same
+// ranks of a stage out anew, as Megatron-Core's parallel folding does (arXiv 2504.14960): etp * ep
+// * edp of them, where etp ranks share each expert and edp have the same experts.
 struct Parallel {
   Located<std::uint32_t> tp{1, {}};
   Located<std::uint32_t> cp{1, {}};
   Located<std::uint32_t> ep{1, {}};
+  std::optional<Located<std::uint32_t>> etp;  // else tp
   Located<std::uint32_t> dp{1, {}};
   Located<std::uint32_t> pp{1, {}};  // the scenario's devices
   bool sequence = false;             // sequence parallelism over the ranks of tp
@@ -27,6 +30,13 @@ struct Parallel {
   std::uint32_t ranks_per_stage() const {
     return tp.value * cp.value;
   }  // GPUs of a pipeline device
+  std::uint32_t expert_tp() const { return etp ? etp->value : tp.value; }
+  // Of all replicas' copies of a device.
+  std::uint64_t ranks_of_stage() const { return std::uint64_t{ranks_per_stage()} * dp.value; }
+  // A whole number where the layout is one.
+  std::uint64_t expert_replicas() const {
+    return ranks_of_stage() / (std::uint64_t{expert_tp()} * ep.value);
+  }
 };
 
 // Without pp, which is the scenario's `devices`.

@@ -155,7 +155,11 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
 }
 
 bool ReplicaGroups::has(std::uint32_t stage) const {
-  return job_.ranks && !job_.costs.traffic.empty() && dense_[stage]->groups.front().size() > 1;
+  if (!job_.ranks || job_.costs.traffic.empty()) return false;
+  // Ranks of tp may have the same experts.
+  const bool experts =
+      job_.costs.traffic[stage].expert_parameters > 0 && experts_[stage]->groups.front().size() > 1;
+  return experts || dense_[stage]->groups.front().size() > 1;
 }
 
 std::uint64_t ReplicaGroups::gradient_bytes(std::uint32_t stage) const {

@@ -16,12 +16,15 @@ using config::Axis;
 constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
 
 // Of the experts' grid, whose `dp` is edp.
-constexpr bool is_of_experts(Group kind) { return kind == Group::ep || kind == Group::edp; }
+constexpr bool is_of_experts(Group kind) {
+  return kind == Group::ep || kind == Group::etp || kind == Group::edp;
+}
 
 // The axes along which the ranks of a group differ.
 constexpr std::uint32_t axes_of(Group kind) {
   switch (kind) {
     case Group::tp:
+    case Group::etp:
       return bit(Axis::tp);
     case Group::cp:
       return bit(Axis::cp);
@@ -54,21 +57,36 @@ std::uint32_t count_ranks(const config::Parallel& parallel) {
   return static_cast<std::uint32_t>(size);
 }
 
-// Experts are spread over ranks that hold the same part of the dense model.
-std::uint32_t expert_replicas(const config::Parallel& parallel) {
-  const std::uint32_t ranks = parallel.dp.value * parallel.cp.value;
-  const std::uint32_t ep = parallel.ep.value;
-  if (ranks % ep == 0) return ranks / ep;
-  std::uint32_t below = std::min(ep, ranks);
+// The sizes of experts' parallelism that go into a stage's ranks, nearest to `wanted`.
+std::string nearest_divisors(std::uint64_t ranks, std::uint32_t wanted) {
+  std::uint64_t below = std::clamp<std::uint64_t>(wanted, 1, ranks);
   while (ranks % below != 0) --below;
-  std::uint32_t above = ep;
+  std::uint64_t above = wanted;
   while (above < ranks && ranks % above != 0) ++above;
+  if (above <= below || above > ranks) return std::to_string(below);
+  return fmt::format("{} or {}", below, above);
+}
+
+// Experts are spread over the ranks of a stage, those of all replicas.
+std::uint32_t expert_replicas(const config::Parallel& parallel) {
+  const std::uint64_t ranks = parallel.ranks_of_stage();
+  const std::uint32_t etp = parallel.expert_tp();
+  const std::string sizes = fmt::format("tp x cp x dp ({} x {} x {})", parallel.tp.value,
+                                        parallel.cp.value, parallel.dp.value);
+  if (ranks % etp != 0)
+    throw config::Error(config::locate(
+        parallel.etp->origin,
+        fmt::format("etp is {}, which does not divide the {} ranks of {}; allowed: {}", etp, ranks,
+                    sizes, nearest_divisors(ranks, etp))));
+  const std::uint32_t ep = parallel.ep.value;
+  if (ranks / etp % ep == 0) return static_cast<std::uint32_t>(parallel.expert_replicas());
+  // Its default is tp.
+  const bool folds = !parallel.etp && etp > 1 && ranks % ep == 0;
   throw config::Error(config::locate(
       parallel.ep.origin,
-      fmt::format("ep is {}, which does not divide the {} ranks of dp x cp ({} x {}); allowed: {}",
-                  ep, ranks, parallel.dp.value, parallel.cp.value,
-                  above > ep && ranks % above == 0 ? fmt::format("{} or {}", below, above)
-                                                   : std::to_string(below))));
+      fmt::format("ep is {}, which does not divide the {} ranks of {} / etp ({}); allowed: {}{}",
+                  ep, ranks / etp, sizes, etp, nearest_divisors(ranks / etp, ep),
+                  folds ? ", or etp 1, with which experts are spread over ranks of tp too" : "")));
 }
 
 }  // namespace
@@ -97,14 +115,16 @@ Ranks::Ranks(const config::Parallel& parallel)
     : size_(count_ranks(parallel)),
       dense_(parallel.order,
              {parallel.tp.value, parallel.cp.value, 1, parallel.dp.value, parallel.pp.value}),
-      expert_(parallel.order, {parallel.tp.value, 1, parallel.ep.value, expert_replicas(parallel),
-                               parallel.pp.value}) {
+      expert_(parallel.order, {parallel.expert_tp(), 1, parallel.ep.value,
+                               expert_replicas(parallel), parallel.pp.value}) {
   if (parallel.pp.value > 1 && dense_.stride(Axis::pp) != expert_.stride(Axis::pp))
     throw config::Error(config::locate(
         parallel.ep.origin,
-        fmt::format("ep is {} and cp is {}, and in this order of ranks the experts of a stage "
-                    "would be on ranks of another; allowed: pp last in parallel.order",
-                    parallel.ep.value, parallel.cp.value)));
+        fmt::format("etp x ep is {} x {} and tp x cp {} x {}, and in this order of ranks the "
+                    "experts of a stage would be on ranks of another; allowed: pp last in "
+                    "parallel.order",
+                    parallel.expert_tp(), parallel.ep.value, parallel.tp.value,
+                    parallel.cp.value)));
 }
 
 std::uint32_t Ranks::ranks_per_stage() const {
@@ -117,6 +137,7 @@ Coordinates Ranks::of(std::uint32_t rank) const {
           .dp = dense_.at(rank, Axis::dp),
           .pp = dense_.at(rank, Axis::pp),
           .ep = expert_.at(rank, Axis::ep),
+          .etp = expert_.at(rank, Axis::tp),
           .edp = expert_.at(rank, Axis::dp)};
 }
 

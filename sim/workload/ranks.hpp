@@ -18,23 +18,24 @@ struct ReplicaDevice {
   auto operator<=>(const ReplicaDevice&) const = default;
 };
 
-// Where a rank stands in the dense model's layout; `ep` and `edp`: in the experts'.
+// Where a rank stands in the dense model's layout; `ep`, `etp` and `edp`: in the experts'.
 struct Coordinates {
   std::uint32_t tp = 0;
   std::uint32_t cp = 0;
   std::uint32_t dp = 0;
   std::uint32_t pp = 0;
   std::uint32_t ep = 0;
+  std::uint32_t etp = 0;
   std::uint32_t edp = 0;
 };
 
 // The ranks of a job and their groups, in the order of Megatron-core (parallel_state.py,
 // RankGenerator): two grids over the same ranks, one of tp, cp, dp and pp, and one for experts,
-// where ep and what is left of dp * cp take the places of cp and dp.
+// where etp, ep and what is left of tp * cp * dp take the places of tp, cp and dp.
 class Ranks {
  public:
-  // Throws config::Error if ep does not divide dp * cp, or if the two grids disagree on which
-  // device of the pipeline a rank belongs to.
+  // Throws config::Error if etp * ep does not divide tp * cp * dp, or if the two grids disagree on
+  // which device of the pipeline a rank belongs to.
   explicit Ranks(const config::Parallel& parallel);
 
   std::uint32_t size() const { return size_; }

@@ -18,12 +18,13 @@ enum class Group : std::uint8_t {
   tp,
   cp,
   ep,
+  etp,        // ranks that share each expert
   dp,         // ranks with the same part of the dense model: dp * cp
-  edp,        // ranks with the same experts: dp * cp / ep
+  edp,        // ranks with the same experts: tp * cp * dp / (etp * ep)
   embedding,  // the first and the last stage, where both hold the same embedding
   world,
 };
-inline constexpr int group_kinds = 7;
+inline constexpr int group_kinds = 8;
 
 enum class Collective : std::uint8_t {
   all_reduce,

@@ -25,6 +25,7 @@ po::options_description interference_options() {
   add("tp", words("N"), "without a scenario: tensor-parallel ranks (1)");
   add("cp", words("N"), "context-parallel ranks (1)");
   add("ep", words("N"), "ranks that experts are spread over (1)");
+  add("etp", words("N"), "ranks that share each expert (as many as tp)");
   add("dp", words("N"), "data-parallel ranks (1)");
   add("pp", words("N"), "stages of the pipeline (1)");
   add("traffic", words("'OPERATION SIZE GROUPS'..")->composing(),
@@ -54,7 +55,8 @@ int print_help() {
       "\n"
       "A traffic is an operation (all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
       "send-recv or pairwise), a size as nccl-tests counts it, the groups that do it all at once\n"
-      "(tp, cp, ep, dp, edp, pp, embedding or world), and perhaps an algorithm. send-recv of pp:\n"
+      "(tp, cp, ep, etp, dp, edp, pp, embedding or world), and perhaps an algorithm. send-recv of "
+      "pp:\n"
       "each stage with the next, both ways.\n"
       "\n{}",
       describe(interference_options()));

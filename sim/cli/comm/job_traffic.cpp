@@ -31,9 +31,13 @@ struct GroupName {
   Group group;
 };
 constexpr std::array group_names{
-    GroupName{"tp", Group::tp},       GroupName{"cp", Group::cp},
-    GroupName{"ep", Group::ep},       GroupName{"dp", Group::dp},
-    GroupName{"edp", Group::edp},     GroupName{"embedding", Group::embedding},
+    GroupName{"tp", Group::tp},
+    GroupName{"cp", Group::cp},
+    GroupName{"ep", Group::ep},
+    GroupName{"etp", Group::etp},
+    GroupName{"dp", Group::dp},
+    GroupName{"edp", Group::edp},
+    GroupName{"embedding", Group::embedding},
     GroupName{"world", Group::world},
 };
 

@@ -18,7 +18,7 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 10> keys{"gpu",
+constexpr std::array<std::string_view, 11> keys{"gpu",
                                                 "training.microbatch_size",
                                                 "training.sequence",
                                                 "training.recompute",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 10> keys{"gpu",
                                                 "parallel.tp",
                                                 "parallel.cp",
                                                 "parallel.ep",
+                                                "parallel.etp",
                                                 "parallel.sp"};
 
 po::options_description model_options() {
@@ -76,6 +77,7 @@ std::string layout_text(const config::Training& training, const config::Parallel
   add("tp", parallel.tp.value);
   add("cp", parallel.cp.value);
   add("ep", parallel.ep.value);
+  if (parallel.etp) add("etp", parallel.etp->value);
   if (sizes.sequence_parallel) text += "sp, ";
   return text + fmt::format("a microbatch of {} x {:.0f} tokens, {}", training.microbatch_size,
                             sizes.sequence, config::name_of(training.precision));

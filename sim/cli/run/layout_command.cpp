@@ -36,6 +36,11 @@ struct TypicalCollective {
   std::uint64_t bytes;
 };
 
+// Whether experts are laid out otherwise than the other parts of a layer.
+bool folds(const config::Parallel& parallel) {
+  return parallel.ep.value > 1 || parallel.expert_tp() != parallel.tp.value;
+}
+
 // What each kind of group calls most.
 std::vector<TypicalCollective> typical_collectives(const config::Parallel& parallel,
                                                    bool ties_embeddings,
@@ -51,7 +56,8 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
                                        {"ep", Group::ep, Collective::all_to_all, typical},
                                        {"dp x cp", Group::dp, gradients, bucket}};
   if (parallel.cp.value == 1) found.back().name = "dp";
-  if (parallel.ep.value > 1) found.push_back({"experts' dp", Group::edp, gradients, bucket});
+  if (parallel.etp) found.push_back({"etp", Group::etp, Collective::all_gather, typical});
+  if (folds(parallel)) found.push_back({"experts' dp", Group::edp, gradients, bucket});
   if (ties_embeddings)
     found.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
   return found;
@@ -204,8 +210,9 @@ std::string sizes_text(const config::Parallel& parallel) {
       parts.push_back(fmt::format("{} {}", names[i], sizes[i]));
   if (parts.empty()) return "one GPU";
   std::string text = fmt::format("{}", fmt::join(parts, " x "));
-  if (parallel.ep.value > 1)
-    text += fmt::format(", experts over {} ranks of dp x cp", parallel.ep.value);
+  if (folds(parallel))
+    text += fmt::format(", experts etp {} x ep {} x edp {}", parallel.expert_tp(),
+                        parallel.ep.value, parallel.expert_replicas());
   return text;
 }
 

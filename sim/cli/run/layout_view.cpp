@@ -34,9 +34,12 @@ std::vector<Column> columns_of(const config::Parallel& parallel) {
                                 {"dp", &Coordinates::dp, parallel.dp.value},
                                 {"pp", &Coordinates::pp, parallel.pp.value}};
   std::vector<Column> columns;
-  for (const Axis axis : parallel.order)
-    if (const Column& column = all[static_cast<std::size_t>(axis)]; column.size > 1)
-      columns.push_back(column);
+  for (const Axis axis : parallel.order) {
+    const Column& column = all[static_cast<std::size_t>(axis)];
+    if (axis == Axis::ep && parallel.expert_tp() != parallel.tp.value && parallel.expert_tp() > 1)
+      columns.push_back({"etp", &Coordinates::etp, parallel.expert_tp()});
+    if (column.size > 1) columns.push_back(column);
+  }
   return columns;
 }
 
@@ -76,10 +79,11 @@ std::vector<Numbers> rows_of(const std::vector<Column>& columns, const workload:
   Numbers sorted = in_order(ranks.size());
   std::ranges::stable_sort(sorted, {},
                            [&](std::uint32_t rank) { return placement.gpu_index(rank); });
-  // Experts are no axis of their own: they lie across cp and dp.
+  // Experts are no axis of their own: they lie across tp, cp and dp.
   std::uint32_t Coordinates::*outermost = nullptr;
   for (const Column& column : columns)
-    if (column.index != &Coordinates::ep) outermost = column.index;
+    if (column.index != &Coordinates::ep && column.index != &Coordinates::etp)
+      outermost = column.index;
   std::vector<Numbers> rows;
   for (const std::uint32_t rank : sorted) {
     const bool follows =

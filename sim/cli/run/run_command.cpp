@@ -57,6 +57,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
                         .tp = parallel.tp.value,
                         .cp = parallel.cp.value,
                         .ep = parallel.ep.value,
+                        .etp = parallel.expert_tp(),
                         .dp = parallel.dp.value,
                         .pp = parallel.pp.value,
                         .sequence_parallel = parallel.sequence,

@@ -36,6 +36,7 @@ constexpr std::array dividing{
     Divides{"parallel.pp", &Known::gpus, how_many_gpus},
     Divides{"devices", &Known::gpus, how_many_gpus},
     Divides{"parallel.ep", &Known::experts, "a model"},
+    Divides{"parallel.etp", &Known::gpus, how_many_gpus},
     Divides{"training.microbatch_size", &Known::batches, "global_batch"},
 };
 

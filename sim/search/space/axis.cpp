@@ -25,10 +25,19 @@ constexpr std::array<std::string_view, 5> sizes{"parallel.tp", "parallel.cp", "p
 
 // What others are cut by comes first, so that little is begun which comes to nothing; then all
 // else as written.
-constexpr std::array<std::string_view, 12> first_keys{
-    "cluster",     "gpu",         "model",        "parallel",
-    "parallel.tp", "parallel.cp", "parallel.pp",  "devices",
-    "parallel.dp", "parallel.ep", "global_batch", "training.microbatch_size"};
+constexpr std::array<std::string_view, 13> first_keys{"cluster",
+                                                      "gpu",
+                                                      "model",
+                                                      "parallel",
+                                                      "parallel.tp",
+                                                      "parallel.cp",
+                                                      "parallel.pp",
+                                                      "devices",
+                                                      "parallel.dp",
+                                                      "parallel.ep",
+                                                      "parallel.etp",
+                                                      "global_batch",
+                                                      "training.microbatch_size"};
 
 std::size_t rank(const SweepAxis& axis) {
   if (axis.info.key == "schedule") return first_keys.size() + 1;

@@ -23,16 +23,24 @@ void add_collective(Kernels& kernels, Part part, std::string_view name) {
 // Tensor parallelism's collectives around a matrix (arXiv 1909.08053), with sequence parallelism in
 // two halves (arXiv 2205.05198, figure 5), of which the input is gathered once more for its
 // gradient: what is gathered before the product, and what is summed after it.
+// Ranks that share an expert gather the tokens that each got, and sum the results.
+bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
+  if (is_of_experts(linear.part)) return setting.sizes.etp > 1;
+  return setting.sizes.sequence_parallel && linear.part != Part::head;
+}
+
 void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
-  if (!setting.sizes.sequence_parallel || linear.part == Part::head) return;
+  if (!is_cut_by_tokens(setting, linear)) return;
   if (linear.gathers_input) add_collective(kernels.forward, linear.part, "all-gather");
   if (linear.gathers_input) add_collective(kernels.input_grad, linear.part, "all-gather");
   if (linear.scatters_output) add_collective(kernels.input_grad, linear.part, "all-gather");
 }
 
 void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
-  if (setting.sizes.tp == 1 || linear.part == Part::head) return;
-  const std::string_view sum = setting.sizes.sequence_parallel ? "reduce-scatter" : "all-reduce";
+  if (linear.part == Part::head) return;
+  const bool cut = is_cut_by_tokens(setting, linear);
+  if (!cut && (setting.sizes.tp == 1 || is_of_experts(linear.part))) return;
+  const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
   if (linear.scatters_output) add_collective(kernels.forward, linear.part, sum);
   if (linear.gathers_input) add_collective(kernels.input_grad, linear.part, sum);
 }

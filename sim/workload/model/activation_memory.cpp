@@ -71,9 +71,10 @@ double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
   double bytes = 0;
   for (const Linear& linear : linears_of(layer)) {
     const double tokens = linear.tokens * linear.count;
+    const double kept = is_of_experts(linear.part) ? 1 : cut;
     bytes += input_element(setting) * tokens *
-             (static_cast<double>(linear.inputs) * (linear.gathers_input ? cut : 1) +
-              static_cast<double>(linear.outputs) * (linear.scatters_output ? cut : 1));
+             (static_cast<double>(linear.inputs) * (linear.gathers_input ? kept : 1) +
+              static_cast<double>(linear.outputs) * (linear.scatters_output ? kept : 1));
   }
   return bytes;
 }

@@ -132,13 +132,9 @@ void add_routing(const ModelSetting& setting, const Layer& layer, PassCalls& cal
   for (Calls* const pass :
        {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
     if (sizes.ep > 1) pass->add(Group::ep, Collective::all_to_all, sent, 2);
-    if (sizes.tp == 1) continue;
-    if (sizes.sequence_parallel) {
-      pass->add(Group::tp, Collective::all_gather, received);
-      pass->add(Group::tp, Collective::reduce_scatter, received);
-    } else {
-      pass->add(Group::tp, Collective::all_reduce, bytes_of(sizes.tokens, setting.model.hidden));
-    }
+    if (sizes.etp == 1) continue;
+    pass->add(Group::etp, Collective::all_gather, received);
+    pass->add(Group::etp, Collective::reduce_scatter, received);
   }
 }
 

@@ -41,7 +41,9 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
 
 ZeroGroups zero_groups(const config::Parallel& parallel) {
   const double ranks = static_cast<double>(parallel.dp.value) * parallel.cp.value;
-  return {.level = parallel.zero, .dense = ranks, .experts = ranks / parallel.ep.value};
+  return {.level = parallel.zero,
+          .dense = ranks,
+          .experts = static_cast<double>(parallel.expert_replicas())};
 }
 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,

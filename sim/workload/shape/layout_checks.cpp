@@ -23,22 +23,43 @@ using Located = config::Located<std::uint32_t>;
 constexpr std::array<Located Parallel::*, config::axes> sizes{
     &Parallel::tp, &Parallel::cp, &Parallel::ep, &Parallel::dp, &Parallel::pp};
 
+// A number of a layout by its key.
+struct Size {
+  std::string_view key;
+  const Located& (*of)(const Parallel&);
+  void (*set)(Parallel&, std::uint32_t);
+
+  bool operator==(const Size& other) const { return key == other.key; }
+};
+
+template <Located Parallel::*member>
+constexpr Size size_of(std::string_view key) {
+  return {key, [](const Parallel& parallel) -> const Located& { return parallel.*member; },
+          [](Parallel& parallel, std::uint32_t size) { (parallel.*member).value = size; }};
+}
+constexpr Size tp = size_of<&Parallel::tp>("parallel.tp");
+constexpr Size cp = size_of<&Parallel::cp>("parallel.cp");
+constexpr Size ep = size_of<&Parallel::ep>("parallel.ep");
+// Where it is not given it is tp.
+constexpr Size etp{"parallel.etp",
+                   [](const Parallel& parallel) -> const Located& {
+                     return parallel.etp ? *parallel.etp : parallel.tp;
+                   },
+                   [](Parallel& parallel, std::uint32_t size) { parallel.etp->value = size; }};
+
 // One number of a layout has to divide something. All layouts of a model have the same rules, in
 // the same order.
 struct Rule {
-  Axis axis;
+  Size size;
   std::uint64_t whole;
   std::string_view of;  // what that is
 
-  bool holds(const Parallel& parallel) const { return whole % size(parallel).value == 0; }
-  const Located& size(const Parallel& parallel) const {
-    return parallel.*sizes[static_cast<std::size_t>(axis)];
+  bool holds(const Parallel& parallel) const { return whole % size.of(parallel).value == 0; }
+  Parallel with(Parallel parallel, std::uint32_t other) const {
+    size.set(parallel, other);
+    return parallel;
   }
 };
-
-std::string_view name_of(Axis axis) {
-  return axis == Axis::tp ? "parallel.tp" : axis == Axis::cp ? "parallel.cp" : "parallel.ep";
-}
 
 // "8.03 billion"
 std::string in_billions(double parameters) {
@@ -47,17 +68,27 @@ std::string in_billions(double parameters) {
 
 void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
   const auto add = [&](std::uint64_t whole, std::string_view of) {
-    rules.push_back({Axis::tp, whole, of});
+    rules.push_back({tp, whole, of});
   };
   add(model.heads, "the model's heads");
   if (!model.latent) add(model.kv_heads, "the model's kv_heads");
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
   if (dense) add(model.ffn, "the model's ffn");
-  if (!model.experts) return;
-  add(model.experts->ffn, "the ffn of the model's experts");
-  if (model.experts->shared > 0)
+  if (model.experts && model.experts->shared > 0)
     add(std::uint64_t{model.experts->shared} * model.experts->shared_ffn,
         "the ffn of the model's shared experts");
+}
+
+// Experts lay the ranks of a stage out by themselves.
+void add_expert_rules(const config::Model& model, const Parallel& parallel,
+                      std::vector<Rule>& rules) {
+  const std::uint64_t ranks = parallel.ranks_of_stage();
+  if (parallel.etp) rules.push_back({etp, model.experts ? ranks : 1, "the ranks of tp x cp x dp"});
+  if (model.experts) rules.push_back({etp, model.experts->ffn, "the ffn of the model's experts"});
+  rules.push_back({ep, model.experts ? model.experts->count : 1, "the model's experts"});
+  rules.push_back({ep, std::max<std::uint64_t>(1, ranks / parallel.expert_tp()),
+                   parallel.etp ? "tp x cp x dp / etp, the ranks that share them"
+                                : "parallel.dp x parallel.cp, the ranks that share them"});
 }
 
 std::vector<Rule> rules_of(const config::Model& model, const config::Training& training,
@@ -65,22 +96,26 @@ std::vector<Rule> rules_of(const config::Model& model, const config::Training& t
   std::vector<Rule> rules;
   add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
-  rules.push_back({Axis::cp, sequence, "the sequence"});
+  rules.push_back({cp, sequence, "the sequence"});
   if (parallel.sequence)
-    rules.push_back({Axis::tp, sequence / parallel.cp.value,
+    rules.push_back({tp, sequence / parallel.cp.value,
                      "a rank's part of the sequence, which parallel.sp cuts"});
-  rules.push_back({Axis::ep, model.experts ? model.experts->count : 1, "the model's experts"});
-  rules.push_back({Axis::ep, std::uint64_t{parallel.dp.value} * parallel.cp.value,
-                   "parallel.dp x parallel.cp, the ranks that share them"});
+  add_expert_rules(model, parallel, rules);
   return rules;
 }
 
-// Whether another size of an axis breaks no rule that holds now, nor any of its own.
+// Megatron-Core's training refuses it: without sequence parallelism the ranks of tp would hand out
+// the same tokens.
+bool repeats_tokens(const config::Model& model, const Parallel& parallel) {
+  return model.experts && parallel.tp.value > 1 && !parallel.sequence;
+}
+
+// Whether another number breaks no rule that holds now, nor any of its own.
 bool mends(const config::Model& model, const config::Training& training, const Parallel& now,
-           const std::vector<Rule>& rules, Axis axis, const Parallel& changed) {
+           const std::vector<Rule>& rules, const Size& size, const Parallel& changed) {
   const std::vector<Rule> then = rules_of(model, training, changed);
   for (std::size_t i = 0; i < then.size(); ++i)
-    if (!then[i].holds(changed) && (then[i].axis == axis || rules[i].holds(now))) return false;
+    if (!then[i].holds(changed) && (then[i].size == size || rules[i].holds(now))) return false;
   return true;
 }
 
@@ -101,9 +136,9 @@ void check_parameters(const config::Model& model) {
 
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const Parallel& parallel) {
-  for (const Rule& rule : rules_of(model, training, parallel))
-    if (!rule.holds(parallel)) return false;
-  return true;
+  return !repeats_tokens(model, parallel) &&
+         std::ranges::all_of(rules_of(model, training, parallel),
+                             [&](const Rule& rule) { return rule.holds(parallel); });
 }
 
 Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
@@ -113,27 +148,33 @@ Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
 
 void check_layout(const config::Model& model, const config::Training& training,
                   const Parallel& parallel, const LayoutFits& also) {
+  if (repeats_tokens(model, parallel))
+    throw config::Error(config::locate(
+        parallel.tp.origin,
+        fmt::format("parallel.tp is {} without parallel.sp, and experts would get the tokens of "
+                    "all {} ranks alike; allowed, as in Megatron-Core: sp true, or tp 1",
+                    parallel.tp.value, parallel.tp.value)));
   const std::vector<Rule> rules = rules_of(model, training, parallel);
   for (const Rule& rule : rules) {
     if (rule.holds(parallel)) continue;
-    const Located& size = rule.size(parallel);
-    if (rule.axis == Axis::ep && !model.experts)
+    const Located& size = rule.size.of(parallel);
+    if (!model.experts && (rule.size == ep || rule.size == etp))
       throw config::Error(config::locate(
-          size.origin,
-          fmt::format("parallel.ep is {}, and the model has no experts; allowed: 1", size.value)));
+          size.origin, fmt::format("{} is {}, and the model has no experts; allowed: 1",
+                                   rule.size.key, size.value)));
     const auto offers = [&](const LayoutFits& fits) {
       return nearest(size.value, rule.whole, [&](std::uint32_t other) {
-        return rule.whole % other == 0 && fits(with_size(parallel, rule.axis, other));
+        return rule.whole % other == 0 && fits(rule.with(parallel, other));
       });
     };
     // Where no number suits all, what is amiss besides is said when this one is mended.
     const auto holds_its_own = [&](const Parallel& other) {
       return std::ranges::all_of(rules_of(model, training, other), [&](const Rule& each) {
-        return each.axis != rule.axis || each.holds(other);
+        return !(each.size == rule.size) || each.holds(other);
       });
     };
     const auto breaks_nothing = [&](const Parallel& other) {
-      return mends(model, training, parallel, rules, rule.axis, other);
+      return mends(model, training, parallel, rules, rule.size, other);
     };
     std::vector<std::uint32_t> offered = offers(
         [&](const Parallel& other) { return breaks_nothing(other) && (!also || also(other)); });
@@ -142,8 +183,7 @@ void check_layout(const config::Model& model, const config::Training& training,
     throw config::Error(config::locate(
         size.origin,
         fmt::format("{} is {}, which does not divide {} ({}); allowed: a divisor, such as {}",
-                    name_of(rule.axis), size.value, rule.of, rule.whole,
-                    fmt::join(offered, " or "))));
+                    rule.size.key, size.value, rule.of, rule.whole, fmt::join(offered, " or "))));
   }
 }
 

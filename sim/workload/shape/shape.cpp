@@ -99,12 +99,13 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Experts& experts = *model.experts;
   layer.router.push_back({Part::router, sizes.spread_tokens, model.hidden, experts.count});
   const double visits = experts.top_k * experts.capacity_factor;
-  layer.routing = {.sent = sizes.spread_tokens * visits, .received = sizes.tokens * visits};
+  layer.routing = {.sent = sizes.spread_tokens * visits,
+                   .received = sizes.spread_tokens * sizes.etp * visits};
   const std::uint32_t here = experts.count / sizes.ep;
   layer.experts = add_mlp(model,
                           {.in = Part::expert_in,
                            .out = Part::expert_out,
-                           .ffn = experts.ffn / sizes.tp,
+                           .ffn = experts.ffn / sizes.etp,
                            .tokens = layer.routing.received / here,
                            .count = here},
                           layer.expert_linears);
@@ -202,6 +203,7 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.tp = parallel.tp.value;
   sizes.cp = parallel.cp.value;
   sizes.ep = parallel.ep.value;
+  sizes.etp = model.experts ? parallel.expert_tp() : 1;
   sizes.sequence_parallel = parallel.sequence && sizes.tp > 1;
   sizes.samples = training.microbatch_size;
   sizes.sequence = training.sequence.value_or(model.sequence);
@@ -248,7 +250,7 @@ Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& siz
   if (experts.shared > 0)
     parameters.dense +=
         mlp_parameters(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
-  parameters.experts = mlp_parameters(model, experts.ffn / sizes.tp) * (experts.count / sizes.ep);
+  parameters.experts = mlp_parameters(model, experts.ffn / sizes.etp) * (experts.count / sizes.ep);
   return parameters;
 }
 

@@ -23,6 +23,7 @@ struct Sizes {
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
+  std::uint32_t etp = 1;
   bool sequence_parallel = false;
   std::uint64_t vocabulary = 0;  // padded, over all ranks of tp
 };
@@ -77,6 +78,9 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::size_t part_count = 25;
 std::string_view name_of(Part part);
+constexpr bool is_of_experts(Part part) {
+  return Part::expert_in <= part && part <= Part::expert_out;
+}
 
 // What `of_kind` says of each kind of layer that the model has.
 template <class OfKind>
@@ -124,7 +128,8 @@ struct Attention {
   double result_size() const { return tokens() * heads * value_dim; }
 };
 
-// Tokens' ways through experts.
+// Tokens' ways through experts. Ranks of tp hand out a part each of theirs; those that share an
+// expert gather all that they got.
 struct Routing {
   double sent = 0;      // tokens that one GPU hands out, each as often as it has experts
   double received = 0;  // tokens that the busiest GPU's experts work on, likewise
@@ -176,7 +181,7 @@ struct Parameters {
   bool operator==(const Parameters&) const = default;
 };
 
-// `sizes` gives tp, ep and the padded vocabulary.
+// `sizes` gives tp, ep, etp and the padded vocabulary.
 Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
 std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);

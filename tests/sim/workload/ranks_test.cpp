@@ -188,6 +188,23 @@ TEST_CASE("in any order the groups of a kind hold every rank once", "[ranks]") {
   CHECK(laid_out > 100);
 }
 
+TEST_CASE("experts folded over tp have groups of their own", "[ranks]") {
+  // Eight ranks of one stage: tp 4 x dp 2, experts etp 2 x ep 2 x edp 2, the innermost first.
+  config::Parallel folded = layout({.tp = 4, .ep = 2, .dp = 2});
+  folded.etp = {2, {}};
+  const Ranks ranks(folded);
+  CHECK(ranks.groups(Group::tp) == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(ranks.groups(Group::dp) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(ranks.groups(Group::etp) == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(ranks.groups(Group::ep) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  CHECK(ranks.groups(Group::edp) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  // Within a single replica ranks of tp may hold the same experts.
+  folded = layout({.tp = 4, .ep = 2});
+  folded.etp = {1, {}};
+  CHECK(Ranks(folded).groups(Group::ep) == Groups{{0, 1}, {2, 3}});
+  CHECK(Ranks(folded).groups(Group::edp) == Groups{{0, 2}, {1, 3}});
+}
+
 TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
   const Ranks ranks(layout({.tp = 2, .cp = 3, .ep = 6, .dp = 4, .pp = 5},
                            {Axis::dp, Axis::tp, Axis::ep, Axis::cp, Axis::pp}));
@@ -203,15 +220,27 @@ TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
 }
 
 TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
-  CHECK(error_of(layout({.ep = 3, .dp = 8})) ==
-        "ep is 3, which does not divide the 8 ranks of dp x cp (8 x 1); allowed: 2 or 4");
-  CHECK(error_of(layout({.cp = 2, .ep = 16, .dp = 4})) ==
-        "ep is 16, which does not divide the 8 ranks of dp x cp (4 x 2); allowed: 8");
+  CHECK(
+      error_of(layout({.ep = 3, .dp = 8})) ==
+      "ep is 3, which does not divide the 8 ranks of tp x cp x dp (1 x 1 x 8) / etp (1); allowed: "
+      "2 or 4");
+  CHECK(
+      error_of(layout({.cp = 2, .ep = 16, .dp = 4})) ==
+      "ep is 16, which does not divide the 8 ranks of tp x cp x dp (1 x 2 x 4) / etp (1); allowed: "
+      "8");
+  CHECK_THAT(error_of(layout({.tp = 2, .ep = 8, .dp = 4})),
+             Catch::EndsWith("/ etp (2); allowed: 4, or etp 1, with which experts are spread over "
+                             "ranks of tp too"));
+  config::Parallel shared = layout({.tp = 2, .dp = 4});
+  shared.etp = {3, {"s.yaml", 2, 5}};
+  CHECK(error_of(shared) ==
+        "s.yaml:2:5: etp is 3, which does not divide the 8 ranks of tp x cp x dp (2 x 1 x 4); "
+        "allowed: 2 or 4");
   CHECK(error_of(layout({.tp = 4096, .dp = 2048, .pp = 4})) ==
         "tp x cp x dp x pp is 4096 x 1 x 2048 x 4 GPUs; allowed: 16777216 at the most");
   CHECK(error_of(layout({.tp = 1U << 31U, .cp = 1U << 31U, .dp = 1U << 31U})) != "");
   CHECK_THAT(error_of(layout({.tp = 2, .ep = 4, .dp = 4, .pp = 2}, tp_pp_dp)), Catch::Equals(""));
   CHECK_THAT(error_of(layout({.ep = 2, .dp = 4, .pp = 2},
                              {Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp})),
-             Catch::StartsWith("ep is 2 and cp is 1, and in this order of ranks"));
+             Catch::StartsWith("etp x ep is 1 x 2 and tp x cp 1 x 1, and in this order of ranks"));
 }

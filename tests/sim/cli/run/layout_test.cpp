@@ -71,7 +71,7 @@ TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
   prepare(place, {{4, 4}}, "{pp: 1, cp: 2, ep: 4, dp: 4, zero: 1, order: tp-cp-ep-dp-pp}");
   const std::string out = place.run(quick).out;
   CHECK_THAT(out,
-             Catch::StartsWith("8 ranks on c.xml: cp 2 x dp 4, experts over 4 ranks of dp x cp\n"));
+             Catch::StartsWith("8 ranks on c.xml: cp 2 x dp 4, experts etp 1 x ep 4 x edp 2\n"));
   CHECK_THAT(out, Catch::Contains("ring exchange of 64.0 MiB"));
   CHECK_THAT(out, Catch::Contains(
                       "dp x cp           1      8  reduce-scatter of 152.6 MiB  ring    3.519 ms"));
@@ -79,6 +79,17 @@ TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
                                   "   505 us  24 over nvlink\n"));
   CHECK_THAT(out, Catch::Contains("experts' dp       4      2  reduce-scatter of 152.6 MiB"));
   CHECK_THAT(out, Catch::Contains("\n0      2-3           2-3    0-1  2-3  1\n"));
+}
+
+TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[layout]") {
+  const tests::Workplace place;
+  prepare(place, {{4, 4}}, "{pp: 1, tp: 4, etp: 2, ep: 2, dp: 2, zero: 1}");
+  const std::string out = place.run(quick).out;
+  CHECK_THAT(out,
+             Catch::StartsWith("8 ranks on c.xml: tp 4 x dp 2, experts etp 2 x ep 2 x edp 2\n"));
+  CHECK_THAT(out, Catch::Contains("ranks  tp   etp     ep"));
+  CHECK_THAT(out, Catch::Contains("ep                4      2  all-to-all of 64.0 MiB"));
+  CHECK_THAT(out, Catch::Contains("etp               4      2  all-gather of 64.0 MiB"));
 }
 
 TEST_CASE("a layout of many stages shows the first and the last ones", "[layout]") {

@@ -148,8 +148,21 @@ TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
   const auto s = traffic("mixtral-8x7b", "{sequence: 8192}",
                          {.tp = 4, .sequence = true, .ep = 4, .dp = 4}, three_layers);
   CHECK(times(s, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes / 4) == 6);
-  CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, 2 * llama_bytes) == 3);
+  CHECK(times(s, PassKind::forward, Group::etp, Collective::all_gather, 2 * llama_bytes) == 3);
+  CHECK(times(s, PassKind::forward, Group::etp, Collective::reduce_scatter, 2 * llama_bytes) == 3);
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, llama_bytes) == 3);
+}
+
+TEST_CASE("experts that ranks of tp do not share gather nothing", "[model]") {
+  const auto t = traffic("mixtral-8x7b", "{sequence: 8192}",
+                         {.tp = 4, .sequence = true, .ep = 8, .etp = 1, .dp = 4}, three_layers);
+  CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes / 4) == 6);
+  for (const auto& calls : t.inside)
+    for (const auto& call : calls) CHECK(call.group != Group::etp);
+  const auto s = traffic("mixtral-8x7b", "{sequence: 8192}",
+                         {.tp = 4, .sequence = true, .ep = 4, .etp = 2, .dp = 4}, three_layers);
+  CHECK(times(s, PassKind::input_grad, Group::etp, Collective::all_gather, 2 * llama_bytes / 2) ==
+        3);
 }
 
 TEST_CASE("dense layers of a mixture call no experts", "[model]") {

@@ -30,6 +30,7 @@ struct Layout {
   bool sequence = false;
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
+  std::uint32_t etp = 0;  // 0: as tp
   std::uint32_t dp = 1;
   std::uint32_t zero = 0;
 };
@@ -39,6 +40,7 @@ inline config::Parallel parallel_of(const Layout& layout) {
   parallel.tp.value = layout.tp;
   parallel.cp.value = layout.cp;
   parallel.ep.value = layout.ep;
+  if (layout.etp > 0) parallel.etp = {layout.etp, {}};
   parallel.dp.value = layout.dp;
   parallel.sequence = layout.sequence;
   parallel.zero = layout.zero;

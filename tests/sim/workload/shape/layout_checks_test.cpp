@@ -56,8 +56,10 @@ TEST_CASE("parameters that the other keys do not come to are refused", "[model]"
 
 TEST_CASE("layouts that fit are let through", "[model]") {
   CHECK(fault("llama-3-405b", {.tp = 8, .sequence = true, .cp = 4, .dp = 3}).empty());
-  CHECK(fault("deepseek-v3", {.tp = 4, .ep = 64, .dp = 128}).empty());
+  CHECK(fault("deepseek-v3", {.tp = 4, .sequence = true, .ep = 64, .dp = 128}).empty());
   CHECK(fault("mixtral-8x7b", {.cp = 2, .ep = 8, .dp = 4}).empty());
+  // Published: 1,024 H100 with tp 2, pp 8 and experts over 64 ranks.
+  CHECK(fault("deepseek-v3", {.tp = 2, .sequence = true, .ep = 64, .etp = 1, .dp = 64}).empty());
   CHECK(fault("gpt3-175b", {.tp = 8}).empty());
 }
 
@@ -81,6 +83,20 @@ TEST_CASE("each number that does not divide is named with the nearest that do", 
                  Catch::Contains("such as 4"));
   CHECK_THAT(fault("gpt3-175b", {.ep = 2, .dp = 2}),
              Catch::Contains("parallel.ep is 2, and the model has no experts; allowed: 1"));
+}
+
+TEST_CASE("experts are cut by rules of their own", "[model]") {
+  CHECK_THAT(fault("mixtral-8x7b", {.tp = 2, .dp = 2}),
+             Catch::StartsWith("s.yaml:2:5: parallel.tp is 2 without parallel.sp") &&
+                 Catch::EndsWith("allowed, as in Megatron-Core: sp true, or tp 1"));
+  CHECK_THAT(fault("mixtral-8x7b", {.tp = 2, .sequence = true, .etp = 3, .dp = 3}),
+             Catch::Contains("parallel.etp is 3, which does not divide the ffn of the model's "
+                             "experts (14336)"));
+  CHECK_THAT(fault("mixtral-8x7b", {.tp = 2, .sequence = true, .ep = 8, .etp = 1, .dp = 2}),
+             Catch::Contains("parallel.ep is 8, which does not divide tp x cp x dp / etp, the "
+                             "ranks that share them (4)"));
+  CHECK_THAT(fault("gpt3-175b", {.tp = 2, .etp = 2}),
+             Catch::Contains("parallel.etp is 2, and the model has no experts; allowed: 1"));
 }
 
 TEST_CASE("a number is offered only if it suits all that is cut", "[model]") {
