@@ -48,6 +48,31 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
   CHECK(Json::parse(check.out)["worst"].size() == 5);
 }
 
+TEST_CASE("gpu fit finds what grouped products reach, which is assumed no more", "[cli]") {
+  const Workplace place;
+  // 4 x 33 tiles of 128 columns are one for each of 132 SMs, so 128 rows a wave: half of 989.5
+  // TFLOP/s, 2 us for a wave, 10 us for the kernel.
+  std::string table = "kernel,dtype,m,n,k,count,time_us\n";
+  for (const int waves : {8, 16, 32})
+    for (const int inner : {1024, 4096, 8192})
+      table += fmt::format("grouped,bf16,{},4224,{},4,{}\n", 128 * waves, inner,
+                           10 + waves * (2.0 * 128 * 128 * inner * 132 / 494.75e6 + 2));
+  place.write("t.csv", table);
+  place.write("base.yaml",
+              "flops: 989.5 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3350 GB/s\n"
+              "processors: 132\nassumed: [products.bf16.grouped]\n");
+  const Ran fit = place.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
+  INFO(fit.err);
+  REQUIRE(fit.status == 0);
+  CHECK(Json::parse(fit.out)["groups"][0]["kernels"] == "grouped bf16");
+  CHECK_THAT(place.read("mine.yaml"),
+             Catch::Contains("grouped:\n") && Catch::Contains("efficiency: 0.500") &&
+                 Catch::Contains("wave: 2 us") && Catch::Contains("overhead: 10 us") &&
+                 !Catch::Contains("assumed"));
+  const Ran check = place.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 1e-3);
+}
+
 TEST_CASE("gpu check shows errors by kind and the rows farthest off", "[cli]") {
   const Workplace place;
   place.write("t.csv", table());
