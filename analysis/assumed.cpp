@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "analysis/text_table.hpp"
+#include "analysis/trace/tables.hpp"
 
 namespace pipewright::analysis {
 
@@ -20,6 +22,11 @@ bool capacity_rests_on(const trace::Assumed& assumed) {
 
 std::string_view time_mark(const trace::Assumed& assumed) {
   return times_rest_on(assumed) ? assumed_mark : "";
+}
+
+void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed) {
+  object[trace::assumed_field] = assumed.keys;
+  object[trace::assumed_gpu_field] = assumed.gpu;
 }
 
 std::string assumed_lines(const std::vector<trace::Assumed>& all) {

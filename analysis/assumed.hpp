@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "analysis/trace/rows.hpp"
 
 // Figures that rest on numbers that no source has carry the mark ~ in tables (see marked() of
@@ -20,6 +22,9 @@ bool capacity_rests_on(const trace::Assumed& assumed);
 
 // "~" or nothing, before a time or what is counted from it.
 std::string_view time_mark(const trace::Assumed& assumed);
+
+// Of JSON: the list `assumed` of keys, and `assumed_gpu`, whose file has them.
+void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed);
 
 // "~ rests on numbers of b200 that no source has: launch, clock", a line for each GPU's file, with
 // all keys of it that are in any of these; nothing where nothing is assumed.

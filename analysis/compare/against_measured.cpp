@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/compare/metric.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
@@ -42,7 +43,7 @@ std::string describe(const std::string& role, const std::string& name, const tra
 }
 
 // Errors say how much the prediction is above the measurement.
-std::string run_table(const AgainstMeasured& result) {
+std::string run_table(const AgainstMeasured& result, bool is_assumed) {
   struct Row {
     Metric predicted;
     Metric measured;
@@ -52,7 +53,7 @@ std::string run_table(const AgainstMeasured& result) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < predicted.size(); ++i) rows.push_back({predicted[i], measured[i]});
   const auto text_of = [](const Metric& metric) {
-    return metric.value ? format_value(metric.quantity, *metric.value) : unknown;
+    return metric.value ? Json(format_value(metric.quantity, *metric.value)) : Json();
   };
   const auto error_of = [](const Row& row) -> std::string {
     const auto& [ours, theirs] = row;
@@ -63,10 +64,11 @@ std::string run_table(const AgainstMeasured& result) {
   };
   const ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row.predicted.label; }},
-      {"predicted",
-       {"predicted"},
-       Quantity::count(),
-       [=](const Row& row) { return text_of(row.predicted); }},
+      marked<Row>({"predicted",
+                   {"predicted"},
+                   Quantity::count(),
+                   [=](const Row& row) { return text_of(row.predicted); }},
+                  [=](const Row& row) { return is_assumed && is_of_time(row.predicted); }),
       {"measured",
        {"measured"},
        Quantity::count(),
@@ -81,7 +83,7 @@ ReportColumns<PassTime> time_columns() {
           {"least_s", &PassTime::least},   {"most_s", &PassTime::most}};
 }
 
-ReportColumns<PassTimeError> error_columns() {
+ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
   const Quantity seconds = Quantity::each_as(format_seconds);
   // What a table shows of the times of a side, and a file as an object of all of them.
   const auto shown = [](std::vector<std::string> heading, const Quantity& quantity,
@@ -107,7 +109,8 @@ ReportColumns<PassTimeError> error_columns() {
       {"predicted", all(&PassTimeError::predicted)},
       {"measured", all(&PassTimeError::measured)},
       shown({"measured", "passes"}, Quantity::count(), &PassTimeError::measured, &PassTime::passes),
-      shown({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
+      marked(shown({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
+             [=](const PassTimeError&) { return is_assumed; }),
       shown({"measured", "mean"}, seconds, &PassTimeError::measured, &PassTime::mean),
       shown({"standard", "deviation"}, seconds, &PassTimeError::measured, &PassTime::deviation),
       shown({"least..most"}, seconds, &PassTimeError::measured,
@@ -127,6 +130,7 @@ Json side_json(const std::string& name, const trace::RunInfo& run,
   json["devices"] = run.devices;
   json["microbatches"] = run.microbatches;
   json["iterations"] = figures.iterations;
+  add_assumed(json, run.assumed);
   json["metrics"] = metrics_json(metrics_of(figures));
   json["pass_span_deviation_s"] = figures.pass_span_deviation_s;
   return json;
@@ -201,8 +205,10 @@ std::string console_text(const MeasuredComparison& comparison) {
                      describe("measured", comparison.measured_name, comparison.measured_run,
                               result.measured.iterations);
   for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
-  text += '\n' + run_table(result);
-  text += '\n' + table_text(error_columns(), result.passes);
+  const trace::Assumed& assumed = comparison.predicted_run.assumed;
+  text += '\n' + run_table(result, times_rest_on(assumed));
+  text += '\n' + table_text(error_columns(times_rest_on(assumed)), result.passes);
+  text += assumed_lines({assumed});
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }

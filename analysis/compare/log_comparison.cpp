@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/compare/metric.hpp"
 #include "analysis/statistics.hpp"
 #include "analysis/text_table.hpp"
@@ -116,7 +117,7 @@ std::vector<TimerRow> device_rows(const LogComparison& comparison) {
   return rows;
 }
 
-ReportColumns<TimerRow> timer_columns(const char* heading) {
+ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = false) {
   using Side = std::optional<Range> TimerComparison::*;
   const auto text_of_side = [](Side side) {
     return [side](const TimerRow& row) { return text_of(row.timer->*side); };
@@ -138,10 +139,11 @@ ReportColumns<TimerRow> timer_columns(const char* heading) {
                                          : row.timer->name;
                             }}),
       {"timer", [](const TimerRow& row) { return row.timer->name; }},
-      table_only<TimerRow>({"predicted_text",
-                            {"predicted"},
-                            Quantity::count(),
-                            text_of_side(&TimerComparison::predicted)}),
+      marked(table_only<TimerRow>({"predicted_text",
+                                   {"predicted"},
+                                   Quantity::count(),
+                                   text_of_side(&TimerComparison::predicted)}),
+             [=](const TimerRow& row) { return is_assumed && row.timer->predicted; }),
       table_only<TimerRow>({"measured_text",
                             {"measured"},
                             Quantity::count(),
@@ -162,7 +164,7 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
     throw trace::TraceError(
         fmt::format("the log has {} iterations, and {} are skipped", log.iterations.size(), skip));
   const auto iterations = std::span(log.iterations).subspan(skip);
-  LogComparison result{.iterations = iterations.size()};
+  LogComparison result{.iterations = iterations.size(), .assumed = predicted.summary.run.assumed};
   const auto count = static_cast<double>(iterations.size());
   double mean = 0;
   std::vector<double> times;
@@ -210,11 +212,13 @@ std::string console_text(const LogComparison& comparison) {
       fmt::format("predicted  {}\nmeasured   {}, {} iterations, standard deviation {}\n\n",
                   printable(comparison.predicted_name), printable(comparison.measured_name),
                   comparison.iterations, format_seconds(comparison.deviation_s));
-  text += table_text(timer_columns("timer"), rows_of(comparison.timers));
+  const bool is_assumed = times_rest_on(comparison.assumed);
+  text += table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
   const std::vector<TimerRow> devices = device_rows(comparison);
   if (!devices.empty())
     text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
-            table_text(timer_columns("device"), devices);
+            table_text(timer_columns("device", is_assumed), devices);
+  text += assumed_lines({comparison.assumed});
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }
@@ -225,6 +229,7 @@ std::string json_text(const LogComparison& comparison) {
   json["measured"] = comparison.measured_name;
   json["iterations"] = comparison.iterations;
   json["deviation_s"] = comparison.deviation_s;
+  add_assumed(json, comparison.assumed);
   json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
   json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
   json["conditions"] = judgements_json(comparison.judgements);

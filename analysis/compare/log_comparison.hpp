@@ -29,6 +29,7 @@ struct LogComparison {
   // Of each device, where the log has every rank: ranks follow one another along the pipeline last.
   std::vector<std::vector<TimerComparison>> devices;
   std::vector<Judgement> judgements;
+  trace::Assumed assumed;  // what the prediction rests on
 };
 
 // Throws trace::TraceError if `skip` leaves nothing.

@@ -21,6 +21,9 @@ struct Metric {
 };
 using Metrics = std::vector<Metric>;
 
+// Whether it is the time of a run or of an iteration, or counted from that.
+bool is_of_time(const Metric& metric);
+
 std::string format_value(MetricKind quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
 // How much `value` is more than `base`: "+1.60 ms", of ratios "+1.2 pp".
 std::string format_difference(MetricKind quantity, double base, double value);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/compare/metric.hpp"
 #include "analysis/compare/trace_comparison.hpp"
 #include "analysis/summary_columns.hpp"
@@ -37,11 +38,16 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
   ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row->label; }}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    columns.push_back(
-        {"value", {printable(runs[i].name)}, Quantity::count(), [&, i](const Row& row) -> Json {
-           const Metric* const own = find_metric(metrics[i], row->name);
-           return own != nullptr && own->value ? format_value(own->quantity, *own->value) : unknown;
-         }});
+    columns.push_back(marked<Row>({"value",
+                                   {printable(runs[i].name)},
+                                   Quantity::count(),
+                                   [&, i](const Row& row) -> Json {
+                                     const Metric* const own = find_metric(metrics[i], row->name);
+                                     if (own == nullptr || !own->value) return nullptr;
+                                     return format_value(own->quantity, *own->value);
+                                   }},
+                                  [is_assumed = times_rest_on(runs[i].summary.run.assumed)](
+                                      const Row& row) { return is_assumed && is_of_time(*row); }));
     const auto add = [&](const char* heading, const auto& text_of) {
       columns.push_back(
           {heading, {heading}, Quantity::count(), [&metrics, i, text_of](const Row& row) -> Json {
@@ -216,6 +222,7 @@ Json run_json(const RunFigures& run) {
   Json json;
   json["file"] = run.name;
   json["schedule"] = run.summary.run.schedule;
+  add_assumed(json, run.summary.run.assumed);
   json["metrics"] = metrics_json(metrics_of(run));
   json["devices"] =
       json_rows(picked(device_columns(run.summary.makespan_s),
@@ -234,6 +241,9 @@ std::string console_text(const TraceComparison& comparison) {
       text += fmt::format("note: {}\n", note);
   if (!text.empty()) text += '\n';
   text += metrics_table(comparison.runs);
+  std::vector<trace::Assumed> assumed;
+  for (const RunFigures& run : comparison.runs) assumed.push_back(run.summary.run.assumed);
+  text += assumed_lines(assumed);
   const std::string links = link_note(comparison.runs);
   if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {

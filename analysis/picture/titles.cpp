@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -19,7 +20,8 @@ std::string details(const Summary& summary) {
                                  counted(run.microbatches, "microbatch"));
   if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
   if (run.iterations > 1) text += fmt::format(", {} iterations", run.iterations);
-  return text + fmt::format(", {}, bubble {}", format_seconds(summary.makespan_s),
+  return text + fmt::format(", {}{}, bubble {}", time_mark(run.assumed),
+                            format_seconds(summary.makespan_s),
                             format_percent(summary.bubble_ratio));
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/search/columns.hpp"
 #include "analysis/search/findings.hpp"
@@ -84,8 +85,7 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
       json[column.name] = number(figure<double>(row, column));
   }
   if (row.outcome != Outcome::simulated) return json;
-  json[trace::assumed_field] = row.assumed.keys;
-  json[trace::assumed_gpu_field] = row.assumed.gpu;
+  add_assumed(json, row.assumed);
   for (const Derived& one : derived_figures)
     if (const double value = one.value(row); value > 0) json[one.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)

@@ -78,8 +78,10 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
     throw trace::TraceError(name +
                             ": has no passes, so nothing says why it takes as long as it does");
   const TraceIndex index(trace);
-  WhyReport report{
-      .schedule = trace.run.schedule, .chunks = trace.run.chunks, .makespan_s = index.makespan()};
+  WhyReport report{.schedule = trace.run.schedule,
+                   .chunks = trace.run.chunks,
+                   .makespan_s = index.makespan(),
+                   .assumed = trace.run.assumed};
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all its passes end at 0 s; passes that take time have a why");
   report.knows_inputs = index.knows_inputs();

@@ -25,6 +25,7 @@ struct WhatIfRow {
   std::optional<double> makespan_s = {};  // none: it could not run
   std::string why_not = {};               // then this says why
   std::optional<Overflow> overflow = {};  // of the device with most too much
+  trace::Assumed assumed = {};            // what its time rests on
 };
 
 struct WhatIf {
@@ -41,6 +42,7 @@ struct WhyReport {
   std::string schedule;
   std::uint32_t chunks = 1;  // stages of a device
   double makespan_s = 0;
+  trace::Assumed assumed;  // what that rests on
   // Whether the trace says when inputs arrived; if not, path and slack are not known.
   bool knows_inputs = true;
   std::string verdict;  // in words, one line

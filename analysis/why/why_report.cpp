@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/units_text.hpp"
@@ -137,19 +138,22 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if) {
     return [=](const WhatIfRow& row) { return row.makespan_s ? Json(value_of(row)) : no_field(); };
   };
   const auto gain = [&](const WhatIfRow& row) { return gain_s(what_if, row); };
+  const auto rests = [](const WhatIfRow& row) { return times_rest_on(row.assumed); };
   return {table_only<WhatIfRow>(
               {"name",
                {"what if"},
                Quantity::name(),
                [](const WhatIfRow& row) { return row.change + (row.overflow ? " !" : ""); }}),
           {"change", &WhatIfRow::change},
-          {"makespan_s", {"time"}, seconds, if_it_ran([](const WhatIfRow& row) {
-             return *row.makespan_s;
-           })},
-          {"gain_s", {"gain"}, seconds, if_it_ran(gain)},
+          marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_it_ran([](const WhatIfRow& row) {
+                               return *row.makespan_s;
+                             })},
+                            rests),
+          marked<WhatIfRow>({"gain_s", {"gain"}, seconds, if_it_ran(gain)}, rests),
           {"gain", {"gain", "of time"}, ratio, if_it_ran([&, gain](const WhatIfRow& row) {
              return gain(row) / what_if.rerun_s;
            })},
+          {"assumed", if_it_ran([](const WhatIfRow& row) { return row.assumed.keys; })},
           {"does_not_fit",
            [](const WhatIfRow& row) -> Json {
              if (!row.makespan_s || !row.overflow) return no_field();
@@ -223,6 +227,8 @@ std::string what_if_table(const WhatIf& what_if) {
 std::string why_json_text(const WhyReport& report) {
   Json all{{"schedule", report.schedule},
            {"makespan_s", report.makespan_s},
+           {"assumed", report.assumed.keys},
+           {"assumed_gpu", report.assumed.gpu},
            {"verdict", report.verdict},
            {"knows_inputs", report.knows_inputs},
            {"critical_path", path_json(report.path, report.makespan_s)},
@@ -243,16 +249,20 @@ std::string why_text(const WhyReport& report) {
   std::string name = printable(report.schedule);
   if (report.chunks > 1) name += fmt::format(" x{}", report.chunks);
   const std::string devices = table_text(device_columns(report.makespan_s), report.devices);
-  std::string text =
-      fmt::format("{}: {}\n{}\n\n", name, format_seconds(report.makespan_s), report.verdict);
+  std::string text = fmt::format("{}: {}{}\n{}\n\n", name, time_mark(report.assumed),
+                                 format_seconds(report.makespan_s), report.verdict);
   if (report.knows_inputs)
     text +=
         fmt::format("{}\n{}\n{}", table_text(path_columns(report.makespan_s), report.path.parts),
                     devices, slack_table(report));
   else
     text += devices;
-  if (report.what_if) text += fmt::format("\n{}", what_if_table(*report.what_if));
-  return text;
+  std::vector<trace::Assumed> assumed{report.assumed};
+  if (report.what_if) {
+    text += fmt::format("\n{}", what_if_table(*report.what_if));
+    for (const WhatIfRow& row : report.what_if->rows) assumed.push_back(row.assumed);
+  }
+  return text + assumed_lines(assumed);
 }
 
 }  // namespace pipewright::analysis

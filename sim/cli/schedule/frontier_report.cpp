@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/picture/pictures.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/units_text.hpp"
@@ -49,13 +50,19 @@ std::string table(const Frontier& frontier) {
   const Quantity time = Quantity::on(analysis::time_scale(longest, 5));
   const Quantity limit =
       Quantity::each_as([](double value) { return fmt::format("{:.6g}", value); });
+  const auto timed = [](analysis::ReportColumn<Step> column) {
+    return marked(std::move(column), [](const Step& step) {
+      return analysis::times_rest_on(step.summary.run.assumed);
+    });
+  };
   analysis::ReportColumns<Step> columns{
       {"limit",
        {"memory", "limit", frontier.steps.front().limit.unit},
        limit,
        [](const Step& step) { return step.limit.value(); }},
-      {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }},
-      {"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }},
+      timed(
+          {"makespan_s", {"time"}, time, [](const Step& step) { return step.summary.makespan_s; }}),
+      timed({"span_s", {"span"}, time, [](const Step& step) { return step.result.span; }}),
       {"bubble_ratio",
        {"bubble", "ratio", "%"},
        two_decimals(),
@@ -64,7 +71,7 @@ std::string table(const Frontier& frontier) {
        {"span", "bubble"},
        Quantity::seconds(3),
        [](const Step& step) { return step.summary.span_bubble_s; }},
-      {"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound},
+      timed({"lower_bound_s", {"lower", "bound"}, time, &Step::lower_bound}),
       {"gap",
        {"gap", "%"},
        two_decimals(),
@@ -72,7 +79,9 @@ std::string table(const Frontier& frontier) {
       {"origin", {"found"}, Quantity::name(), [](const Step& step) { return step.result.origin; }}};
   if (objective != Objective::span)
     std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
-  return analysis::table_text(columns, frontier.steps);
+  std::vector<trace::Assumed> assumed;
+  for (const Step& step : frontier.steps) assumed.push_back(step.summary.run.assumed);
+  return analysis::table_text(columns, frontier.steps) + analysis::assumed_lines(assumed);
 }
 
 std::string csv(const Frontier& frontier) {

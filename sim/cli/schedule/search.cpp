@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/text_table.hpp"
@@ -81,9 +82,10 @@ void print_text(const SearchSettings& settings, const Uncontended& uncontended,
              sizes(uncontended.scenario()));
   fmt::print("within   {} on a device{}\n", to_string(limit),
              limit_given ? "" : ", as 1F1B takes (--memory-limit sets another)");
-  fmt::print("found    {}: {}{}\n", seconds, result.origin,
+  const std::string_view mark = analysis::time_mark(summary.run.assumed);
+  fmt::print("found    {}{}: {}{}\n", mark, seconds, result.origin,
              result.interrupted ? " (interrupted: the best so far)" : "");
-  fmt::print("bound    {}: no order on the placements tried can take less; gap {:.2f} %\n",
+  fmt::print("bound    {}{}: no order on the placements tried can take less; gap {:.2f} %\n", mark,
              analysis::format_seconds(result.lower_bound), 100 * found.gap);
   const std::string held = analysis::in_flight_text(summary);
   fmt::print("holds    {} {} in flight", held, held == "1" ? "microbatch" : "microbatches");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/trace/sink.hpp"
@@ -91,9 +92,10 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
   scenario.model.reset();
 }
 
-config::Scenario without_cluster(config::Scenario scenario) {
+config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assumed) {
   if (scenario.cluster || scenario.model) {
     evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+    assumed = evaluation::assumed_for(scenario, hardware);
     if (scenario.model) spell_out_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices};
     const auto host = [&](std::uint32_t device) {
@@ -113,15 +115,18 @@ config::Scenario without_cluster(config::Scenario scenario) {
 }  // namespace
 
 Uncontended::Uncontended(config::Scenario scenario)
-    : scenario_(without_cluster(std::move(scenario))),
+    : scenario_(without_cluster(std::move(scenario), assumed_)),
       network_(cluster::Cluster::ideal(scenario_.p2p_time)),
       hosts_(network_.place({}, scenario_.devices.value)) {
   watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
 }
 
 void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
-  const execution::Job job{
-      .schedule = plan.schedule, .costs = plan.costs, .cluster = network_, .hosts = hosts_};
+  const execution::Job job{.schedule = plan.schedule,
+                           .costs = plan.costs,
+                           .cluster = network_,
+                           .hosts = hosts_,
+                           .assumed = assumed_};
   execution::run(job, execution::EngineKind::timing,
                  {.scenario = scenario_.text,
                   .versions = versions(),
@@ -204,10 +209,13 @@ std::string CatalogTable::text() const {
   const Quantity time = Quantity::on(analysis::time_scale(longest, 4));
   const Quantity more = Quantity::each_as(
       [](double part) { return part > 1e-9 ? fmt::format("+{:.2f}", 100 * part) : "0"; });
+  const auto rests = [](const Row& row) { return analysis::times_rest_on(row.run.run.assumed); };
   analysis::ReportColumns<Row> columns{
       {"schedule", {"schedule"}, Quantity::name(), &Row::name},
-      {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }},
-      {"span_s", {"span"}, time, [](const Row& row) { return span_of(row.run); }},
+      analysis::marked<Row>(
+          {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }}, rests),
+      analysis::marked<Row>(
+          {"span_s", {"span"}, time, [](const Row& row) { return span_of(row.run); }}, rests),
       {"above_best",
        {"against", "best", "%"},
        more,
@@ -225,7 +233,9 @@ std::string CatalogTable::text() const {
        }}};
   if (objective_ != Objective::span)
     std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
-  return analysis::table_text(columns, rows_);
+  std::vector<trace::Assumed> assumed;
+  for (const Row& row : rows_) assumed.push_back(row.run.run.assumed);
+  return analysis::table_text(columns, rows_) + analysis::assumed_lines(assumed);
 }
 
 }  // namespace pipewright::cli

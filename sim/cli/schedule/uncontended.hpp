@@ -27,6 +27,7 @@ class Uncontended {
  private:
   void run(const workload::Plan& plan, trace::Sink& sink) const;
 
+  trace::Assumed assumed_;  // what times of a model rest on, which the scenario has by then
   config::Scenario scenario_;
   cluster::Cluster network_;
   std::vector<cluster::Host*> hosts_;

@@ -55,20 +55,26 @@ class ShortLivedFolder {
 struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
+  trace::Assumed assumed;  // what that rests on
 };
 
 std::string to_line(const Rerun& rerun) {
-  json line{{"makespan_s", rerun.makespan_s}};
+  json line{{"makespan_s", rerun.makespan_s},
+            {"gpu", rerun.assumed.gpu},
+            {"assumed", rerun.assumed.keys}};
   if (const auto& over = rerun.overflow)
     line["overflow"] = {{"device", over->device},
                         {"peak_bytes", over->peak_bytes},
                         {"capacity_bytes", over->capacity_bytes}};
-  return line.dump();
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Rerun read_rerun(const std::string& line) {
   const json value = json::parse(line);
-  Rerun rerun{.makespan_s = value.at("makespan_s"), .overflow = {}};
+  Rerun rerun{.makespan_s = value.at("makespan_s"),
+              .overflow = {},
+              .assumed = {value.at("gpu").get<std::string>(),
+                          value.at("assumed").get<std::vector<std::string>>()}};
   if (const auto over = value.find("overflow"); over != value.end())
     rerun.overflow = analysis::Overflow{.device = over->at("device"),
                                         .peak_bytes = over->at("peak_bytes"),
@@ -102,7 +108,7 @@ Rerun simulate(config::Value tree, const Change& change) {
                  scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                             : execution::EngineKind::timing,
                  {}, summary);
-  return {summary.summary().makespan_s, overflow_of(summary.summary())};
+  return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
 }
 
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
@@ -243,9 +249,10 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     if (one.failed) {
       row.why_not = say(one.text);
     } else {
-      const Rerun rerun = read_rerun(one.text);
+      Rerun rerun = read_rerun(one.text);
       row.makespan_s = rerun.makespan_s;
       row.overflow = rerun.overflow;
+      row.assumed = std::move(rerun.assumed);
     }
     tried.push_back({std::move(row), changes[i].of_stage});
   }

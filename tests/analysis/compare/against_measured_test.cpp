@@ -73,7 +73,15 @@ TEST_CASE("measured iterations are averaged, and errors are the prediction's", "
   CHECK_THAT(text, Catch::Contains("+10.0 %") && Catch::Contains("note: a note") &&
                        Catch::Contains("9.200 ms") && Catch::Contains("1.100 ms"));
   CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('~') == std::string::npos);
+  comparison.predicted_run.assumed = {"l40s", {"launch"}};
+  CHECK_THAT(console_text(comparison),
+             Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
+                 !Catch::Contains("~9.200 ms") &&
+                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
   const auto json = nlohmann::json::parse(json_text(comparison));
+  CHECK(json["predicted"]["assumed"] == nlohmann::json{"launch"});
+  CHECK(json["measured"]["assumed"].empty());
   CHECK(json["passes"].size() == 4);
   CHECK(json["passes"][0]["error"] == Approx(0.1));
   CHECK(json["errors"]["pass_span_s"]["change"] == Approx(11 / 9.2 - 1));
@@ -115,7 +123,12 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
   CHECK(timer("forward-backward").predicted->most == Approx(40e-3));
   CHECK_FALSE(timer("optimizer").predicted.has_value());
   CHECK(comparison.devices.at(0).empty());
-  CHECK_THAT(console_text(comparison), Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %"));
+  CHECK_THAT(console_text(comparison),
+             Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %") && !Catch::Contains("~"));
+  comparison.assumed = {"l40s", {"launch"}};
+  CHECK_THAT(console_text(comparison),
+             Catch::Contains(" ~40.00 ms") &&
+                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
   CHECK_THROWS_AS(compare_log(run, read_megatron_log(test::measured_sample("megatron.log")), 3),
                   trace::TraceError);
 }

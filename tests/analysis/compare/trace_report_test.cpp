@@ -142,6 +142,20 @@ TEST_CASE("the table of a comparison", "[compare]") {
   CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
 }
 
+TEST_CASE("of compared runs those figures are marked that count an assumed time", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  second.run.assumed = {"l40s", {"launch"}};
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const std::string text = console_text(comparison);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("~10.00 s") &&
+                       Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
+                       !Catch::Contains("~7.0 GiB") &&
+                       Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+}
+
 TEST_CASE("the JSON of a comparison has every number", "[compare]") {
   trace::Trace second = test::two_device_run();
   for (double* const time :

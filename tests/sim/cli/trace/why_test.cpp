@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -70,6 +71,36 @@ TEST_CASE("why says what is on the path, where time goes and what would help", "
                            "p2p blocking", "one more chunk: interleaved-1f1b of 2"})
     CHECK_THAT(ran.out, Catch::Contains(part));
   CHECK(place.files() == "a.h5");
+}
+
+TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") {
+  const tests::Workplace place;
+  place.write("guess.yaml",
+              "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
+              "processors: 132\nproducts: {fp8: {flops: 2000 TFLOP/s}}\n"
+              "assumed: [products.fp8.efficiency]\n");
+  const std::string words =
+      "run --model llama-3-8b --gpu guess.yaml -s 2 -b 2 --engine timing --schedule 1f1b --trace ";
+  REQUIRE(place.run(words + "bf16.h5").status == 0);
+  REQUIRE(place.run(words + "fp8.h5 --set training.precision=fp8").status == 0);
+  const json why = why_json(place, "bf16.h5");
+  CHECK(why["assumed"].empty());
+  for (const json& row : why["what_if"]["rows"])
+    CHECK(row["assumed"] ==
+          (row["change"] == "precision fp8" ? json{"products.fp8.efficiency"} : json::array()));
+  const std::string line =
+      "\n~ rests on numbers of guess that no source has: products.fp8.efficiency\n";
+  const std::string text = place.run("why bf16.h5").out;
+  CHECK_THAT(text,
+             Catch::StartsWith("1f1b: ") && !Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
+  CHECK(std::ranges::count(text, '~') == 3);  // the time and the gain of a row, and the line
+  CHECK_THAT(place.run("why fp8.h5 --no-what-if").out,
+             Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
+  const std::string compared = place.run("compare bf16.h5 fp8.h5").out;
+  CHECK_THAT(compared, Catch::Contains(" s        ~") && Catch::Contains(line));
+  const json both = json::parse(place.run("compare bf16.h5 fp8.h5 --json").out);
+  CHECK(both["baseline"]["assumed"].empty());
+  CHECK(both["others"][0]["assumed"] == json{"products.fp8.efficiency"});
 }
 
 TEST_CASE("each row of what if is what a run of the changed scenario takes", "[cli]") {
