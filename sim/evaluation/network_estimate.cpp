@@ -38,16 +38,6 @@ std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardw
   return seconds;
 }
 
-// The compute of a pass takes `factor` times as long, what it waits for does not.
-void slow_compute(double factor, const config::Communication& communication, std::size_t kind,
-                  std::uint32_t stage, workload::StageCosts& costs) {
-  double& seconds = costs.times.of_stage[kind][stage];
-  const auto& exposed = costs.exposed[kind];
-  const bool apart = exposed.empty() || communication.detail == config::Detail::full;
-  const double waited = apart ? 0 : std::min(exposed[stage], seconds);
-  seconds = waited + (seconds - waited) * factor;
-}
-
 }  // namespace
 
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
@@ -86,12 +76,9 @@ workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const
     if (add_waits) add_waits(routes, costs);
     const schedules::Schedule placement = on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
-    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-      const double factor = job.straggler_factor({0, routes.device(stage, 0)});
-      for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
-        if (!costs.times.of_stage[kind].empty())
-          slow_compute(factor, scenario.communication, kind, stage, costs);
-    }
+    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+      costs.slow_down(stage, job.straggler_factor({0, routes.device(stage, 0)}),
+                      scenario.communication.detail);
   };
   if (estimate.hop)
     estimate.hop = [&](const schedules::Routes& routes, std::uint64_t bytes) {

@@ -77,7 +77,7 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& of_stage = costs.times.of_stage[kind];
     if (of_stage.empty()) continue;
-    auto& waits = costs.exposed[kind];
+    auto& waits = costs.collective_waits[kind];
     waits.assign(of_stage.size(), 0);
     auto& beside = costs.overlapped[kind];
     beside.assign(of_stage.size(), 0);
@@ -90,12 +90,9 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         waits[stage] += call.times * once.waits;
         beside[stage] += call.times * once.beside;
       }
-      // The GPU waits for its host in the meantime: its compute goes on as much earlier after.
-      const auto& host = costs.host_waits[kind];
-      const double hidden_by_host = host.empty() ? 0 : std::min(host[stage], waits[stage]);
-      waits[stage] -= hidden_by_host;
-      const bool simulated = communication.detail == config::Detail::full;
-      of_stage[stage] += simulated ? -hidden_by_host : waits[stage];
+      const schedules::Pass pass{static_cast<schedules::PassKind>(kind),
+                                 static_cast<std::uint16_t>(stage)};
+      if (communication.detail == config::Detail::fast) of_stage[stage] += costs.exposed(pass);
     }
   }
 }

@@ -50,9 +50,9 @@ class CollectiveTimes {
 };
 
 // Times the collectives inside passes, each once, with all groups of the job at once on the
-// cluster: what compute does not hide of them, and what they slow compute beside them down, goes to
-// the waits of `costs`, which are the job's, and to their times, unless these collectives are to be
-// simulated in full. Runs the engine.
+// cluster: what kernels do not hide of them, and what they slow kernels beside them down, goes to
+// the waits of `costs`, which are the job's, and, as far as passes do not wait for the host anyway,
+// to their times, unless these collectives are to be simulated in full. Runs the engine.
 void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
 
 // The same with seconds of one of a call's `times` on a device that are from elsewhere.

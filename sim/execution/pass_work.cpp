@@ -85,25 +85,33 @@ double noise(const Job& job, ReplicaDevice who, const Pass& pass) {
   return slow * factor(variation, bits);
 }
 
-// What a device waits for is others' time, and no noise of its own.
+// What collectives take is others' time, and no noise of its own.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
                  const Pass& pass, const Pass* partner) {
   const workload::StageCosts& costs = job.costs;
+  const bool simulated = job.has_full_detail();
+  const double pace = slowest_noise(job, replica_groups, who, pass, partner);
+  double planned = 0;     // what passes take beyond their kernels
+  double waits = 0;       // the same at this pace
+  double idle = 0;        // seconds in which the GPU does nothing, nor do its collectives
+  double overlapped = 0;  // of the kernels
+  for (const Pass* one : {&pass, partner}) {
+    if (one == nullptr) continue;
+    const double host = costs.of(costs.host_waits, *one);
+    const double collectives = costs.of(costs.collective_waits, *one);
+    planned += simulated ? host : std::max(host, collectives);
+    waits += simulated ? pace * host : std::max(pace * host, collectives);
+    idle += std::max(0.0, pace * host - collectives);
+    if (!simulated) overlapped += costs.of(costs.overlapped, *one);
+  }
   const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
-  double exposed = 0;
-  double overlapped = 0;
-  if (!job.has_full_detail())
-    for (const Pass* one : {&pass, partner})
-      if (one != nullptr) {
-        exposed += costs.exposed_of(*one);
-        overlapped += costs.overlapped_of(*one);
-      }
-  exposed = std::min(exposed, whole);
-  const double compute = (whole - exposed) * slowest_noise(job, replica_groups, who, pass, partner);
-  PassWork work{.seconds = compute + exposed};
-  if (work.seconds > 0)
-    work.excess =
-        overlap_excess(job, pass, partner) * std::max(0.0, compute - overlapped) / work.seconds;
+  const double kernels = pace * std::max(0.0, whole - planned);
+  // A fused pair saves of what it waits for as well.
+  waits = std::max(0.0, waits - std::max(0.0, planned - whole));
+  idle = std::min(idle, waits);
+  PassWork work{.seconds = kernels + (simulated ? idle : waits), .least = kernels + waits};
+  const double longer = overlap_excess(job, pass, partner) * std::max(0.0, kernels - overlapped);
+  if (work.seconds > 0) work.excess = std::max(0.0, longer - idle) / work.seconds;
   return work;
 }
 

@@ -9,11 +9,13 @@ namespace pipewright::execution {
 double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass);
 
 // What a pass, or a fused pair, has to do on a device. While collectives run beside it, it takes
-// 1 + `excess` times as long: its compute does, and not what it waits for collectives of its own,
-// unless these are simulated one by one.
+// 1 + `excess` times as long: its kernels do, and not what it waits for its host or for collectives
+// of its own. Where these are simulated one by one, the work is without them, and the pass takes
+// `least` seconds whatever they take: no less than its host.
 struct PassWork {
   double seconds = 0;
   double excess = 0;
+  double least = 0;
 };
 // `partner` is null but for pairs.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,

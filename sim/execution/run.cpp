@@ -17,8 +17,7 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
 std::vector<trace::StageRow> stage_rows(const Job& job) {
   const schedules::Schedule& schedule = job.schedule;
   const auto waits = [&](schedules::PassKind kind, std::uint32_t stage) {
-    const auto& of_stage = job.costs.exposed[static_cast<std::size_t>(kind)];
-    return of_stage.empty() ? 0 : of_stage[stage];
+    return job.costs.exposed({kind, static_cast<std::uint16_t>(stage)});
   };
   std::vector<trace::StageRow> rows;
   for (std::uint32_t route = 0; route < schedule.routes.count(); ++route)

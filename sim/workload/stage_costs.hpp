@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -34,29 +35,32 @@ struct DeviceState {
 
 // What a schedule's passes cost, on each of the GPUs that make a device.
 struct StageCosts {
-  // Seconds. Of a model they are compute alone, until a cluster has timed the calls of `traffic`:
-  // then they hold these as well, and `exposed` says how much that is, by kind and stage.
+  // Seconds of passes. Of a model a pass takes its kernels, and what is longer: by how much the
+  // host takes longer to launch them, or, once a cluster has timed the calls of `traffic`, by how
+  // much collectives take longer than what hides them. While a GPU waits for its host, its
+  // collectives go on. Where collectives are simulated one by one, they are not in `times`.
   schedules::PassTimes times;
-  std::array<std::vector<double>, schedules::pass_kinds> exposed;  // empty: none
-  // Of the compute, by kind and stage: seconds beside which collectives of the same pass run, where
-  // these slow it down (`exposed` has by how much).
-  std::array<std::vector<double>, schedules::pass_kinds> overlapped;
+  using ByKindAndStage = std::array<std::vector<double>, schedules::pass_kinds>;  // empty: none
+  ByKindAndStage host_waits;
+  ByKindAndStage collective_waits;
+  // Of the kernels: seconds beside which collectives of the same pass run, where these slow them
+  // down (`collective_waits` has by how much).
+  ByKindAndStage overlapped;
 
   // By kind and stage: how many times as long compute takes while collectives run beside it, whose
   // kernels take processors. Empty: as long.
-  std::array<std::vector<double>, schedules::pass_kinds> overlap_slowdown;
-  // Of the compute, by kind and stage: seconds in which the GPU waits for the host to launch its
-  // next kernel, and beside which collectives of the same pass go on. Empty: none.
-  std::array<std::vector<double>, schedules::pass_kinds> host_waits;
+  ByKindAndStage overlap_slowdown;
 
-  double exposed_of(const schedules::Pass& pass) const {
-    const auto& of_stage = exposed[static_cast<std::size_t>(pass.kind)];
+  static double of(const ByKindAndStage& seconds, const schedules::Pass& pass) {
+    const auto& of_stage = seconds[static_cast<std::size_t>(pass.kind)];
     return of_stage.empty() ? 0 : of_stage[pass.stage];
   }
-  double overlapped_of(const schedules::Pass& pass) const {
-    const auto& of_stage = overlapped[static_cast<std::size_t>(pass.kind)];
-    return of_stage.empty() ? 0 : of_stage[pass.stage];
+  // Seconds by which collectives make a pass longer.
+  double exposed(const schedules::Pass& pass) const {
+    return std::max(0.0, of(collective_waits, pass) - of(host_waits, pass));
   }
+  // Kernels and launches of a stage's passes take `factor` times as long, its collectives do not.
+  void slow_down(std::uint32_t stage, double factor, config::Detail detail);
 
   std::uint64_t boundary_bytes = 0;  // of what one GPU sends on from stage to stage
   // Of a stage's input on one GPU, which a stage that recomputes keeps; none: what is sent.

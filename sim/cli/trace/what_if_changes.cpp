@@ -33,16 +33,10 @@ void add_network(const Scenario& scenario, const std::vector<std::string>& link_
                        .rewire = [](cluster::Cluster& cluster) { cluster.scale_latency(0.5); }});
 }
 
-// The part of a pass that computes is faster, its waits for collectives are as before.
-void speed_up(workload::StageCosts& costs, std::uint32_t stage, bool waits_inside) {
+// Its waits for collectives are as before.
+void speed_up(workload::StageCosts& costs, std::uint32_t stage, config::Detail detail) {
   constexpr double factor = 0.9;
-  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
-    auto& of_stage = costs.times.of_stage[kind];
-    if (stage >= of_stage.size()) continue;
-    const auto& waits = costs.exposed[kind];
-    const double fixed = waits_inside && !waits.empty() ? waits[stage] : 0;
-    of_stage[stage] = (of_stage[stage] - fixed) * factor + fixed;
-  }
+  costs.slow_down(stage, factor, detail);
   if (stage < costs.times.fused.size()) costs.times.fused[stage] *= factor;
 }
 
@@ -59,12 +53,11 @@ void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Cha
       if (stages.size() < most_stages) stages.push_back(one.stage);
     std::ranges::sort(stages);
   }
-  const bool waits_inside = scenario.communication.detail == config::Detail::fast;
+  const config::Detail detail = scenario.communication.detail;
   for (const std::uint32_t stage : stages)
     changes.push_back(
         {.words = fmt::format("passes of stage {} 10 % faster", stage),
-         .speed = [stage, waits_inside](
-                      workload::StageCosts& costs) { speed_up(costs, stage, waits_inside); },
+         .speed = [stage, detail](workload::StageCosts& costs) { speed_up(costs, stage, detail); },
          .of_stage = true});
 }
 

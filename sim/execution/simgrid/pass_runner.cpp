@@ -24,7 +24,8 @@ void add_turns(const Job& job, const Pass& pass, std::vector<Turn>& turns) {
 // What a fused pair saves of the exposed time of both beside what it saves of their compute:
 // collectives of one run beside compute of the other.
 double saved_exposed(const workload::StageCosts& costs, const Pass& pass, const Pass& partner) {
-  const double exposed = costs.exposed_of(pass) + costs.exposed_of(partner);
+  const double exposed =
+      costs.of(costs.collective_waits, pass) + costs.of(costs.collective_waits, partner);
   return costs.times.fused.empty() ? std::max(0.0, 1 - costs.times.overlap) * exposed : exposed;
 }
 
@@ -86,6 +87,10 @@ class PassRunner::Running {
     for (Milestone due = milestones_.next(); due.kind != Milestone::Kind::none;
          due = milestones_.next())
       reach(due);
+    // The rest of the host's time, which nothing beside it makes longer.
+    constexpr double rounding = 1e-12;
+    const double left = start_ + work_.least - now_;
+    if (left > rounding * now_) now_ = runner_.device_.clock.advance(now_, left, 0);
     return {start_, now_};
   }
 
@@ -127,7 +132,7 @@ PassRunner::Ran PassRunner::run(const schedules::PassCursor& at, const Pass& pas
                                 const Pass* partner, double start) {
   if (device_.job.costs.traffic.empty()) {
     constexpr double alone = 0;  // nobody says anything
-    return {start, device_.clock.advance(start, work_of(pass, partner).seconds, alone)};
+    return {start, device_.clock.advance(start, work_of(pass, partner).least, alone)};
   }
   Running running(*this, at, pass, partner, start);
   if (device_.job.has_full_detail())

@@ -4,14 +4,12 @@
 
 #include "schedules/timing.hpp"
 #include "sim/execution/exposed_time.hpp"
-#include "sim/execution/pass_work.hpp"
 
 namespace pipewright::execution {
 
 using schedules::Pass;
 using schedules::PassKind;
 using schedules::PassSpan;
-using schedules::PassTimes;
 
 namespace {
 
@@ -115,10 +113,10 @@ class ReplicaTimeline::Follower {
   // How a pass, or a fused pair, runs that could start at `ready`.
   schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
                              double ready) {
-    const double compute = varies_
-                               ? timeline_.varied(device, pass, partner, begin_.first_microbatch)
-                               : (partner == nullptr ? times_(pass) : times_(pass, *partner));
-    const double seconds = has_calls_ ? compute + timeline_.waits(pass, compute) : compute;
+    const PassWork work = timeline_.work(device, pass, partner, begin_.first_microbatch);
+    const double compute = work.seconds;
+    const double seconds =
+        std::max(compute + (has_calls_ ? timeline_.waits(pass, work) : 0), work.least);
     if (!collectives_.any) return {ready, seconds};
     const Pass* last = nullptr;
     for (const Pass* one : {&pass, partner})
@@ -132,10 +130,8 @@ class ReplicaTimeline::Follower {
     const bool has_milestones = gradients + weights + of_partner > 0;
     const bool slows =
         !beside_.empty() && (has_milestones || beside_[device].any_before(ready + seconds));
-    const double excess =
-        slows ? timeline_.excess(device, pass, partner, begin_.first_microbatch) : 0;
-    const auto lost = [&](double time, double work) {
-      return slows ? beside_[device].lost(time, work, excess) : 0;
+    const auto lost = [&](double time, double of_work) {
+      return slows ? beside_[device].lost(time, of_work, work.excess) : 0;
     };
     if (!has_milestones) return {ready, seconds + lost(ready, seconds)};
     const Delays delays = walk(
@@ -207,8 +203,6 @@ class ReplicaTimeline::Follower {
 
   const ReplicaTimeline& timeline_;
   const Job& job_;
-  const PassTimes& times_ = job_.costs.times;
-  const bool varies_ = job_.passes_vary();
   const bool has_calls_ = !timeline_.calls_.empty();
   const StageCollectives& collectives_;
   const Begin& begin_;
@@ -230,21 +224,20 @@ ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,
       replica_groups_(replica_groups),
       collectives_(collectives),
       hops_(hops_of(job, replica, least)) {
-  if (!job.slowdown.empty() && !job.conditions.variation.is_random()) slow_down();
+  if (!job.conditions.variation.is_random()) add_works();
   if (job.has_full_detail() && job.ranks && !schedules::has_fused_pairs(job.schedule))
     add_calls(least);
 }
 
-void ReplicaTimeline::slow_down() {
+void ReplicaTimeline::add_works() {
   const schedules::Routes& routes = job_.schedule.routes;
   for (std::uint32_t route = 0; route < routes.count(); ++route) {
-    PassTimes& times = slowed_.emplace_back(job_.costs.times);
-    for (int kind = 0; kind < schedules::pass_kinds; ++kind)
-      for (std::uint32_t stage = 0; stage < times.of_stage[kind].size(); ++stage) {
+    Works& works = works_.emplace_back();
+    for (std::size_t kind = 0; kind < works.size(); ++kind)
+      for (std::uint32_t stage = 0; stage < job_.costs.times.of_stage[kind].size(); ++stage) {
         const Pass pass{static_cast<PassKind>(kind), static_cast<std::uint16_t>(stage), route};
-        times.of_stage[kind][stage] =
-            work_of(job_, replica_groups_, {replica_, routes.device(stage, route)}, pass, nullptr)
-                .seconds;
+        works[kind].push_back(
+            work_of(job_, replica_groups_, {replica_, routes.device(stage, route)}, pass, nullptr));
       }
   }
 }
@@ -264,28 +257,22 @@ void ReplicaTimeline::add_calls(LeastTimes& least) {
   }
 }
 
-double ReplicaTimeline::varied(std::uint32_t device, Pass pass, const Pass* partner,
+PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* partner,
                                std::uint32_t first_microbatch) const {
-  if (partner == nullptr && !slowed_.empty())
-    return slowed_[job_.schedule.routes.route_of(pass.microbatch)](pass);
+  if (partner == nullptr && !works_.empty())
+    return works_[job_.schedule.routes.route_of(pass.microbatch)]
+                 [static_cast<std::size_t>(pass.kind)][pass.stage];
   pass.microbatch += first_microbatch;
-  return work_of(job_, replica_groups_, {replica_, device}, pass, partner).seconds;
-}
-
-double ReplicaTimeline::excess(std::uint32_t device, Pass pass, const Pass* partner,
-                               std::uint32_t first_microbatch) const {
-  pass.microbatch += first_microbatch;
-  return work_of(job_, replica_groups_, {replica_, device}, pass, partner).excess;
+  return work_of(job_, replica_groups_, {replica_, device}, pass, partner);
 }
 
 // As add_exposed_time() has it.
-double ReplicaTimeline::waits(const Pass& pass, double compute) const {
+double ReplicaTimeline::waits(const Pass& pass, const PassWork& work) const {
   const Calls& calls = calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
-  const double share = calls.beside > compute ? compute / calls.beside : 1;
-  const double slowdown = job_.overlap_slowdown(pass.kind, pass.stage);
+  const double share = calls.beside > work.seconds ? work.seconds / calls.beside : 1;
   double waited = 0;
   for (const auto& [seconds, beside] : calls.all)
-    waited += hidden(seconds, beside * share, slowdown).waits;
+    waited += hidden(seconds, beside * share, 1 + work.excess).waits;
   return waited;
 }
 

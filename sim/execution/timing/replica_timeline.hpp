@@ -9,6 +9,7 @@
 #include "schedules/program.hpp"
 #include "sim/execution/least_times.hpp"
 #include "sim/execution/milestones.hpp"
+#include "sim/execution/pass_work.hpp"
 #include "sim/execution/timing/collective_spans.hpp"
 #include "sim/execution/timing/rows.hpp"
 
@@ -123,22 +124,20 @@ class ReplicaTimeline {
     double beside = 0;  // of all
   };
 
-  void slow_down();
+  void add_works();
   void add_calls(LeastTimes& least);
-  // Seconds that a pass, or a fused pair, takes where these vary, without what waits() says.
-  double varied(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
+  PassWork work(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
                 std::uint32_t first_microbatch) const;
-  double waits(const schedules::Pass& pass, double compute) const;
-  // As PassWork has it.
-  double excess(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
-                std::uint32_t first_microbatch) const;
+  // Seconds that the collectives simulated one by one add to a pass.
+  double waits(const schedules::Pass& pass, const PassWork& work) const;
 
   const Job& job_;
   std::uint32_t replica_;
   const ReplicaGroups& replica_groups_;
   const StageCollectives& collectives_;
   schedules::HopTimes hops_;
-  std::vector<schedules::PassTimes> slowed_;  // by route, but for pairs; empty: as planned
+  using Works = std::array<std::vector<PassWork>, schedules::pass_kinds>;
+  std::vector<Works> works_;  // by route, of passes but pairs; empty: each has a time of its own
   std::vector<std::array<Calls, schedules::pass_kinds>> calls_;  // by stage; empty: none
 };
 

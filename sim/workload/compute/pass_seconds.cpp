@@ -11,65 +11,64 @@ namespace {
 using config::Gpu;
 using Kernels = std::vector<Kernel>;
 
-// The kernels one after the other, and not before the host has launched them.
-class Clocked {
- public:
-  Clocked(const ModelSetting& setting, const Gpu& gpu) : gpu_(gpu), training_(setting.training) {}
+// `share` of each kernel's work.
+template <class Share>
+double kernel_seconds(const Kernels& kernels, const Gpu& gpu, const Share& share) {
+  double seconds = 0;
+  for (const Kernel& kernel : kernels)
+    if (const double part = share(kernel); part > 0)
+      seconds += part * kernel_time(kernel, gpu).seconds;
+  return seconds;
+}
 
-  // `share` of each kernel's work.
-  template <class Share>
-  double seconds(const Kernels& kernels, const Share& share) const {
-    double busy = 0;
-    double launches = 0;
-    for (const Kernel& kernel : kernels) {
-      const double part = share(kernel);
-      if (part == 0) continue;
-      busy += part * kernel_time(kernel, gpu_).seconds;
-      launches += part;
-    }
-    return std::max(busy, launch_seconds(training_, launches, gpu_));
-  }
-  double seconds(const Kernels& kernels) const {
-    return seconds(kernels, [](const Kernel&) { return 1.0; });
-  }
-  PassSeconds seconds(const PassKernels& kernels) const {
-    return {.forward = seconds(kernels.forward),
-            .input_grad = seconds(kernels.input_grad),
-            .weight_grad = seconds(kernels.weight_grad)};
-  }
+double all_of(const Kernel&) { return 1; }
 
- private:
-  const Gpu& gpu_;
-  const config::Training& training_;
-};
+PassSeconds kernel_seconds(const PassKernels& kernels, const Gpu& gpu) {
+  return {.forward = kernel_seconds(kernels.forward, gpu, all_of),
+          .input_grad = kernel_seconds(kernels.input_grad, gpu, all_of),
+          .weight_grad = kernel_seconds(kernels.weight_grad, gpu, all_of)};
+}
+
+PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels, const Gpu& gpu) {
+  const auto launches = [&](const Kernels& of_pass) {
+    return launch_seconds(setting.training, static_cast<double>(of_pass.size()), gpu);
+  };
+  return {.kernels = kernel_seconds(kernels, gpu),
+          .launches = {.forward = launches(kernels.forward),
+                       .input_grad = launches(kernels.input_grad),
+                       .weight_grad = launches(kernels.weight_grad)}};
+}
 
 }  // namespace
 
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear, const Gpu& gpu) {
-  return Clocked(setting, gpu).seconds(linear_kernels(setting, linear));
+  return kernel_seconds(linear_kernels(setting, linear), gpu);
 }
 
 PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,
                               const Gpu& gpu) {
-  return Clocked(setting, gpu).seconds(attention_kernels(setting, attention));
+  return kernel_seconds(attention_kernels(setting, attention), gpu);
 }
 
-PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu) {
-  const Clocked clocked(setting, gpu);
+PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu) {
   const PassKernels kernels = layer_kernels(setting, kind);
-  PassSeconds seconds = clocked.seconds(kernels);
-  seconds.recomputed = clocked.seconds(kernels.forward, [&](const Kernel& kernel) {
-    return share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+  PartSeconds seconds = part_seconds(setting, kernels, gpu);
+  double again = 0;
+  seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
+    const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+    again += share;
+    return share;
   });
+  seconds.launches.recomputed = launch_seconds(setting.training, again, gpu);
   return seconds;
 }
 
-PassSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {
-  return Clocked(setting, gpu).seconds(embedding_kernels(setting));
+PartSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {
+  return part_seconds(setting, embedding_kernels(setting), gpu);
 }
 
-PassSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
-  return Clocked(setting, gpu).seconds(head_kernels(setting));
+PartSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
+  return part_seconds(setting, head_kernels(setting), gpu);
 }
 
 double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu) {

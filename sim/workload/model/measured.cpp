@@ -1,5 +1,7 @@
 #include "sim/workload/model/measured.hpp"
 
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include "sim/workload/model/calls.hpp"
@@ -93,6 +95,18 @@ PassSeconds measured(const PassSeconds& model, const PartTimes& times, std::uint
     seconds.recomputed = 0;
   }
   if (!times.weight_grad.empty()) seconds.weight_grad = of(times.weight_grad);
+  return seconds;
+}
+
+PartSeconds measured(const PartSeconds& model, const PartTimes& times, std::uint32_t layer) {
+  PartSeconds seconds{measured(model.kernels, times, layer), model.launches};
+  const auto known = [](double& launches, std::initializer_list<const std::vector<double>*> given) {
+    if (std::ranges::any_of(given, [](const auto* one) { return !one->empty(); })) launches = 0;
+  };
+  known(seconds.launches.forward, {&times.forward});
+  known(seconds.launches.recomputed, {&times.forward, &times.backward, &times.input_grad});
+  known(seconds.launches.input_grad, {&times.backward, &times.input_grad});
+  known(seconds.launches.weight_grad, {&times.backward, &times.weight_grad});
   return seconds;
 }
 

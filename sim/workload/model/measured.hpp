@@ -18,6 +18,9 @@ config::PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kin
 // measured with them.
 PassSeconds measured(const PassSeconds& model, const config::PartTimes& times,
                      std::uint32_t layer = 0);
+// And what the host needs for it is in what was measured.
+PartSeconds measured(const PartSeconds& model, const config::PartTimes& times,
+                     std::uint32_t layer = 0);
 
 // The calls of a stage that are within no pass that was measured.
 StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,

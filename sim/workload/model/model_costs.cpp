@@ -12,6 +12,7 @@
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
+#include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
 
@@ -23,67 +24,6 @@ using schedules::Routes;
 
 std::uint64_t whole(double bytes) {
   return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
-}
-
-// Seconds of the parts of a stage on one type of GPU.
-class PartSeconds {
- public:
-  PartSeconds(const ModelSetting& setting, const config::Gpu& gpu,
-              const std::optional<config::LayerTimes>& times)
-      : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
-    const auto kinds =
-        by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
-    if (times) {
-      embedding_ = measured(embedding_, times->embedding);
-      head_ = measured(head_, times->head);
-    }
-    block_ = setting.training.recompute.block;
-    sums_.resize(setting.model.layers + 1);
-    const LayerRange all{0, setting.model.layers};
-    config::Recompute everywhere = setting.training.recompute;
-    everywhere.block = 0;
-    for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
-      const LayerKind kind = kind_of_layer(setting.model, layer);
-      const PassSeconds& model = kinds[static_cast<std::size_t>(kind)];
-      sums_[layer + 1] = sums_[layer];
-      PassSeconds own = model;
-      if (!is_recomputed(everywhere, all, layer)) own.recomputed = 0;
-      sums_[layer + 1] += times ? measured(own, times_of_layers(*times, kind), layer) : own;
-    }
-  }
-
-  PassSeconds of(const StageParts& stage) const {
-    const PassSeconds& before = sums_[stage.layers.first];
-    const PassSeconds& after = sums_[stage.layers.first + stage.layers.count];
-    const std::uint32_t again =
-        block_ > 0 ? std::min(block_, stage.layers.count) : stage.layers.count;
-    PassSeconds seconds{after.forward - before.forward, after.input_grad - before.input_grad,
-                        after.weight_grad - before.weight_grad,
-                        sums_[stage.layers.first + again].recomputed - before.recomputed};
-    if (stage.embedding) seconds += embedding_;
-    if (stage.head) seconds += head_;
-    return seconds;
-  }
-
- private:
-  std::vector<PassSeconds> sums_;  // of all layers before this one
-  std::uint32_t block_ = 0;        // layers at the start of a stage that are recomputed; 0: all
-  PassSeconds embedding_;
-  PassSeconds head_;
-};
-
-// By device, of which most have the same GPU.
-std::vector<PartSeconds> part_seconds(const ModelSetting& setting,
-                                      const std::vector<config::Gpu>& gpus,
-                                      const std::optional<config::LayerTimes>& times) {
-  std::vector<PartSeconds> parts;
-  parts.reserve(gpus.size());
-  for (std::size_t device = 0; device < gpus.size(); ++device)
-    if (device > 0 && gpus[device] == gpus[device - 1])
-      parts.push_back(parts.back());
-    else
-      parts.emplace_back(setting, gpus[device], times);
-  return parts;
 }
 
 // Whether a device has the head without the embedding that it is tied to. Where two routes run in
@@ -114,82 +54,83 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 }
 
 std::vector<LayerRange> partition(const ModelJob& job, const Routes& routes,
-                                  const std::vector<PartSeconds>& seconds) {
+                                  const std::vector<StageSums>& seconds) {
   const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
     const StageParts parts = parts_of(job.model, routes, stage, layers);
     double slowest = 0;
     for (const std::uint32_t device : devices_of(routes, stage))
-      slowest = std::max(slowest, seconds[device].of(parts).all());
+      slowest = std::max(slowest, seconds[device].longest(parts));
     return slowest;
   };
   return partition_layers(job.model, job.partition, static_cast<std::uint32_t>(job.gpus.size()),
                           routes.stages(), stage_seconds);
 }
 
-// Times of the passes of a stage; where it lives on several devices, of the slowest.
-void set_times(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
-               std::uint32_t slices, std::uint32_t stage, const StageParts& parts,
-               const std::vector<PartSeconds>& seconds, schedules::PassTimes& times) {
-  const double to_host = offloaded(setting, parts).bytes;
-  std::array<double, schedules::pass_kinds> slowest{};
-  for (const std::uint32_t device : devices_of(routes, stage)) {
-    const PassSeconds pass = seconds[device].of(parts);
-    const double overhead = job.gpus[device].pass_overhead;
-    const double copy = copy_seconds(job.training, job.gpus[device], to_host);
-    const auto set = [&](PassKind kind, double time) {
-      double& place = slowest[static_cast<std::size_t>(kind)];
-      place = std::max(place, overhead + time / slices);
-    };
-    set(PassKind::forward, std::max(copy, pass.forward));
-    set(PassKind::recompute, pass.forward);
-    set(PassKind::input_grad, std::max(copy, pass.recomputed + pass.input_grad));
-    set(PassKind::weight_grad, pass.weight_grad);
-    set(PassKind::backward, std::max(copy, pass.recomputed + pass.input_grad + pass.weight_grad));
-  }
-  for (std::size_t kind = 0; kind < slowest.size(); ++kind)
-    times.of_stage[kind].push_back(slowest[kind]);
-}
+// Times of the passes of all stages: of the GPU's kernels, and with what its host waits add.
+struct PassesOfStages {
+  schedules::PassTimes kernels;
+  schedules::PassTimes all;
+};
 
-// How long the GPUs of each stage wait for the host: by how much its passes are longer than if
-// launches cost nothing.
-void set_host_waits(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
-                    std::uint32_t slices, const std::vector<LayerRange>& layers,
-                    StageCosts& costs) {
-  if (std::ranges::all_of(job.gpus, [](const config::Gpu& gpu) { return gpu.launch <= 0; })) return;
-  std::vector<config::Gpu> gpus = job.gpus;
-  for (config::Gpu& gpu : gpus) gpu.launch = 0;
-  const std::vector<PartSeconds> hostless = part_seconds(setting, gpus, job.measured);
-  schedules::PassTimes busy;
+// Of a stage that lives on several devices, of the slowest. A slice of a microbatch has a part of
+// its work, and as many launches.
+PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+                          std::uint32_t slices, const std::vector<LayerRange>& layers,
+                          const std::vector<StageSums>& seconds) {
+  PassesOfStages times;
+  for (auto* const of_kinds : {&times.kernels, &times.all})
+    for (auto& of_stage : of_kinds->of_stage) of_stage.assign(routes.stages(), 0);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, setting, routes, slices, stage, parts, hostless, busy);
-    for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
-      costs.host_waits[kind].push_back(costs.times.of_stage[kind][stage] -
-                                       busy.of_stage[kind][stage]);
+    const double to_host = offloaded(setting, parts).bytes;
+    for (const std::uint32_t device : devices_of(routes, stage)) {
+      const auto [kernels, launches] = seconds[device].of(parts);
+      const double overhead = job.gpus[device].pass_overhead;
+      const double copy = copy_seconds(job.training, job.gpus[device], to_host);
+      const auto set = [&](PassKind kind, double busy, double host) {
+        double& of_gpu = times.kernels[kind][stage];
+        double& of_both = times.all[kind][stage];
+        of_gpu = std::max(of_gpu, overhead + busy / slices);
+        of_both = std::max(of_both, overhead + std::max(busy / slices, host));
+      };
+      set(PassKind::forward, std::max(copy, kernels.forward), launches.forward);
+      set(PassKind::recompute, kernels.forward, launches.forward);
+      set(PassKind::input_grad, std::max(copy, kernels.before_weight_grad()),
+          launches.before_weight_grad());
+      set(PassKind::weight_grad, kernels.weight_grad, launches.weight_grad);
+      set(PassKind::backward, std::max(copy, kernels.backward()), launches.backward());
+    }
   }
+  return times;
+}
+
+// By how much the passes of each stage are longer than their kernels, because of the host.
+void set_times(const PassesOfStages& times, StageCosts& costs) {
+  costs.times = times.all;
+  if (times.all.of_stage == times.kernels.of_stage) return;
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+    for (std::size_t stage = 0; stage < times.all.of_stage[kind].size(); ++stage)
+      costs.host_waits[kind].push_back(times.all.of_stage[kind][stage] -
+                                       times.kernels.of_stage[kind][stage]);
 }
 
 // Some processors run kernels of collectives, so that waves of tiles are smaller, and no tile is
-// slower. What moves bytes alone, or waits for the host, is as fast. By the model's kernels, also
-// where times were measured.
+// slower. What moves bytes alone is as fast. By the model's kernels, also where times were
+// measured.
 void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
                           std::uint32_t slices, const std::vector<LayerRange>& layers,
-                          StageCosts& costs) {
+                          const PassesOfStages& times, StageCosts& costs) {
   if (job.communication.overlap_slowdown) return;
   std::vector<config::Gpu> left;
   for (const config::Gpu& gpu : job.gpus)
     left.push_back(
         config::with_processors(gpu, processors_beside_collectives(gpu, job.communication)));
-  const auto times_on = [&](const std::vector<config::Gpu>& gpus) {
-    const std::vector<PartSeconds> seconds = part_seconds(setting, gpus, std::nullopt);
-    schedules::PassTimes times;
-    for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
-      set_times(job, setting, routes, slices, stage,
-                parts_of(job.model, routes, stage, layers[stage]), seconds, times);
-    return times;
+  const auto kernels_on = [&](const std::vector<config::Gpu>& gpus) {
+    return pass_times(job, setting, routes, slices, layers, stage_sums(setting, gpus, std::nullopt))
+        .kernels;
   };
-  const schedules::PassTimes plain = job.measured ? times_on(job.gpus) : costs.times;
-  const schedules::PassTimes slow = times_on(left);
+  const schedules::PassTimes plain = job.measured ? kernels_on(job.gpus) : times.kernels;
+  const schedules::PassTimes slow = kernels_on(left);
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       const double seconds = plain.of_stage[kind][stage];
@@ -327,7 +268,7 @@ std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& route
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
                              sizes_of(job.model, job.training, job.parallel)};
-  return partition(job, routes, part_seconds(setting, job.gpus, job.measured));
+  return partition(job, routes, stage_sums(setting, job.gpus, job.measured));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
@@ -335,8 +276,9 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
                              sizes_of(job.model, job.training, job.parallel)};
-  const std::vector<PartSeconds> seconds = part_seconds(setting, job.gpus, job.measured);
+  const std::vector<StageSums> seconds = stage_sums(setting, job.gpus, job.measured);
   const std::vector<LayerRange> layers = partition(job, routes, seconds);
+  const PassesOfStages times = pass_times(job, setting, routes, slices, layers, seconds);
 
   const ZeroGroups zero = zero_groups(job.parallel);
   const bool copies = copies_embedding(job.model, routes);
@@ -344,7 +286,6 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
-    set_times(job, setting, routes, slices, stage, parts, seconds, costs.times);
     costs.activations.push_back(activations_of(setting, parts, slices));
     parameters.push_back(stage_parameters(setting, parts));
     const config::Gpu& gpu = job.gpus[routes.device(stage, 0)];
@@ -362,9 +303,9 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   set_state(job, setting, routes, slices, parameters, costs);
   add_offload_buffers(setting, routes, slices, layers, costs);
   set_flops(setting, layers, costs);
-  set_host_waits(job, setting, routes, slices, layers, costs);
+  set_times(times, costs);
   set_launches(setting, layers, costs);
-  set_overlap_slowdown(job, setting, routes, slices, layers, costs);
+  set_overlap_slowdown(job, setting, routes, slices, layers, times, costs);
   costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
   const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;

@@ -109,6 +109,15 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
     }
 }
 
+// Some passes are longer than their kernels, because of the host.
+void add_host(tests::HybridJob& job, tests::Random& random) {
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
+    job.costs.host_waits[kind] = random.reals(job.schedule.stages(), 0, 4e-3);
+    for (std::uint32_t stage = 0; stage < job.costs.times.of_stage[kind].size(); ++stage)
+      job.costs.times.of_stage[kind][stage] += job.costs.host_waits[kind][stage];
+  }
+}
+
 struct Space {
   std::uint32_t tp = 1;
   std::vector<std::uint32_t> zeros{0};
@@ -174,6 +183,7 @@ void compare(const Space& space) {
         if (parameters.iterations > 1) job.communication().global_norm = true;
         if (zero == 3 && random.flip())  // which holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
+        if (random.flip()) add_host(job, random);
         if (space.stragglers) slow_down(job, random);
         if (space.in_full) add_calls(job, random);
         if (space.jitter)

@@ -1,0 +1,66 @@
+#include "sim/workload/model/stage_sums.hpp"
+
+#include <algorithm>
+
+#include "sim/workload/by_stage.hpp"
+#include "sim/workload/compute/recompute.hpp"
+#include "sim/workload/model/measured.hpp"
+
+namespace pipewright::workload {
+
+StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
+                     const std::optional<config::LayerTimes>& times)
+    : embedding_(embedding_seconds(setting, gpu)), head_(head_seconds(setting, gpu)) {
+  const auto kinds =
+      by_kind(setting.model, [&](LayerKind kind) { return layer_seconds(setting, kind, gpu); });
+  if (times) {
+    embedding_ = measured(embedding_, times->embedding);
+    head_ = measured(head_, times->head);
+  }
+  block_ = setting.training.recompute.block;
+  before_.resize(setting.model.layers + 1);
+  const LayerRange all{0, setting.model.layers};
+  config::Recompute everywhere = setting.training.recompute;
+  everywhere.block = 0;
+  for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
+    const LayerKind kind = kind_of_layer(setting.model, layer);
+    PartSeconds own = kinds[static_cast<std::size_t>(kind)];
+    if (!is_recomputed(everywhere, all, layer))
+      own.kernels.recomputed = own.launches.recomputed = 0;
+    before_[layer + 1] = before_[layer];
+    before_[layer + 1] += times ? measured(own, times_of_layers(*times, kind), layer) : own;
+  }
+}
+
+PartSeconds StageSums::of(const StageParts& stage) const {
+  const PartSeconds& first = before_[stage.layers.first];
+  const std::uint32_t again =
+      block_ > 0 ? std::min(block_, stage.layers.count) : stage.layers.count;
+  PartSeconds seconds = before_[stage.layers.first + stage.layers.count] - first;
+  const PartSeconds repeated = before_[stage.layers.first + again] - first;
+  seconds.kernels.recomputed = repeated.kernels.recomputed;
+  seconds.launches.recomputed = repeated.launches.recomputed;
+  if (stage.embedding) seconds += embedding_;
+  if (stage.head) seconds += head_;
+  return seconds;
+}
+
+double StageSums::longest(const StageParts& stage) const {
+  const auto [kernels, launches] = of(stage);
+  return std::max(kernels.forward, launches.forward) +
+         std::max(kernels.backward(), launches.backward());
+}
+
+std::vector<StageSums> stage_sums(const ModelSetting& setting, const std::vector<config::Gpu>& gpus,
+                                  const std::optional<config::LayerTimes>& times) {
+  std::vector<StageSums> sums;
+  sums.reserve(gpus.size());
+  for (std::size_t device = 0; device < gpus.size(); ++device)
+    if (device > 0 && gpus[device] == gpus[device - 1])
+      sums.push_back(sums.back());
+    else
+      sums.emplace_back(setting, gpus[device], times);
+  return sums;
+}
+
+}  // namespace pipewright::workload

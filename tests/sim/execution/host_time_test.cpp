@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "sim/execution/exposed_time.hpp"
+#include "sim/execution/pass_work.hpp"
+#include "support/jobs.hpp"
+#include "tests/sim/execution/collectives/support.hpp"
+#include "tests/sim/execution/random_jobs.hpp"
+
+// The host launches ahead: a pass takes the longer of what its GPU does, collectives included, and
+// of all launches.
+
+using namespace pipewright;
+using config::Detail;
+using execution::EngineKind;
+using schedules::PassKind;
+
+namespace {
+
+// Passes of so many seconds of kernels each, which the host launches in `host` seconds.
+void set_host(workload::StageCosts& costs, double host) {
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
+    auto& waits = costs.host_waits[kind];
+    waits.clear();
+    for (double& seconds : costs.times.of_stage[kind]) {
+      waits.push_back(std::max(0.0, host - seconds));
+      seconds += waits.back();
+    }
+  }
+}
+
+trace::Trace run(tests::HybridJob& job, cluster::Cluster& cluster, double host, EngineKind engine) {
+  const workload::StageCosts before = job.costs;
+  set_host(job.costs, host);
+  execution::add_exposed_time(cluster, job.job(cluster), job.costs);
+  trace::Trace trace = job.run(cluster, engine);
+  job.costs = before;
+  return trace;
+}
+
+// Beside which some kernels run.
+void add_calls(tests::HybridJob& job, tests::Random& random) {
+  for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
+    for (std::uint32_t count = random.whole(0, 2); count > 0; --count)
+      job.add_call(kind, {.group = workload::Group::tp,
+                          .bytes = random.whole(1, 4) * 1'000'000,
+                          .times = random.whole(1, 3),
+                          .overlappable_compute = random.flip() ? random.real(0, 6e-3) : 0});
+  if (random.flip())
+    for (auto& of_stage : job.costs.overlap_slowdown)
+      of_stage = random.reals(job.schedule.stages(), 1, 1.6);
+}
+
+}  // namespace
+
+TEST_CASE("a pass takes the longer of its GPU and its host", "[host]") {
+  auto cluster = tests::make_cluster({{2}});
+  tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
+                       {.tp = 2});
+  // Two calls, each beside 0.1 of a second of kernels that take 1.
+  constexpr std::uint64_t bytes = 20'000'000'000;
+  const double call = 2 * tests::inside + bytes / tests::nvlink;
+  job.add_call(
+      PassKind::forward,
+      {.group = workload::Group::tp, .bytes = bytes, .times = 2, .overlappable_compute = 2 * 0.1});
+  job.communication().overlap_slowdown = 1;
+  const double busy = 1 + 2 * (call - 0.1);
+  for (const Detail detail : {Detail::fast, Detail::full})
+    for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
+      for (const double host : {0.0, 0.9, 1.1, busy - 0.01, busy + 0.2, 4.0}) {
+        CAPTURE(static_cast<int>(detail), static_cast<int>(engine), host);
+        job.communication().detail = detail;
+        for (const trace::PassRow& row : run(job, cluster, host, engine).passes)
+          CHECK(row.end - row.start ==
+                Approx(std::max(row.kind == trace::PassKind::forward ? busy : 2, host))
+                    .epsilon(1e-9));
+      }
+}
+
+TEST_CASE("what slows kernels down is nothing to who waits for the host", "[host]") {
+  auto cluster = tests::make_cluster({{2}});
+  tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
+                       {.tp = 2});
+  const auto job_of = [&](double host) {
+    set_host(job.costs, host);
+    job.communication().overlap_slowdown = 1.5;
+    return job.job(cluster);
+  };
+  const workload::StageCosts before = job.costs;
+  const auto slowed = [&](double host) {
+    job.costs = before;
+    const execution::Job one = job_of(host);
+    const auto work = execution::work_of(one, execution::ReplicaGroups(one), {0, 0},
+                                         {PassKind::forward, 0, 0}, nullptr);
+    return work.seconds * (1 + work.excess);
+  };
+  CHECK(slowed(0) == Approx(1.5));
+  CHECK(slowed(1.2) == Approx(1.5));
+  CHECK(slowed(1.7) == Approx(1.7));
+}
+
+TEST_CASE("no job ends earlier for a slower host", "[host]") {
+  auto cluster = tests::mesh_cluster(16);
+  int checked = 0;
+  const auto check = [&](tests::HybridJob& job, tests::Random& random) {
+    add_calls(job, random);
+    for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+      const bool full = engine == EngineKind::simgrid && random.flip();
+      job.communication().detail = full ? Detail::full : Detail::fast;
+      double before = 0;
+      for (const double host : {0.0, 4e-3, 8e-3, 16e-3}) {
+        CAPTURE(tests::describe(job), static_cast<int>(engine), host);
+        const double now = tests::last_end(run(job, cluster, host, engine));
+        CHECK(now >= before * (1 - 1e-9));
+        before = now;
+      }
+      ++checked;
+    }
+  };
+  tests::for_random_jobs(61, 2, {}, check);
+  CHECK(checked > 40);
+}
