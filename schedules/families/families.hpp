@@ -31,8 +31,9 @@ Schedule dualpipe_v(const Parameters& parameters);
 
 // The automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv 2401.10241,
 // section 3.1) for one stage a device: planned with `device_times` and `hop`, the best of eight
-// variants by the longest time from a device's first pass to its last. No device ever holds more
-// than the activations of so many microbatches, of which I releases `input_grad_releases`.
+// variants by the longest time from a device's first pass to its last, then by the makespan. No
+// device ever holds more than the activations of so many microbatches, of which I releases
+// `input_grad_releases`; more than so many are in flight only where that shortens the plan.
 Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
                             std::uint32_t memory_limit_in_microbatches);
 

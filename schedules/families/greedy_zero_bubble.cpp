@@ -50,7 +50,10 @@ class GreedyPlan {
 
   void run();  // once
 
-  double longest_span() const;  // from a device's first start to its last end
+  // From a device's first start to its last end; of equals, the earlier end is better.
+  double longest_span() const;
+  double makespan() const;
+  bool better_than(const GreedyPlan& other) const;
   std::vector<Pass> passes(std::uint16_t device) const;
 
  private:
@@ -128,6 +131,19 @@ double GreedyPlan::longest_span() const {
     longest =
         std::max(longest, devices_[j].end - (devices_[j].forward_end.front() - costs_.forward[j]));
   return longest;
+}
+
+double GreedyPlan::makespan() const {
+  double end = 0;
+  for (const Device& device : devices_) end = std::max(end, device.end);
+  return end;
+}
+
+bool GreedyPlan::better_than(const GreedyPlan& other) const {
+  const double span = longest_span();
+  const double longer = other.longest_span();
+  if (!not_after(longer, span)) return true;
+  return not_after(span, longer) && !not_after(other.makespan(), makespan());
 }
 
 std::vector<Pass> GreedyPlan::passes(std::uint16_t device) const {
@@ -286,16 +302,22 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
   if (memory_limit_in_microbatches == 0)
     throw Error(fmt::format("{}: a device must hold at least 1 microbatch", name));
   const GreedyCosts costs = costs_of(parameters, memory_limit_in_microbatches);
+  // What I releases allows more microbatches in flight; they are not there for nothing.
+  GreedyCosts frugal = costs;
+  frugal.input_grad_releases = 0;
   std::optional<GreedyPlan> best;
-  for (const bool fill_ends_in_time : {true, false})
-    for (const bool gradients_first : {true, false})
-      for (const bool weight_grad_over_wait : {true, false}) {
-        GreedyPlan plan(costs, {fill_ends_in_time, gradients_first, weight_grad_over_wait},
-                        parameters.microbatches);
-        plan.run();
-        if (!best || plan.longest_span() < best->longest_span() - costs.tolerance)
-          best.emplace(std::move(plan));
-      }
+  const auto try_all = [&](const GreedyCosts& with) {
+    for (const bool fill_ends_in_time : {true, false})
+      for (const bool gradients_first : {true, false})
+        for (const bool weight_grad_over_wait : {true, false}) {
+          GreedyPlan plan(with, {fill_ends_in_time, gradients_first, weight_grad_over_wait},
+                          parameters.microbatches);
+          plan.run();
+          if (!best || plan.better_than(*best)) best.emplace(std::move(plan));
+        }
+  };
+  try_all(frugal);
+  if (costs.input_grad_releases > 0) try_all(costs);
   return with_programs(
       without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
       [&](std::uint32_t device) { return fold(best->passes(static_cast<std::uint16_t>(device))); });

@@ -91,7 +91,8 @@ constexpr std::array activation_table{
          .required = true},
         per_device_of<read_bytes, &ActivationDraft::whole>},
     Key<ActivationDraft>{
-        {.name = "released_by_input_grad", .help = "the part that I frees, in bytes or percent"},
+        {.name = "released_by_input_grad",
+         .help = "the part that I frees, in bytes or percent; half if neither part is given"},
         per_device_of<read_releases, &ActivationDraft::input_grad>},
     Key<ActivationDraft>{
         {.name = "released_by_weight_grad", .help = "the part that W frees; the rest if left out"},
@@ -112,7 +113,8 @@ std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t
 // The bytes that I releases of the whole of one device; W releases the rest.
 std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) {
   const std::uint64_t whole = draft.whole.at(device);
-  if (!draft.input_grad && !draft.weight_grad) return 0;
+  if (!draft.input_grad && !draft.weight_grad)
+    return Release{.share = typical_input_grad_release}.of(whole);
   if (!draft.input_grad) return whole - part_of(whole, *draft.weight_grad, device);
   const std::uint64_t first = part_of(whole, *draft.input_grad, device);
   if (!draft.weight_grad) return first;

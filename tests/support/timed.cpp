@@ -41,6 +41,7 @@ Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& tim
   Timed result;
   for (const Device& device : devices) {
     result.makespan = std::max(result.makespan, device.last);
+    result.span = std::max(result.span, device.last - device.first);
     result.span_bubble = std::max(result.span_bubble, device.last - device.first - device.busy);
   }
   result.idle = result.makespan - devices.front().busy;

@@ -10,6 +10,7 @@ namespace pipewright::tests {
 // A schedule's figures by the timing engine.
 struct Timed {
   double makespan = 0;
+  double span = 0;         // max over devices of (last end - first start)
   double idle = 0;         // makespan - busy of a device, where all are equally busy
   double span_bubble = 0;  // max over devices of (last end - first start - busy)
 };

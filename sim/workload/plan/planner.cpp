@@ -40,7 +40,8 @@ Planner::DeviceCosts Planner::given_costs() const {
   for (std::uint32_t device = 0; device < devices; ++device) {
     const auto whole = static_cast<double>(scenario_.activation.per_microbatch.at(device));
     const auto early = static_cast<double>(scenario_.activation.released_by_input_grad.at(device));
-    costs.input_grad_releases = std::min(costs.input_grad_releases, whole > 0 ? early / whole : 0);
+    costs.input_grad_releases = std::min(
+        costs.input_grad_releases, whole > 0 ? early / whole : config::typical_input_grad_release);
   }
   return costs;
 }

@@ -144,6 +144,29 @@ TEST_CASE("more memory never lengthens the plan by much, and shortens it in the 
   CHECK(span_bubble(24) < span_bubble(16));
 }
 
+TEST_CASE("what I releases is used only where that shortens the plan", "[greedy]") {
+  auto equal = planned_with(8, 32, 1, 1, 1);
+  equal.input_grad_releases = 0.5;
+  for (const double peak : schedules::peak_in_flight(greedy_zero_bubble("mine", equal, 16)))
+    CHECK(peak <= 16);
+
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    auto parameters = uneven(random);
+    parameters.iterations = 1;
+    const std::uint32_t limit = std::max(1U, parameters.devices * (1 + i % 2));
+    const auto span = [&](double part) {
+      parameters.input_grad_releases = part;
+      const auto schedule = greedy_zero_bubble("mine", parameters, limit);
+      return tests::timed(schedule, parameters.device_times, parameters.hop).span;
+    };
+    const double without = span(0);
+    CAPTURE(i, parameters.devices, parameters.microbatches, limit);
+    CHECK(span(0.5) <= without * (1 + 1e-9));
+    CHECK(span(0.9) <= without * (1 + 1e-9));
+  }
+}
+
 TEST_CASE("the plan knows a slow device", "[greedy]") {
   auto parameters = planned_with(4, 24, 1, 1, 1);
   for (auto& times : parameters.device_times.of_stage)

@@ -22,12 +22,14 @@ State state(std::string_view text, std::uint32_t devices = 2) {
   return read_state({value, "state"}, devices);
 }
 
-TEST_CASE("without a word on releases, W releases all") {
-  const Activation a = activation("per_microbatch: 100");
-  CHECK(a.per_microbatch.values == Bytes{100});
-  CHECK(a.released_by_input_grad.values == Bytes{0});
-  CHECK(a.released_by_weight_grad.values == Bytes{100});
-  CHECK(a.released_by_weight_grad.at(1) == 100);
+TEST_CASE("without a word on releases, I and W release half each") {
+  const Activation a = activation("per_microbatch: 101");
+  CHECK(a.per_microbatch.values == Bytes{101});
+  CHECK(a.released_by_input_grad.values == Bytes{51});
+  CHECK(a.released_by_weight_grad.values == Bytes{50});
+  CHECK(a.released_by_weight_grad.at(1) == 50);
+  const Activation nothing = activation("{per_microbatch: 101, released_by_input_grad: 0}");
+  CHECK(nothing.released_by_weight_grad.values == Bytes{101});
 }
 
 TEST_CASE("one release makes the other the rest, in bytes or percent") {
