@@ -40,9 +40,9 @@ std::string assumed_lines(const std::vector<trace::Assumed>& all) {
   }
   std::string text;
   for (const trace::Assumed& file : files)
-    text +=
-        fmt::format("{} rests on numbers of {} that no source has: {}\n", assumed_mark,
-                    printable(file.gpu), printable(fmt::format("{}", fmt::join(file.keys, ", "))));
+    text += fmt::format(assumed_words, printable(file.gpu),
+                        printable(fmt::format("{}", fmt::join(file.keys, ", ")))) +
+            '\n';
   return text;
 }
 

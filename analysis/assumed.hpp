@@ -26,6 +26,9 @@ std::string_view time_mark(const trace::Assumed& assumed);
 // Of JSON: the list `assumed` of keys, and `assumed_gpu`, whose file has them.
 void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed);
 
+// Pages fill this in themselves, in elements.js.
+inline constexpr const char* assumed_words = "~ rests on numbers of {} that no source has: {}";
+
 // "~ rests on numbers of b200 that no source has: launch, clock", a line for each GPU's file, with
 // all keys of it that are in any of these; nothing where nothing is assumed.
 std::string assumed_lines(const std::vector<trace::Assumed>& all);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/assumed.hpp"
 #include "analysis/page/html_file.hpp"
 #include "analysis/page/run_tables.hpp"
 #include "analysis/palette.hpp"
@@ -182,6 +183,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   Json page;
   page["tick_digits"] = digits;
   page["tables"] = schema_json(page_tables());
+  page["assumed_words"] = assumed_words;
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/assumed.hpp"
 #include "analysis/page/html_file.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/report_table.hpp"
@@ -116,6 +117,11 @@ PageColumns page_columns(const SearchRun& run) {
   }
   for (const CandidateRow& row : run.rows)
     put(columns.bytes, static_cast<std::uint16_t>(row.group));
+  for (const CandidateRow& row : run.rows) {
+    auto at = std::ranges::find(columns.assumed, row.assumed);
+    if (at == columns.assumed.end()) at = columns.assumed.insert(at, row.assumed);
+    put(columns.bytes, static_cast<std::uint16_t>(at - columns.assumed.begin()));
+  }
   std::string axes(2 * run.axes.size() * run.rows.size(), '\0');
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const std::vector<std::uint32_t> digits = choices(run.axes, run.rows[i].candidate);
@@ -130,8 +136,7 @@ PageColumns page_columns(const SearchRun& run) {
   return columns;
 }
 
-std::string page_head(const SearchRun& run, const Findings& findings,
-                      const std::vector<std::string>& notes) {
+std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns) {
   Json json{{"title", run.title},
             {"sweep", run.sweep},
             {"rows", run.rows.size()},
@@ -146,7 +151,14 @@ std::string page_head(const SearchRun& run, const Findings& findings,
             {"failed_hopes", findings.failed_hopes},
             {"best", findings.best},
             {"nearest", findings.nearest},
-            {"notes", notes}};
+            {"notes", columns.notes},
+            {"assumed_words", assumed_words},
+            {"assumed", Json::array()}};
+  for (const trace::Assumed& one : columns.assumed) {
+    Json object;
+    add_assumed(object, one);
+    json["assumed"].push_back(std::move(object));
+  }
   json["axes"] = run.axes;
   json["excluded"] = run.excluded;
   json["reasons"] = {{"illegal", reasons_json(run, findings.illegal)},
@@ -171,7 +183,7 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
   trace::write_file(path, [&](std::ostream& stream) {
     Frame frame(stream, asset("search.html"));
     frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("search.css")));
-    frame.fill("data", page_head(run, findings, columns.notes));
+    frame.fill("data", page_head(run, findings, columns));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of));
     frame.fill("script", joined_scripts(scripts));

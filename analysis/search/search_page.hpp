@@ -27,28 +27,28 @@ inline constexpr std::size_t most_scenarios = 5000;
 
 // The parts of the page.
 
-// What it has besides its columns, as JSON that is safe inside a script element.
-std::string page_head(const SearchRun& run, const Findings& findings,
-                      const std::vector<std::string>& notes);
-
-// Rows whose scenarios a page has.
-std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most);
-
 // The rows of a search as the page has them: columns of little-endian numbers one after the other,
 // those of eight bytes a number first, so that each lies where a typed array can begin.
 //
 //   f64: candidate, cost, throughput, seconds, bound, mfu, bubble_ratio, span_bubble, peak_bytes,
 //        capacity_bytes, gpus, and the parts of the time in the order of part_words
 //   u32: note, as a place in `notes`
-//   u16: group, then each axis
+//   u16: group, what it rests on, as a place in `assumed`, then each axis
 //   u8:  outcome
 //
 // Seconds are simulated ones, or the bound; cost, throughput and MFU follow from them; 0 where they
 // are not known.
 struct PageColumns {
   std::string bytes;
-  std::vector<std::string> notes;  // distinct ones
+  std::vector<std::string> notes;       // distinct ones
+  std::vector<trace::Assumed> assumed;  // likewise
 };
 PageColumns page_columns(const SearchRun& run);
+
+// What it has besides its columns, as JSON that is safe inside a script element.
+std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns);
+
+// Rows whose scenarios a page has.
+std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most);
 
 }  // namespace pipewright::analysis

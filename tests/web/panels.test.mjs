@@ -17,6 +17,22 @@ test("the cards say what the summary says", { skip }, async () => {
   assert.deepEqual(shown, expected[0].cards);
 });
 
+test("figures that rest on numbers without a source are marked", { skip }, async () => {
+  const line = "~ rests on numbers of b200 that no source has: launch, free_memory";
+  const guessed = await open("guessed");
+  const cards = await guessed.locator(".card").allTextContents();
+  for (const card of cards.map(plain))
+    assert.equal(card.includes("~"), /^(time|throughput|MFU|memory peak)/.test(card), card);
+  assert.ok(cards.some((card) => plain(card).includes(` of ~`)));  // its capacity, not its peak
+  assert.equal(await guessed.locator("#figures .assumed").textContent(), line);
+  const both = await open("assumed");
+  const lines = both.locator("#figures tbody tr:not(.below)");
+  assert.ok(!(await lines.nth(0).textContent()).includes("~"));
+  assert.ok((await lines.nth(1).locator("td").nth(1).textContent()).startsWith("~"));
+  assert.deepEqual(await both.locator("#figures .assumed").allTextContents(), [line]);
+  assert.equal(await page.locator(".assumed").count(), 0);
+});
+
 test("a run that does not fit says so at its card, its chart and its device", { skip }, async () => {
   const words = "does not fit";
   assert.ok((await page.locator(".card.over").textContent()).includes(`${words} on 1 of 4 devices`));

@@ -135,6 +135,10 @@ int main(int argc, char** argv) {
         analysis::test::one_f_one_b_trace({.devices = 40})};
     analysis::write_page({&full, 1}, folder / "one.html");
     analysis::write_page(several, folder / "several.html");
+    trace::Trace guessed = full;
+    guessed.run.assumed = {"b200", {"launch", "free_memory"}};
+    analysis::write_page(std::vector{full, guessed}, folder / "assumed.html");
+    analysis::write_page({&guessed, 1}, folder / "guessed.html");
     trace::Trace measured = full;
     for (trace::PassRow& pass : measured.passes) pass.sent = pass.ready = 0;
     analysis::write_page({&measured, 1}, folder / "measured.html");

@@ -37,6 +37,25 @@ function warning(text) {
   return textElement("strong", `\u26a0 ${text}`, "warning");
 }
 
+// Figures that rest on numbers that no source has are marked, as analysis/assumed.hpp says. `assumed`
+// are keys of the file of `assumed_gpu`; of one of them no time rests.
+const FREE_MEMORY = "free_memory";
+const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
+const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
+
+// Lines on what marked figures rest on, one for each GPU's file.
+function assumedNotes(all, words) {
+  const keysOf = new Map();
+  for (const { assumed, assumed_gpu: gpu } of all) {
+    if (assumed.length === 0) continue;
+    if (!keysOf.has(gpu)) keysOf.set(gpu, new Set());
+    for (const key of assumed) keysOf.get(gpu).add(key);
+  }
+  const [begin, middle, end = ""] = words.split("{}");
+  return [...keysOf].map(([gpu, keys]) =>
+    textElement("p", begin + shortened(gpu, 100) + middle + [...keys].join(", ") + end, "assumed"));
+}
+
 // A name of a trace may be of any length and may hold anything: control characters and those that
 // turn the direction of text are shown as what they are.
 function printableName(name) {

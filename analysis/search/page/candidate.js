@@ -75,7 +75,8 @@ async function fillCandidate(element, rows, row, best, isCurrent) {
   const list = document.createElement("dl");
   for (const [name, value] of figureLines(rows, row, best))
     list.append(textElement("dt", name), textElement("dd", noBreak(value)));
-  const parts = [textElement("h3", title), chips(rows, row, best), list];
+  const parts = [textElement("h3", title), chips(rows, row, best), list,
+                 ...assumedNotesOf(rows, [row])];
   if (simulated) {
     parts.push(textElement("h3", "where its time goes"), timeBars(rows, row, best), partsLegend(rows, row));
     if (best !== null && best !== row)

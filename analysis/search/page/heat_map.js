@@ -29,8 +29,8 @@ const emptyKinds = [
 ];
 
 // Without units, which would not have room in a cell.
-function shortNumber(cost) {
-  return objectiveText(cost).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
+function shortNumber(rows, row) {
+  return (aboutObjective(rows, row) + objectiveText(rows.cost[row])).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
 }
 
 function heatCell(rows, cell, least, most, theme, onChoose, words) {
@@ -49,8 +49,9 @@ function heatCell(rows, cell, least, most, theme, onChoose, words) {
     return field;
   }
   const cost = rows.cost[row];
-  const button = textElement("button", shortNumber(cost));
-  button.title = `${words}: ${cell.best === null ? "at best " : ""}${objectiveText(cost)}`;
+  const button = textElement("button", shortNumber(rows, row));
+  button.title = `${words}: ${cell.best === null ? "at best " : aboutObjective(rows, row)}` +
+                 objectiveText(cost);
   if (cell.best === null) {
     field.className = "bounded-only";
     button.title += ", not simulated";

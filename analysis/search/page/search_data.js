@@ -21,6 +21,7 @@ async function loadRows() {
   rows.parts = search.parts.map(() => column(Float64Array));
   rows.note = column(Uint32Array);
   rows.group = column(Uint16Array);
+  rows.assumed = column(Uint16Array);
   rows.axes = search.axes.map(() => column(Uint16Array));
   rows.outcome = column(Uint8Array);
   return rows;
@@ -86,6 +87,14 @@ function behind(cost, best) {
   return moreIsBetter ? 1 - best / cost : cost / best - 1;
 }
 
+// What a candidate rests on, and the marks of its figures.
+const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
+const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
+const aboutObjective = (rows, row) =>
+  (search.objective.kind === "memory" ? "" : aboutTime(rows, row));
+const assumedNotesOf = (rows, list) =>
+  assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
+
 const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
 
 // What can go up a chart. Rows that lack it have 0; ticks say what `title` leaves out.
@@ -109,7 +118,8 @@ function memoryWords(rows, row) {
   const peak = rows.peak[row];
   if (!(peak > 0)) return "";
   const capacity = rows.capacity[row];
-  return capacity > 0 ? `${formatBytes(peak)} of ${formatBytes(capacity)}` : formatBytes(peak);
+  const about = capacityMark(assumedOf(rows, row));
+  return capacity > 0 ? `${formatBytes(peak)} of ${about}${formatBytes(capacity)}` : formatBytes(peak);
 }
 
 // Name and value of all that is known of a candidate.
@@ -117,7 +127,8 @@ function figureLines(rows, row, best) {
   const lines = [];
   const outcome = rows.outcome[row];
   const simulated = outcome === OUTCOME.simulated;
-  const upTo = simulated ? "" : "at best ";
+  const about = aboutTime(rows, row);
+  const upTo = simulated ? about : "at best ";
   if (!simulated) lines.push(["outcome", search.outcomes[outcome]]);
   const note = search.notes[rows.note[row]];
   if (note) lines.push(["reason", shortened(note, 300)]);
@@ -129,10 +140,10 @@ function figureLines(rows, row, best) {
     lines.push(["behind", formatPercent(behind(rows.cost[row], rows.cost[best]))]);
   if (rows.mfu[row] > 0) lines.push(["MFU", upTo + formatPercent(rows.mfu[row])]);
   if (rows.seconds[row] > 0)
-    lines.push(["iteration", (simulated ? "" : "at least ") + formatSeconds(rows.seconds[row])]);
+    lines.push(["iteration", (simulated ? about : "at least ") + formatSeconds(rows.seconds[row])]);
   if (simulated) {
     lines.push(["bubble ratio", formatPercent(rows.bubble[row])]);
-    if (rows.bound[row] > 0) lines.push(["its bound", formatSeconds(rows.bound[row])]);
+    if (rows.bound[row] > 0) lines.push(["its bound", about + formatSeconds(rows.bound[row])]);
   }
   if (rows.peak[row] > 0) lines.push(["memory", memoryWords(rows, row)]);
   if (rows.gpus[row] > 0) lines.push(["GPUs", String(rows.gpus[row])]);

@@ -21,16 +21,20 @@ function fillWinner(element, rows, best) {
     cards.append(card);
     return card;
   };
-  if (objectiveName) add("", shortened(search.objective.name, 60), objectiveText(rows.cost[best]));
+  const about = aboutTime(rows, best);
+  if (objectiveName)
+    add("", shortened(search.objective.name, 60), about + objectiveText(rows.cost[best]));
   if (rows.throughput[best] > 0)
-    add("throughput", "throughput", formatRate(rows.throughput[best], search.objective.unit));
-  if (rows.mfu[best] > 0) add("mfu", "MFU", formatPercent(rows.mfu[best]));
-  add("", "iteration", formatSeconds(rows.seconds[best]));
+    add("throughput", "throughput",
+        about + formatRate(rows.throughput[best], search.objective.unit));
+  if (rows.mfu[best] > 0) add("mfu", "MFU", about + formatPercent(rows.mfu[best]));
+  add("", "iteration", about + formatSeconds(rows.seconds[best]));
   add("bubble-ratio", "bubble ratio", formatPercent(rows.bubble[best]));
   if (rows.peak[best] > 0) {
     const share = rows.capacity[best] > 0 ? rows.peak[best] / rows.capacity[best] : 0;
     const card = add("memory-peak", "memory", formatBytes(rows.peak[best]),
-                     share > 0 ? `${formatPercent(share)} of ${formatBytes(rows.capacity[best])}` : "");
+                     share > 0 ? `${formatPercent(share)} of ` + capacityMark(assumedOf(rows, best)) +
+                                 formatBytes(rows.capacity[best]) : "");
     if (share > 0) {
       const meter = mark("meter");
       const filled = document.createElement("i");
@@ -39,7 +43,7 @@ function fillWinner(element, rows, best) {
       card.append(meter);
     }
   }
-  element.replaceChildren(chips(rows, best, null), cards);
+  element.replaceChildren(chips(rows, best, null), cards, ...assumedNotesOf(rows, [best]));
 }
 
 // Bars to both sides of nothing: what costs more to the right, what costs less to the left.
@@ -76,6 +80,10 @@ function candidateTable(rows, list, best, onChoose, most) {
   const number = (head, column, text, anchor) => ({
     head, anchor, value: (row) => column[row], cell: (row) => (column[row] > 0 ? text(column[row]) : "-"),
   });
+  const timed = (head, column, text, anchor) => ({
+    ...number(head, column, text, anchor),
+    cell: (row) => (column[row] > 0 ? aboutTime(rows, row) + text(column[row]) : "-"),
+  });
   const columns = [{
     head: "behind", anchor: "behind", value: (row) => behind(rows.cost[row], rows.cost[best]),
     cell: (row) => {
@@ -93,11 +101,11 @@ function candidateTable(rows, list, best, onChoose, most) {
                    cell: (row) => (isWhole(axis) ? valueText(axis, rows.axes[axis][row])
                      : nameElement("span", search.axes[axis].values[rows.axes[axis][row]])) });
   const { unit } = search.objective;
-  if (objectiveName) columns.push(number(objectiveName, rows.cost, objectiveText));
+  if (objectiveName) columns.push(timed(objectiveName, rows.cost, objectiveText));
   if (has(rows.throughput))
-    columns.push(number("throughput", rows.throughput, (value) => formatRate(value, unit), "throughput"));
-  if (has(rows.mfu)) columns.push(number("MFU", rows.mfu, formatPercent, "mfu"));
-  columns.push(number("iteration", rows.seconds, formatSeconds));
+    columns.push(timed("throughput", rows.throughput, (value) => formatRate(value, unit), "throughput"));
+  if (has(rows.mfu)) columns.push(timed("MFU", rows.mfu, formatPercent, "mfu"));
+  columns.push(timed("iteration", rows.seconds, formatSeconds));
   columns.push({ head: "bubble ratio", anchor: "bubble-ratio", value: (row) => rows.bubble[row],
                  cell: (row) => formatPercent(rows.bubble[row]) });
   if (has(rows.peak)) columns.push(number("memory", rows.peak, formatBytes, "memory-peak"));
@@ -106,6 +114,7 @@ function candidateTable(rows, list, best, onChoose, most) {
   const table = sortableTable(columns, list, most);
   if (common.length > 0 && list.length > 1)
     table.append(textElement("p", `all with ${common.join(", ")}`, "note"));
+  table.append(...assumedNotesOf(rows, list));
   return table;
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("the page of a search has its rows in columns") {
   const PageColumns columns = page_columns(run);
   const std::size_t rows = run.rows.size();
   constexpr std::size_t reals = 18;
-  REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 * run.axes.size() + 1));
+  REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 + 2 * run.axes.size() + 1));
   for (std::size_t i = 0; i < rows; ++i) {
     const CandidateRow& row = run.rows[i];
     const auto real = [&](std::size_t column) {
@@ -74,9 +74,11 @@ TEST_CASE("the page of a search has its rows in columns") {
     const std::size_t after = 8 * reals * rows;
     CHECK(columns.notes.at(value_at<std::uint32_t>(columns.bytes, after + 4 * i)) == row.note);
     CHECK(value_at<std::uint16_t>(columns.bytes, after + 4 * rows + 2 * i) == row.group);
+    const auto rests = value_at<std::uint16_t>(columns.bytes, after + 6 * rows + 2 * i);
+    CHECK(columns.assumed.at(rests) == row.assumed);
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis)
-      CHECK(value_at<std::uint16_t>(columns.bytes, after + 6 * rows + 2 * (axis * rows + i)) ==
+      CHECK(value_at<std::uint16_t>(columns.bytes, after + 8 * rows + 2 * (axis * rows + i)) ==
             digits[axis]);
     CHECK(static_cast<Outcome>(columns.bytes[columns.bytes.size() - rows + i]) == row.outcome);
   }

@@ -73,7 +73,8 @@ class MemoryPanel {
       const shown = capacity <= this.stack.most;
       if (shown) this.caption.append(mark("dash"));
       const above = shown ? "" : " (above this chart)";
-      this.caption.append(textElement("span", `capacity ${formatBytes(capacity)}${above}`));
+      const size = capacityMark(run.summary) + formatBytes(capacity);
+      this.caption.append(textElement("span", `capacity ${size}${above}`));
     }
     if (capacity && peak > capacity)
       this.caption.append(warning(`does not fit: ${formatBytes(peak - capacity)} too much, ` +
@@ -134,6 +135,7 @@ function describeMemory(describer, run, categories, { device, time, held }) {
     if (held[k] > 0) lines.push([words, formatBytes(held[k])]);
   });
   lines.push(["peak", formatBytes(run.summary.devices[device].peak_memory_bytes)]);
-  if (run.capacities[device] > 0) lines.push(["capacity", formatBytes(run.capacities[device])]);
+  const capacity = run.capacities[device];
+  if (capacity > 0) lines.push(["capacity", capacityMark(run.summary) + formatBytes(capacity)]);
   return { head: describer.deviceName(run, device), lines };
 }

@@ -4,15 +4,17 @@
 // known.
 const metric = (anchor, name, unit, better, of, instead) =>
   ({ anchor, name, unit, better, of, instead });
+// Those that count the time of the run.
+const timed = (...fields) => ({ ...metric(...fields), isTimed: true });
 
-const TOKENS = metric("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
+const TOKENS = timed("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
 const MEMORY_PEAK = metric("memory-peak", "memory peak", "bytes", -1,
                            (run) => largestPeak(run)?.peak_memory_bytes ?? null);
 const RUN_METRICS = [
-  metric("makespan", "time", "s", -1, (run) => run.makespan_s),
-  metric("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
+  timed("makespan", "time", "s", -1, (run) => run.makespan_s),
+  timed("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
   TOKENS,
-  metric("mfu", "MFU", "share", 1, (run) => run.mfu),
+  timed("mfu", "MFU", "share", 1, (run) => run.mfu),
   metric("bubble-ratio", "bubble ratio", "share", -1, (run) => run.bubble_ratio),
   metric("span-bubble", "span bubble", "s", -1, (run) => run.span_bubble_s),
   metric("exposed-communication", "exposed communication", "s", -1,
@@ -67,17 +69,19 @@ function runCards(run) {
   };
 
   const iterations = run.iterations > 1 ? `of ${run.iterations} iterations` : "of an iteration";
-  add("makespan", "time", formatSeconds(summary.makespan_s), iterations);
+  const about = timeMark(summary);
+  const rate = (perSecond, what) => about + formatRate(perSecond, what);
+  const teraflops = () => about + (summary.model_flops_per_gpu / 1e12).toFixed(1);
+  add("makespan", "time", about + formatSeconds(summary.makespan_s), iterations);
   if (summary.tokens_per_s !== null)
-    add("throughput", "throughput", formatRate(summary.tokens_per_s, "tokens"),
-        summary.samples_per_s === null ? "" : formatRate(summary.samples_per_s, "samples"));
+    add("throughput", "throughput", rate(summary.tokens_per_s, "tokens"),
+        summary.samples_per_s === null ? "" : rate(summary.samples_per_s, "samples"));
   else if (summary.samples_per_s !== null)
-    add("throughput", "throughput", formatRate(summary.samples_per_s, "samples"));
+    add("throughput", "throughput", rate(summary.samples_per_s, "samples"));
   if (summary.mfu !== null)
-    add("mfu", "MFU", formatPercent(summary.mfu),
-        `${(summary.model_flops_per_gpu / 1e12).toFixed(1)} TFLOP/s a GPU, causal`);
+    add("mfu", "MFU", about + formatPercent(summary.mfu), `${teraflops()} TFLOP/s a GPU, causal`);
   else if (summary.model_flops_per_gpu !== null)
-    add("mfu", "TFLOP/s a GPU", (summary.model_flops_per_gpu / 1e12).toFixed(1));
+    add("mfu", "TFLOP/s a GPU", teraflops());
   add("bubble-ratio", "bubble ratio", formatPercent(summary.bubble_ratio),
       `span bubble ${formatSeconds(summary.span_bubble_s)}`);
   const exposed = summary.exposed_communication_s;
@@ -93,7 +97,8 @@ function addMemory(summary, add) {
   const fullest = fullestOf(summary);
   const share = fullest && ofCapacity(fullest);
   const card = add("memory-peak", "memory peak", formatBytes(most.peak_memory_bytes),
-    fullest ? `${formatPercent(share)} of ${formatBytes(fullest.memory_capacity_bytes)}` : "");
+    fullest ? `${formatPercent(share)} of ` +
+              capacityMark(summary) + formatBytes(fullest.memory_capacity_bytes) : "");
   if (!fullest) return;
   const meter = mark("meter");
   const filled = document.createElement("i");
@@ -140,10 +145,11 @@ function differenceTable(runs) {
 }
 
 function differenceCell(metric, run, runs) {
-  const { of, unit, better } = metric;
+  const { of, unit, better, isTimed } = metric;
   const value = of(run.summary);
   const cell = document.createElement("td");
-  const text = textElement("span", noBreak(formatQuantity(value, unit)));
+  const about = isTimed && typeof value === "number" ? timeMark(run.summary) : "";
+  const text = textElement("span", noBreak(about + formatQuantity(value, unit)));
   cell.append(text);
   const known = runs.map(({ summary }) => of(summary)).filter((one) => typeof one === "number");
   const best = better < 0 ? Math.min(...known) : Math.max(...known);
@@ -214,7 +220,7 @@ function deviceTable(run) {
       : []),
     ...(any((device) => device.capacity ?? 0)
       ? [{ ...column("of capacity", "memory-peak", (device) => device.capacity, formatPercent),
-           cell: (device) => capacityCell(device.capacity) }] : []),
+           cell: (device) => capacityCell(device.capacity, capacityMark(summary)) }] : []),
   ];
   return sortableTable(columns, devices);
 }
@@ -222,7 +228,8 @@ function deviceTable(run) {
 // Sums of times leave dust.
 const rounded = (seconds, total) => (Math.abs(seconds) < 1e-12 * total ? 0 : seconds);
 
-function capacityCell(share) {
+function capacityCell(share, about) {
   if (share === null) return "\u2013";
-  return share > 1 ? warning(formatPercent(share)) : formatPercent(share);
+  const text = about + formatPercent(share);
+  return share > 1 ? warning(text) : text;
 }

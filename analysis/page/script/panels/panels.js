@@ -4,11 +4,12 @@
 function fillFigures(place, runs) {
   if (runs.length === 1) {
     place.append(nameElement("p", runs[0].details), runCards(runs[0]));
-    return;
+  } else {
+    const wide = mark("wide", "div");
+    wide.append(differenceTable(runs));
+    place.append(wide);
   }
-  const wide = mark("wide", "div");
-  wide.append(differenceTable(runs));
-  place.append(wide);
+  place.append(...assumedNotes(runs.map((run) => run.summary), page.assumed_words));
 }
 
 // The scenario and what else tells how a run came about.
