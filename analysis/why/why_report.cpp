@@ -149,7 +149,7 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if) {
                                return *row.makespan_s;
                              })},
                             rests),
-          marked<WhatIfRow>({"gain_s", {"gain"}, seconds, if_it_ran(gain)}, rests),
+          {"gain_s", {"gain"}, seconds, if_it_ran(gain)},
           {"gain", {"gain", "of time"}, ratio, if_it_ran([&, gain](const WhatIfRow& row) {
              return gain(row) / what_if.rerun_s;
            })},

@@ -368,6 +368,28 @@ TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("~"));
 }
 
+TEST_CASE("a time rests on the way to the host where that is used, and says of what is free",
+          "[run]") {
+  const tests::Workplace place;
+  place.write("guess.yaml",
+              "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nfree_memory: 79 GiB\n"
+              "memory_bandwidth: 2000 GB/s\nhost_bandwidth: 55 GB/s\nprocessors: 108\n"
+              "assumed: [host_bandwidth, free_memory]\n");
+  const std::string words =
+      "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
+  CHECK(summary(place, words)["assumed"] == json{"free_memory"});
+  const std::string text = place.run("run " + words).out;
+  CHECK_THAT(text,
+             Catch::Contains("~ rests on numbers of guess that no source has: free_memory\n"));
+  const std::size_t row = text.find("\n1f1b ");
+  REQUIRE(row != std::string::npos);
+  CHECK_THAT(text.substr(row, text.find('\n', row + 1) - row), !Catch::Contains("~"));
+  const std::string copies = words + " --set training.offload.share=0.5";
+  CHECK(summary(place, copies)["assumed"] == json{"host_bandwidth", "free_memory"});
+  CHECK(summary(place, copies + " --set training.offload.bandwidth='50 GB/s'")["assumed"] ==
+        json{"free_memory"});
+}
+
 TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]") {
   const tests::Workplace place;
   // The embedding is tied, and sums up without a network in no time.
