@@ -163,7 +163,7 @@ class InterferenceRuns {
 }  // namespace
 
 Traffic make_traffic(const std::string& name, const std::string& operation,
-                     workload::Collective collective, std::uint64_t bytes,
+                     const workload::Operation& collective, std::uint64_t bytes,
                      const std::vector<std::vector<std::uint32_t>>& groups,
                      execution::Algorithm algorithm, const RankPlacement& placement) {
   Traffic traffic{.name = name, .operation = operation};

@@ -23,7 +23,7 @@ struct Traffic {
 // `collective` of `bytes`, as workload::Call counts them, over each of the groups, of two ranks and
 // more.
 Traffic make_traffic(const std::string& name, const std::string& operation,
-                     workload::Collective collective, std::uint64_t bytes,
+                     const workload::Operation& collective, std::uint64_t bytes,
                      const std::vector<std::vector<std::uint32_t>>& groups,
                      execution::Algorithm algorithm, const execution::RankPlacement& placement);
 

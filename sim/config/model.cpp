@@ -105,6 +105,14 @@ constexpr std::array experts_table{
     Key<Experts>{
         {.name = "shared_ffn", .help = "hidden size of a shared one", .default_value = "ffn"},
         extent<&Experts::shared_ffn, most_ffn>},
+    Key<Experts>{{.name = "groups",
+                  .help = "that the experts form, for group-limited routing",
+                  .default_value = "1"},
+                 extent<&Experts::groups>},
+    Key<Experts>{{.name = "top_groups",
+                  .help = "of them that a token's experts are of",
+                  .default_value = "groups"},
+                 extent<&Experts::top_groups>},
     Key<Experts>{
         {.name = "capacity_factor",
          .help = "the busiest expert's tokens over the mean",
@@ -221,6 +229,19 @@ void complete(Model& model, const Field& field) {
   if (experts.top_k > experts.count)
     throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
                                         experts.top_k, experts.count, experts.count));
+  if (experts.count % experts.groups != 0)
+    throw refuse("experts", fmt::format("experts.groups is {}, which does not divide the {} "
+                                        "experts; allowed: {}",
+                                        experts.groups, experts.count,
+                                        nearest_divisors(experts.count, experts.groups)));
+  if (experts.top_groups == 0) experts.top_groups = experts.groups;
+  const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
+  if (experts.top_groups > experts.groups || experts.top_groups < fewest)
+    throw refuse("experts",
+                 fmt::format("experts.top_groups is {}, and a token's {} experts are of {} groups "
+                             "of {} each; allowed: {} to {}",
+                             experts.top_groups, experts.top_k, experts.groups,
+                             experts.count / experts.groups, fewest, experts.groups));
   if (experts.capacity_factor > experts.count)
     throw refuse("experts",
                  fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} can have at "

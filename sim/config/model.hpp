@@ -31,6 +31,8 @@ struct Model {
     std::uint32_t shared = 0;
     std::uint32_t ffn = 0;          // hidden size of one expert
     std::uint32_t shared_ffn = 0;   // of one shared expert
+    std::uint32_t groups = 1;       // of experts, for routing that is limited to some of them
+    std::uint32_t top_groups = 0;   // of them that a token's experts are of; 0: all
     double capacity_factor = 1;     // the busiest expert's tokens over the mean
     std::uint32_t first_dense = 0;  // so many layers at the start have a dense MLP
     std::uint32_t every = 1;        // then one layer in so many has experts

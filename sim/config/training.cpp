@@ -127,6 +127,8 @@ constexpr std::array table{
         {.name = "offload",
          .help = "activations that wait in the host's memory: {num_layers, share, bandwidth}"},
         map_of<&Training::offload, offload_table>},
+    Key<Training>{{.name = "experts", .help = "how tokens get to experts: a map"},
+                  section<&Training::experts, read_expert_training, expert_training_keys>},
     Key<Training>{{.name = "fragmentation",
                    .help = "allowance, a part of the activations",
                    .default_value = "10 %"},

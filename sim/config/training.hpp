@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/config/data_type.hpp"
+#include "sim/config/expert_training.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/fields.hpp"
@@ -63,6 +64,7 @@ struct Training {
   std::uint32_t vocabulary_multiple = 128;  // padding, times tp as Megatron does
   ParameterBytes bytes;
   std::optional<Offload> offload;
+  ExpertTraining experts;
   // Allowance, beside what PyTorch's tensors hold: the part of the activations that its allocator
   // wastes, and bytes that CUDA's context and NCCL keep.
   double fragmentation = 0.1;

@@ -39,7 +39,7 @@ class CollectiveTimes {
   double seconds(const workload::Call& call, std::uint32_t device);
 
  private:
-  using Key = std::tuple<workload::Group, workload::Collective, std::uint64_t>;
+  using Key = std::tuple<workload::Group, workload::Operation, std::uint64_t>;
   std::vector<double> simulate(const workload::Call& call) const;  // per device
 
   cluster::Cluster& cluster_;

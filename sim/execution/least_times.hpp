@@ -34,8 +34,8 @@ class LeastTimes {
     double latency = 0;
     double seconds_per_byte = 0;  // of what each GPU sends
   };
-  using OpKey = std::tuple<const RankGroups*, workload::Collective, Algorithm>;
-  using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Collective, Algorithm>;
+  using OpKey = std::tuple<const RankGroups*, workload::Operation, Algorithm>;
+  using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Operation, Algorithm>;
   bool together() const { return sharing_ == Sharing::known; }
   Hop find_hop(ReplicaDevice source, std::uint32_t destination) const;
 

@@ -22,7 +22,7 @@ struct ProcessGroup {
 // A collective over all groups at once.
 struct CollectiveOp {
   const RankGroups* groups;
-  workload::Collective collective;
+  workload::Operation collective;
   std::uint64_t bytes;
 };
 

@@ -9,6 +9,7 @@
 #include "schedules/pass.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/variation.hpp"
+#include "sim/workload/dispatch.hpp"
 
 // What the ranks of a hybrid-parallel job say to each other.
 namespace pipewright::workload {
@@ -35,21 +36,36 @@ enum class Collective : std::uint8_t {
   broadcast,      // from the first rank
   send_recv,      // from each rank to the next, and from the last to the first
   pairwise,       // between rank i and rank i + n/2
+  dispatch,  // tokens to the nodes that have their experts, once each, and there to their ranks; or
+             // back, summed up on the way
 };
-inline constexpr std::array<std::string_view, 8> collective_names{
-    "all-reduce",    "reduce-scatter", "all-gather", "all-to-all",
-    "ring exchange", "broadcast",      "send-recv",  "pairwise"};
+inline constexpr std::array<std::string_view, 9> collective_names{
+    "all-reduce", "reduce-scatter", "all-gather", "all-to-all", "ring exchange",
+    "broadcast",  "send-recv",      "pairwise",   "dispatch"};
 inline constexpr int collective_kinds = collective_names.size();
 inline std::string_view name_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
 }
 
+// A collective, whatever its bytes.
+struct Operation {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Operation(Collective collective, const Dispatch& tokens = {})
+      : kind(collective), dispatch(tokens) {}
+
+  Collective kind;
+  Dispatch dispatch;  // of Collective::dispatch
+
+  auto operator<=>(const Operation&) const = default;
+};
+
 // `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
 // ring_exchange: of all ranks' parts together; all_to_all: of what one rank has, of which each
-// rank, itself included, gets an equal part; broadcast, send_recv, pairwise: of a message.
+// rank, itself included, gets an equal part; broadcast, send_recv, pairwise: of a message;
+// dispatch: of one rank's tokens.
 struct Call {
   Group group = Group::tp;
-  Collective collective = Collective::all_reduce;
+  Operation collective = Collective::all_reduce;
   std::uint64_t bytes = 0;
   std::uint32_t times = 1;  // in one pass
   double overlappable_compute =

@@ -23,6 +23,7 @@ using config::Algorithm;
 using execution::RankPlacement;
 using workload::Collective;
 using workload::Group;
+using workload::Operation;
 using workload::Ranks;
 using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
 
@@ -78,9 +79,9 @@ Groups groups_of(const std::string& name, Collective collective, const Ranks& ra
   return known == group_names.end() ? Groups{} : ranks.groups(known->group);
 }
 
-std::string operation_text(Collective collective, std::uint64_t bytes, bool between_stages) {
+std::string operation_text(const Operation& collective, std::uint64_t bytes, bool between_stages) {
   return between_stages ? fmt::format("{} each way", analysis::format_bytes(bytes))
-                        : fmt::format("{} of {}", workload::name_of(collective),
+                        : fmt::format("{} of {}", workload::name_of(collective.kind),
                                       analysis::format_bytes(bytes));
 }
 
@@ -108,7 +109,7 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
       workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
   const Ranks& ranks = hardware.ranks;
   std::vector<comm::Traffic> found;
-  const auto add = [&](const char* name, Collective collective, std::uint64_t bytes,
+  const auto add = [&](const char* name, const Operation& collective, std::uint64_t bytes,
                        const Groups& groups, bool between_stages = false) {
     if (bytes == 0 || !have_partners(groups)) return;
     const Algorithm algorithm = collective == Collective::all_reduce
@@ -117,14 +118,16 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
     found.push_back(comm::make_traffic(name, operation_text(collective, bytes, between_stages),
                                        collective, bytes, groups, algorithm, placement));
   };
-  for (const GroupName& one : {group_names[0], group_names[1], group_names[2]})
+  for (const GroupName& one : {group_names[0], group_names[1], group_names[2], group_names[3]})
     if (const auto call = main_call(plan.costs, one.group))
       add(one.name, call->collective, call->bytes, ranks.groups(one.group));
 
   const execution::Job job = evaluation::plain_job(scenario, hardware, plan.schedule, plan.costs);
   const execution::ReplicaGroups replica_groups(job);
   if (!plan.costs.traffic.empty()) {
-    std::array<execution::CollectiveOp, 2> largest{};  // dense gradients, and those of experts
+    // Of dense gradients, and of those of experts.
+    std::array<execution::CollectiveOp, 2> largest{
+        {{nullptr, Collective::all_reduce, 0}, {nullptr, Collective::all_reduce, 0}}};
     for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
       const auto ops = replica_groups.gradients(stage);
       for (std::size_t i = 0; i < largest.size(); ++i)
@@ -143,7 +146,7 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
   const auto fail = [&](const std::string& what) {
     throw UsageError(fmt::format(
         "--traffic '{}': {}; as in 'all-reduce 256M dp': an operation, a size, groups (tp, cp, ep, "
-        "dp, edp, pp, embedding or world), and perhaps an algorithm",
+        "etp, dp, edp, pp, embedding or world), and perhaps an algorithm",
         text, what));
   };
   std::istringstream stream(text);

@@ -13,6 +13,7 @@ using workload::Collective;
 // One collective of one byte, on its way to a plan.
 struct Task {
   Collective kind;
+  const workload::Dispatch& dispatch;
   std::span<const std::uint32_t> members;
   Nodes nodes;
   const RankPlacement& placement;
@@ -43,6 +44,8 @@ std::vector<PhaseCost> directly(const Task& task) {
       flows.push_back({task.members[i], task.members[(i + by) % (by == 1 ? n : 2 * by)], 1});
     return {at_once(std::move(flows), task.placement)};
   }
+  if (task.kind == Collective::dispatch)
+    return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
   const PhaseCost cost = pairs(task.in_order(), 1 / task.ranks(), task.placement);
   if (is_all_reduce(task.kind)) return {cost, cost};
   return {cost};
@@ -68,14 +71,15 @@ std::vector<PhaseCost> hierarchically(const Task& task) {
 
 bool is_direct_only(Collective kind) {
   return kind == Collective::all_to_all || kind == Collective::send_recv ||
-         kind == Collective::pairwise;
+         kind == Collective::pairwise || kind == Collective::dispatch;
 }
 bool is_ring_only(Collective kind) {
   return kind == Collective::ring_exchange || kind == Collective::broadcast;
 }
 bool has_layers(const Task& task) {
   return task.nodes.size() > 1 && members_of_each(task.nodes) > 1 && !is_ring_only(task.kind) &&
-         task.kind != Collective::send_recv && task.kind != Collective::pairwise;
+         task.kind != Collective::send_recv && task.kind != Collective::pairwise &&
+         task.kind != Collective::dispatch;
 }
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
@@ -170,12 +174,13 @@ std::vector<const Entry*> candidates(const Task& task, Algorithm algorithm) {
 
 }  // namespace
 
-std::vector<AlgorithmChoice> algorithm_choices(Collective kind,
+std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operation,
                                                std::span<const std::uint32_t> members,
                                                Algorithm algorithm,
                                                const RankPlacement& placement) {
   if (members.size() < 2) return {};
-  const Task task{kind, members, nodes_of(members, placement), placement};
+  const Collective kind = operation.kind;
+  const Task task{kind, operation.dispatch, members, nodes_of(members, placement), placement};
   std::vector<AlgorithmChoice> all;
   for (const Entry* one : candidates(task, algorithm)) {
     AlgorithmChoice& choice = all.emplace_back(

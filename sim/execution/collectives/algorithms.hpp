@@ -6,6 +6,7 @@
 
 #include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
+#include "sim/workload/dispatch.hpp"
 
 // The algorithms behind plan(), for collectives of one byte. All take two members or more.
 namespace pipewright::execution {
@@ -68,6 +69,13 @@ PhaseCost rings_over(const Nodes& sets, double volume, double steps,
 PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
 // Flows that all run at once, as those of pairs.
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement);
+
+// Each rank's tokens, of which one byte stands for all: to the rank in its place on each node where
+// a token has experts, once, and from there to the ranks that have them, all at once (DeepEP's and
+// HybridEP's forwarding). Nodes that are not alike: directly from rank to rank. What a GPU sends
+// within its node is no faster than the library's kernel.
+PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch,
+                          const RankPlacement& placement);
 
 // Of nodes with equally many members: the first members of all nodes, the second ones, and so on.
 Nodes across(const Nodes& nodes);

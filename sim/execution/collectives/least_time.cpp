@@ -113,7 +113,7 @@ void LeastTime::add_together(Variant& variant, const std::vector<const Algorithm
   variant.together = std::move(loads).unlike();
 }
 
-LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,
+LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
                      const RankPlacement& placement, bool together) {
   if (groups.empty() || groups.front().size() < 2) return;
   add_variants(kind, groups, algorithm, placement, together);
@@ -123,8 +123,8 @@ LeastTime::LeastTime(Collective kind, const Groups& groups, Algorithm algorithm,
   merge_equal();
 }
 
-void LeastTime::add_variants(Collective kind, const Groups& groups, Algorithm algorithm,
-                             const RankPlacement& placement, bool together) {
+void LeastTime::add_variants(const workload::Operation& kind, const Groups& groups,
+                             Algorithm algorithm, const RankPlacement& placement, bool together) {
   std::vector<std::vector<AlgorithmChoice>> choices_of;  // each group
   for (const auto& group : groups)
     choices_of.push_back(algorithm_choices(kind, group, algorithm, placement));

@@ -19,7 +19,7 @@ class LeastTime {
 
   // Flows are of whole bytes, and share links with those of other groups; without `together`,
   // neither counts, as in alone().
-  LeastTime(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+  LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
             const RankPlacement& placement, bool together = true);
 
   double seconds(std::uint64_t bytes) const;
@@ -63,7 +63,7 @@ class LeastTime {
   static Step step_of(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement);
   static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
                            const RankPlacement& placement);
-  void add_variants(workload::Collective kind, const Groups& groups, Algorithm algorithm,
+  void add_variants(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
                     const RankPlacement& placement, bool together);
   void merge_equal();
   double to_choose_by(std::size_t variant, std::size_t group, double bytes) const {

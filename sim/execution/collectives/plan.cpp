@@ -51,7 +51,7 @@ Best fastest(const std::vector<AlgorithmChoice>& choices, double bytes,
 }
 
 // Chosen by what NCCL reckons with, and carried out on the network as it is.
-Best best_of(const std::vector<AlgorithmChoice>& all, workload::Collective kind, double bytes,
+Best best_of(const std::vector<AlgorithmChoice>& all, const workload::Operation& kind, double bytes,
              std::span<const std::uint32_t> members, Algorithm algorithm,
              const RankPlacement& placement) {
   if (!placement.cluster().has_tuning_model()) return fastest(all, bytes, placement);
@@ -63,7 +63,7 @@ Best best_of(const std::vector<AlgorithmChoice>& all, workload::Collective kind,
 
 }  // namespace
 
-std::vector<Phase> plan(workload::Collective kind, double bytes,
+std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement) {
   if (members.size() < 2 || bytes <= 0) return {};
@@ -77,7 +77,7 @@ std::vector<Phase> plan(workload::Collective kind, double bytes,
   return phases;
 }
 
-AlgorithmProtocol choose(workload::Collective kind, double bytes,
+AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement) {
   if (members.size() < 2 || bytes <= 0) return {.algorithm = algorithm};

@@ -21,7 +21,7 @@ struct AlgorithmChoice {
 
 // The algorithms among which NCCL chooses the fastest, or the one that is asked for, or that it
 // gives way to: see plan(). None for a group of one.
-std::vector<AlgorithmChoice> algorithm_choices(workload::Collective kind,
+std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& kind,
                                                std::span<const std::uint32_t> members,
                                                Algorithm algorithm, const RankPlacement& placement);
 
@@ -42,14 +42,14 @@ std::vector<AlgorithmChoice> algorithm_choices(workload::Collective kind,
 // An algorithm that does not know the collective gives way: tree, nvls and sharp to ring; ring and
 // tree to direct for all_to_all; hierarchical to ring (all_to_all: direct) where nodes do not hold
 // equally many members, several each. ring_exchange is always one ring, in the order of the
-// members; send_recv and pairwise go directly, broadcast along the rings.
+// members; send_recv and pairwise go directly, broadcast along the rings, dispatch by nodes.
 //
 // Of all that are possible the fastest on an idle network is taken, as NCCL chooses by predicted
 // times (src/graph/tuning.cc): `automatic` stands for ring, tree, nvls or sharp for all_reduce, for
 // direct for all_to_all, else for ring; and each goes by Simple, LL or LL128, of which the platform
 // file says what they cost, and what NCCL takes it to be (sim/cluster/message_model.hpp). Flows
 // have the bytes that go over the wire: by LL and LL128 more than payload.
-std::vector<Phase> plan(workload::Collective kind, double bytes,
+std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
 
@@ -59,7 +59,7 @@ struct AlgorithmProtocol {
   cluster::Protocol protocol = cluster::Protocol::simple;
 };
 std::string to_string(const AlgorithmProtocol& choice);  // "ring, LL128"
-AlgorithmProtocol choose(workload::Collective kind, double bytes,
+AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement);
 

@@ -119,12 +119,24 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
     if (first <= linear.part && linear.part <= last) add(linear_kernels(setting, linear), kernels);
 }
 
-// Experts' tokens put in order, and their dispatch or combination.
+// Experts' tokens put in order, and their dispatch or combination. Where copies are sent they are
+// made before; kernels that send tokens once write what they receive.
 void add_permutation(const ModelSetting& setting, Part part, std::string_view name,
                      const Layer& layer, Kernels& kernels) {
-  const double moved = 4 * (layer.routing.sent + layer.routing.received) * setting.model.hidden;
+  using config::Dispatcher;
+  const Dispatcher dispatcher = setting.training.experts.dispatcher;
+  const bool copies = dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1;
+  const double moved =
+      4 * ((copies ? layer.routing.sent : 0) + layer.routing.received) * setting.model.hidden;
   add_memory(kernels, part, name, moved);
-  if (moved > 0 && setting.sizes.ep > 1) add_collective(kernels, part, "all-to-all");
+  if (moved == 0 || setting.sizes.ep == 1) return;
+  const bool back = part == Part::unpermute;
+  if (dispatcher == Dispatcher::alltoall)
+    add_collective(kernels, part, "all-to-all");
+  else if (dispatcher == Dispatcher::allgather)
+    add_collective(kernels, part, back ? "reduce-scatter" : "all-gather");
+  else
+    add_collective(kernels, part, back ? "combine" : "dispatch");
 }
 
 PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {

@@ -13,7 +13,7 @@ using schedules::PassKind;
 // The calls of one pass, alike ones together. `overlappable_compute` is of each of them.
 class Calls {
  public:
-  void add(Group group, Collective collective, double bytes, std::uint32_t times = 1,
+  void add(Group group, const Operation& collective, double bytes, std::uint32_t times = 1,
            double overlappable_compute = 0) {
     if (bytes <= 0 || times == 0) return;
     add({group, collective, static_cast<std::uint64_t>(std::llround(bytes)), times,
@@ -121,17 +121,47 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
   }
 }
 
+// Tokens to the ranks of their experts, in `element` bytes, or back in 16 bits.
+Call routing_call(const ModelSetting& setting, const Layer& layer, double element, bool back) {
+  using config::Dispatcher;
+  const Sizes& sizes = setting.sizes;
+  const config::ExpertTraining& experts = setting.training.experts;
+  const double hidden = setting.model.hidden;
+  const auto call = [](Operation operation, double bytes) {
+    return Call{.group = Group::ep,
+                .collective = operation,
+                .bytes = static_cast<std::uint64_t>(std::llround(bytes))};
+  };
+  switch (experts.dispatcher) {
+    case Dispatcher::alltoall:
+      break;
+    case Dispatcher::allgather:
+      return call(back ? Collective::reduce_scatter : Collective::all_gather,
+                  element * sizes.spread_tokens * sizes.ep * hidden);
+    case Dispatcher::deepep:
+    case Dispatcher::hybridep:
+      return call({Collective::dispatch, dispatch_of(*setting.model.experts, experts)},
+                  element * sizes.spread_tokens * hidden * sizes.imbalance);
+  }
+  return call(Collective::all_to_all, element * layer.routing.sent * hidden * sizes.imbalance);
+}
+
 void add_routing(const ModelSetting& setting, const Layer& layer, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   if (layer.router.empty()) return;
-  const double sent = bytes_of(layer.routing.sent, setting.model.hidden);
   const double received = bytes_of(layer.routing.received, setting.model.hidden);
   const bool again =
       share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
+  const double element = config::element_bytes(setting.training.experts.dispatched);
   Calls none;
   for (Calls* const pass :
        {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
-    if (sizes.ep > 1) pass->add(Group::ep, Collective::all_to_all, sent, 2);
+    // Gradients go the ways of their tensors back, in 16 bits.
+    const bool forward = pass == &calls.forward || pass == &calls.repeated;
+    if (sizes.ep > 1) {
+      pass->add(routing_call(setting, layer, forward ? element : 2, false));
+      pass->add(routing_call(setting, layer, 2, true));
+    }
     if (sizes.etp == 1) continue;
     pass->add(Group::etp, Collective::all_gather, received);
     pass->add(Group::etp, Collective::reduce_scatter, received);

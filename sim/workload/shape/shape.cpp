@@ -100,7 +100,7 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   layer.router.push_back({Part::router, sizes.spread_tokens, model.hidden, experts.count});
   const double visits = experts.top_k * experts.capacity_factor;
   layer.routing = {.sent = sizes.spread_tokens * visits,
-                   .received = sizes.spread_tokens * sizes.etp * visits};
+                   .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
   const std::uint32_t here = experts.count / sizes.ep;
   layer.experts = add_mlp(model,
                           {.in = Part::expert_in,
@@ -204,6 +204,7 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.cp = parallel.cp.value;
   sizes.ep = parallel.ep.value;
   sizes.etp = model.experts ? parallel.expert_tp() : 1;
+  if (sizes.ep > 1) sizes.imbalance = std::min<double>(training.experts.imbalance, sizes.ep);
   sizes.sequence_parallel = parallel.sequence && sizes.tp > 1;
   sizes.samples = training.microbatch_size;
   sizes.sequence = training.sequence.value_or(model.sequence);

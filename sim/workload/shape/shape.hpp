@@ -24,6 +24,7 @@ struct Sizes {
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;
+  double imbalance = 1;  // tokens of the busiest rank of ep over the mean
   bool sequence_parallel = false;
   std::uint64_t vocabulary = 0;  // padded, over all ranks of tp
 };

@@ -1,0 +1,48 @@
+#include "sim/config/expert_training.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/config/text/units.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::array<std::string_view, 2> dispatched_names{"bf16", "fp8"};
+
+DataType read_dispatched(const Field& field) {
+  return read_choice(field, dispatched_names) == 0 ? DataType::bf16 : DataType::fp8_block;
+}
+
+constexpr std::array table{
+    Key<ExpertTraining>{{.name = "dispatcher",
+                         .flag = "--dispatcher",
+                         .help = "by what tokens get to their experts and back",
+                         .default_value = "alltoall"},
+                        choice<&ExpertTraining::dispatcher, dispatcher_names>},
+    Key<ExpertTraining>{{.name = "dispatch_precision",
+                         .help = "data type of tokens on their way to experts",
+                         .default_value = "bf16"},
+                        into<&ExpertTraining::dispatched, read_dispatched>(
+                            {ValueType::choice, false, dispatched_names, nullptr})},
+    Key<ExpertTraining>{{.name = "sms",
+                         .help = "SMs that kernels of deepep and hybridep take",
+                         .default_value = "20, hybridep 16"},
+                        count<&ExpertTraining::sms, "20">},
+    Key<ExpertTraining>{{.name = "imbalance",
+                         .help = "tokens of the busiest rank of a group over the mean",
+                         .default_value = "1"},
+                        within<&ExpertTraining::imbalance, "a factor",
+                               "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>},
+};
+
+}  // namespace
+
+std::uint32_t dispatch_sms(const ExpertTraining& experts) {
+  return experts.sms.value_or(experts.dispatcher == Dispatcher::hybridep ? 16 : 20);
+}
+
+std::vector<KeyRow> expert_training_keys() { return rows_of(table); }
+
+ExpertTraining read_expert_training(const Field& field) { return read_map<table>(field); }
+
+}  // namespace pipewright::config

@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <numeric>
+
+#include "sim/execution/collectives/algorithms.hpp"
+
+namespace pipewright::execution {
+namespace {
+
+double rate_of(const cluster::Route& route, const RankPlacement& placement) {
+  double least = 0;
+  for (const cluster::Link* const link : route.links) {
+    const double bandwidth = placement.bandwidth_of(link);
+    if (least == 0 || bandwidth < least) least = bandwidth;
+  }
+  return least * route.by.front().efficiency;
+}
+
+}  // namespace
+
+PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch,
+                          const RankPlacement& placement) {
+  const std::size_t each = members_of_each(nodes);
+  const std::size_t ranks = std::accumulate(
+      nodes.begin(), nodes.end(), std::size_t{0},
+      [](std::size_t sum, const std::vector<std::uint32_t>& node) { return sum + node.size(); });
+  const auto part = [&](std::size_t parts) {
+    return workload::parts_visited(dispatch, static_cast<std::uint32_t>(parts)) /
+           static_cast<double>(parts);
+  };
+  const double to_rank = part(ranks);
+  const double to_node = part(nodes.size());
+  const bool forwards = each > 0;
+  // A GPU hands on the tokens of as many as there are nodes.
+  const double handed = (forwards ? static_cast<double>(nodes.size()) : 1) * to_rank;
+  std::vector<Flow> flows;
+  for (std::size_t a = 0; a < nodes.size(); ++a)
+    for (std::size_t i = 0; i < nodes[a].size(); ++i) {
+      for (std::size_t k = 1; k < nodes[a].size(); ++k) {
+        const std::uint32_t other = nodes[a][(i + k) % nodes[a].size()];
+        double bytes = handed;
+        if (dispatch.inside_rate > 0)
+          bytes *= std::max(
+              1.0, rate_of(placement.route(nodes[a][i], other), placement) / dispatch.inside_rate);
+        flows.push_back({nodes[a][i], other, bytes});
+      }
+      for (std::size_t step = 1; step < nodes.size(); ++step) {
+        const std::vector<std::uint32_t>& node = nodes[(a + step) % nodes.size()];
+        if (forwards)
+          flows.push_back({nodes[a][i], node[i], to_node});
+        else
+          for (const std::uint32_t other : node) flows.push_back({nodes[a][i], other, to_rank});
+      }
+    }
+  PhaseCost cost{.flows = std::move(flows)};
+  for (const Flow& flow : cost.flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    for (std::size_t p = 0; p < cost.latency.size(); ++p)
+      cost.latency[p] = std::max(cost.latency[p], route.by[p].latency);
+  }
+  for (double& latency : cost.latency)
+    latency += nodes.size() > 1 ? dispatch.outside_latency : dispatch.inside_latency;
+  return cost;
+}
+
+}  // namespace pipewright::execution

@@ -1,0 +1,63 @@
+#include "sim/workload/dispatch.hpp"
+
+#include <bit>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright;
+using workload::Dispatch;
+using workload::parts_visited;
+
+namespace {
+
+// Every set of `top_k` experts of `top_groups` groups as often as the groups can be chosen for it.
+double by_counting(const Dispatch& dispatch, std::uint32_t parts) {
+  const std::uint32_t of_group = dispatch.experts / dispatch.groups;
+  double visits = 0;
+  double draws = 0;
+  for (std::uint32_t groups = 0; groups < 1U << dispatch.groups; ++groups) {
+    if (std::popcount(groups) != static_cast<int>(dispatch.top_groups)) continue;
+    for (std::uint32_t experts = 0; experts < 1U << dispatch.experts; ++experts) {
+      if (std::popcount(experts) != static_cast<int>(dispatch.top_k)) continue;
+      std::set<std::uint32_t> visited;
+      bool open = true;
+      for (std::uint32_t one = 0; one < dispatch.experts; ++one) {
+        if ((experts >> one & 1U) == 0) continue;
+        open = open && (groups >> (one / of_group) & 1U) != 0;
+        visited.insert(one * parts / dispatch.experts);
+      }
+      if (!open) continue;
+      ++draws;
+      visits += static_cast<double>(visited.size());
+    }
+  }
+  return visits / draws;
+}
+
+}  // namespace
+
+TEST_CASE("tokens visit as many ranks and nodes as counting says", "[dispatch]") {
+  const auto [experts, top_k, groups, top_groups] =
+      GENERATE(table<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>({{8, 1, 1, 1},
+                                                                                  {8, 2, 1, 1},
+                                                                                  {12, 4, 1, 1},
+                                                                                  {8, 2, 4, 2},
+                                                                                  {12, 3, 4, 2},
+                                                                                  {12, 3, 2, 1},
+                                                                                  {16, 4, 4, 3}}));
+  const Dispatch dispatch{
+      .experts = experts, .top_k = top_k, .groups = groups, .top_groups = top_groups};
+  for (const std::uint32_t parts : {1U, 2U, 4U, experts})
+    CHECK(parts_visited(dispatch, parts) == Approx(by_counting(dispatch, parts)));
+}
+
+TEST_CASE("DeepSeek-V3's tokens go to four of eight nodes at the most", "[dispatch]") {
+  const Dispatch limited{.experts = 256, .top_k = 8, .groups = 8, .top_groups = 4};
+  const Dispatch free{.experts = 256, .top_k = 8};
+  CHECK(parts_visited(limited, 8) < 4);
+  CHECK(parts_visited(limited, 8) > 3.6);
+  CHECK(parts_visited(free, 8) == Approx(8 * (1 - 0.3366)).epsilon(1e-3));
+  CHECK(parts_visited(free, 256) == Approx(8));
+  CHECK(parts_visited(limited, 256) == Approx(8));
+}
