@@ -1,6 +1,3 @@
-#include <array>
-#include <optional>
-
 #include <fmt/format.h>
 
 #include "support/reference.hpp"
@@ -9,32 +6,6 @@
 
 namespace pipewright::accuracy {
 namespace {
-
-struct Precision {
-  const char* published;
-  const char* recipe;
-};
-constexpr std::array<Precision, 5> precisions{{{"FP8", "fp8"},
-                                               {"FP8-CS", "fp8"},
-                                               {"MXFP8", "mxfp8"},
-                                               {"FP8-MX", "mxfp8"},
-                                               {"NVFP4", "nvfp4"}}};
-
-struct Node {
-  const char* published;
-  const char* kind;
-};
-constexpr std::array<Node, 4> nodes{{{"DGX-H100", "dgx-h100"},
-                                     {"DGX-B200", "dgx-b200"},
-                                     {"DGX-GB200", "gb200-nvl72"},
-                                     {"DGX-GB300", "gb300-nvl72"}}};
-
-template <class Names>
-const auto* find(const Names& names, const std::string& published) {
-  const auto found =
-      std::ranges::find_if(names, [&](const auto& each) { return each.published == published; });
-  return found == names.end() ? nullptr : &*found;
-}
 
 // Whether a clock was fitted to that row: of GB200 and GB300, and of B200's fp8.
 bool fixes_clock(const std::string& recipe, const std::map<std::string, std::string>& row) {
@@ -74,7 +45,7 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
       continue;
     }
     Layout layout{.model = large ? "llama-3-405b" : "llama-3-70b",
-                  .node = find(nodes, row.at("gpu_type"))->kind,
+                  .node = node_named(row.at("gpu_type")),
                   .tp = number("tp"),
                   .cp = number("cp"),
                   .pp = number("pp"),
@@ -90,7 +61,7 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
     }
     layout.microbatches = number("global_batch") / layout.dp / layout.microbatch;
     if (large) layout.partition = "ends_less";
-    const std::string recipe = find(precisions, row.at("precision"))->recipe;
+    const std::string recipe = recipe_of(row.at("precision"));
     layout.training = fmt::format(", precision: {}, bytes: {{gradients: 2}}", recipe);
     Table& table = tables[recipe == "fp8" ? 0 : recipe == "mxfp8" ? 1 : 2];
     table.rows.push_back(

@@ -1,6 +1,8 @@
 #include "validation/accuracy_layout.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,7 +23,33 @@ std::string placement(std::uint32_t gpus) {
   return fmt::format("placement: [{}]\n", names);
 }
 
+// The first of each pair is what is published.
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+std::string second_of(const Names& names, const std::string& published) {
+  const auto found = std::ranges::find(names, published, &Names::value_type::first);
+  return found == names.end() ? "" : found->second;
+}
+
 }  // namespace
+
+std::string recipe_of(const std::string& published) {
+  return second_of({{"BF16", "bf16"},
+                    {"FP8", "fp8"},
+                    {"FP8-CS", "fp8"},
+                    {"MXFP8", "mxfp8"},
+                    {"FP8-MX", "mxfp8"},
+                    {"NVFP4", "nvfp4"}},
+                   published);
+}
+
+std::string node_named(const std::string& published) {
+  return second_of({{"DGX-H100", "dgx-h100"},
+                    {"DGX-B200", "dgx-b200"},
+                    {"DGX-GB200", "gb200-nvl72"},
+                    {"DGX-GB300", "gb300-nvl72"}},
+                   published);
+}
 
 std::string scenario_of(const Layout& layout) {
   const std::uint32_t gpus = layout.gpus();
@@ -32,13 +60,14 @@ std::string scenario_of(const Layout& layout) {
       "model: {}\n"
       "cluster: {}\n"
       "global_batch: {}\n"
-      "parallel: {{tp: {}, cp: {}, pp: {}, dp: {}, sp: {}, zero: {}}}\n"
+      "parallel: {{tp: {}, cp: {}, pp: {}, dp: {}, sp: {}, zero: {}{}}}\n"
       "schedule: {}\n"
       "partition: {}\n"
       "symmetric: true\n",
       layout.model, cluster_of(layout.node, (gpus + used - 1) / used),
       layout.dp * layout.microbatch * layout.microbatches, layout.tp, layout.cp, layout.pp,
       layout.dp, layout.tp > 1 && layout.sequence_parallel, layout.zero,
+      layout.ep > 0 ? fmt::format(", ep: {}, etp: 1", layout.ep) : "",
       layout.chunks > 1 ? fmt::format("{{name: interleaved-1f1b, chunks: {}}}", layout.chunks)
                         : "1f1b",
       layout.partition);

@@ -10,6 +10,7 @@ struct Layout {
   std::string model;  // of platforms/models, or a map
   std::string node;   // of `pipewright platform make`
   std::uint32_t tp = 1, cp = 1, pp = 1, dp = 1;
+  std::uint32_t ep = 0;      // of experts, none of which is cut; 0: there are none
   std::uint32_t chunks = 1;  // of interleaved 1F1B
   std::uint32_t microbatch = 1, microbatches = 1;
   std::uint32_t sequence = 0;      // tokens; 0: the model's
@@ -20,6 +21,10 @@ struct Layout {
   std::string communication = {};  // "key: value" of it
   std::uint32_t gpus() const { return tp * cp * pp * dp; }
 };
+
+// Of NVIDIA's tables: "FP8-MX" is mxfp8, "DGX-GB200" gb200-nvl72. Empty: not known here.
+std::string recipe_of(const std::string& published);
+std::string node_named(const std::string& published);
 
 // As YAML, one replica for all.
 std::string scenario_of(const Layout& layout);

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "support/reference.hpp"
+#include "validation/accuracy.hpp"
+#include "validation/accuracy_layout.hpp"
+
+namespace pipewright::accuracy {
+namespace {
+
+using Cells = std::map<std::string, std::string>;
+
+std::string model_of(const std::string& published) {
+  const std::map<std::string, std::string> names{{"DeepSeekV3", "deepseek-v3"},
+                                                 {"GPT OSS 120B", "gpt-oss-120b"},
+                                                 {"Qwen3_30B_a3B", "qwen3-30b-a3b"}};
+  const auto found = names.find(published);
+  return found == names.end() ? "" : found->second;
+}
+
+// "modules:layernorm+moe_act" as a list.
+std::string modules_of(const std::string& recompute) {
+  const std::string word = "modules:";
+  if (!recompute.starts_with(word)) return "";
+  std::string modules = recompute.substr(word.size());
+  std::ranges::replace(modules, '+', ',');
+  return fmt::format(", recompute: {{modules: [{}]}}", modules);
+}
+
+// Of parts of a layer: the whole layer's, which is nearest.
+std::string graphs_of(const std::string& graph) {
+  if (graph == "full_iteration") return ", cuda_graphs: iteration";
+  return graph.empty() ? "" : ", cuda_graphs: layer";
+}
+
+// Why a row cannot be told in a scenario; empty: it can.
+std::string hindrance(const Cells& row) {
+  if (model_of(row.at("model")).empty()) return "of another model";
+  if (node_named(row.at("gpu_type")).empty()) return "on B300";
+  if (row.at("moe_dispatcher").empty()) return "without a recipe that tells of the dispatcher";
+  if (row.at("moe_a2a_overlap") == "True") return "with overlapped dispatch";
+  if (!row.at("pp_layout").empty()) return "with a layout of its own";
+  return "";
+}
+
+}  // namespace
+
+// github.com/NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary: mixtures of experts, routed
+// evenly. As in the dense rows, the step time is batch x sequence over the published tokens/s.
+std::vector<Table> bridge_experts(const std::filesystem::path& reference) {
+  Table table{.title =
+                  "Megatron-Bridge, mixtures of experts of 30B to 671B on 8 to 256 H100 to "
+                  "GB300: iterations",
+              .unit = "s"};
+  const auto file = reference / "2026" / "megatron_bridge_performance.csv";
+  if (!std::filesystem::exists(file)) {
+    table.skipped = file.string() + ": no such file";
+    return {table};
+  }
+  std::map<std::string, int> hindrances;
+  for (const Cells& row : tests::read_csv(file)) {
+    if (row.at("model").starts_with("LLAMA")) continue;
+    if (const std::string why = hindrance(row); !why.empty()) {
+      ++hindrances[why];
+      continue;
+    }
+    const auto number = [&](const char* name) {
+      return row.at(name).empty() ? 1 : static_cast<std::uint32_t>(std::stoul(row.at(name)));
+    };
+    Layout layout{.model = model_of(row.at("model")),
+                  .node = node_named(row.at("gpu_type")),
+                  .tp = number("tp"),
+                  .cp = number("cp"),
+                  .pp = number("pp"),
+                  .dp = number("dp"),
+                  .ep = number("ep"),
+                  .chunks = number("vp"),
+                  .microbatch = number("micro_batch"),
+                  .sequence = number("sequence"),
+                  .communication = "gradient_bytes: 2"};
+    layout.microbatches = number("global_batch") / layout.dp / layout.microbatch;
+    layout.training =
+        fmt::format(", precision: {}, bytes: {{gradients: 2}}{}{}, experts: {{dispatcher: {}}}",
+                    recipe_of(row.at("precision")), modules_of(row.at("recompute")),
+                    graphs_of(row.at("cuda_graph")), row.at("moe_dispatcher"));
+    table.rows.push_back(
+        {.name = fmt::format("{} {}, {} {}, tp {} pp {} ep {}, {}", row.at("release"), layout.model,
+                             layout.gpus(), layout.node, layout.tp, layout.pp, layout.ep,
+                             row.at("precision")),
+         .scenario = scenario_of(layout),
+         .predict = makespan,
+         .measured = std::stod(row.at("derived_step_time_s"))});
+  }
+  for (const auto& [why, count] : hindrances)
+    table.left_out += fmt::format("{}{} rows {}", table.left_out.empty() ? "" : ", ", count, why);
+  return {table};
+}
+
+}  // namespace pipewright::accuracy
