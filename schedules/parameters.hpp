@@ -18,8 +18,8 @@ struct Parameters {
   std::optional<std::uint32_t> group_size;  // microbatches that pass a chunk before the next chunk
   std::optional<std::uint32_t> slices;      // of a microbatch along the sequence
   std::optional<std::uint32_t> recompute;   // chunks of a device whose forward keeps nothing
-  // What the greedy schedules plan with: F, I and W of each device, and the latency of a hop.
-  // Left empty, F = I = W and no latency.
+  // What families that plan for times plan with: F, I and W of each device or of each stage, and
+  // the latency of a hop. Left empty, F = I = W and no latency.
   PassTimes device_times;
   double hop = 0;
   double input_grad_releases = 0;  // the part of a pass's activations that I, before W, frees

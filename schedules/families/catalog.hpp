@@ -17,7 +17,8 @@ struct Entry {
   std::string_view help;    // one line
   std::string_view source;  // the paper or the implementation that it is from
   std::array<Choice, choices.size()> accepts = {};  // choices of users; the rest null
-  bool takes_times = false;  // plans with device_times, hop and input_grad_releases
+  // The placement for whose stages' times, hop and input_grad_releases it plans, if it does.
+  Routes (*plans_on)(std::uint32_t devices) = nullptr;
   BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
   Schedule (*make)(const Parameters& parameters) = nullptr;
 

@@ -46,6 +46,11 @@ BuildingBlock one_f_one_b_v(const Parameters& parameters);
 BuildingBlock two_thirds_1f1b(const Parameters& parameters);
 BuildingBlock grouped_interleaved_block(const Parameters& parameters);
 
+// Families that are fitted to the parameters' times, if there are any (fitted.hpp).
+Schedule v_min_for_times(const Parameters& parameters);
+Schedule v_half_for_times(const Parameters& parameters);
+Schedule v_zb_for_times(const Parameters& parameters);
+
 // The schedule of a family's block.
 template <BuildingBlock (*Block)(const Parameters&)>
 Schedule from_block(const Parameters& parameters) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "schedules/families/families.hpp"
+#include "schedules/families/fitted.hpp"
 
 // V-shaped zero-bubble families (Qi et al. 2024, arXiv 2405.15362, section 3.2): device r of p
 // holds stages r and 2p-1-r. The block gives the cells of F and I; W take what is free.
@@ -66,6 +67,16 @@ BuildingBlock v_zb(const Parameters& parameters) {
   return v_block("v-zb", parameters.devices,
                  {{0, 4}, {top, -2}, {top + 1, 4}, {top + 2 + 6 * (p - 1), -2}},
                  2 * parameters.devices);
+}
+
+Schedule v_min_for_times(const Parameters& parameters) {
+  return fitted_block(v_min(parameters), parameters);
+}
+Schedule v_half_for_times(const Parameters& parameters) {
+  return fitted_block(v_half(parameters), parameters);
+}
+Schedule v_zb_for_times(const Parameters& parameters) {
+  return fitted_block(v_zb(parameters), parameters);
 }
 
 // Not split, two adjacent cells a B (sail-sg/zero-bubble-pipeline-parallelism, v1f1b.py): the

@@ -54,6 +54,10 @@ class GreedyPlan {
   double longest_span() const;
   double makespan() const;
   bool better_than(const GreedyPlan& other) const;
+  bool is_no_longer_than(const GreedyPlan& other) const {
+    return not_after(longest_span(), other.longest_span()) &&
+           not_after(makespan(), other.makespan());
+  }
   std::vector<Pass> passes(std::uint16_t device) const;
 
  private:
@@ -302,11 +306,8 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
   if (memory_limit_in_microbatches == 0)
     throw Error(fmt::format("{}: a device must hold at least 1 microbatch", name));
   const GreedyCosts costs = costs_of(parameters, memory_limit_in_microbatches);
-  // What I releases allows more microbatches in flight; they are not there for nothing.
-  GreedyCosts frugal = costs;
-  frugal.input_grad_releases = 0;
-  std::optional<GreedyPlan> best;
-  const auto try_all = [&](const GreedyCosts& with) {
+  const auto best_of = [&](const GreedyCosts& with) {
+    std::optional<GreedyPlan> best;
     for (const bool fill_ends_in_time : {true, false})
       for (const bool gradients_first : {true, false})
         for (const bool weight_grad_over_wait : {true, false}) {
@@ -315,9 +316,14 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
           plan.run();
           if (!best || plan.better_than(*best)) best.emplace(std::move(plan));
         }
+    return best;
   };
-  try_all(frugal);
-  if (costs.input_grad_releases > 0) try_all(costs);
+  std::optional<GreedyPlan> best = best_of(costs);
+  // What I releases allows more microbatches in flight; they are not there for nothing.
+  GreedyCosts frugal = costs;
+  frugal.input_grad_releases = 0;
+  if (costs.input_grad_releases > 0)
+    if (auto plan = best_of(frugal); plan->is_no_longer_than(*best)) best.emplace(std::move(*plan));
   return with_programs(
       without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
       [&](std::uint32_t device) { return fold(best->passes(static_cast<std::uint16_t>(device))); });

@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include "schedules/families/families.hpp"
+#include "schedules/families/fitted.hpp"
 #include "schedules/families/programs.hpp"
 
 namespace pipewright::schedules {
@@ -31,14 +35,48 @@ Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t mi
   return script.finish();
 }
 
+// What the planner makes of the times and the hand rule, with p microbatches in flight; with more
+// where I releases a part of each and that shortens it.
+std::optional<Plan> planned(const Parameters& parameters) {
+  const Routes routes = Routes::v_shape(parameters.devices);
+  Order by_hand;
+  for (std::uint32_t device = 0; device < parameters.devices; ++device)
+    by_hand.push_back(passes_of(one_device(device, parameters.devices, parameters.microbatches)));
+  std::optional<Plan> best;
+  std::vector<double> releases{0};
+  if (parameters.input_grad_releases > 0) releases.push_back(parameters.input_grad_releases);
+  for (const double part : releases) {
+    constexpr std::int64_t whole = 1 << 20;  // of a chunk's activations
+    const auto early = static_cast<std::int64_t>(std::ceil(part * whole));
+    const Pipeline pipeline{
+        .routes = routes,
+        .devices = parameters.devices,
+        .microbatches = parameters.microbatches,
+        .times = stage_times(parameters, routes),
+        .hop = parameters.hop,
+        .memory = {.held = std::vector<std::int64_t>(routes.stages(), whole),
+                   .released_by_input_grad = std::vector<std::int64_t>(routes.stages(), early),
+                   .limit = std::vector<std::int64_t>(parameters.devices,
+                                                      2 * whole * parameters.devices)}};
+    std::vector<Order> orders;
+    if (part == 0) orders.push_back(by_hand);
+    if (auto order = greedy_v(pipeline, part)) orders.push_back(std::move(*order));
+    auto plan = fitted(pipeline, orders);
+    if (plan && (!best || better(*plan, *best, Objective::span))) best = std::move(plan);
+  }
+  return best;
+}
+
 }  // namespace
 
 // ZB-V (Qi et al. 2024, arXiv 2401.10241, section 6; the hand rule of PyTorch's
 // ScheduleZBVZeroBubble). For F = I = W and m >= 2p-1: bubble (p-1)F/2, none of it between a
 // device's first and last pass; in flight p.
 Schedule zb_v(const Parameters& parameters) {
+  const auto plan = has_times(parameters) ? planned(parameters) : std::nullopt;
   return with_programs(without_programs("zb-v", parameters, Routes::v_shape(parameters.devices)),
                        [&](std::uint32_t device) {
+                         if (plan) return fold(plan->order[device]);
                          return one_device(device, parameters.devices, parameters.microbatches);
                        });
 }

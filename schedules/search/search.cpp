@@ -189,10 +189,12 @@ void Search::justify(Candidate& candidate, const Plan& from, Pull pull, Objectiv
 
 void Search::try_catalog() {
   Parameters parameters{.devices = request_.devices, .microbatches = request_.microbatches};
-  if (const Shape* const whole = shape_of(Routes::looped(request_.devices, 1)))
-    parameters.device_times = whole->pipeline.times, parameters.hop = whole->pipeline.hop;
   for (const Entry& entry : catalog()) {
     if (best_ && is_stopped()) return;
+    const Shape* const planned =
+        entry.plans_on == nullptr ? nullptr : shape_of(entry.plans_on(request_.devices));
+    parameters.device_times = planned == nullptr ? PassTimes{} : planned->pipeline.times;
+    parameters.hop = planned == nullptr ? 0 : planned->pipeline.hop;
     std::optional<Schedule> schedule;
     try {
       schedule = make_schedule(entry.name, parameters);

@@ -92,7 +92,7 @@ std::string key_of(const std::string& name, const schedules::Parameters& paramet
     const std::optional<std::uint32_t>& choice = parameters.*info.choice;
     key += choice ? fmt::format(" {}", *choice) : " -";
   }
-  if (!plans_for_times(name)) return key;
+  if (!planned_placement(name, parameters.devices)) return key;
   key += fmt::format(" {} {}", parameters.hop, parameters.input_grad_releases);
   for (const auto& of_device : parameters.device_times.of_stage)
     key.append(reinterpret_cast<const char*>(of_device.data()), of_device.size() * sizeof(double));
@@ -120,9 +120,10 @@ bool places_transfers(const std::string& file) {
   return text.find("SEND_") != std::string::npos || text.find("RECV_") != std::string::npos;
 }
 
-bool plans_for_times(const std::string& name) {
+std::optional<schedules::Routes> planned_placement(const std::string& name, std::uint32_t devices) {
   const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
-  return entry != schedules::catalog().end() && entry->takes_times;
+  if (entry == schedules::catalog().end() || entry->plans_on == nullptr) return std::nullopt;
+  return entry->plans_on(devices);
 }
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {

@@ -19,7 +19,7 @@ namespace pipewright::workload {
 schedules::Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters);
 
 // Whether the schedule of that name is planned with the times in its parameters.
-bool plans_for_times(const std::string& name);
+std::optional<schedules::Routes> planned_placement(const std::string& name, std::uint32_t devices);
 
 // A file of which nothing can be said, as it cannot be read.
 struct CannotRead : schedules::Error {

@@ -22,14 +22,14 @@ Planner::Planner(const config::Scenario& scenario, const Gpus& gpus, NetworkEsti
       cache_(cache),
       settle_(std::move(settle)) {}
 
-Planner::DeviceCosts Planner::given_costs() const {
+Planner::PlanningCosts Planner::given_costs(const schedules::Routes& routes) const {
   const std::uint32_t devices = scenario_.devices.value;
-  DeviceCosts costs{.hop = scenario_.p2p_time};
+  PlanningCosts costs{.hop = scenario_.p2p_time};
   const auto set = [&](PassKind kind, const std::optional<config::PassTimes>& given) {
-    if (!given || (given->value.size() != 1 && given->value.size() != devices)) return false;
-    auto& of_device = costs.times[kind] = given->value;
-    of_device.resize(devices, given->value.front());
-    add_overhead(scenario_.pass_overhead, of_device);
+    auto of_stage = given ? stage_times(given->value, routes, devices, 1) : std::nullopt;
+    if (!of_stage) return false;
+    add_overhead(scenario_.pass_overhead, *of_stage);
+    costs.times[kind] = std::move(*of_stage);
     return true;
   };
   const bool all = set(PassKind::forward, scenario_.forward_times) &&
@@ -46,12 +46,11 @@ Planner::DeviceCosts Planner::given_costs() const {
   return costs;
 }
 
-// From a pipeline of one stage a device.
-Planner::DeviceCosts Planner::model_costs(const std::string& name) const {
-  const schedules::Routes routes = schedules::Routes::looped(scenario_.devices.value, 1);
+Planner::PlanningCosts Planner::model_costs(const schedules::Routes& routes,
+                                            const std::string& name) const {
   StageCosts plain = placement_costs(scenario_, routes, gpus_, name);
   if (estimate_.add_waits) estimate_.add_waits(routes, plain);
-  DeviceCosts costs{
+  PlanningCosts costs{
       .times = plain.times,
       .hop = estimate_.hop ? estimate_.hop(routes, plain.boundary_bytes) : scenario_.p2p_time,
       .input_grad_releases = 1};
@@ -68,11 +67,16 @@ schedules::Parameters Planner::parameters(const config::ScheduleSpec& spec) {
                                    .microbatches = scenario_.microbatches.value,
                                    .iterations = scenario_.iterations.value};
   // The others may have more stages a device than the times of a scenario suit.
-  if (plans_for_times(spec.name)) {
-    if (!device_costs_) device_costs_ = scenario_.model ? model_costs(spec.name) : given_costs();
-    parameters.device_times = device_costs_->times;
-    parameters.hop = device_costs_->hop;
-    parameters.input_grad_releases = device_costs_->input_grad_releases;
+  if (const auto routes = planned_placement(spec.name, parameters.devices)) {
+    auto known = planning_costs_.find(routes->stages());
+    if (known == planning_costs_.end())
+      known = planning_costs_
+                  .emplace(routes->stages(),
+                           scenario_.model ? model_costs(*routes, spec.name) : given_costs(*routes))
+                  .first;
+    parameters.device_times = known->second.times;
+    parameters.hop = known->second.hop;
+    parameters.input_grad_releases = known->second.input_grad_releases;
   }
   spec.put_choices(parameters);
   return parameters;

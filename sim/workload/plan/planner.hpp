@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,19 +39,20 @@ class Planner {
   const StageCosts& costs(const schedules::Schedule& schedule);
 
  private:
-  // What greedy schedules plan with, of whole devices.
-  struct DeviceCosts {
+  // What schedules plan with, of a placement's stages.
+  struct PlanningCosts {
     schedules::PassTimes times;      // empty where the scenario gives no such
     double hop = 0;                  // seconds
-    double input_grad_releases = 0;  // part of a microbatch's activations, least over devices
+    double input_grad_releases = 0;  // part of a microbatch's activations, least of all
   };
   struct Placed {
     schedules::Routes routes;
     std::uint32_t slices = 1;
     StageCosts costs;
   };
-  DeviceCosts given_costs() const;
-  DeviceCosts model_costs(const std::string& name) const;  // for the schedule called so
+  PlanningCosts given_costs(const schedules::Routes& routes) const;
+  PlanningCosts model_costs(const schedules::Routes& routes,
+                            const std::string& name) const;  // for the schedule called so
   schedules::Parameters parameters(const config::ScheduleSpec& spec);
   const StageCosts& placed(const schedules::Schedule& schedule);
 
@@ -59,7 +61,7 @@ class Planner {
   NetworkEstimate estimate_;
   ScheduleCache* cache_;
   Settle settle_;
-  std::optional<DeviceCosts> device_costs_;
+  std::map<std::uint32_t, PlanningCosts> planning_costs_;  // by number of stages
   std::deque<Placed> placed_;
   StageCosts own_;  // of one schedule alone
 };

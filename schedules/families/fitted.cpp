@@ -1,0 +1,77 @@
+#include "schedules/families/fitted.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "schedules/blocks/build.hpp"
+#include "schedules/blocks/grid.hpp"
+
+namespace pipewright::schedules {
+
+bool has_times(const Parameters& parameters) {
+  return parameters.hop > 0 || !parameters.device_times[PassKind::forward].empty();
+}
+
+PassTimes stage_times(const Parameters& parameters, const Routes& routes) {
+  PassTimes times;
+  const std::uint32_t stages = routes.stages();
+  const double share = static_cast<double>(parameters.devices) / stages;
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad}) {
+    const std::vector<double>& given = parameters.device_times[kind];
+    if (!given.empty() && given.size() != parameters.devices && given.size() != stages)
+      throw std::logic_error("times must be given for every device, or for every stage");
+    for (std::uint32_t stage = 0; stage < stages; ++stage)
+      times[kind].push_back(given.empty()            ? share
+                            : given.size() == stages ? given[stage]
+                                                     : given[routes.device(stage, 0)] * share);
+  }
+  return times;
+}
+
+std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& orders) {
+  constexpr std::size_t most_passes = 1U << 15U;
+  constexpr double rounding = 1 + 1e-9;
+  constexpr int rounds = 1;  // more hardly shorten it
+  const Justifier justifier(pipeline);
+  std::vector<Plan> plans;  // a sweep that memory stops has none of its passes' times
+  for (const Order& order : orders)
+    if (Plan plan = justifier.plan(order); std::isfinite(plan.makespan))
+      plans.push_back(std::move(plan));
+  if (plans.empty()) return std::nullopt;
+  const auto before = [](const Plan& a, const Plan& b) { return better(a, b, Objective::span); };
+  const double latest = plans.back().makespan * rounding;
+  if (3 * pipeline.routes.stages() * std::size_t{pipeline.microbatches} <= most_passes)
+    for (std::size_t i = 0, given = plans.size(); i < given; ++i)
+      plans.push_back(justifier.improve(plans[i], Pull::fitting, Objective::span, rounds));
+  std::erase_if(plans, [&](const Plan& plan) { return plan.makespan > latest; });
+  return std::move(*std::ranges::min_element(plans, before));
+}
+
+Schedule fitted_block(const BuildingBlock& block, const Parameters& parameters) {
+  Schedule schedule = build(block, parameters.microbatches);
+  if (has_times(parameters)) {
+    const std::uint32_t stages = block.routes.stages();
+    const Pipeline pipeline{
+        .routes = block.routes,
+        .devices = block.devices,
+        .microbatches = parameters.microbatches,
+        .times = stage_times(parameters, block.routes),
+        .hop = parameters.hop,
+        .memory = {.held = std::vector<std::int64_t>(stages, 1),
+                   .released_by_input_grad = std::vector<std::int64_t>(stages, 0),
+                   .limit = std::vector<std::int64_t>(block.devices, block.peak.value())}};
+    Order published;
+    for (const Program& program : schedule.programs) published.push_back(passes_of(program));
+    const auto plan =
+        fitted(pipeline, {order_of(repeat(block, parameters.microbatches)), std::move(published)});
+    if (plan)
+      for (std::uint32_t device = 0; device < block.devices; ++device)
+        schedule.programs[device] = fold(plan->order[device]);
+  }
+  set_iterations(schedule, parameters.iterations);
+  return schedule;
+}
+
+}  // namespace pipewright::schedules
