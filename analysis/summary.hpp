@@ -8,35 +8,11 @@
 #include <vector>
 
 #include "analysis/idle_time.hpp"
+#include "analysis/job.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/trace/sink.hpp"
 
 namespace pipewright::analysis {
-
-// What was run: what was trained, on what and how cut. Without a model, texts are empty and sizes
-// of samples are 0.
-struct JobInfo {
-  std::string model;
-  std::string gpu;  // of the first pipeline device
-  std::uint32_t tp = 1;
-  std::uint32_t cp = 1;
-  std::uint32_t ep = 1;
-  std::uint32_t etp = 1;  // ranks that share each expert
-  std::uint32_t dp = 1;
-  std::uint32_t pp = 1;
-  bool sequence_parallel = false;
-  std::uint32_t zero = 0;             // level
-  std::uint64_t global_batch = 0;     // samples of an iteration, over all replicas
-  std::uint32_t microbatch_size = 0;  // samples
-  std::uint64_t sequence = 0;         // tokens of a sample
-  std::string recompute;              // none, selective, full
-  std::string partition;              // even, ends_less, by_cost, listed
-  bool symmetric = false;             // one replica was simulated, for all
-};
-
-// "llama-3-70b on h100-sxm, tp 8, pp 4, batch 64 of 8192 tokens, recompute full", without what is
-// as usual; empty without a model.
-std::string describe(const JobInfo& job);
 
 // Where a device's time goes, in seconds that add up to the makespan. What is neither computing,
 // nor the optimizer's step, nor idle is exposed communication: the device waits for it.

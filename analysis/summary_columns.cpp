@@ -161,7 +161,11 @@ ReportColumns<JobInfo> job_columns() {
           {"global_batch_samples", &JobInfo::global_batch},
           {"microbatch_samples", &JobInfo::microbatch_size},
           {"sequence_tokens", &JobInfo::sequence},
+          {"precision", &JobInfo::precision},
+          {"cuda_graphs", &JobInfo::cuda_graphs},
+          {"flash_attention", &JobInfo::flash_attention},
           {"recompute", &JobInfo::recompute},
+          {"offload", &JobInfo::offload},
           {"partition", &JobInfo::partition},
           {"symmetric", &JobInfo::symmetric}};
 }

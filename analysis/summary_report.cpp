@@ -70,7 +70,8 @@ std::vector<std::string> description(const trace::RunInfo& run) {
           "p2p " + printable(run.p2p)};
 }
 
-// What runs have in common goes into one line, what differs into each run's name.
+// What runs have in common goes into a line, their job into another; what differs goes into each
+// run's name.
 struct Labels {
   std::string common;
   std::vector<std::string> names;
@@ -94,6 +95,12 @@ Labels labels(std::span<const Summary> runs) {
       for (std::size_t run = 0; run < parts.size(); ++run) found.names[run] += ", " + parts[run][i];
     }
   }
+  std::vector<std::string> jobs;
+  for (const Summary& run : runs) jobs.push_back(run.run.job);
+  const JobParts job = split_jobs(jobs);
+  if (!job.common.empty()) found.common += '\n' + job.common;
+  for (std::size_t run = 0; run < runs.size(); ++run)
+    if (!job.own[run].empty()) found.names[run] += ", " + job.own[run];
   return found;
 }
 
@@ -137,15 +144,11 @@ std::string time_table(const Summary& run) {
   return has_more ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
 }
 
-// Lines on what was run; all runs of a table are of one job.
-std::string job_lines(const Summary& run) {
-  if (!run.job) return "";
-  const std::string job = describe(*run.job);
-  return (job.empty() ? "" : job + '\n') +
-         (run.job->symmetric && run.run.replicas > 1
-              ? fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
-                            run.run.replicas)
-              : "");
+// Where copies were left out.
+std::string symmetry_line(const Summary& run) {
+  if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
+  return fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
+                     run.run.replicas);
 }
 
 Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
@@ -191,7 +194,8 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
   add_run({"chunks", "engine", "p2p", "makespan_s"});
   add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
   add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
-  add_job({"recompute"}, false);
+  add_job({"recompute", "precision", "cuda_graphs", "offload"}, false);
+  add_job({"flash_attention"}, true);
   columns.emplace_back("assumed", [](const DeviceOfRun& row) -> Json {
     return trace::joined_keys(row.run->run.assumed);
   });
@@ -258,7 +262,8 @@ std::string peak_line(const Summary& run) {
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);
-  std::string text = label.common + '\n' + job_lines(runs[0]) + '\n' + run_table(runs, label.names);
+  std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
+  text += run_table(runs, label.names);
   std::vector<trace::Assumed> assumed;
   for (const Summary& run : runs) assumed.push_back(run.run.assumed);
   text += assumed_lines(assumed);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/job.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
@@ -107,6 +108,18 @@ bool unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
                             ratio(b.tokens_per_microbatch, b.samples_per_microbatch));
 }
 
+// "a.h5 has bf16; b.h5 has fp8, recompute full"; empty where they are the same, or not known.
+std::string unlike_jobs(const std::string& a, const std::string& was, const std::string& b,
+                        const std::string& is) {
+  if (was.empty() || is.empty()) return {};
+  const std::vector<std::string> own = split_jobs({was, is}).own;
+  const auto has = [](const std::string& name, const std::string& parts) {
+    return parts.empty() ? std::string() : fmt::format("{} has {}", name, parts);
+  };
+  const std::string between = own[0].empty() || own[1].empty() ? "" : "; ";
+  return has(a, own[0]) + between + has(b, own[1]);
+}
+
 bool waits_in_passes(const RunFigures& run) {
   return std::ranges::any_of(
       run.summary.devices, [](const DeviceSummary& device) { return device.parts.in_passes > 0; });
@@ -173,6 +186,8 @@ std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures&
   add(was.replicas, is.replicas, "replica", "");
   if (unlike_models(was, is))
     notes.push_back(fmt::format("{} and {} are of different models or sequence lengths", b, a));
+  if (const std::string jobs = unlike_jobs(a, was.job, b, is.job); !jobs.empty())
+    notes.push_back("what was run is not the same: " + jobs);
   return notes;
 }
 

@@ -223,6 +223,7 @@ Json run_json(const RunFigures& run) {
   json["file"] = run.name;
   json["schedule"] = run.summary.run.schedule;
   add_assumed(json, run.summary.run.assumed);
+  json["job"] = run.summary.run.job;
   json["metrics"] = metrics_json(metrics_of(run));
   json["devices"] =
       json_rows(picked(device_columns(run.summary.makespan_s),

@@ -111,7 +111,8 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
   }
   run["links"] = links_json(trace, summary.makespan_s);
   run["why"] = why_json(trace, summary);
-  run["facts"] = {{"engine", trace.run.engine},
+  run["facts"] = {{"job", trace.run.job},
+                  {"engine", trace.run.engine},
                   {"network", trace.run.network},
                   {"point to point", trace.run.p2p},
                   {"versions", trace.run.versions}};

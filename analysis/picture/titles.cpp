@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/assumed.hpp"
+#include "analysis/job.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -25,6 +26,13 @@ std::string details(const Summary& summary) {
                             format_percent(summary.bubble_ratio));
 }
 
+// Of each run's job what not all have.
+std::vector<std::string> own_jobs(std::span<const Summary> runs) {
+  std::vector<std::string> jobs;
+  for (const Summary& run : runs) jobs.push_back(run.run.job);
+  return split_jobs(jobs).own;
+}
+
 }  // namespace
 
 std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
@@ -40,6 +48,9 @@ std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
     for (std::size_t i = 0; i < runs.size() && !same; ++i)
       titles[i].details += ", " + runs[i].run.*field;
   }
+  const std::vector<std::string> own = own_jobs(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!own[i].empty()) titles[i].details += ", " + own[i];
   return titles;
 }
 
@@ -65,7 +76,13 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (found[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
   }
+  // Last, what their jobs have of their own.
   std::map<std::string, int> times;
+  for (const std::string& name : names) ++times[name];
+  const std::vector<std::string> own = own_jobs(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (times[names[i]] > 1 && !own[i].empty()) names[i] += ", " + own[i];
+  times.clear();
   for (const std::string& name : names) ++times[name];
   std::map<std::string, int> number;
   for (std::string& name : names)

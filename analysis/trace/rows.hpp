@@ -96,6 +96,7 @@ struct RunInfo {
   double peak_flops = 0;            // FLOP/s of a GPU in bf16
   double precision_peak_flops = 0;  // and in the data type of the recipe
   Assumed assumed;                  // what its times rest on
+  std::string job;                  // one line: model, GPU, layout, recipe; empty without a model
 
   bool operator==(const RunInfo&) const = default;
 };

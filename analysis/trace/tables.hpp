@@ -182,12 +182,14 @@ template <class Value>
 struct RunField {
   const char* name;
   Value RunInfo::*member;
+  bool may_lack = false;  // files of before do
 };
-inline constexpr std::array<RunField<std::string>, 6> text_fields{
+inline constexpr std::array<RunField<std::string>, 7> text_fields{
     {{"schedule", &RunInfo::schedule},
      {"engine", &RunInfo::engine},
      {"p2p", &RunInfo::p2p},
      {"network", &RunInfo::network},
+     {"job", &RunInfo::job, true},
      {"scenario", &RunInfo::scenario},
      {"versions", &RunInfo::versions}}};
 inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{

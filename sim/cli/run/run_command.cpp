@@ -50,6 +50,14 @@ std::string gpu_names(const config::Scenario& scenario, const evaluation::Hardwa
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
+// "none", "all layers", "50 % of 4 layers a stage"
+std::string offload_text(const std::optional<config::Offload>& offload) {
+  if (!offload) return "none";
+  const std::string layers =
+      offload->layers ? fmt::format("{} layers a stage", *offload->layers) : "all layers";
+  return offload->share < 1 ? fmt::format("{:.4g} % of {}", 100 * offload->share, layers) : layers;
+}
+
 // What was run, for outputs that stand without the scenario.
 analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
   const config::Parallel& parallel = scenario.parallel;
@@ -71,7 +79,12 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
       std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
+  job.precision = config::name_of(training.precision);
+  job.cuda_graphs =
+      config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs));
+  job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);
+  job.offload = offload_text(training.offload);
   job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
   return job;
 }
@@ -200,6 +213,7 @@ Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t run
 Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
                 std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
+  const analysis::JobInfo job_run = job_info(scenario, hardware);
   Results results{.files = files};
 
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -219,7 +233,8 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
         .scenario = scenario_of(scenario, i),
         .versions = versions(),
         .samples_per_microbatch = evaluation::samples_per_microbatch(scenario),
-        .tokens_per_microbatch = evaluation::tokens_per_microbatch(scenario)};
+        .tokens_per_microbatch = evaluation::tokens_per_microbatch(scenario),
+        .job = analysis::describe(job_run)};
     const execution::Job job = evaluation::make_job(scenario, hardware, plan);
     try {
       execution::run(job,
@@ -235,7 +250,7 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
       throw schedules::Deadlock(of_file, deadlock.blocked());
     }
     results.summaries.push_back(summary.summary());
-    results.summaries.back().job = job_info(scenario, hardware);
+    results.summaries.back().job = job_run;
     for (analysis::DeviceSummary& device : results.summaries.back().devices)
       device.memory_host = evaluation::smallest_host(job, device.device);
     if (request.repeat > 1)
