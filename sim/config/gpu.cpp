@@ -29,19 +29,50 @@ double read_bandwidth(const Field& field) {
   return parse_bandwidth(read_text(field, "a bandwidth such as 2039 GB/s"), subject(field), noun);
 }
 
+double read_kernel_time(const Field& field, std::string_view noun) {
+  return parse_kernel_time(read_text(field, "a time such as 5 us"), subject(field), noun);
+}
+
+double read_pass_time(const Field& field, std::string_view noun) {
+  return parse_pass_time(read_text(field, "a time such as 0.5 ms"), subject(field), noun);
+}
+
 std::uint64_t read_memory(const Field& field) {
   constexpr std::string_view noun = "a GPU's memory";
   return parse_memory(read_text(field, "a size such as 80 GiB"), subject(field), noun);
 }
 
 template <auto member>
-constexpr auto efficiency =
-    within<member, "a part from 0 to 1, such as 0.85,", "a part from 0 to 1, such as 0.85", 0, 1>;
+constexpr auto efficiency = within<member, "a part of what the maker says",
+                                   "a part above 0 and at most 1, such as 0.85", 0, 1>;
 
 // Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
 template <auto member>
 constexpr auto clock_part =
-    within<member, "a part such as 0.9", "a part from 0 to 10, such as 0.9", 0, 10>;
+    within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
+
+template <auto member>
+constexpr auto kernel_time =
+    into<member, called<"an overhead", read_kernel_time>>({ValueType::time});
+
+// 0 or a number up to so many.
+template <Words noun, Words allowed, std::uint64_t most>
+double none_or_within(const Field& field) {
+  const std::string& text = read_text(field, allowed.view());
+  const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
+  return is_zero ? 0 : number_within<noun, allowed, 0, most>(field);
+}
+
+constexpr auto read_cast =
+    none_or_within<"a number of bytes", "a number of bytes, at most 100, such as 5", 100>;
+
+std::uint32_t read_processors(const Field& field) {
+  constexpr std::uint32_t most = 10'000;  // of a GPU: the largest have some 300
+  const std::uint32_t count = read_count(field, "108");
+  if (count > most)
+    throw wrong(field, fmt::format("a whole number from 1 to {}, such as 108", most));
+  return count;
+}
 
 constexpr std::array grouped_table{
     Key<GroupedProducts>{{.name = "efficiency",
@@ -50,16 +81,15 @@ constexpr std::array grouped_table{
                          efficiency<&GroupedProducts::efficiency>},
     Key<GroupedProducts>{
         {.name = "wave", .help = "time of each wave of tiles to start and end", .required = true},
-        time<&GroupedProducts::wave, "an overhead">},
+        kernel_time<&GroupedProducts::wave>},
     Key<GroupedProducts>{{.name = "overhead",
                           .help = "time of each such kernel, and of sorting what it takes",
                           .required = true},
-                         time<&GroupedProducts::overhead, "an overhead">},
+                         kernel_time<&GroupedProducts::overhead>},
     Key<GroupedProducts>{{.name = "cast",
                           .help = "moved for each element that is cast, in tables of kernels",
                           .unit = "bytes"},
-                         within<&GroupedProducts::cast, "a number of bytes",
-                                "a number of bytes, at most 100, such as 5", 0, 100>},
+                         into<&GroupedProducts::cast, read_cast>({ValueType::number})},
 };
 
 constexpr std::array products_table{
@@ -74,18 +104,17 @@ constexpr std::array products_table{
     Key<Products>{{.name = "wave",
                    .help = "time of each wave of tiles to start and end",
                    .default_value = "0.5 us"},
-                  time<&Products::wave, "an overhead">},
+                  kernel_time<&Products::wave>},
     Key<Products>{{.name = "overhead", .help = "time of each product", .default_value = "2 us"},
-                  time<&Products::overhead, "an overhead">},
+                  kernel_time<&Products::overhead>},
     Key<Products>{{.name = "cast",
                    .help = "moved for each element that is cast, in tables of kernels",
                    .unit = "bytes"},
-                  within<&Products::cast, "a number of bytes",
-                         "a number of bytes, at most 100, such as 5", 0, 100>},
+                  into<&Products::cast, read_cast>({ValueType::number})},
     Key<Products>{{.name = "cast_overhead",
                    .help = "time of each cast besides, in tables of kernels",
                    .default_value = "0 us"},
-                  time<&Products::cast_overhead, "an overhead">},
+                  kernel_time<&Products::cast_overhead>},
     Key<Products>{{.name = "grouped",
                    .help = "of several matrices in one kernel, as of experts; else as single ones"},
                   map_of<&Products::grouped, grouped_table>},
@@ -118,12 +147,15 @@ constexpr std::array attention_table{
                         efficiency<&AttentionRates::forward>},
     Key<AttentionRates>{{.name = "backward", .help = "likewise, backward", .default_value = "0.4"},
                         efficiency<&AttentionRates::backward>},
-    Key<AttentionRates>{{.name = "half_length",
-                         .help = "keys at which fused attention reaches half of that",
-                         .unit = "tokens",
-                         .default_value = "0"},
-                        within<&AttentionRates::half_length, "a number of keys",
-                               "a number of at most 1e6, such as 1400", 0, 1'000'000>},
+    Key<AttentionRates>{
+        {.name = "half_length",
+         .help = "keys at which fused attention reaches half of that",
+         .unit = "tokens",
+         .default_value = "0"},
+        into<
+            &AttentionRates::half_length,
+            none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
+            {ValueType::number})},
     Key<AttentionRates>{{.name = "materialized",
                          .help = "part of flops in attention's products, where scores are kept",
                          .default_value = "0.42"},
@@ -170,7 +202,7 @@ constexpr std::array table{
     Key<Gpu>{{.name = "host_bandwidth", .help = "to its host's memory, and back, such as 55 GB/s"},
              into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
     Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
-             count<&Gpu::processors, "108">},
+             into<&Gpu::processors, read_processors>({ValueType::count})},
     Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
              map_of<&Gpu::products, types_table>},
     Key<Gpu>{{.name = "attention", .help = "of attention's kernels"},
@@ -181,13 +213,13 @@ constexpr std::array table{
     Key<Gpu>{{.name = "kernel_overhead",
               .help = "time of each kernel that is no product",
               .default_value = "5 us"},
-             time<&Gpu::kernel_overhead, "an overhead">},
+             kernel_time<&Gpu::kernel_overhead>},
     Key<Gpu>{{.name = "clock", .help = "part of the clock that a long run keeps"},
              map_of<&Gpu::clock, clock_table>},
     Key<Gpu>{{.name = "launch", .help = "the host's time for each kernel", .default_value = "0 us"},
-             time<&Gpu::launch, "a time">},
+             kernel_time<&Gpu::launch>},
     Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
-             time<&Gpu::pass_overhead, "an overhead">},
+             into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
     Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values no source has"},
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
@@ -196,6 +228,36 @@ constexpr std::array table{
 constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> of_type{
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
+
+void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& own) {
+  const std::string path = fmt::format("products.{}.flops", name_of(type));
+  const Origin& origin = origin_of(map.value, path);
+  const std::string key = fmt::format("{}.{}", map.name, path);
+  if (own.flops == 0)
+    throw Error(
+        locate(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key)));
+  // Narrower types are as fast at least; measured ones, in place of the maker's, nearly so.
+  constexpr double least = 0.5;
+  if (is_scaled(type) && own.flops < least * gpu.flops)
+    throw Error(locate(origin, fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} "
+                                           "TFLOP/s of bf16 (flops); allowed: the dense peak of "
+                                           "the narrower type, which is no less",
+                                           key, own.flops / 1e12, gpu.flops / 1e12)));
+}
+
+// Numbers alone change no GPU: which one is to be said with them, even where it is the cluster's.
+void check_is_whole(const Field& field) {
+  const Value& value = field.value;
+  if (value.kind != Value::Kind::map || value.entries.empty()) return;
+  for (const std::string_view key : {"flops", "memory", "memory_bandwidth", "processors"})
+    if (find(value, key) != nullptr) return;
+  const Entry& first = value.entries.front();
+  throw Error(locate(first.value.origin,
+                     fmt::format("{0}.{1} is given, but not the GPU that it is of; allowed: beside "
+                                 "the GPU's name or file, as in --gpu h100-sxm, also where that is "
+                                 "the cluster's, or beside {0}.flops and what else a GPU needs",
+                                 field.name, first.key)));
+}
 
 Gpu finished(const Field& map) {
   Gpu gpu = read_map<table>(map);
@@ -206,11 +268,13 @@ Gpu finished(const Field& map) {
     if (own.flops == 0) own.flops = gpu.flops;
   }
   for (std::size_t type = 0; type < data_types.size(); ++type)
-    if (const auto& own = gpu.products.*of_type[type]; own && own->flops == 0)
-      throw Error(locate(map.value.origin,
-                         fmt::format("{}.products.{}.flops is missing: its dense FLOP/s, such as "
-                                     "1979 TFLOP/s",
-                                     map.name, data_types[type])));
+    if (const auto& own = gpu.products.*of_type[type])
+      check_peak(map, gpu, static_cast<DataType>(type), *own);
+  if (gpu.free_memory.value_or(0) > gpu.memory)
+    throw Error(locate(origin_of(map.value, "free_memory"),
+                       fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
+                                   "reports free on an empty one, such as 79.1 GiB of 80 GiB",
+                                   map.name)));
   return gpu;
 }
 
@@ -219,6 +283,7 @@ Gpu finished(const Field& map) {
 Value gpu_tree(const Field& field) { return library_map(field, "gpus", gpu_document); }
 
 Gpu read_gpu(const Field& field) {
+  check_is_whole(field);
   Gpu gpu = finished({gpu_tree(field), field.name});
   if (gpu.name.empty() && field.value.kind == Value::Kind::text)
     gpu.name = std::filesystem::path(field.value.text).stem().string();
@@ -262,8 +327,10 @@ const Products& products_of(const Gpu& gpu, DataType type) {
   std::vector<std::string_view> known;
   for (std::size_t other = 0; other < data_types.size(); ++other)
     if (gpu.products.*of_type[other]) known.push_back(data_types[other]);
-  throw Error(fmt::format("the GPU {} multiplies no {}; it has {} (keys of products in its file)",
-                          in_quotes(gpu.name), data_types[place], fmt::join(known, ", ")));
+  throw Error(
+      fmt::format("the GPU {} multiplies no {}; allowed: {} (what else it multiplies is "
+                  "written under products in its file)",
+                  in_quotes(gpu.name), data_types[place], fmt::join(known, ", ")));
 }
 
 std::vector<KeyRow> gpu_keys() { return rows_of(table); }

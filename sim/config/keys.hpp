@@ -185,10 +185,16 @@ inline constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
 
 template <Words noun, Words allowed, std::uint64_t least, std::uint64_t most>
 double number_within(const Field& field) {
-  const double value = read_positive_number(field, noun.view());
+  const Error refusal = wrong(field, allowed.view());
+  double value = 0;
+  try {
+    value = read_positive_number(field, noun.view());
+  } catch (const Error&) {
+    throw refusal;
+  }
   if (value < static_cast<double>(least) ||
       (most != unlimited && value > static_cast<double>(most)))
-    throw wrong(field, allowed.view());
+    throw refusal;
   return value;
 }
 

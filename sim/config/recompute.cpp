@@ -108,7 +108,7 @@ std::string to_string(const Recompute& recompute) {
   }
   if (recompute.block > 0) text += fmt::format(" of {} layers a stage", recompute.block);
   if (recompute.uniform > 1) text += fmt::format(", {} layers together", recompute.uniform);
-  if (recompute.every > 1) text += fmt::format(" of every {}th layer", recompute.every);
+  if (recompute.every > 1) text += fmt::format(" of one layer in {}", recompute.every);
   return text;
 }
 

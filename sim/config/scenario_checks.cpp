@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/training_checks.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -208,6 +210,15 @@ void count_microbatches(Scenario& scenario, const Value& root) {
   scenario.microbatches = {static_cast<std::uint32_t>(batch / step), scenario.global_batch->origin};
 }
 
+// The most layers that a stage may have: rules that look at costs may give it any number.
+std::uint32_t stage_layers(const Scenario& scenario) {
+  const std::uint32_t layers = scenario.model->value.layers;
+  const std::uint32_t stages = scenario.parallel.pp.value;
+  const Partition& partition = scenario.partition;
+  if (partition.rule == Partition::Rule::even) return (layers + stages - 1) / stages;
+  return partition.layers.empty() ? layers : std::ranges::max(partition.layers);
+}
+
 }  // namespace
 
 void check_scenario(Scenario& scenario, const Value& root) {
@@ -221,6 +232,8 @@ void check_scenario(Scenario& scenario, const Value& root) {
   check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);
+  if (scenario.model)
+    check_recompute(root, scenario.model->value, scenario.training, stage_layers(scenario));
 }
 
 }  // namespace pipewright::config

@@ -12,6 +12,7 @@
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/config/training_checks.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/workload/compute/assumed.hpp"
@@ -174,6 +175,7 @@ void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
     const auto [place, is_new] = by_type.try_emplace(cluster::gpu_of(host));
     if (is_new) {
       const config::Gpu gpu = library_gpu(scenario, host);
+      config::check_precision(scenario.tree, scenario.training, gpu);
       place->second = {gpu.flops, products_of(gpu, scenario.training.precision).flops};
     }
     hardware.peak_flops += place->second.bf16 / ranks;
@@ -239,6 +241,7 @@ Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
     auto known = by_type.find(type);
     if (known == by_type.end())
       known = by_type.emplace(type, gpu_of(scenario, ideal ? nullptr : host)).first;
+    config::check_precision(scenario.tree, scenario.training, known->second);
     hardware.gpus.push_back(known->second);
   }
   if (scenario.model && !scenario.gpu) compare_gpus(scenario, hardware);

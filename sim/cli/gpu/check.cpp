@@ -38,7 +38,7 @@ int print_help() {
       "\n"
       "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"
       "  pipewright gpu check my-gpu.csv --gpu-file my-gpu.yaml --worst 20\n"
-      "  pipewright gpu check kernels.csv --system b200_sxm --gpu-file b200 --max-error 5%%\n\n{}",
+      "  pipewright gpu check kernels.csv --system b200_sxm --gpu-file b200 --max-error 5%\n\n{}",
       describe(check_options()));
   return exit_ok;
 }

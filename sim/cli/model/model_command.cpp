@@ -8,17 +8,21 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/model/model_report.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/route.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
-#include "sim/config/training.hpp"
+#include "sim/config/training_checks.hpp"
 #include "sim/workload/compute/assumed.hpp"
+#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 11> keys{"gpu",
+constexpr std::array<std::string_view, 12> keys{"gpu",
+                                                "cluster",
                                                 "training.microbatch_size",
                                                 "training.sequence",
                                                 "training.recompute",
@@ -90,6 +94,19 @@ Section section(const config::Value& root, const char* key, const Read& read) {
   return value == nullptr ? Section{} : read(config::Field{*value, key});
 }
 
+// The one that is named, or the cluster's first.
+std::optional<config::Gpu> gpu_of(const config::Value& root) {
+  if (const config::Value* const named = config::find(root, "gpu"))
+    return config::read_gpu({*named, "gpu"});
+  const config::Value* const file = config::find(root, "cluster");
+  if (file == nullptr) return std::nullopt;
+  const cluster::Cluster cluster =
+      cluster::Cluster::load(config::library_or_path({*file, "cluster"}, "clusters", ".xml"));
+  const std::string type = cluster.gpus().empty() ? "" : cluster::gpu_of(cluster.gpus().front());
+  if (type.empty()) return std::nullopt;
+  return config::find_gpu(type);
+}
+
 }  // namespace
 
 int model_command(const Arguments& arguments) {
@@ -114,16 +131,22 @@ int model_command(const Arguments& arguments) {
   const auto parallel = section<config::Parallel>(root, "parallel", config::read_parallel);
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);
+  config::check_recompute(root, model, training, model.layers);
   const workload::ModelSetting setting{model, training,
                                        workload::sizes_of(model, training, parallel)};
+  if (const std::string note = idle_recompute_note(setting); !note.empty())
+    fmt::print(stderr, "pipewright: {}\n", note);
   ModelReport report{.size = size_of(model, training.sequence.value_or(model.sequence)),
                      .layout = layout_text(training, parallel, setting.sizes),
+                     .precision = std::string(config::name_of(training.precision)),
+                     .sizes = setting.sizes,
                      .parts = part_bytes(setting)};
-  if (const config::Value* const value = config::find(root, "gpu")) {
-    const config::Gpu gpu = config::read_gpu({*value, "gpu"});
-    report.gpu = gpu.name.empty() ? "the GPU" : gpu.name;
-    report.times = part_times(setting, gpu);
-    report.assumed = assumed_for(setting, gpu);
+  if (const std::optional<config::Gpu> gpu = gpu_of(root)) {
+    config::check_precision(root, training, *gpu);
+    report.gpu = gpu->name.empty() ? "the GPU" : gpu->name;
+    report.peak_flops = products_of(*gpu, training.precision).flops;
+    report.times = part_times(setting, *gpu);
+    report.assumed = assumed_for(setting, *gpu);
     for (const char* const key : {"pass_overhead", "host_bandwidth"})  // not of a kernel
       std::erase(report.assumed, key);
   }

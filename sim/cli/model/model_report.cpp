@@ -18,6 +18,15 @@ Quantity in(double unit, int digits, const char* name) {
   return Quantity::on({unit, digits, name});
 }
 
+// Microseconds, or what suits the largest where these would be long numbers.
+Quantity time() {
+  Quantity time = in(1e-6, 1, "us");
+  time.scale = [](double largest) {
+    return largest < 1 ? analysis::ColumnScale{1e-6, 1, "us"} : analysis::time_scale(largest, 4);
+  };
+  return time;
+}
+
 const ReportColumns<ModelSize>& size_columns() {
   static const ReportColumns<ModelSize> columns{
       {"model", {"model"}, Quantity::name(), &ModelSize::name},
@@ -29,6 +38,17 @@ const ReportColumns<ModelSize>& size_columns() {
        {"a token", "full"},
        in(1e9, 1, "GFLOP"),
        &ModelSize::full_attention_flops_per_token}};
+  return columns;
+}
+
+const ReportColumns<workload::Sizes>& layout_columns() {
+  using Sizes = workload::Sizes;
+  static const ReportColumns<Sizes> columns{{"tp", &Sizes::tp},
+                                            {"cp", &Sizes::cp},
+                                            {"ep", &Sizes::ep},
+                                            {"sp", &Sizes::sequence_parallel},
+                                            {"microbatch_samples", &Sizes::samples},
+                                            {"sequence_tokens", &Sizes::sequence}};
   return columns;
 }
 
@@ -57,15 +77,14 @@ const ReportColumns<KernelRow>& kernel_columns() {
       {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
       {"flops", {"GFLOP"}, in(1e9, 1, ""), &KernelRow::flops},
       {"bytes", {"MB"}, in(1e6, 1, ""), &KernelRow::bytes},
-      analysis::marked<KernelRow>({"seconds", {"time"}, in(1e-6, 1, "us"), &KernelRow::seconds},
-                                  rests),
+      analysis::marked<KernelRow>({"seconds", {"time"}, time(), &KernelRow::seconds}, rests),
       {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
       {"assumed", &KernelRow::assumed}};
   return columns;
 }
 
 const ReportColumns<PassRow>& pass_columns() {
-  const Quantity microseconds = in(1e-6, 1, "us");
+  const Quantity microseconds = time();
   const auto rests = [](const PassRow& row) { return !row.assumed.empty(); };
   static const ReportColumns<PassRow> columns{
       {"part", {"sums"}, Quantity::name(), &PassRow::part},
@@ -126,10 +145,12 @@ std::string model_text(const ModelReport& report) {
 
 Json model_json(const ModelReport& report) {
   Json json = json_object(size_columns(), report.size);
-  json["layout"] = report.layout;
+  json["layout"] = json_object(layout_columns(), report.sizes);
+  json["precision"] = report.precision;
   json["parts"] = json_rows(part_columns(), report.parts);
   if (report.gpu.empty()) return json;
   json["gpu"] = report.gpu;
+  json["peak_flops"] = report.peak_flops;  // dense, of the precision
   json["times"] = Json::array();
   for (const PartTimes& part : report.times)
     json["times"].push_back({{"part", part.part},

@@ -14,8 +14,11 @@ namespace pipewright::cli {
 struct ModelReport {
   ModelSize size;
   std::string layout;  // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
+  std::string precision;
+  workload::Sizes sizes;
   std::vector<PartBytes> parts;
-  std::string gpu;  // empty: none, so that nothing has a time
+  std::string gpu;        // empty: none, so that nothing has a time
+  double peak_flops = 0;  // of it, in this precision
   std::vector<PartTimes> times;
   std::vector<std::string> assumed;  // keys of the GPU's file on which these rest
 };

@@ -32,6 +32,7 @@
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
@@ -80,8 +81,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   job.microbatch_size = training.microbatch_size;
   job.sequence = training.sequence.value_or(model.sequence);
   job.precision = config::name_of(training.precision);
-  job.cuda_graphs =
-      config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs));
+  job.cuda_graphs = config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs));
   job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training.offload);
@@ -91,11 +91,12 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
 
 // Says on standard error that recomputation only costs time.
 void note_idle_recompute(const config::Scenario& scenario) {
-  if (workload::recomputes_for_nothing(scenario))
-    fmt::print(stderr,
-               "pipewright: recompute {} frees nothing of this model and takes time: flash "
-               "attention keeps no scores; recompute: {{modules: [mlp]}} names other parts\n",
-               to_string(scenario.training.recompute));
+  if (!scenario.model) return;
+  const config::Model& model = scenario.model->value;
+  const workload::ModelSetting setting{model, scenario.training,
+                                       sizes_of(model, scenario.training, scenario.parallel)};
+  const std::string note = idle_recompute_note(setting);
+  if (!note.empty()) fmt::print(stderr, "pipewright: {}\n", note);
 }
 
 // Says on standard error which runs computed more than their GPUs can: times of passes were given

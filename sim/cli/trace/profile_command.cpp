@@ -223,9 +223,13 @@ int calibrate_command(const po::variables_map& given, const std::vector<path>& f
   if (scenario.empty() || gpu_file.empty())
     throw UsageError(
         "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
-  for (const char* const other : {"into", "order", "trace"})
+  for (const char* const other :
+       {"into", "order", "trace", "skip", "pattern", "category", "microbatches", "align"})
     if (given.count(other) != 0)
-      throw UsageError(fmt::format("profile: --{} has nothing to do with --calibrate", other));
+      throw UsageError(
+          fmt::format("profile: --{} has nothing to do with --calibrate, which takes the kernels "
+                      "of all steps that the profiler marked (ProfilerStep#)",
+                      other));
   std::vector<path> read = files;
   read.emplace_back(scenario);
   const std::array<path, 1> written{gpu_file};

@@ -5,6 +5,7 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/trace/what_if.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/config/training_checks.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -137,13 +138,11 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
                                              fmt::format("{{modules: [{}]}}", name), "what if"));
                        }});
   };
-  const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
-  module("layernorm");
-  if (dense) module("mlp");
-  if (model.experts) module("moe_act");
-  if (model.experts) module("moe");
-  if (model.experts && model.experts->shared > 0) module("shared_experts");
-  if (model.latent) module("mla_up_proj");
+  for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
+    const auto each = static_cast<config::RecomputeModule>(i);
+    if (each != config::RecomputeModule::core_attn && has_module(model, each))
+      module(config::recompute_modules[i]);
+  }
 }
 
 void add_training(const Scenario& scenario, const std::vector<std::string>& recipes,

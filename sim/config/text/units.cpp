@@ -78,6 +78,17 @@ constexpr double any_finite = 1.7976931348623157e308;
 constexpr double largest_time = 1e9;  // seconds, 30 years: no sum of passes leaves double's range
 constexpr Quantity time_quantity{"time", "a time from 0 to 1e9 s, such as 18.5 ms",
                                  "a bare number is in seconds", time_units, largest_time};
+// Of one kernel or its launch, and of a pass: none takes longer.
+constexpr Quantity kernel_time_quantity{"time",
+                                        "a time from 0 to 10 ms, such as 5 us",
+                                        "a bare number is in seconds",
+                                        time_units,
+                                        10e-3,
+                                        0,
+                                        "us"};
+constexpr Quantity pass_time_quantity{
+    "time", "a time from 0 to 1 s, such as 0.5 ms", "a bare number is in seconds", time_units, 1, 0,
+    "ms"};
 constexpr Quantity size_quantity{"size", "a size from 0 to 2^63 bytes, such as 24 MiB",
                                  "a bare number is in bytes", size_units, 0x1.0p+63};
 // A GPU's, between what none is so small as to have and none so great.
@@ -148,10 +159,17 @@ Split split(const Quantity& quantity, std::string_view text, std::string_view su
   return result;
 }
 
-void check_smallest(const Quantity& quantity, const Split& parts, double value,
-                    std::string_view text, std::string_view subject, std::string_view noun) {
-  if (value >= quantity.smallest) return;
-  const std::string meant = parts.unit->symbol.empty() && value >= 1
+// A bare number outside of what is allowed may have been meant in the usual unit.
+void check_limits(const Quantity& quantity, const Split& parts, double value, std::string_view text,
+                  std::string_view subject, std::string_view noun) {
+  const auto is_within = [&](double number) {
+    return number >= quantity.smallest && number <= quantity.largest;
+  };
+  if (is_within(value)) return;
+  const auto usual = std::ranges::find(quantity.units, quantity.usual, &Unit::symbol);
+  const bool could_be = parts.unit->symbol.empty() && value >= 1 && !quantity.usual.empty() &&
+                        is_within(parts.value * usual->multiplier / usual->divisor);
+  const std::string meant = could_be
                                 ? fmt::format(" ({}); did you mean {} {}? ", quantity.unit_hint,
                                               shown(parts.number), quantity.usual)
                                 : "; ";
@@ -163,9 +181,7 @@ double parse(const Quantity& quantity, std::string_view text, std::string_view s
              std::string_view noun) {
   const Split parts = split(quantity, text, subject, noun);
   const double value = parts.value * parts.unit->multiplier / parts.unit->divisor;
-  check_smallest(quantity, parts, value, text, subject, noun);
-  if (!(value <= quantity.largest))
-    throw Error(fmt::format("{} is {}; {} is {}", subject, shown(text), noun, quantity.allowed));
+  check_limits(quantity, parts, value, text, subject, noun);
   return value;
 }
 
@@ -186,7 +202,7 @@ std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, std::
   const Split parts = split(quantity, text, subject, noun);
   const auto exact = whole_bytes(parts);
   const double bytes = exact ? static_cast<double>(*exact) : parse(quantity, text, subject, noun);
-  check_smallest(quantity, parts, bytes, text, subject, noun);
+  check_limits(quantity, parts, bytes, text, subject, noun);
   if (exact && bytes <= quantity.largest) return *exact;
   const bool cut = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
   // Digits that overflowed above may round down to 2^63 as a double.
@@ -201,6 +217,14 @@ std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, std::
 
 double parse_time(std::string_view text, std::string_view subject, std::string_view noun) {
   return parse(time_quantity, text, subject, noun);
+}
+
+double parse_kernel_time(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(kernel_time_quantity, text, subject, noun);
+}
+
+double parse_pass_time(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(pass_time_quantity, text, subject, noun);
 }
 
 std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun) {

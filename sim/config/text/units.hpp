@@ -17,6 +17,11 @@ namespace pipewright::config {
 // Seconds, finite and >= 0.
 double parse_time(std::string_view text, std::string_view subject, std::string_view noun);
 
+// Likewise, of one kernel or its launch (at most 10 ms), and of a pass of kernels (1 s), so that a
+// bare number which was meant in us or ms is not taken for seconds.
+double parse_kernel_time(std::string_view text, std::string_view subject, std::string_view noun);
+double parse_pass_time(std::string_view text, std::string_view subject, std::string_view noun);
+
 // Bytes, at most 2^63; fractions of a larger unit round to the nearest byte.
 std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun);
 

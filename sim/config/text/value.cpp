@@ -121,6 +121,16 @@ Value* find(Value& map, std::string_view key) {
   return const_cast<Value*>(find(std::as_const(map), key));
 }
 
+const Origin& origin_of(const Value& root, std::string_view path) {
+  const Value* at = &root;
+  for (const std::string_view key : cut_at_dots(path)) {
+    const Value* const next = find(*at, key);
+    if (next == nullptr) break;
+    at = next;
+  }
+  return at->origin;
+}
+
 std::string to_string(const Origin& origin) {
   if (origin.line == 0) return origin.source;
   return fmt::format("{}:{}:{}", origin.source, origin.line, origin.column);

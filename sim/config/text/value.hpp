@@ -63,6 +63,10 @@ void set_value(Value& root, std::string_view path, Value value);
 const Value* find(const Value& map, std::string_view key);
 Value* find(Value& map, std::string_view key);
 
+// Where the value at a dotted path was written; what is not there, where the deepest of the maps on
+// the way was.
+const Origin& origin_of(const Value& root, std::string_view path);
+
 // "gpt.yaml:7:12", "--set devices", or "" where nothing was written.
 std::string to_string(const Origin& origin);
 

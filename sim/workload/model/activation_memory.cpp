@@ -1,7 +1,14 @@
 #include "sim/workload/model/activation_memory.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/training_checks.hpp"
+#include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
 
 // 16 bits an element, masks 1 byte; what scaled products take, in their type.
@@ -135,7 +142,29 @@ bool frees_nothing(const ModelSetting& setting) {
     constexpr double worth_it = 0.99;  // sums of rows, which attention keeps, are less
     return layer_bytes(setting, kind).held > worth_it * layer_bytes(without, kind).held;
   };
-  return same(LayerKind::dense) && (!setting.model.experts || same(LayerKind::experts));
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
+    if (layers_of(setting.model, kind) > 0 && !same(kind)) return false;
+  return true;
+}
+
+std::string idle_recompute_note(const ModelSetting& setting) {
+  const config::Recompute& recompute = setting.training.recompute;
+  if (recompute == config::Recompute{} || !frees_nothing(setting)) return {};
+  std::vector<std::string_view> freeing;
+  for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
+    config::Training of_one = setting.training;
+    of_one.recompute = {.granularity = config::Recompute::Granularity::selective, .modules = 0};
+    of_one.recompute.modules.set(i);
+    if (has_module(setting.model, static_cast<config::RecomputeModule>(i)) &&
+        !frees_nothing({setting.model, of_one, setting.sizes}))
+      freeing.push_back(config::recompute_modules[i]);
+  }
+  const bool scores = recompute.has(config::RecomputeModule::core_attn);
+  return fmt::format(
+      "recompute {} frees nothing of this model and takes time{}; what frees memory of it: "
+      "recompute: {{modules: [..]}} with {}",
+      to_string(recompute), scores ? ": flash attention keeps no scores" : "",
+      fmt::join(freeing, ", "));
 }
 
 ActivationBytes embedding_bytes(const ModelSetting& setting) {

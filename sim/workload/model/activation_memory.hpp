@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "sim/workload/compute/pass_seconds.hpp"
 #include "sim/workload/shape/partition.hpp"
 
@@ -20,9 +22,10 @@ struct ActivationBytes {
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
 // Of one layer of a stage, which may be recomputed or not, with others or alone.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer);
-// Whether what is recomputed makes nothing free: attention whose scores are not kept, experts that
-// a model has not.
+// Whether what is recomputed makes nothing free, as attention whose scores are not kept; and a line
+// for a person on why, and what would: empty where it does.
 bool frees_nothing(const ModelSetting& setting);
+std::string idle_recompute_note(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // its dropout's mask
 ActivationBytes head_bytes(const ModelSetting& setting);       // the last norm; without the logits
 double logits_bytes(const ModelSetting& setting);

@@ -100,6 +100,21 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
              Catch::Contains("different models"));
 }
 
+TEST_CASE("what jobs have of their own is said", "[compare]") {
+  RunFigures bf16 = figures_of(test::two_device_run(), "a.h5");
+  RunFigures fp8 = figures_of(test::two_device_run(), "b.h5");
+  CHECK(unlike_notes(bf16, fp8).empty());  // of runs without a model
+  bf16.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16";
+  CHECK(unlike_notes(bf16, fp8).empty());
+  fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, fp8, recompute full";
+  CHECK(unlike_notes(bf16, fp8) ==
+        std::vector<std::string>{
+            "what was run is not the same: a.h5 has bf16; b.h5 has fp8, recompute full"});
+  fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16, recompute full";
+  CHECK(unlike_notes(bf16, fp8) ==
+        std::vector<std::string>{"what was run is not the same: b.h5 has recompute full"});
+}
+
 TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
   trace::Trace fast = test::two_device_run();
   fast.links = {{0, "up", "nic", 1, 1e9}};

@@ -36,6 +36,14 @@ TEST_CASE("titles name what tells runs apart") {
   CHECK_THAT(titles[1].details, Catch::EndsWith(", blocking"));
 }
 
+TEST_CASE("titles and names tell what jobs have of their own") {
+  std::vector<Summary> runs{run("1f1b", 1, 8), run("1f1b", 1, 8)};
+  runs[0].run.job = "llama-3-8b on h100-sxm, tp 2, bf16";
+  runs[1].run.job = "llama-3-8b on h100-sxm, tp 2, fp8, cuda graphs layer";
+  CHECK(run_names(runs) == Names{"1f1b, bf16", "1f1b, fp8, cuda graphs layer"});
+  CHECK_THAT(run_titles(runs).at(1).details, Catch::EndsWith(", fp8, cuda graphs layer"));
+}
+
 TEST_CASE("runs are named by what tells them apart", "[picture]") {
   CHECK(run_names(std::vector{run("1f1b", 1, 8), run("interleaved-1f1b", 2, 8)}) ==
         Names{"1f1b", "interleaved-1f1b x2"});

@@ -85,13 +85,13 @@ void rename(hid_t file, const char* from, const char* to) {
 
 }  // namespace
 
-TEST_CASE("a trace from before it said what its times rest on is read", "[trace]") {
+TEST_CASE("a trace from before it said its job and what its times rest on is read", "[trace]") {
   const Changed changed([](hid_t file) {
-    H5Adelete(file, "assumed");
-    H5Adelete(file, "assumed_gpu");
+    for (const char* attribute : {"assumed", "assumed_gpu", "job"}) H5Adelete(file, attribute);
   });
   trace::RunInfo expected = test::random_trace(1, 4, 100).run;
   expected.assumed = {};
+  expected.job = {};
   CHECK(read_trace(changed.path).run == expected);
 }
 

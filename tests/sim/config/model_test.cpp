@@ -136,9 +136,9 @@ TEST_CASE("a GPU says which data types it multiplies", "[model]") {
       "flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   const Gpu g = gpu("{name: old, " + rest);
   CHECK_THAT(error_of([&] { products_of(g, DataType::mxfp8); }),
-             Catch::Contains("the GPU 'old' multiplies no mxfp8; it has bf16, fp16"));
+             Catch::Contains("the GPU 'old' multiplies no mxfp8; allowed: bf16, fp16"));
   CHECK_THAT(error_of([&] { gpu("{products: {fp8: {efficiency: 0.5}}, " + rest); }),
-             Catch::Contains("gpu.products.fp8.flops is missing"));
+             Catch::Contains("g.yaml:1:18: gpu.products.fp8.flops is missing"));
   CHECK(gpu("{assumed: [products.fp8, launch], " + rest).assumed.size() == 2);
   CHECK_THAT(error_of([&] { gpu("{assumed: [product.fp8], " + rest); }),
              Catch::Contains("g.yaml:1:12: gpu.assumed[0] is the text 'product.fp8'; allowed: "
@@ -151,8 +151,49 @@ TEST_CASE("a GPU's faults are named", "[model]") {
              Catch::Contains("g.yaml:1:9: gpu.flops"));
   CHECK_THAT(error_of([&] { gpu("{" + rest); }), Catch::Contains("gpu.flops is missing"));
   CHECK_THAT(error_of([&] { gpu("{flops: 1e12, memory_efficiency: 1.2, " + rest); }),
-             Catch::Contains("a part from 0 to 1"));
+             Catch::Contains("gpu.memory_efficiency is 1.2; allowed: a part above 0 and at most "
+                             "1, such as 0.85"));
   CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
+}
+
+TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
+  const auto fault = [](const std::string& more) {
+    return error_of([&] {
+      gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108, " +
+          more + "}");
+    });
+  };
+  using Catch::Contains;
+  CHECK_THAT(fault("launch: 140"),
+             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean 140 us? an "
+                      "overhead is a time from 0 to 10 ms, such as 5 us"));
+  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; an overhead is a time from 0 to"));
+  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("a time from 0 to 1 s, such as 0.5 ms"));
+  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean 30 ms?"));
+  CHECK_THAT(fault("clock: {products: 3}"),
+             Contains("gpu.clock.products is 3; allowed: a part above 0 and at most 2, such as"));
+  CHECK_THAT(fault("clock: {products: -0.79}"),
+             Contains("gpu.clock.products is -0.79; allowed: a part above 0"));
+  CHECK_THAT(fault("attention: {forward: 0}"), Contains("allowed: a part above 0 and at most 1"));
+  CHECK_THAT(fault("free_memory: 81 GiB"),
+             Contains("gpu.free_memory is more than its memory; allowed: what CUDA reports free"));
+  CHECK_THAT(fault("products: {fp8: {flops: 19.79 TFLOP/s}}"),
+             Contains("gpu.products.fp8.flops is 19.79 TFLOP/s, less than half of the 312 TFLOP/s "
+                      "of bf16"));
+  CHECK(fault("products: {fp8: {flops: 300 TFLOP/s, cast: 0.0}}, attention: {half_length: 0}, "
+              "free_memory: 80 GiB, clock: {memory: 1.2}, launch: 140 us")
+            .empty());
+  CHECK_THAT(error_of([] {
+               gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: "
+                   "1000000000}");
+             }),
+             Contains("allowed: a whole number from 1 to 10000, such as 108"));
+}
+
+TEST_CASE("numbers of a GPU without the GPU are told how to name it", "[model]") {
+  CHECK_THAT(error_of([] { gpu("{clock: {products: 0.395}}"); }),
+             Catch::Contains("g.yaml:1:9: gpu.clock is given, but not the GPU that it is of; "
+                             "allowed: beside the GPU's name or file, as in --gpu h100-sxm"));
 }
 
 TEST_CASE("a number that was meant in another unit is not taken for bytes or FLOP/s", "[model]") {

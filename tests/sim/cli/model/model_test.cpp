@@ -64,6 +64,26 @@ TEST_CASE("a model's bytes are those of its parts on one GPU", "[cli][model]") {
   CHECK_FALSE(cut.contains("times"));
 }
 
+TEST_CASE("a model's layout, recipe and peak are fields", "[cli][model]") {
+  const tests::Workplace place;
+  const json run =
+      shown(place, "llama-3-8b --gpu h100-sxm --tp 8 --sp --precision fp8 --microbatch-size 2");
+  CHECK(run["layout"]["tp"] == 8);
+  CHECK(run["layout"]["sp"] == true);
+  CHECK(run["layout"]["microbatch_samples"] == 2);
+  CHECK(run["layout"]["sequence_tokens"] == 8192);
+  CHECK(run["precision"] == "fp8");
+  CHECK(run["peak_flops"].get<double>() == Approx(1979e12));
+}
+
+TEST_CASE("without a GPU of its own, a model is on its cluster's", "[cli][model]") {
+  const tests::Workplace place;
+  const json run = shown(place, "llama-3-8b --cluster dgx-h100-8");
+  CHECK(run["gpu"] == "h100-sxm");
+  CHECK(run["times"] == shown(place, "llama-3-8b --gpu h100-sxm")["times"]);
+  CHECK(shown(place, "llama-3-8b --cluster dgx-h100-8 --gpu b200")["gpu"] == "b200");
+}
+
 TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]") {
   const tests::Workplace place;
   place.write("plain.yaml", plain_gpu);
@@ -143,5 +163,6 @@ TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
   CHECK_THAT(unknown.err, Catch::Contains("llama-3-8b"));
   const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
   CHECK(type.status == 2);
-  CHECK_THAT(type.err, Catch::Contains("multiplies no nvfp4"));
+  CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
+                                       "'a100-80gb' multiplies no nvfp4; allowed: bf16, fp16"));
 }

@@ -117,11 +117,28 @@ TEST_CASE("products faster than the model's overheads are told of", "[cli]") {
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("note: no clock.products makes the model's products take"));
   CHECK_THAT(ran.out, Catch::Contains("host: no launches of single kernels"));
-  CHECK_THAT(place.read("my.yaml"), Catch::Contains("products: 10"));
+  CHECK_THAT(place.read("my.yaml"), Catch::Contains("products: 2\n"));
   const double launch =
       config::read_gpu({config::make_text((place.folder() / "my.yaml").string(), {}), "gpu"})
           .launch;
   CHECK(launch == config::find_gpu("a100-80gb").launch);
+}
+
+TEST_CASE("a clock that no run keeps is told of", "[cli]") {
+  const tests::Workplace place;
+  // Compute alone takes time, so that products take it by one over flops. 80 ms were measured.
+  const auto with_peak = [&](double teraflops) {
+    return calibrated(place, fmt::format("{{flops: {:.6f} TFLOP/s, memory: 80 GiB, "
+                                         "memory_bandwidth: 900 TB/s, processors: 1, products: "
+                                         "{{bf16: {{wave: 0 s, overhead: 0 s}}}}}}",
+                                         teraflops))
+        .out;
+  };
+  const double at_hundred = row(with_peak(100), "products").modelled_ms;
+  CHECK_THAT(with_peak(100 * at_hundred / 80), !Catch::Contains("note: clock.products"));
+  CHECK_THAT(
+      with_peak(100 * at_hundred / (1.3 * 80)),
+      Catch::Contains("note: clock.products comes to 1.3: the measured products are faster"));
 }
 
 TEST_CASE("what cannot be calibrated says what would do", "[cli]") {
@@ -143,5 +160,6 @@ TEST_CASE("what cannot be calibrated says what would do", "[cli]") {
   fails("rank9.json --calibrate gpt.yaml" + out, "is of rank 9, and the scenario has 1 GPUs");
   fails("no-rank.json rank0.json --calibrate gpt.yaml" + out, "says no rank");
   fails("rank0.json --calibrate gpt.yaml --order o.csv" + out, "--order has nothing to do with");
+  fails("rank0.json --calibrate gpt.yaml --skip 1" + out, "--skip has nothing to do with");
   CHECK(place.run("profile no-rank.json --calibrate gpt.yaml" + out).status == 0);
 }

@@ -85,6 +85,18 @@ TEST_CASE("selective recomputation frees nothing where attention keeps no scores
   const OwnSetting scores(library_model("llama-3-8b"),
                           "{recompute: selective, flash_attention: false}", {});
   CHECK(!frees_nothing(scores.setting));
-  const OwnSetting none(library_model("llama-3-8b"), "{recompute: {modules: [moe]}}", {});
-  CHECK(frees_nothing(none.setting));
+}
+
+TEST_CASE("recomputation that frees nothing says why, and what of the model would", "[recompute]") {
+  const auto note = [](const char* model, const char* training) {
+    return idle_recompute_note(OwnSetting(library_model(model), training, {}).setting);
+  };
+  CHECK(note("llama-3-8b", "{recompute: selective}") ==
+        "recompute selective frees nothing of this model and takes time: flash attention keeps no "
+        "scores; what frees memory of it: recompute: {modules: [..]} with layernorm, mlp");
+  // Of which no layer has a dense MLP.
+  CHECK_THAT(note("mixtral-8x7b", "{recompute: selective}"),
+             Catch::EndsWith("with layernorm, moe_act, moe"));
+  CHECK(note("mixtral-8x7b", "{recompute: {modules: [moe_act]}}").empty());
+  CHECK(note("llama-3-8b", "{}").empty());
 }

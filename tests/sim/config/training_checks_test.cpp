@@ -1,0 +1,46 @@
+#include "sim/config/training_checks.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+// What is wrong with a scenario of 8 layers on 2 stages.
+std::string fault(const std::string& model, const std::string& training) {
+  const std::string text =
+      "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
+      "}\nparallel: {pp: 2}\nglobal_batch: 4\ntraining:\n  " + training + "\n";
+  return error_of([&] { read_scenario(read_yaml_text(text, "s.yaml")); });
+}
+
+const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
+
+}  // namespace
+
+TEST_CASE("modules that a model lacks are not recomputed", "[training]") {
+  CHECK(fault("", "recompute: {modules: [mlp, layernorm]}").empty());
+  CHECK(fault("", "recompute: {modules: [mlp, moe]}") ==
+        "s.yaml:5:24: training.recompute.modules has moe, of which the model's layers have none; "
+        "allowed: core_attn, layernorm, mlp");
+  CHECK(fault(experts, "recompute: {modules: [moe, moe_act]}").empty());
+  CHECK_THAT(fault(experts, "recompute: {modules: [mlp, shared_experts]}"),
+             Catch::Contains("has mlp and shared_experts, of which the model's layers have none; "
+                             "allowed: core_attn, layernorm, moe_act, moe"));
+  CHECK_THAT(fault("", "recompute: {modules: [mla_up_proj]}"), Catch::Contains("has mla_up_proj"));
+}
+
+TEST_CASE("no more layers are recomputed or offloaded than a stage has", "[training]") {
+  CHECK(fault("", "recompute: {method: block, num_layers: 4}").empty());
+  CHECK(fault("", "recompute: {method: block, num_layers: 5}") ==
+        "s.yaml:5:42: training.recompute.num_layers is 5, and a stage has no more than 4 layers; "
+        "allowed: 1 to 4, or without the key for all of them");
+  CHECK(fault("", "offload: {num_layers: 4}").empty());
+  CHECK_THAT(fault("", "offload: {num_layers: 400}"),
+             Catch::StartsWith("s.yaml:5:25: training.offload.num_layers is 400"));
+}
+
+}  // namespace pipewright::config::test
