@@ -9,9 +9,11 @@ usage: measure_gpu.py -o TABLE.csv [--gpu-file FILE.yaml] [--quick] [--only KIND
     pipewright gpu check my-gpu.csv --gpu-file h100-sxm
 
 The table has a kernel a row: matrix products by data type, casts, grouped products of experts,
-fused attention forward and backward, kernels bound by memory, launches with and without a CUDA
-graph, all-reduces within the node. The GPU shall have nothing else to do meanwhile. PyTorch is all
-that it needs; what an installation or a GPU lacks is left out, with a word.
+fused attention forward and backward, kernels bound by memory, all-reduces within the node. Launches
+with and without a CUDA graph are comments above it: the key launch of a GPU file is the host's time
+for each kernel that a layer counts, with Python and further launches between, which 'pipewright
+profile --calibrate' finds in a real run. The GPU shall have nothing else to do meanwhile. PyTorch
+is all that it needs; what an installation or a GPU lacks is left out, with a word.
 """
 
 import argparse
@@ -31,8 +33,9 @@ KINDS = ("product", "cast", "grouped", "attention", "memory", "launch", "all-red
 TYPES = ("bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4")
 MIB = 2**20
 
-# What is measured. Sizes are those that training meets: layers of 1B to 405B parameters, whole and
-# cut by tensor parallelism, which leaves few columns or a short inner dimension.
+# What is measured: six rows of a kind at least, as 'pipewright gpu fit' needs. Sizes are those that
+# training meets: layers of 1B to 405B parameters, whole and cut by tensor parallelism, which leaves
+# few columns or a short inner dimension.
 
 
 def product_cases(quick):
@@ -51,14 +54,15 @@ def product_cases(quick):
 
 
 def cast_cases(quick):
-    sizes = [(2048, 4096), (8192, 8192)] if quick else [
-        (1024, 4096), (4096, 4096), (4096, 14336), (8192, 8192), (16384, 28672)]
+    sizes = [(1024, 4096), (2048, 4096), (4096, 4096), (4096, 14336), (8192, 8192), (16384, 8192)]
+    if not quick:
+        sizes += [(2048, 2048), (16384, 28672)]
     return [{"kernel": "cast", "dtype": "fp8", "m": m, "k": k} for m, k in sizes]
 
 
 def grouped_cases(quick):
     experts = (8,) if quick else (2, 8, 32)
-    tokens = (512, 2048) if quick else (128, 512, 2048, 8192)
+    tokens = (128, 512, 2048) if quick else (128, 512, 2048, 8192)
     shapes = [(4096, 7168), (7168, 2048)] if quick else [
         (4096, 7168), (7168, 2048), (28672, 4096), (1536, 2048)]
     return [{"kernel": "grouped", "dtype": kind, "m": m, "n": n, "k": k, "count": count,
@@ -68,7 +72,7 @@ def grouped_cases(quick):
 
 
 def attention_cases(quick):
-    lengths = (2048, 8192) if quick else (1024, 2048, 4096, 8192, 16384, 32768)
+    lengths = (1024, 2048, 4096, 8192, 16384, 32768)
     heads = [(32, 8, 128)] if quick else [(32, 8, 128), (64, 8, 128), (32, 32, 64), (8, 1, 128)]
     sizes = [(length, *head, 1) for length in lengths for head in heads]
     if not quick:
@@ -138,18 +142,29 @@ def best_rates(rows):
     return flops, bandwidth
 
 
+# What no kernel that was measured alone tells; and what does, once it is fitted to the table.
+UNKNOWN = ("attention.materialized", "clock", "launch", "pass_overhead")
+FITTED = ("attention.forward", "attention.backward", "attention.half_length", "memory_efficiency",
+          "kernel_overhead")
+
+
 def gpu_file(rows, gpu):
-    """A GPU file to fit: where no data sheet is at hand, peaks are the best rates measured."""
+    """A GPU file to fit: where no data sheet is at hand, peaks are the best rates measured. What
+    it does not say is as if nothing were lost, so it is among its assumed keys."""
     flops, bandwidth = best_rates(rows)
     lines = [f"# {gpu['name']}: peaks and bandwidth are the best that examples/measure_gpu.py",
              "# measured; put the maker's in their place if you know them.",
-             "source: measured", f"flops: {flops['bf16'] / 1e12:.4g} TFLOP/s",
+             "source: peaks and bandwidth are the best that was measured",
+             f"flops: {flops['bf16'] / 1e12:.4g} TFLOP/s",
              f"memory: {gpu['memory'] / 2**30:.2f} GiB",
              f"free_memory: {gpu['memory'] / 2**30:.2f} GiB",
              f"memory_bandwidth: {bandwidth / 1e9:.4g} GB/s",
              f"processors: {gpu['processors']}", "products:"]
-    lines += [f"  {kind}: {{flops: {flops[kind] / 1e12:.4g} TFLOP/s}}"
-              for kind in TYPES if kind in flops]
+    types = [kind for kind in TYPES if kind in flops]
+    lines += [f"  {kind}: {{flops: {flops[kind] / 1e12:.4g} TFLOP/s}}" for kind in types]
+    products = [f"products.{kind}.{key}" for kind in types
+                for key in ("efficiency", "wave", "overhead")]
+    lines.append(f"assumed: [{', '.join([*products, *FITTED, *UNKNOWN])}]")
     return "\n".join(lines) + "\n"
 
 

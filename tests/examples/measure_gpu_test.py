@@ -1,5 +1,6 @@
 """What examples/measure_gpu.py does without a GPU: what it would measure, and what it writes."""
 
+import collections
 import csv
 import importlib.util
 import io
@@ -59,6 +60,14 @@ class Plan(unittest.TestCase):
         self.assertEqual({case["kernel"] for case in quick}, {"memory"})
         self.assertLess(len(quick), len(measure_gpu.plan(["memory"])))
 
+    def test_has_rows_enough_to_fit_each_kind(self):
+        for quick in (False, True):
+            groups = collections.Counter(
+                (case["kernel"], case.get("dtype"), case.get("pass"))
+                for case in measure_gpu.plan(quick=quick) if case["kernel"] != "launch")
+            for group, rows in groups.items():
+                self.assertGreaterEqual(rows, 6, (quick, group))
+
     def test_is_printed_without_pytorch(self):
         shown = run("--plan", "--quick", "--only", "attention", "memory")
         self.assertEqual(shown.returncode, 0, shown.stderr)
@@ -112,6 +121,11 @@ class Table(unittest.TestCase):
                      "processors: 100", "  fp8: {flops: 100 TFLOP/s}"):
             self.assertIn(f"{line}\n", text)
         self.assertNotIn("nvfp4", text)
+        # What a kernel alone does not tell, and what the table is fitted to afterwards.
+        assumed = text.splitlines()[-1]
+        self.assertTrue(assumed.startswith("assumed: [products.bf16.efficiency, "), assumed)
+        for key in ("clock", "launch", "pass_overhead", "attention.forward", "kernel_overhead"):
+            self.assertIn(f", {key}", assumed)
 
 
 class Errors(unittest.TestCase):

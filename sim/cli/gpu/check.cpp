@@ -32,7 +32,7 @@ int print_help() {
       "usage: pipewright gpu check TABLE.csv --gpu-file FILE|NAME [OPTIONS]\n"
       "\n"
       "Compares what a GPU file says of single kernels with what was measured: errors of products\n"
-      "by data type, of attention, of what moves bytes, of launches, and the rows farthest off.\n"
+      "by data type, of attention, of what moves bytes, and the rows farthest off.\n"
       "Errors are predicted over measured time, less 1; 'bias' is their median with signs. The\n"
       "sustained clock (key 'clock') plays no part: kernels alone run at their own.\n"
       "\n"
@@ -93,7 +93,7 @@ int check_gpu(const Arguments& arguments) {
     bar = config::parse_share(given["max-error"].as<std::string>(), "--max-error",
                               "a median error such as 5%");
   const GpuFile file = read_gpu_file(given, "check");
-  const workload::KernelTable table = read_table(given, "check");
+  const workload::KernelTable table = read_table(given, "check", file.gpu);
   std::vector<CheckedKernel> rows = checked(table, file.gpu);
   const std::vector<GroupErrors> groups = by_group(rows);
   std::ranges::stable_sort(rows, std::greater{},

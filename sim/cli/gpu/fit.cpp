@@ -29,8 +29,8 @@ int print_help() {
       "usage: pipewright gpu fit TABLE.csv --gpu-file FILE|NAME [-o FILE.yaml] [OPTIONS]\n"
       "\n"
       "Fits a GPU file to a table of kernels that were measured alone, as examples/measure_gpu.py\n"
-      "writes it: efficiency, waves and overhead of products by data type, attention, memory and\n"
-      "launches. Peaks, memory and what the table says nothing about stay as in --gpu-file. "
+      "writes it: efficiency, waves and overhead of products by data type, attention and\n"
+      "memory. Peaks, memory and what the table says nothing about stay as in --gpu-file. "
       "Errors\n"
       "are shown of the rows that were fitted, and of each half as the other half predicts it.\n"
       "\n"
@@ -47,15 +47,19 @@ struct FittedKey {
   std::string value;
 };
 
-// What stands at a dotted path of a file, or "".
+// What stands at a dotted path of a file, or else what the key is by default.
 std::string text_at(const config::Value& tree, std::string_view path) {
+  const std::string_view key = path;
   const config::Value* at = &tree;
   while (at != nullptr && at->kind == config::Value::Kind::map) {
     const std::size_t dot = path.find('.');
     at = config::find(*at, path.substr(0, dot));
-    if (dot == std::string_view::npos) return at != nullptr ? at->text : "";
+    if (dot == std::string_view::npos && at != nullptr) return at->text;
+    if (dot == std::string_view::npos) break;
     path.remove_prefix(dot + 1);
   }
+  for (const config::KeyRow& row : config::gpu_keys())
+    if (row.name == key) return std::string(row.info.default_value);
   return "";
 }
 
@@ -140,7 +144,7 @@ int fit_gpu_file(const Arguments& arguments) {
                 std::array{*output});
   }
   const GpuFile base = read_gpu_file(given, "fit");
-  const workload::KernelTable table = read_table(given, "fit");
+  const workload::KernelTable table = read_table(given, "fit", base.gpu);
   const GpuFit fit = workload::fit_gpu(table, base.gpu);
   const std::vector<FittedKey> keys = fitted_keys(fit, base.tree);
   std::vector<FittedErrors> errors;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/text/library.hpp"
+#include "sim/workload/kernel_table/table_checks.hpp"
 
 namespace pipewright::cli {
 
@@ -30,11 +31,15 @@ GpuFile read_gpu_file(const po::variables_map& given, const std::string& verb) {
   return file;
 }
 
-workload::KernelTable read_table(const po::variables_map& given, const std::string& verb) {
+workload::KernelTable read_table(const po::variables_map& given, const std::string& verb,
+                                 const config::Gpu& gpu) {
   const std::vector<std::string> words = values(given, "table");
-  const std::string& table = single(words, fmt::format("gpu {}: the table", verb));
-  if (given.count("system") == 0) return workload::read_kernel_table(table);
-  return workload::read_kernel_table(table, given["system"].as<std::string>());
+  const std::string& file = single(words, fmt::format("gpu {}: the table", verb));
+  std::optional<std::string> system;
+  if (given.count("system") != 0) system = given["system"].as<std::string>();
+  workload::KernelTable table = workload::read_kernel_table(file, system);
+  check_table(table, gpu);
+  return table;
 }
 
 const analysis::ReportColumns<GroupErrors>& group_error_columns() {

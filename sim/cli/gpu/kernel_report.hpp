@@ -23,7 +23,9 @@ void add_kernel_options(po::options_description& options);  // --gpu-file, --sys
 
 // The file of --gpu-file: a path, or a name of the library. Throws UsageError where it is missing.
 GpuFile read_gpu_file(const po::variables_map& given, const std::string& verb);
-workload::KernelTable read_table(const po::variables_map& given, const std::string& verb);
+// The table, each row of which that GPU may have taken. Throws config::Error with the line.
+workload::KernelTable read_table(const po::variables_map& given, const std::string& verb,
+                                 const config::Gpu& gpu);
 
 struct GroupErrors {
   std::string name;

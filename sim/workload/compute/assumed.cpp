@@ -91,7 +91,9 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
         for (std::string& key : keys_of(kernel, gpu))
           if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
       }
-      if (launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
+      // A file without the host's time does not tell whether it is long enough.
+      if (gpu.launch == 0 ||
+          launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
         used.emplace_back("launch");
     }
   return assumed_among(used, gpu);

@@ -61,7 +61,6 @@ void fit_memory(const Rows& rows, Gpu& gpu) {
 
 struct Groups {
   Rows memory;
-  Rows launch;
   std::array<Rows, 2> attention;  // forward, backward
   std::array<Rows, config::data_types.size()> products;
   std::array<Rows, config::data_types.size()> grouped;  // products
@@ -73,8 +72,6 @@ Groups groups_of(std::span<const MeasuredKernel* const> rows) {
     const auto type = static_cast<std::size_t>(row->kernel.type);
     if (row->kind == Measured::memory)
       groups.memory.push_back(row);
-    else if (row->kind == Measured::launch)
-      groups.launch.push_back(row);
     else if (row->kind == Measured::attention)
       groups.attention.at(row->kernel.backward ? 1 : 0).push_back(row);
     else if (row->kernel.work == Kernel::Work::grouped)
@@ -85,12 +82,28 @@ Groups groups_of(std::span<const MeasuredKernel* const> rows) {
   return groups;
 }
 
+bool is_cast(const MeasuredKernel* row) { return row->kind == Measured::cast; }
+
+// Whether casts are fitted: within products, or alone where there are enough of them.
+bool tells_of_casts(const Rows& rows, std::size_t least) {
+  const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
+  const auto casts = static_cast<std::size_t>(std::ranges::count_if(rows, holds_cast));
+  return casts >= least || static_cast<std::size_t>(std::ranges::count_if(rows, is_cast)) < casts;
+}
+
+// Rows of products and casts of a type without casts that are too few.
+Rows told_products(Rows rows, std::size_t least) {
+  if (!tells_of_casts(rows, least)) std::erase_if(rows, is_cast);
+  return rows;
+}
+
 // Memory comes first, as what others wait for.
 Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
   if (groups.memory.size() >= least) fit_memory(groups.memory, gpu);
-  for (std::size_t type = 0; type < groups.products.size(); ++type)
-    if (groups.products[type].size() >= least)
-      fit_products(groups.products[type], gpu, static_cast<DataType>(type));
+  for (std::size_t type = 0; type < groups.products.size(); ++type) {
+    const Rows rows = told_products(groups.products[type], least);
+    if (rows.size() >= least) fit_products(rows, gpu, static_cast<DataType>(type));
+  }
   for (std::size_t type = 0; type < groups.grouped.size(); ++type)
     if (groups.grouped[type].size() >= least)
       fit_grouped(groups.grouped[type], gpu, static_cast<DataType>(type));
@@ -102,15 +115,10 @@ Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
     fit_attention(rows, gpu, backward, fits_length);
     fits_length = false;
   }
-  if (!groups.launch.empty()) {
-    std::vector<double> seconds;
-    for (const MeasuredKernel* const row : groups.launch) seconds.push_back(row->seconds);
-    gpu.launch = quantile(seconds, 0.5);
-  }
   return gpu;
 }
 
-std::string share(double value) { return fmt::format("{:.3f}", value); }
+std::string share(double value) { return fmt::format(value < 0.001 ? "{:.3g}" : "{:.3f}", value); }
 std::string microseconds(double value) {
   return fmt::format("{:.3g} us", std::round(value * 1e8) / 1e2);
 }
@@ -125,7 +133,7 @@ void list_products(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) 
   keys.emplace_back(key + "efficiency", share(products.efficiency));
   keys.emplace_back(key + "wave", microseconds(products.wave));
   if (fits_overhead) keys.emplace_back(key + "overhead", microseconds(products.overhead));
-  if (std::ranges::none_of(rows, holds_cast)) return;
+  if (!tells_of_casts(rows, fewest)) return;
   keys.emplace_back(key + "cast", fmt::format("{:.1f}", products.cast));
   keys.emplace_back(key + "cast_overhead", microseconds(products.cast_overhead));
 }
@@ -143,8 +151,8 @@ void list_grouped(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) {
 Keys keys_of(const Groups& groups, const Gpu& gpu) {
   Keys keys;
   for (std::size_t type = 0; type < groups.products.size(); ++type)
-    if (groups.products[type].size() >= fewest)
-      list_products(groups.products[type], gpu, static_cast<DataType>(type), keys);
+    if (const Rows rows = told_products(groups.products[type], fewest); rows.size() >= fewest)
+      list_products(rows, gpu, static_cast<DataType>(type), keys);
   for (std::size_t type = 0; type < groups.grouped.size(); ++type)
     if (groups.grouped[type].size() >= fewest)
       list_grouped(groups.grouped[type], gpu, static_cast<DataType>(type), keys);
@@ -158,8 +166,13 @@ Keys keys_of(const Groups& groups, const Gpu& gpu) {
     keys.emplace_back("memory_efficiency", share(gpu.memory_efficiency));
     keys.emplace_back("kernel_overhead", microseconds(gpu.kernel_overhead));
   }
-  if (!groups.launch.empty()) keys.emplace_back("launch", microseconds(gpu.launch));
   return keys;
+}
+
+// Casts are terms of the products of their type.
+bool is_fitted_with_products(const Rows& rows, const Groups& groups) {
+  const Rows& products = groups.products.at(static_cast<std::size_t>(rows.front()->kernel.type));
+  return is_cast(rows.front()) && products.size() >= fewest && tells_of_casts(products, fewest);
 }
 
 }  // namespace
@@ -204,15 +217,16 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
       halves.at(i % 2).push_back(rows[i]);
     }
   GpuFit fit;
-  fit.gpu = fitted(groups_of(all), base, fewest);
-  fit.keys = keys_of(groups_of(all), fit.gpu);
+  const Groups groups = groups_of(all);
+  fit.gpu = fitted(groups, base, fewest);
+  fit.keys = keys_of(groups, fit.gpu);
   const std::array<Gpu, 2> by_half{fitted(groups_of(halves[0]), base, fewest / 2),
                                    fitted(groups_of(halves[1]), base, fewest / 2)};
   for (const std::string& name : order) {
     const Rows& rows = by_group[name];
-    if (rows.size() < fewest && rows.front()->kind != Measured::launch)
-      fit.kept.push_back(
-          fmt::format("{}: {} rows; {} are needed to fit it", name, rows.size(), fewest));
+    if (rows.size() < fewest && !is_fitted_with_products(rows, groups))
+      fit.kept.push_back(fmt::format("{}: {} {}; {} are needed to fit it", name, rows.size(),
+                                     rows.size() == 1 ? "row" : "rows", fewest));
     std::vector<double> seen;
     std::vector<double> left_out;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -221,6 +235,11 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
     }
     fit.groups.push_back({name, errors_of(seen), errors_of(left_out)});
   }
+  if (std::ranges::any_of(table.rows, [](const auto& row) { return row.kind == Measured::launch; }))
+    fit.kept.emplace_back(
+        "launch: the key is the host's time for each kernel that a layer counts, with the Python "
+        "and the launches between, some 20 times one launch; 'pipewright profile --calibrate' "
+        "finds it");
   return fit;
 }
 

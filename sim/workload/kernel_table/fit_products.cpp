@@ -105,6 +105,7 @@ void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
   products.efficiency = 1 / x[0];
   products.wave = x[1];
   if (fits_overhead) products.overhead = x[2];
+  if (std::ranges::none_of(rows, [](const auto* row) { return row->casts > 0; })) return;
   products.cast = x[3];
   products.cast_overhead = x[4];
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -64,13 +65,20 @@ class Line {
   // A number above zero.
   double number(const std::string& column) const {
     const std::string words = text(column);
-    if (words.empty()) fail(fmt::format("{} is missing", column));
+    if (words.empty())
+      fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : without_kinds));
     double value = 0;
     const auto [end, fault] = std::from_chars(words.data(), words.data() + words.size(), value);
     if (fault != std::errc() || end != words.data() + words.size() || !std::isfinite(value) ||
         value <= 0)
       fail(
           fmt::format("{} is {}; allowed: a number above 0", column, config::describe_text(words)));
+    return value;
+  }
+  double whole(const std::string& column) const {
+    const double value = number(column);
+    if (value != std::floor(value))
+      fail(fmt::format("{} is {}; allowed: a whole number", column, text(column)));
     return value;
   }
   double number_or(const std::string& column, double otherwise) const {
@@ -87,6 +95,7 @@ class Line {
   std::size_t choice(const std::string& column, std::span<const std::string_view> names) const {
     const std::string words = text(column);
     const auto name = std::ranges::find(names, words);
+    if (words.empty() && !has_kinds()) fail(fmt::format("{} is missing{}", column, without_kinds));
     if (name == names.end())
       fail(fmt::format("{} is {}{}allowed: {}", column, config::describe_text(words),
                        config::did_you_mean(words, names), fmt::join(names, ", ")));
@@ -94,6 +103,10 @@ class Line {
   }
 
  private:
+  static constexpr std::string_view without_kinds =
+      ": all rows are products, unless a column kernel says what else they are";
+  bool has_kinds() const { return cells_.contains("kernel"); }
+
   std::string place_;
   std::map<std::string, std::string> cells_;
 };
@@ -111,8 +124,8 @@ MeasuredKernel read_product(const Line& line, Measured kind) {
   MeasuredKernel row;
   Kernel& kernel = row.kernel;
   kernel.type = read_type(line);
-  kernel.rows = line.number("m");
-  kernel.inner = line.number("k");
+  kernel.rows = line.whole("m");
+  kernel.inner = line.whole("k");
   const bool is_scaled = config::is_scaled(kernel.type);
   if (kind == Measured::cast) {
     if (!is_scaled) line.fail("nothing is cast to 16 bits or more; allowed: fp8, nvfp4, ...");
@@ -121,8 +134,8 @@ MeasuredKernel read_product(const Line& line, Measured kind) {
     return row;
   }
   kernel.work = kind == Measured::grouped ? Kernel::Work::grouped : Kernel::Work::product;
-  kernel.columns = line.number("n");
-  kernel.count = kind == Measured::grouped ? line.number("count") : 1;
+  kernel.columns = line.whole("n");
+  kernel.count = kind == Measured::grouped ? line.whole("count") : 1;
   kernel.flops = 2 * kernel.rows * kernel.columns * kernel.inner * kernel.count;
   kernel.bytes = kernel.count * (config::element_bytes(kernel.type) * kernel.inner *
                                      (kernel.rows + kernel.columns) +
@@ -136,11 +149,11 @@ MeasuredKernel read_product(const Line& line, Measured kind) {
 
 MeasuredKernel read_experts(const Line& line) {
   const ExpertsTiming timing{.type = read_type(line),
-                             .tokens = line.number("tokens"),
-                             .hidden = line.number("hidden"),
-                             .inter = line.number("inter"),
-                             .top_k = line.number("topk"),
-                             .experts = line.number("experts"),
+                             .tokens = line.whole("tokens"),
+                             .hidden = line.whole("hidden"),
+                             .inter = line.whole("inter"),
+                             .top_k = line.whole("topk"),
+                             .experts = line.whole("experts"),
                              .ep = line.number_or("moe_ep", 1),
                              .gated = line.flag("gated", true)};
   if (timing.ep > timing.experts)
@@ -151,9 +164,9 @@ MeasuredKernel read_experts(const Line& line) {
 
 MeasuredKernel read_attention(const Line& line) {
   constexpr std::array<std::string_view, 2> passes{"forward", "backward"};
-  const double sequence = line.number("sequence");
-  const double heads = line.number("heads");
-  const double size = line.number("head_dim");
+  const double sequence = line.whole("sequence");
+  const double heads = line.whole("heads");
+  const double size = line.whole("head_dim");
   const bool causal = line.flag("causal", true);
   MeasuredKernel row;
   row.kernel.work = Kernel::Work::attention;
@@ -190,8 +203,6 @@ MeasuredKernel read_row(const Line& line) {
       row.words = fmt::format("{:.4g} MB", row.kernel.bytes / 1e6);
       break;
     case Measured::launch:
-      row.in_graph = line.text("note") == "graph";
-      break;
     case Measured::all_reduce:
       break;
   }
@@ -211,6 +222,16 @@ void check_columns(const std::string& place, const std::vector<std::string>& col
                       "kernel needs some",
                       place, name, fmt::join(columns, ", "), fmt::join(known_columns, ", ")));
   };
+  // A column that is nearly called as one that there is not.
+  for (const std::string& column : columns) {
+    std::vector<std::string_view> absent;
+    std::ranges::copy_if(known_columns, std::back_inserter(absent),
+                         [&](std::string_view name) { return !has(name); });
+    const std::string meant = config::did_you_mean(column, absent);
+    if (std::ranges::find(known_columns, column) == known_columns.end() && meant != "; ")
+      throw Error(fmt::format("{}: no kernel has a column {}{}", place, config::in_quotes(column),
+                              meant.substr(0, meant.find_last_not_of(' ') + 1)));
+  }
   need("time_us");
   if (has("kernel")) return;
   for (const std::string_view name : {"dtype", "m", "n", "k"}) need(name);
@@ -219,7 +240,7 @@ void check_columns(const std::string& place, const std::vector<std::string>& col
 }  // namespace
 
 bool is_of_gpu_file(const MeasuredKernel& row) {
-  return row.kind != Measured::all_reduce && !row.in_graph;
+  return row.kind != Measured::all_reduce && row.kind != Measured::launch;
 }
 
 std::string group_of(const MeasuredKernel& row) {
@@ -260,6 +281,10 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
     table.rows.back().line = number;
   }
   if (columns.empty()) throw Error(fmt::format("{}: no line of column names", table.file));
+  const bool has_systems = std::ranges::find(columns, "system") != columns.end();
+  if (system && !has_systems)
+    throw Error(fmt::format("{}: no column system, which --system {} picks rows by; leave it out",
+                            table.file, *system));
   if (system ? !systems.contains(*system) : systems.size() > 1)
     throw Error(
         fmt::format("{}: rows of {}; pick one by --system", table.file, fmt::join(systems, ", ")));
@@ -268,7 +293,6 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
 }
 
 double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu) {
-  if (row.kind == Measured::launch) return gpu.launch;
   const config::Gpu alone = config::at_full_clock(gpu);
   double seconds = row.kind == Measured::cast ? 0 : kernel_time(row.kernel, alone).seconds;
   for (const Kernel& other : row.others) seconds += kernel_time(other, alone).seconds;

@@ -13,7 +13,8 @@
 // the columns, and examples/measure_gpu.py writes such tables.
 namespace pipewright::workload {
 
-// Whether a GPU file says how long it takes: not so all-reduces and launches in a graph.
+// Whether a GPU file says how long it takes: not so all-reduces and launches, which
+// are not what the key `launch` is: the host's time for each kernel that a layer counts.
 bool is_of_gpu_file(const MeasuredKernel& row);
 
 // "product bf16", "attention forward", "memory": what is fitted and judged together.

@@ -16,7 +16,7 @@ enum class Measured : std::uint8_t {
   cast,        // of m x k elements from 16 bits to the type
   attention,   // fused, forward or backward
   memory,      // moves bytes
-  launch,      // the host's time for a kernel
+  launch,      // of one kernel: the host takes more for each that a GPU file counts
   all_reduce,  // of which a GPU file says nothing
 };
 
@@ -24,7 +24,6 @@ struct MeasuredKernel {
   Measured kind = Measured::product;
   Kernel kernel;               // what kernel_time() takes
   std::vector<Kernel> others;  // within the same time
-  bool in_graph = false;       // of a launch
   double casts = 0;            // elements that are cast within the measured time
   double seconds = 0;
   std::size_t line = 0;

@@ -78,10 +78,6 @@ workload::KernelTable table_of(const config::Gpu& gpu) {
     row.kernel.bytes = std::ldexp(1, power);
     table.rows.push_back(row);
   }
-  MeasuredKernel launch;
-  launch.kind = Measured::launch;
-  table.rows.push_back(launch);
-  table.rows.push_back(launch);
   for (MeasuredKernel& row : table.rows) row.seconds = predicted_seconds(row, gpu);
   return table;
 }
@@ -102,7 +98,6 @@ config::Gpu measured_gpu() {
   gpu.attention = {.forward = 0.5, .backward = 0.4, .half_length = 900};
   gpu.memory_efficiency = 0.9;
   gpu.kernel_overhead = 3.5e-6;
-  gpu.launch = 7e-6;
   gpu.clock.products = 0.8;  // of long runs, not of kernels alone
   return gpu;
 }
@@ -135,7 +130,6 @@ TEST_CASE("a table of kernels gives back the numbers that it was made from", "[m
   CHECK(fit.gpu.attention.half_length == Approx(900).epsilon(0.02));
   CHECK(fit.gpu.memory_efficiency == Approx(0.9).epsilon(0.01));
   CHECK(fit.gpu.kernel_overhead == Approx(3.5e-6).epsilon(0.02));
-  CHECK(fit.gpu.launch == Approx(7e-6));
   for (const workload::FittedGroup& group : fit.groups) {
     INFO(group.name);
     CHECK(group.fitted.largest < 0.01);
@@ -164,6 +158,60 @@ TEST_CASE("what a table has too few rows of stays as the file has it", "[model]"
   CHECK(fit.kept[0] == "attention forward: 2 rows; 6 are needed to fit it");
 }
 
+TEST_CASE("launches are fitted to nothing, and that is said", "[model]") {
+  workload::KernelTable table = table_of(measured_gpu());
+  MeasuredKernel launch;
+  launch.kind = Measured::launch;
+  launch.seconds = 7.5e-6;
+  table.rows.push_back(launch);
+  const config::Gpu base = config::find_gpu("h100-sxm");
+  const workload::GpuFit fit = workload::fit_gpu(table, base);
+  CHECK(fit.gpu.launch == base.launch);
+  for (const auto& [key, value] : fit.keys) CHECK(key != "launch");
+  REQUIRE(fit.kept.size() == 1);
+  CHECK_THAT(fit.kept[0], Catch::StartsWith("launch: the key is the host's time for each kernel"));
+}
+
+TEST_CASE("casts that are too few are left alone, and those within enough products are not",
+          "[model]") {
+  const auto cast = [] {
+    MeasuredKernel row = product(DataType::fp8, 4096, 1, 4096, true);
+    row.kind = Measured::cast;
+    row.kernel = {.type = DataType::fp8};
+    return row;
+  };
+  const config::Gpu gpu = measured_gpu();
+  const config::Gpu base = config::find_gpu("h100-sxm");
+  workload::KernelTable table;
+  for (int i = 1; i < 9; ++i) {
+    table.rows.push_back(product(DataType::fp8, 2048 * i, 4096, 4096, false));
+    table.rows.push_back(product(DataType::fp8, 2048, 4096 * i, 1024, false));
+  }
+  for (int i = 0; i < 5; ++i) table.rows.push_back(cast());
+  for (MeasuredKernel& row : table.rows) row.seconds = predicted_seconds(row, gpu);
+  const auto has_cast = [](const workload::GpuFit& fit) {
+    return std::ranges::any_of(fit.keys,
+                               [](const auto& key) { return key.first == "products.fp8.cast"; });
+  };
+  const workload::GpuFit few = workload::fit_gpu(table, base);
+  CHECK_FALSE(has_cast(few));
+  CHECK(few.gpu.products.fp8->cast == base.products.fp8->cast);
+  CHECK(few.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
+  REQUIRE(few.kept.size() == 1);
+  CHECK(few.kept[0] == "cast fp8: 5 rows; 6 are needed to fit it");
+
+  table.rows.push_back(cast());
+  table.rows.back().seconds = table.rows[table.rows.size() - 2].seconds;
+  const workload::GpuFit enough = workload::fit_gpu(table, base);
+  CHECK(has_cast(enough));
+  CHECK(enough.kept.empty());
+
+  workload::KernelTable one;
+  one.rows.push_back(cast());
+  one.rows.back().seconds = 1e-5;
+  CHECK(workload::fit_gpu(one, base).kept.at(0) == "cast fp8: 1 row; 6 are needed to fit it");
+}
+
 TEST_CASE("a type that the GPU lacks has no peak to fit", "[model]") {
   workload::KernelTable table;
   for (int i = 1; i < 9; ++i) {
@@ -189,10 +237,10 @@ TEST_CASE("what is known of a row's time is taken off before terms are found", "
   CHECK(workload::fit_terms(rows, std::vector<double>{0})[0] == Approx(2));
 }
 
-// A layer's experts on one of 1 to 256 H100, 936 forward passes in TensorRT-LLM. A tenth of the rows
-// in bf16 and fp8 is a third and more off: there the same experts are three times slower on one
-// number of GPUs than on its neighbours, or each token has 22 experts to be sorted to. Experts of
-// Nemotron-3 are not gated.
+// A layer's experts on one of 1 to 256 H100, 936 forward passes in TensorRT-LLM. A tenth of the
+// rows in bf16 and fp8 is a third and more off: there the same experts are three times slower on
+// one number of GPUs than on its neighbours, or each token has 22 experts to be sorted to. Experts
+// of Nemotron-3 are not gated.
 TEST_CASE("the products of experts on H100 are those that were measured", "[model]") {
   const std::filesystem::path file =
       tests::reference_folder() / "2026" / "aic_moe_grouped_gemm_imbalance_h100.csv";

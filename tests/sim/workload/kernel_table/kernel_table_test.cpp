@@ -56,7 +56,7 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
   CHECK(group_of(rows[0]) == "product fp8");
   CHECK(group_of(rows[3]) == "attention backward");
   CHECK(is_of_gpu_file(rows[4]));
-  CHECK_FALSE(is_of_gpu_file(rows[5]));
+  CHECK_FALSE(is_of_gpu_file(rows[5]));  // the host takes more for a kernel than one launch
 }
 
 TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[model]") {
@@ -124,6 +124,16 @@ TEST_CASE("a bad table gets its line and what would be right", "[model]") {
         "t.csv:2: time_us is -4; allowed: a number above 0");
   CHECK(fault_of(products + "product,bf16,1,2,3,4\nproduct,bf16,1,2,,4\n") ==
         "t.csv:3: k is missing");
+  CHECK(fault_of(products + "product,bf16,4096.5,2,3,4\n") ==
+        "t.csv:2: m is 4096.5; allowed: a whole number");
+  CHECK_THAT(
+      fault_of("kind,dtype,m,n,k,time_us\nmemory,,,,,5\n"),
+      Catch::Contains("t.csv:2: dtype is missing: all rows are products, unless a column kernel "
+                      "says what else they are"));
+  CHECK(fault_of("kernel,dtypes,m,n,k,time_us\n") ==
+        "t.csv:1: no kernel has a column 'dtypes'; did you mean 'dtype'?");
+  CHECK(fault_of("dtype,m,n,k,time_us\nbf16,1,2,3,4\n", "a") ==
+        "t.csv: no column system, which --system a picks rows by; leave it out");
   CHECK_THAT(fault_of(products + "product,fp9,1,2,3,4\n"),
              Catch::StartsWith("t.csv:2: dtype is the text 'fp9'") && Catch::Contains("fp8-block"));
   CHECK_THAT(fault_of(products + "prodct,bf16,1,2,3,4\n"),
