@@ -93,8 +93,8 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
 void note_idle_recompute(const config::Scenario& scenario) {
   if (!scenario.model) return;
   const config::Model& model = scenario.model->value;
-  const workload::ModelSetting setting{model, scenario.training,
-                                       sizes_of(model, scenario.training, scenario.parallel)};
+  const workload::ModelSetting setting{
+      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
   const std::string note = idle_recompute_note(setting);
   if (!note.empty()) fmt::print(stderr, "pipewright: {}\n", note);
 }

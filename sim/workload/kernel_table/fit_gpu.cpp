@@ -118,7 +118,9 @@ Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
   return gpu;
 }
 
-std::string share(double value) { return fmt::format(value < 0.001 ? "{:.3g}" : "{:.3f}", value); }
+std::string share(double value) {
+  return value < 0.001 ? fmt::format("{:.3g}", value) : fmt::format("{:.3f}", value);
+}
 std::string microseconds(double value) {
   return fmt::format("{:.3g} us", std::round(value * 1e8) / 1e2);
 }
