@@ -270,7 +270,9 @@ Gpu finished(const Field& map) {
   for (std::size_t type = 0; type < data_types.size(); ++type)
     if (const auto& own = gpu.products.*of_type[type])
       check_peak(map, gpu, static_cast<DataType>(type), *own);
-  if (gpu.free_memory.value_or(0) > gpu.memory)
+  // Makers name some memories in GB that have as many GiB.
+  constexpr double most = 0x1p30 / 1e9;
+  if (static_cast<double>(gpu.free_memory.value_or(0)) > most * static_cast<double>(gpu.memory))
     throw Error(locate(origin_of(map.value, "free_memory"),
                        fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
                                    "reports free on an empty one, such as 79.1 GiB of 80 GiB",

@@ -80,7 +80,7 @@ TEST_CASE("what jobs of several runs have of their own goes into their names", "
   CHECK_THAT(text,
              Catch::Contains("\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens\n"));
   CHECK_THAT(text, Catch::Contains("\n1f1b, bf16  "));
-  CHECK_THAT(text, Catch::Contains("\n1f1b, fp8, cuda graphs layer  "));
+  CHECK_THAT(text, Catch::Contains("\n1f1b, fp8, cuda graphs layer "));
 }
 
 TEST_CASE("jobs are cut into what all have and what each has", "[report]") {

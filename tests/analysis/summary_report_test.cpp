@@ -262,8 +262,8 @@ TEST_CASE("CSV has a row a device under named units", "[report]") {
         "engine,p2p,makespan_s,model,gpu,tp,cp,ep,dp,pp,zero,global_batch_samples,"
         "microbatch_samples,sequence_tokens,recompute,precision,"
         "cuda_graphs,offload,flash_attention,assumed\n"
-        "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,,\n"
-        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,\n");
+        "1f1b,0,left,6,0,10,1,2,7516192768,7516192768,8589934592,4,1,timing,eager,10,,,,,,,,,,,,,,,,,\n"
+        "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST_CASE("CSV quotes what would break a row", "[report]") {

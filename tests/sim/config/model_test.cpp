@@ -175,7 +175,7 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
   CHECK_THAT(fault("clock: {products: -0.79}"),
              Contains("gpu.clock.products is -0.79; allowed: a part above 0"));
   CHECK_THAT(fault("attention: {forward: 0}"), Contains("allowed: a part above 0 and at most 1"));
-  CHECK_THAT(fault("free_memory: 81 GiB"),
+  CHECK_THAT(fault("free_memory: 96 GiB"),
              Contains("gpu.free_memory is more than its memory; allowed: what CUDA reports free"));
   CHECK_THAT(fault("products: {fp8: {flops: 19.79 TFLOP/s}}"),
              Contains("gpu.products.fp8.flops is 19.79 TFLOP/s, less than half of the 312 TFLOP/s "
