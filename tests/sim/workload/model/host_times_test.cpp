@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "sim/config/text/units.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
@@ -12,13 +13,14 @@ namespace {
 
 workload::StageCosts costs(const std::string& launch, const std::string& training,
                            const std::string& schedule = "1f1b") {
-  config::Value tree = config::read_yaml_text(
+  const config::Value tree = config::read_yaml_text(
       "{gpu: h100-sxm, model: llama-3-8b, devices: 2, microbatches: 4, schedule: " + schedule +
           ", training: " + training + "}",
       "s.yaml");
-  config::set_key(tree, "gpu.launch", config::make_text(launch, {}));
   const config::Scenario scenario = config::read_scenario(tree);
-  const workload::Gpus gpus(2, *scenario.gpu);
+  // Longer than a file may say, so that it is all that counts.
+  workload::Gpus gpus(2, *scenario.gpu);
+  for (config::Gpu& gpu : gpus) gpu.launch = config::parse_time(launch, "launch", "a time");
   return workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
 }
 
