@@ -155,15 +155,18 @@ TEST_CASE("what I releases is used only where that shortens the plan", "[greedy]
     auto parameters = uneven(random);
     parameters.iterations = 1;
     const std::uint32_t limit = std::max(1U, parameters.devices * (1 + i % 2));
-    const auto span = [&](double part) {
+    const auto with = [&](double part) {
       parameters.input_grad_releases = part;
       const auto schedule = greedy_zero_bubble("mine", parameters, limit);
-      return tests::timed(schedule, parameters.device_times, parameters.hop).span;
+      return tests::timed(schedule, parameters.device_times, parameters.hop);
     };
-    const double without = span(0);
+    const auto without = with(0);
     CAPTURE(i, parameters.devices, parameters.microbatches, limit);
-    CHECK(span(0.5) <= without * (1 + 1e-9));
-    CHECK(span(0.9) <= without * (1 + 1e-9));
+    for (const double part : {0.5, 0.9}) {
+      const auto more = with(part);
+      CHECK((more.span <= without.span * (1 + 1e-9) ||
+             more.makespan <= without.makespan * (1 + 1e-9)));
+    }
   }
 }
 
