@@ -27,7 +27,7 @@ struct JobInfo {
   bool flash_attention = true;        // else scores are kept
   std::string recompute;              // none, selective, full
   std::string offload;                // none, all layers, 4 layers a stage
-  std::string partition;              // even, ends_less, by_cost, listed
+  std::string partition;              // even, ends_less, by_cost, listed, or a layout
   bool symmetric = false;             // one replica was simulated, for all
 };
 

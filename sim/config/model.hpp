@@ -40,6 +40,7 @@ struct Model {
 
   std::string name;
   std::uint32_t layers = 0;
+  std::uint32_t mtp_layers = 0;  // modules of multi-token prediction, each with one layer more
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;

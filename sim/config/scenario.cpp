@@ -96,7 +96,7 @@ constexpr std::array table{
                 section<&Scenario::parallel, read_parallel, parallel_keys>},
     ScenarioKey{{.name = "partition",
                  .flag = "--partition",
-                 .help = "layers of the stages",
+                 .help = "layers of the stages; a layout such as Et*3|(t*4|)*2tL, or",
                  .default_value = "even"},
                 into<&Scenario::partition, read_partition>(
                     {ValueType::choice, true, partition_rules, nullptr})},

@@ -15,6 +15,7 @@
 #include "sim/config/memory.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
+#include "sim/config/partition.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/value.hpp"

@@ -141,22 +141,6 @@ constexpr std::array table{
 
 }  // namespace
 
-Partition read_partition(const Field& field) {
-  Partition partition;
-  partition.origin = field.value.origin;
-  if (field.value.kind == Value::Kind::text) {
-    partition.rule = static_cast<Partition::Rule>(read_choice(field, partition_rules));
-    return partition;
-  }
-  constexpr std::string_view allowed =
-      "even, ends_less, by_cost, or a list of layers per stage, such as [7, 8, 8, 7]";
-  if (field.value.kind == Value::Kind::map) throw wrong(field, allowed);
-  partition.rule = Partition::Rule::listed;
-  for (const Field& item : items(field, allowed))
-    partition.layers.push_back(item.value.text == "0" ? 0 : read_count(item, "8"));
-  return partition;
-}
-
 Training read_training(const Field& field) { return read_map<table>(field); }
 
 double weight_bytes(const Training& training) {

@@ -18,19 +18,6 @@ namespace pipewright::config {
 enum class CudaGraphs : std::uint8_t { none, layer, iteration };
 inline constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
-// How a model's layers are dealt out to the stages of a pipeline.
-struct Partition {
-  enum class Rule : std::uint8_t {
-    even,       // as equal as may be, the longer ones first
-    ends_less,  // one layer fewer on the first and the last stage
-    by_cost,    // the least longest stage, with vocabulary and embedding counted
-    listed,
-  };
-  Rule rule = Rule::even;
-  std::vector<std::uint32_t> layers;  // of Rule::listed, per stage
-  Origin origin;
-};
-
 // Bytes of a parameter in each part of what a GPU keeps. The default is Adam in mixed precision:
 // 18 bytes, of which 12 are the optimizer's (fp32 copy and two moments).
 struct ParameterBytes {
@@ -71,16 +58,11 @@ struct Training {
   std::uint64_t reserved = std::uint64_t{2} << 30U;
 };
 
-// The rules that have a name.
-inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_less", "by_cost"};
-
 // Bytes of a weight: as given, else 2 and, where it is scaled, its copies by rows and by columns
 // beside it, or with fp8_param_gather those alone; and of one that ZeRO gathers.
 double weight_bytes(const Training& training);
 double gathered_bytes(const Training& training);
 
-// A rule's name, or a list of layers per stage.
-Partition read_partition(const Field& field);
 Training read_training(const Field& field);
 std::vector<KeyRow> training_keys();
 

@@ -180,7 +180,9 @@ void check_layout(const config::Scenario& scenario, const cluster::Cluster& clus
 void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
                   const cluster::Cluster& cluster) {
   const config::Partition& partition = scenario.partition;
-  if (!scenario.model || is_searched(spec) || partition.rule == config::Partition::Rule::listed)
+  using Rule = config::Partition::Rule;
+  if (!scenario.model || is_searched(spec) || partition.rule == Rule::listed ||
+      partition.rule == Rule::layout)
     return;
   const config::Model& model = scenario.model->value;
   const std::uint32_t devices = scenario.devices.value;
@@ -212,7 +214,7 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
   const auto others = workload::other_partitions(partition, model.layers, *stages);
   if (!others.empty()) offers.push_back(fmt::format("partition {}", fmt::join(others, " or ")));
 
-  const bool by_rule = partition.rule == config::Partition::Rule::ends_less;
+  const bool by_rule = partition.rule == Rule::ends_less;
   throw config::Error(
       config::locate(by_rule        ? partition.origin
                      : chunks_given ? chunks_given->origin

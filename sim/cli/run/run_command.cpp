@@ -38,8 +38,6 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> partition_names{"even", "ends_less", "by_cost", "listed"};
-
 // The types of the pipeline's devices, in the order in which they come.
 std::string gpu_names(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
   std::vector<std::string> names;
@@ -85,7 +83,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   job.flash_attention = training.flash_attention;
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training.offload);
-  job.partition = partition_names.at(static_cast<std::size_t>(scenario.partition.rule));
+  job.partition = to_string(scenario.partition);
   return job;
 }
 

@@ -61,7 +61,7 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
   return (layer + 1) % recompute.every == 0;
 }
 
-double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages) {
+double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages) {
   const config::Recompute& recompute = setting.training.recompute;
   if (recompute == config::Recompute{}) return 0;
   const ModelSetting whole{setting.model, setting.training,
@@ -74,9 +74,10 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRang
   };
   const auto again = by_kind(setting.model, of_kind);
   double flops = 0;
-  for (const LayerRange& stage : stages)
-    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
-      if (is_recomputed(recompute, stage, layer))
+  for (const StageParts& stage : stages)
+    for (std::uint32_t layer = stage.layers.first; layer < stage.layers.first + stage.layers.count;
+         ++layer)
+      if (is_recomputed(recompute, stage.layers, layer))
         flops += again[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
   return flops;
 }

@@ -16,6 +16,6 @@ bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::ui
 
 // FLOP of a microbatch that backward passes make again themselves, of the whole model cut into
 // those stages: of each layer's forward the kernels'.
-double recomputed_flops(const ModelSetting& setting, const std::vector<LayerRange>& stages);
+double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages);
 
 }  // namespace pipewright::workload

@@ -26,24 +26,16 @@ std::uint64_t whole(double bytes) {
   return static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)));
 }
 
-// Whether a device has the head without the embedding that it is tied to. Where two routes run in
-// opposite directions, both ends have both.
-bool copies_embedding(const config::Model& model, const Routes& routes) {
-  return model.tied_embeddings && devices_of(routes, 0) != devices_of(routes, routes.stages() - 1);
-}
-
-StageParts parts_of(const config::Model& model, const Routes& routes, std::uint32_t stage,
-                    LayerRange layers) {
+// What depends on where stages are: whether they talk with their neighbours, and whether a device
+// has the head without the embedding that it is tied to. Where two routes run in opposite
+// directions, both ends have both.
+void place(const config::Model& model, const Routes& routes, std::vector<StageParts>& stages) {
   const std::uint32_t last = routes.stages() - 1;
-  const auto apart = [&](std::uint32_t a, std::uint32_t b) {
-    return routes.device(a, 0) != routes.device(b, 0);
-  };
-  return {.layers = layers,
-          .embedding = stage == 0,
-          .head = stage == last,
-          .embedding_copy = stage == last && copies_embedding(model, routes),
-          .receives = stage > 0 && apart(stage - 1, stage),
-          .sends = stage < last && apart(stage, stage + 1)};
+  for (std::uint32_t stage = 0; stage < last; ++stage)
+    stages[stage].sends = stages[stage + 1].receives =
+        routes.device(stage, 0) != routes.device(stage + 1, 0);
+  stages[last].embedding_copy =
+      model.tied_embeddings && devices_of(routes, 0) != devices_of(routes, last);
 }
 
 void check_gpus(const ModelJob& job, const Routes& routes) {
@@ -53,17 +45,20 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
         throw std::logic_error("model_costs: fewer GPUs than pipeline devices");
 }
 
-std::vector<LayerRange> partition(const ModelJob& job, const Routes& routes,
+std::vector<StageParts> partition(const ModelJob& job, const Routes& routes,
                                   const std::vector<StageSums>& seconds) {
   const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
-    const StageParts parts = parts_of(job.model, routes, stage, layers);
+    const StageParts parts = stage_with(job.model, job.partition, routes.stages(), stage, layers);
     double slowest = 0;
     for (const std::uint32_t device : devices_of(routes, stage))
       slowest = std::max(slowest, seconds[device].longest(parts));
     return slowest;
   };
-  return partition_layers(job.model, job.partition, static_cast<std::uint32_t>(job.gpus.size()),
-                          routes.stages(), stage_seconds);
+  std::vector<StageParts> stages =
+      partition_stages(job.model, job.partition, static_cast<std::uint32_t>(job.gpus.size()),
+                       routes.stages(), stage_seconds);
+  place(job.model, routes, stages);
+  return stages;
 }
 
 // Times of the passes of all stages: of the GPU's kernels, and with what its host waits add.
@@ -75,13 +70,13 @@ struct PassesOfStages {
 // Of a stage that lives on several devices, of the slowest. A slice of a microbatch has a part of
 // its work, and as many launches.
 PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
-                          std::uint32_t slices, const std::vector<LayerRange>& layers,
+                          std::uint32_t slices, const std::vector<StageParts>& stages,
                           const std::vector<StageSums>& seconds) {
   PassesOfStages times;
   for (auto* const of_kinds : {&times.kernels, &times.all})
     for (auto& of_stage : of_kinds->of_stage) of_stage.assign(routes.stages(), 0);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
+    const StageParts& parts = stages[stage];
     const double to_host = offloaded(setting, parts).bytes;
     for (const std::uint32_t device : devices_of(routes, stage)) {
       const auto [kernels, launches] = seconds[device].of(parts);
@@ -118,7 +113,7 @@ void set_times(const PassesOfStages& times, StageCosts& costs) {
 // slower. What moves bytes alone is as fast. By the model's kernels, also where times were
 // measured.
 void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
-                          std::uint32_t slices, const std::vector<LayerRange>& layers,
+                          std::uint32_t slices, const std::vector<StageParts>& stages,
                           const PassesOfStages& times, StageCosts& costs) {
   if (job.communication.overlap_slowdown) return;
   std::vector<config::Gpu> left;
@@ -126,7 +121,7 @@ void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, cons
     left.push_back(
         config::with_processors(gpu, processors_beside_collectives(gpu, job.communication)));
   const auto kernels_on = [&](const std::vector<config::Gpu>& gpus) {
-    return pass_times(job, setting, routes, slices, layers, stage_sums(setting, gpus, std::nullopt))
+    return pass_times(job, setting, routes, slices, stages, stage_sums(setting, gpus, std::nullopt))
         .kernels;
   };
   const schedules::PassTimes plain = job.measured ? kernels_on(job.gpus) : times.kernels;
@@ -203,11 +198,10 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
 
 // One pass of a device runs at a time.
 void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
-                         const std::vector<LayerRange>& layers, StageCosts& costs) {
+                         const std::vector<StageParts>& stages, StageCosts& costs) {
   std::vector<std::uint64_t> most(costs.state.size());
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const StageParts parts = parts_of(setting.model, routes, stage, layers[stage]);
-    const std::uint64_t bytes = whole(offloaded(setting, parts).buffers / slices);
+    const std::uint64_t bytes = whole(offloaded(setting, stages[stage]).buffers / slices);
     for (const std::uint32_t device : devices_of(routes, stage))
       most[device] = std::max(most[device], bytes);
   }
@@ -216,22 +210,23 @@ void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std:
 }
 
 // Kernels of F, I and W of the layers of each stage.
-void set_launches(const ModelSetting& setting, const std::vector<LayerRange>& layers,
+void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
                   StageCosts& costs) {
   const auto of_kind = [&](LayerKind kind) {
     const PassKernels kernels = layer_kernels(setting, kind);
     return kernels.forward.size() + kernels.input_grad.size() + kernels.weight_grad.size();
   };
   const auto kinds = by_kind(setting.model, of_kind);
-  for (const LayerRange& stage : layers) {
+  for (const StageParts& stage : stages) {
     std::uint64_t& launches = costs.launches.emplace_back();
-    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+    const LayerRange& layers = stage.layers;
+    for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       launches += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
   }
 }
 
-// FLOP of a microbatch through the whole model, and of F through stages of those layers.
-void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layers,
+// FLOP of a microbatch through the whole model, and of F through those stages.
+void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stages,
                StageCosts& costs) {
   const config::Model& model = setting.model;
   const double samples = setting.sizes.samples;
@@ -246,10 +241,11 @@ void set_flops(const ModelSetting& setting, const std::vector<LayerRange>& layer
     return layer_flops(model, kind, samples, sequence, pairs);
   };
   const auto kinds = by_kind(model, of_kind);
-  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, layers);
-  for (const LayerRange& stage : layers) {
+  costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, stages);
+  for (const StageParts& stage : stages) {
     double& flops = costs.forward_flops.emplace_back();
-    for (std::uint32_t layer = stage.first; layer < stage.first + stage.count; ++layer)
+    const LayerRange& layers = stage.layers;
+    for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       flops += kinds[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
   costs.forward_flops.back() += head;
@@ -263,7 +259,7 @@ std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
   return gpu.processors - communication.sms.value_or(std::min(config::default_sms, most));
 }
 
-std::vector<LayerRange> model_partition(const ModelJob& job, const Routes& routes) {
+std::vector<StageParts> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
@@ -277,15 +273,15 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const ModelSetting setting{job.model, job.training,
                              sizes_of(job.model, job.training, job.parallel)};
   const std::vector<StageSums> seconds = stage_sums(setting, job.gpus, job.measured);
-  const std::vector<LayerRange> layers = partition(job, routes, seconds);
-  const PassesOfStages times = pass_times(job, setting, routes, slices, layers, seconds);
+  const std::vector<StageParts> stages = partition(job, routes, seconds);
+  const PassesOfStages times = pass_times(job, setting, routes, slices, stages, seconds);
 
   const ZeroGroups zero = zero_groups(job.parallel);
-  const bool copies = copies_embedding(job.model, routes);
+  const bool copies = stages.back().embedding_copy;
   StageCosts costs;
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const StageParts parts = parts_of(job.model, routes, stage, layers[stage]);
+    const StageParts& parts = stages[stage];
     costs.activations.push_back(activations_of(setting, parts, slices));
     parameters.push_back(stage_parameters(setting, parts));
     const config::Gpu& gpu = job.gpus[routes.device(stage, 0)];
@@ -301,11 +297,11 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     costs.traffic.push_back(std::move(traffic));
   }
   set_state(job, setting, routes, slices, parameters, costs);
-  add_offload_buffers(setting, routes, slices, layers, costs);
-  set_flops(setting, layers, costs);
+  add_offload_buffers(setting, routes, slices, stages, costs);
+  set_flops(setting, stages, costs);
   set_times(times, costs);
-  set_launches(setting, layers, costs);
-  set_overlap_slowdown(job, setting, routes, slices, layers, times, costs);
+  set_launches(setting, stages, costs);
+  set_overlap_slowdown(job, setting, routes, slices, stages, times, costs);
   costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
   const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;

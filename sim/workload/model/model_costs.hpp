@@ -11,6 +11,7 @@
 #include "sim/config/layer_times.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
+#include "sim/config/partition.hpp"
 #include "sim/config/training.hpp"
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/stage_costs.hpp"
@@ -37,7 +38,7 @@ StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
 std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
                                             const config::Communication& communication);
 
-// The layers of each virtual stage.
-std::vector<LayerRange> model_partition(const ModelJob& job, const schedules::Routes& routes);
+// What each virtual stage has.
+std::vector<StageParts> model_partition(const ModelJob& job, const schedules::Routes& routes);
 
 }  // namespace pipewright::workload

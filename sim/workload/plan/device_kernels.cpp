@@ -31,11 +31,11 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
                              sizes_of(job.model, job.training, job.parallel)};
   const config::Recompute& recompute = job.training.recompute;
   std::vector<DeviceKernels> sums(gpus.size());
-  const std::vector<LayerRange> ranges = model_partition(job, schedule.routes);
+  const std::vector<StageParts> stages = model_partition(job, schedule.routes);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
     const std::uint32_t device = schedule.routes.device(stage, 0);
     const config::Gpu& gpu = gpus[device];
-    const LayerRange& layers = ranges[stage];
+    const LayerRange& layers = stages[stage].layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
       const PassKernels kernels = layer_kernels(setting, kind_of_layer(job.model, layer));
       add(kernels, gpu, sums[device]);
@@ -43,8 +43,8 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
       for (const Kernel& kernel : kernels.forward)
         add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
     }
-    if (stage == 0) add(embedding_kernels(setting), gpu, sums[device]);
-    if (stage + 1 == schedule.stages()) add(head_kernels(setting), gpu, sums[device]);
+    if (stages[stage].embedding) add(embedding_kernels(setting), gpu, sums[device]);
+    if (stages[stage].head) add(head_kernels(setting), gpu, sums[device]);
   }
   return sums;
 }

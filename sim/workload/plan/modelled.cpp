@@ -24,9 +24,11 @@ void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
 void recompute_as_measured(const ModelJob& job, const Schedule& schedule,
                            const std::vector<double>& measured, StageCosts& costs) {
   if (job.training.recompute == config::Recompute{}) return;
-  config::Partition same{.rule = config::Partition::Rule::listed, .layers = {}, .origin = {}};
-  for (const LayerRange& layers : model_partition(job, schedule.routes))
-    same.layers.push_back(layers.count);
+  config::Partition same{.rule = config::Partition::Rule::layout};
+  for (const StageParts& stage : model_partition(job, schedule.routes)) {
+    same.layers.push_back(stage.layers.count);
+    same.mtp.push_back(stage.mtp);
+  }
   config::Training keeps_all = job.training;
   keeps_all.recompute = {};
   StageCosts without = model_costs({.model = job.model,

@@ -44,6 +44,30 @@ std::string or_rule(const config::Partition& partition, const config::Model& mod
                      others.empty() ? "" : ", or partition ", fmt::join(others, " or "));
 }
 
+// A layout names every layer of the model.
+void check_layout(const config::Model& model, const config::Partition& partition,
+                  std::uint32_t devices, std::uint32_t stages) {
+  const auto require = [&](std::uint64_t has, const std::string& what, std::uint64_t needs,
+                           std::string_view who) {
+    if (has != needs)
+      throw refuse(model, partition,
+                   fmt::format("partition {} has {} {}; {} {}; allowed: as many", partition.text,
+                               has, what, who, needs));
+  };
+  if (partition.layers.size() != stages)
+    throw refuse(
+        model, partition,
+        fmt::format("partition {} has {} stages; this schedule has {}; allowed: as many, "
+                    "by | between them",
+                    partition.text, partition.layers.size(), stages_text(devices, stages)));
+  const auto sum = [](const Counts& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  require(sum(partition.layers), "t, layers of the transformer", model.layers, "the model has");
+  require(sum(partition.mtp), "m, layers of multi-token prediction", model.mtp_layers,
+          "model.mtp_layers is");
+}
+
 // The layers of a list go where it says.
 void check_listed(const config::Model& model, const config::Partition& partition,
                   std::uint32_t devices, std::uint32_t stages) {
@@ -78,6 +102,7 @@ std::string stages_allowed(const config::Partition& partition, std::uint32_t lay
 void check(const config::Model& model, const config::Partition& partition, std::uint32_t devices,
            std::uint32_t stages) {
   if (partition.rule == Rule::listed) return check_listed(model, partition, devices, stages);
+  if (partition.rule == Rule::layout) return check_layout(model, partition, devices, stages);
   if (can_deal_out(partition, model.layers, stages)) return;
   const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
   std::string allowed = stages_allowed(partition, model.layers, stages);
@@ -169,12 +194,14 @@ bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std:
     case Rule::by_cost:
       return stages <= most + 2;
     case Rule::listed:
+    case Rule::layout:
       break;
   }
   const Counts& counts = partition.layers;
   return counts.size() == stages &&
          std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == layers &&
-         (stages <= 2 || std::find(counts.begin() + 1, counts.end() - 1, 0U) == counts.end() - 1);
+         (stages <= 2 || partition.rule == Rule::layout ||
+          std::find(counts.begin() + 1, counts.end() - 1, 0U) == counts.end() - 1);
 }
 
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
@@ -196,12 +223,23 @@ std::string what_it_needs(const config::Partition& partition) {
     case Rule::by_cost:
       return "partition by_cost gives every stage but the first and the last at least one";
     case Rule::listed:
+    case Rule::layout:
       break;
   }
   return "partition lists other numbers";
 }
 
-std::vector<LayerRange> partition_layers(const config::Model& model,
+StageParts stage_with(const config::Model& model, const config::Partition& partition,
+                      std::uint32_t stages, std::uint32_t stage, LayerRange layers) {
+  const bool is_last = stage + 1 == stages;
+  const std::uint32_t usual = is_last ? model.mtp_layers : 0;
+  return {.layers = layers,
+          .mtp = partition.rule == Rule::layout ? partition.mtp[stage] : usual,
+          .embedding = stage == 0,
+          .head = is_last};
+}
+
+std::vector<StageParts> partition_stages(const config::Model& model,
                                          const config::Partition& partition, std::uint32_t devices,
                                          std::uint32_t stages, const StageSeconds& seconds) {
   check(model, partition, devices, stages);
@@ -217,16 +255,17 @@ std::vector<LayerRange> partition_layers(const config::Model& model,
       counts = ByCost(model.layers, stages, seconds).solve();
       break;
     case Rule::listed:
+    case Rule::layout:
       counts = partition.layers;
       break;
   }
-  std::vector<LayerRange> ranges;
+  std::vector<StageParts> parts;
   std::uint32_t first = 0;
-  for (const std::uint32_t count : counts) {
-    ranges.push_back({first, count});
-    first += count;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    parts.push_back(stage_with(model, partition, stages, stage, {first, counts[stage]}));
+    first += counts[stage];
   }
-  return ranges;
+  return parts;
 }
 
 }  // namespace pipewright::workload

@@ -253,7 +253,9 @@ TEST_CASE("the help of a key says its choices and its default") {
     return std::string();
   };
   CHECK(help("p2p") == "transfers point to point: eager, rendezvous or blocking (eager)");
-  CHECK(help("partition") == "layers of the stages: even, ends_less, by_cost, or a list (even)");
+  CHECK(help("partition") ==
+        "layers of the stages; a layout such as Et*3|(t*4|)*2tL, or: even, ends_less, by_cost, or "
+        "a list (even)");
   CHECK(help("parallel.tp") == "tensor parallelism: GPUs that share each layer (1)");
   CHECK(help("forward_times") == "time of F: one, one per device, or one per stage");
 }

@@ -14,11 +14,6 @@ Training training(const std::string& text) {
   return read_training({value, "training"});
 }
 
-Partition partition(const std::string& text) {
-  const Value map = read_yaml_text("partition: " + text, "p.yaml");
-  return read_partition({map.entries.front().value, "partition"});
-}
-
 TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
           "[training]") {
   const Training plain = training("{}");
@@ -73,16 +68,6 @@ TEST_CASE("shares are at most all, and widths are those of numbers", "[training]
     CHECK_THAT(error_of([&] { training(fmt::format("{{bytes: {{gathered: {}}}}}", wrong)); }),
                Catch::Contains("training.bytes.gathered is ") && Catch::Contains(", such as "));
   }
-}
-
-TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]") {
-  CHECK(partition("ends_less").rule == Partition::Rule::ends_less);
-  CHECK(partition("by_cost").origin.column == 12);
-  const Partition listed = partition("[0, 3, 2]");
-  CHECK(listed.rule == Partition::Rule::listed);
-  CHECK(listed.layers == std::vector<std::uint32_t>{0, 3, 2});
-  CHECK_THAT(error_of([] { partition("evenly"); }), Catch::Contains("did you mean 'even'?"));
-  CHECK_THAT(error_of([] { partition("{a: 1}"); }), Catch::Contains("a list of layers per stage"));
 }
 
 }  // namespace

@@ -296,9 +296,9 @@ TEST_CASE("a faster GPU gets more layers by cost", "[model]") {
   const config::Partition partition{config::Partition::Rule::by_cost, {}, {}};
   std::vector<config::Gpu> gpus(4, config::find_gpu("a100-80gb"));
   gpus[2] = config::find_gpu("h100-sxm");
-  const auto layers =
+  const auto stages =
       workload::model_partition({model, training, parallel, partition, gpus}, Routes::looped(4, 1));
-  CHECK(layers[2].count > layers[1].count + 3);
+  CHECK(stages[2].layers.count > stages[1].layers.count + 3);
 }
 
 TEST_CASE("peak memory of 1F1B is within 6 % of what was measured", "[model]") {

@@ -26,11 +26,13 @@ Counts counts(std::uint32_t layer_count, const Partition& partition, std::uint32
               std::uint32_t stages, const workload::StageSeconds& seconds = {}) {
   Counts result;
   std::uint32_t next = 0;
-  for (const workload::LayerRange& range :
-       partition_layers(layers(layer_count), partition, devices, stages, seconds)) {
-    CHECK(range.first == next);
-    next += range.count;
-    result.push_back(range.count);
+  for (const workload::StageParts& stage :
+       partition_stages(layers(layer_count), partition, devices, stages, seconds)) {
+    CHECK(stage.layers.first == next);
+    CHECK(stage.embedding == result.empty());
+    CHECK(stage.head == (result.size() + 1 == stages));
+    next += stage.layers.count;
+    result.push_back(stage.layers.count);
   }
   CHECK(next == layer_count);
   return result;
@@ -93,6 +95,29 @@ TEST_CASE("a list is taken as it stands", "[model]") {
                              "(1 device with 2 chunks each)"));
   CHECK_THAT(wrong({4, 5}, 2, 2), Catch::Contains("lists 9 layers in all; the model has 8"));
   CHECK_THAT(wrong({4, 0, 4}, 3, 3), Catch::Contains("partition gives stage 1 no layer"));
+}
+
+TEST_CASE("a layout is taken as it stands, and may leave stages without layers", "[model]") {
+  const auto layout = [](const Counts& list) {
+    Partition partition{Partition::Rule::layout, list, {"s.yaml", 4, 12}};
+    partition.mtp.assign(list.size(), 0);
+    partition.text = "E|tt|..";
+    return partition;
+  };
+  CHECK(counts(8, layout({0, 5, 0, 3, 0}), 5, 5) == Counts{0, 5, 0, 3, 0});
+  CHECK_THAT(error_of([&] {
+               counts(8, layout({4, 4}), 2, 4);
+             }),
+             Catch::Contains("s.yaml:4:12: partition E|tt|.. has 2 stages; this schedule has 4 "
+                             "stages (2 devices with 2 chunks each)"));
+  CHECK_THAT(error_of([&] {
+               counts(8, layout({4, 5}), 2, 2);
+             }),
+             Catch::Contains("has 9 t, layers of the transformer; the model has 8"));
+  Partition predicts = layout({4, 4});
+  predicts.mtp.back() = 1;
+  CHECK_THAT(error_of([&] { counts(8, predicts, 2, 2); }),
+             Catch::Contains("has 1 m, layers of multi-token prediction; model.mtp_layers is 0"));
 }
 
 TEST_CASE("too many stages are refused with the nearest numbers", "[model]") {

@@ -1,0 +1,155 @@
+#include "sim/config/partition.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "sim/config/keys.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::string_view layout_example = "Et*3|(t*4|)*14tL";
+
+// Nothing has more stages and layers together.
+constexpr std::size_t most_letters = 100'000;
+
+// A layout with all of its repetitions written out, as Et|tt|tL.
+class Unrolled {
+ public:
+  explicit Unrolled(const Field& field) : field_(field), text_(field.value.text) {}
+
+  std::string all() {
+    const std::string letters = group();
+    if (at_ < text_.size()) throw refuse(at_, "which nothing opened; allowed: ( before it");
+    return letters;
+  }
+
+ private:
+  // Up to the end, or the parenthesis that closes.
+  std::string group() {
+    std::string letters;
+    while (at_ < text_.size() && text_[at_] != ')') {
+      const std::size_t place = at_;
+      std::string unit;
+      if (text_[at_] == '(') {
+        ++at_;
+        unit = group();
+        if (at_ == text_.size()) throw refuse(place, "which nothing closes; allowed: a )");
+      } else if (is_skipped(text_[at_])) {
+        ++at_;
+        continue;
+      } else if (std::string_view("EtmL|").find(text_[at_]) == std::string_view::npos) {
+        throw refuse(at_, "; allowed: E, t, m, L, |, a group in parentheses, and *n after those");
+      } else {
+        unit = text_[at_];
+      }
+      ++at_;
+      const std::size_t times = repetitions(place);
+      if (letters.size() + unit.size() * times > most_letters)
+        throw refuse(place,
+                     fmt::format("which makes more than {} layers; allowed: fewer", most_letters));
+      for (std::size_t i = 0; i < times; ++i) letters += unit;
+    }
+    return letters;
+  }
+
+  static bool is_skipped(char letter) { return letter == ',' || letter == ' '; }
+
+  // Of what stands before: 1 where there is no *n.
+  std::size_t repetitions(std::size_t place) {
+    while (at_ < text_.size() && is_skipped(text_[at_])) ++at_;
+    if (at_ == text_.size() || text_[at_] != '*') return 1;
+    const char* const begin = text_.data() + at_ + 1;
+    std::size_t times = 0;
+    const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), times);
+    if (code != std::errc{} || times == 0 || times > most_letters)
+      throw refuse(at_,
+                   fmt::format("after character {}; allowed: * and a whole number from 1 to {}",
+                               place + 1, most_letters));
+    at_ += 1 + static_cast<std::size_t>(end - begin);
+    return times;
+  }
+
+  Error refuse(std::size_t place, std::string_view what) const {
+    const std::string_view space = what.front() == ';' ? "" : ", ";
+    return Error(fmt::format("{} has '{}' at character {}{}{}", subject(field_), text_[place],
+                             place + 1, space, what));
+  }
+
+  const Field& field_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+bool is_layout(std::string_view text) {
+  return text.starts_with('E') || text.find('|') != std::string_view::npos;
+}
+
+// What Megatron-LM asks of the order of layers.
+void check_order(const Field& field, const std::string& letters) {
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds)
+      throw Error(fmt::format("{} is {}, {}, such as {}", subject(field), field.value.text, what,
+                              layout_example));
+  };
+  const auto count = [&](char letter) { return std::ranges::count(letters, letter); };
+  require(count('E') == 1 && letters.front() == 'E',
+          "whose first stage does not start with its only embedding; allowed: one E, at the start");
+  require(count('L') == 1 && letters.back() == 'L',
+          "whose last stage does not end with its only loss; allowed: one L, at the end");
+  const std::size_t first = letters.find('m');
+  if (first == std::string::npos) return;
+  require(letters.find('t', first) == std::string::npos,
+          "with t after m; allowed: multi-token prediction after all other layers");
+  const std::size_t last = letters.rfind('m');
+  require(letters.substr(first, last - first).find('|') == std::string::npos,
+          "with m in several stages; allowed: all of multi-token prediction in one stage");
+}
+
+void read_layout(const Field& field, Partition& partition) {
+  partition.rule = Partition::Rule::layout;
+  partition.text = field.value.text;
+  const std::string letters = Unrolled(field).all();
+  check_order(field, letters);
+  partition.layers.push_back(0);
+  partition.mtp.push_back(0);
+  for (const char letter : letters) {
+    if (letter == 't') ++partition.layers.back();
+    if (letter == 'm') ++partition.mtp.back();
+    if (letter != '|') continue;
+    partition.layers.push_back(0);
+    partition.mtp.push_back(0);
+  }
+}
+
+}  // namespace
+
+Partition read_partition(const Field& field) {
+  Partition partition;
+  partition.origin = field.value.origin;
+  if (field.value.kind == Value::Kind::text) {
+    if (is_layout(field.value.text))
+      read_layout(field, partition);
+    else
+      partition.rule = static_cast<Partition::Rule>(read_choice(field, partition_rules));
+    return partition;
+  }
+  constexpr std::string_view allowed =
+      "even, ends_less, by_cost, a list of layers per stage, such as [7, 8, 8, 7], or a layout, "
+      "such as Et*3|(t*4|)*14tL";
+  if (field.value.kind == Value::Kind::map) throw wrong(field, allowed);
+  partition.rule = Partition::Rule::listed;
+  for (const Field& item : items(field, allowed))
+    partition.layers.push_back(item.value.text == "0" ? 0 : read_count(item, "8"));
+  return partition;
+}
+
+std::string to_string(const Partition& partition) {
+  if (partition.rule == Partition::Rule::layout) return partition.text;
+  if (partition.rule == Partition::Rule::listed) return "listed";
+  return std::string(partition_rules.at(static_cast<std::size_t>(partition.rule)));
+}
+
+}  // namespace pipewright::config
