@@ -24,6 +24,7 @@ struct ExpertTraining {
   DataType dispatched = DataType::bf16;  // of tokens on their way to experts; the rest is in bf16
   std::optional<std::uint32_t> sms;      // that the dispatcher's kernels take; else its default
   double imbalance = 1;                  // the busiest rank's tokens over the mean
+  bool overlap = false;                  // dispatch beside another microbatch's compute
 };
 
 // SMs of DeepEP's and HybridEP's kernels unless told.

@@ -1,5 +1,7 @@
 #include "sim/workload/compute/kernels.hpp"
 
+#include <array>
+
 #include "sim/workload/compute/flops.hpp"
 
 // Bytes are counted per element of a tensor that a kernel reads or writes: 2 in 16 bits; of masks,
@@ -119,6 +121,38 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
     if (first <= linear.part && linear.part <= last) add(linear_kernels(setting, linear), kernels);
 }
 
+// What follows a router's product, on a number in fp32 for each token and expert, as Megatron-LM
+// launches it without fusion (megatron/core/transformer/moe: router.py, moe_utils.py,
+// token_dispatcher.py). These are short, but each takes the host as long as any other.
+struct OnScores {
+  std::string_view name;
+  double bytes;  // of each score
+};
+constexpr std::array<OnScores, 12> forward_on_scores{{{"cast", 6},
+                                                      {"softmax", 8},
+                                                      {"top-k", 4},
+                                                      {"normalise", 0.5},
+                                                      {"zeros", 4},
+                                                      {"scatter", 1},
+                                                      {"map", 1},
+                                                      {"counts", 1},
+                                                      {"loss", 4},
+                                                      {"loss", 4},
+                                                      {"splits", 0.1},
+                                                      {"copy to host", 0.1}}};
+constexpr std::array<OnScores, 5> backward_on_scores{
+    {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {"cast", 6}}};
+
+void add_scores(const Layer& layer, PassKernels& kernels) {
+  for (const Linear& router : layer.router) {
+    const double scores = router.tokens * static_cast<double>(router.outputs);
+    for (const OnScores& one : forward_on_scores)
+      add_memory(kernels.forward, Part::router, one.name, one.bytes * scores);
+    for (const OnScores& one : backward_on_scores)
+      add_memory(kernels.input_grad, Part::router, one.name, one.bytes * scores);
+  }
+}
+
 // Experts' tokens put in order, and their dispatch or combination. Where copies are sent they are
 // made before; kernels that send tokens once write what they receive.
 void add_permutation(const ModelSetting& setting, Part part, std::string_view name,
@@ -236,6 +270,7 @@ PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
   add_activation(Part::activation, layer.mlp, kernels);
   add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
   add_linears(setting, layer.router, Part::router, Part::router, kernels);
+  add_scores(layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
     add_permutation(setting, Part::permute, "permute", layer, *pass);
   add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, kernels);

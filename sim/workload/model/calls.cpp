@@ -146,22 +146,32 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   return call(Collective::all_to_all, element * layer.routing.sent * hidden * sizes.imbalance);
 }
 
-void add_routing(const ModelSetting& setting, const Layer& layer, PassCalls& calls) {
+// Where each forward pass goes beside a backward pass of another microbatch, the tokens of one are
+// on their way while the other computes (Megatron-LM's overlap_moe_expert_parallel_comm, DualPipe).
+// Both have as many calls, and as much of either is hidden as if each went beside its own kernels.
+void add_routing(const ModelSetting& setting, const Layer& layer, const PassSeconds& kernels,
+                 PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
-  if (layer.router.empty()) return;
   const double received = bytes_of(layer.routing.received, setting.model.hidden);
   const bool again =
       share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
   const double element = config::element_bytes(setting.training.experts.dispatched);
   Calls none;
+  const auto beside_each = [&](const Calls& pass) {
+    if (&pass == &calls.forward) return kernels.forward;
+    if (&pass == &calls.input_grad) return kernels.before_weight_grad();
+    return &pass == &calls.backward ? kernels.backward() : 0;
+  };
   for (Calls* const pass :
        {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
     // Gradients go the ways of their tensors back, in 16 bits.
     const bool forward = pass == &calls.forward || pass == &calls.repeated;
-    if (sizes.ep > 1) {
-      pass->add(routing_call(setting, layer, forward ? element : 2, false));
-      pass->add(routing_call(setting, layer, 2, true));
-    }
+    if (sizes.ep > 1)
+      for (const bool back : {false, true}) {
+        Call call = routing_call(setting, layer, forward && !back ? element : 2, back);
+        if (setting.training.experts.overlap) call.overlappable_compute = beside_each(*pass) / 2;
+        pass->add(call);
+      }
     if (sizes.etp == 1) continue;
     pass->add(Group::etp, Collective::all_gather, received);
     pass->add(Group::etp, Collective::reduce_scatter, received);
@@ -187,7 +197,8 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
   add_linears(setting, layer.attention_linears, gpu, communication, calls);
   add_ring(setting, layer.attention, gpu, calls);
   add_linears(setting, layer.mlp_linears, gpu, communication, calls);
-  add_routing(setting, layer, calls);
+  if (kind == LayerKind::experts)
+    add_routing(setting, layer, layer_seconds(setting, kind, gpu).kernels, calls);
   return calls;
 }
 

@@ -165,6 +165,44 @@ TEST_CASE("experts that ranks of tp do not share gather nothing", "[model]") {
         3);
 }
 
+TEST_CASE("tokens go as their dispatcher sends them", "[model]") {
+  const auto with = [](const std::string& experts) {
+    return traffic("mixtral-8x7b", "{sequence: 8192, experts: " + experts + "}", {.ep = 4, .dp = 4},
+                   three_layers);
+  };
+  const auto gathered = with("{dispatcher: allgather}");
+  CHECK(times(gathered, PassKind::forward, Group::ep, Collective::all_gather, 4 * llama_bytes) ==
+        3);
+  CHECK(times(gathered, PassKind::input_grad, Group::ep, Collective::reduce_scatter,
+              4 * llama_bytes) == 3);
+  // Each token once, and in fp8 with a scale for each 128 elements on the way there.
+  const auto once = with("{dispatcher: deepep, dispatch_precision: fp8}");
+  const workload::Dispatch dispatch = workload::dispatch_of(
+      {.count = 8, .top_k = 2, .top_groups = 1}, {.dispatcher = config::Dispatcher::deepep});
+  REQUIRE(once[PassKind::forward].size() == 2);
+  CHECK(once[PassKind::forward][0] == workload::Call{.group = Group::ep,
+                                                     .collective = {Collective::dispatch, dispatch},
+                                                     .bytes = llama_bytes / 2 * 132 / 128,
+                                                     .times = 3});
+  CHECK(once[PassKind::forward][1].bytes == llama_bytes);
+  CHECK(once[PassKind::input_grad][0].bytes == llama_bytes);
+  // The busiest rank gets half as many tokens again.
+  const auto uneven = with("{imbalance: 1.5}");
+  CHECK(times(uneven, PassKind::forward, Group::ep, Collective::all_to_all, 3 * llama_bytes) == 6);
+}
+
+TEST_CASE("overlapped tokens go beside a layer's kernels", "[model]") {
+  const auto t =
+      traffic("mixtral-8x7b", "{experts: {overlap: true}}", {.ep = 4, .dp = 4}, three_layers);
+  const OwnSetting own(library_model("mixtral-8x7b"), "{}", {.ep = 4, .dp = 4});
+  const auto kernels = workload::layer_seconds(own.setting, workload::LayerKind::experts,
+                                               config::find_gpu("a100-80gb"))
+                           .kernels;
+  REQUIRE(t[PassKind::forward].size() == 1);
+  CHECK(t[PassKind::forward][0].overlappable_compute == Approx(3 * kernels.forward));
+  CHECK(t[PassKind::backward][0].overlappable_compute == Approx(3 * kernels.backward()));
+}
+
 TEST_CASE("dense layers of a mixture call no experts", "[model]") {
   const Layout layout{.ep = 8, .dp = 8};
   const auto dense = traffic("deepseek-v3", "{}", layout, {.layers = {0, 3}});
