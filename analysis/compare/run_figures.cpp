@@ -111,9 +111,11 @@ Metrics metrics_of(const RunFigures& run) {
       {"tokens_per_s", "throughput", MetricKind::tokens_per_s, summary.tokens_per_s},
       {"model_flops_per_gpu", "of the model, a GPU", MetricKind::flops,
        summary.model_flops_per_gpu},
-      {"mfu", "MFU, causal attention", MetricKind::ratio, summary.mfu},
-      {"mfu_full_attention", "MFU, full attention", MetricKind::ratio, summary.mfu_full_attention},
-      {"hfu", "HFU", MetricKind::ratio, summary.hfu},
+      {"mfu", "MFU of 16 bits, causal attention", MetricKind::ratio, summary.mfu},
+      {"mfu_full_attention", "MFU of 16 bits, full attention", MetricKind::ratio,
+       summary.mfu_full_attention},
+      {"mfu_precision", "MFU of the recipe's type", MetricKind::ratio, summary.mfu_precision},
+      {"hfu", "HFU of 16 bits", MetricKind::ratio, summary.hfu},
   };
   const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
   for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)

@@ -161,7 +161,8 @@ std::string best_by_text(const SearchRun& run, std::size_t axis) {
   for (const BestOf& of : best) {
     if (of.row) rows.push_back(*of.row);
     if (of.bound)
-      line(of, fmt::format("{} {}", of.row ? "others were not simulated, at best" : "at best",
+      line(of, fmt::format("{} {}",
+                           of.row ? "its best may be another, not simulated: at best" : "at best",
                            worth(run, run.rows[*of.bound])));
     else if (!of.row)
       line(of, outcome_of_none(of.outcomes));
@@ -185,8 +186,8 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
     text += fmt::format("\nthe best {} of {} simulated\n{}", top, findings.ranked.size(),
                         row_table(run, std::span(findings.ranked).first(top), findings.best));
   for (const std::size_t axis : options.by)
-    text += fmt::format("\nthe best of each {}\n{}", printable(run.axes[axis].name),
-                        best_by_text(run, axis));
+    text += fmt::format("\nthe best of each {} that was simulated\n{}",
+                        printable(run.axes[axis].name), best_by_text(run, axis));
   return text + fronts_text(run, findings, options.front);
 }
 

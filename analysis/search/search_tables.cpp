@@ -119,7 +119,7 @@ Columns figure_columns_of(bool of_tokens) {
                  Quantity::rate(),
                  [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
           timed({"mfu",
-                 {"causal", "MFU"},
+                 {"causal", "MFU of", "16 bits"},
                  Quantity::percent(),
                  [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
           timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),

@@ -308,15 +308,19 @@ Gpu with_processors(Gpu gpu, std::uint32_t processors) {
   return gpu;
 }
 
-Gpu with_one_clock(Gpu gpu) {
+Gpu with_products_clock(Gpu gpu, double clock) {
   for (const auto type : of_type)
-    if (auto& products = gpu.products.*type) products->clock.reset();
+    if (auto& products = gpu.products.*type; products && products->clock)
+      *products->clock *= clock / gpu.clock.products;
+  gpu.clock.products = clock;
   return gpu;
 }
 
 Gpu at_full_clock(Gpu gpu) {
   gpu.clock = {};
-  return with_one_clock(std::move(gpu));
+  for (const auto type : of_type)
+    if (auto& products = gpu.products.*type) products->clock.reset();
+  return gpu;
 }
 
 bool has_type(const Gpu& gpu, DataType type) {

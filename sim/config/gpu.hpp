@@ -96,8 +96,8 @@ struct Gpu {
 // The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.
 Gpu with_processors(Gpu gpu, std::uint32_t processors);
 
-// The same with one clock for the products of all data types.
-Gpu with_one_clock(Gpu gpu);
+// The same with that clock of products, to which the types' own clocks keep their proportion.
+Gpu with_products_clock(Gpu gpu, double clock);
 // The same at the clock at which kernels are measured alone.
 Gpu at_full_clock(Gpu gpu);
 

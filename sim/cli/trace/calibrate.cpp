@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/import/kernel_profile.hpp"
 #include "analysis/text_table.hpp"
@@ -157,20 +158,24 @@ Comparison compare(const std::vector<KernelProfile>& profiles, const Modelled& m
 }
 
 // The clock at which the model's kernels take as long as the measured ones. More than the factors
-// alone, as a kernel's overhead does not change with it, and as products may wait for memory.
+// alone, as a kernel's overhead does not change with it, and as products may wait for memory. The
+// clocks that data types have of their own change as that of products does: which of the measured
+// products are of which type is not known.
 config::Clock fit_clock(const std::vector<KernelProfile>& profiles, const Modelled& model,
                         workload::Gpus gpus) {
   constexpr int rounds = 50;
   constexpr double slowest = 0.01;
   constexpr double fastest = 2;  // that a GPU's file may say
   config::Clock clock = gpus.front().clock;
-  for (config::Gpu& gpu : gpus) gpu = config::with_one_clock(gpu);
   for (int round = 0; round < rounds; ++round) {
     const Comparison now = compare(profiles, model, gpus);
     for (const Compared& one : now.works)
       if (one.comparable())
         clock.*one.clock = std::clamp(clock.*one.clock / one.factor(), slowest, fastest);
-    for (config::Gpu& gpu : gpus) gpu.clock = clock;
+    for (config::Gpu& gpu : gpus) {
+      gpu = config::with_products_clock(gpu, clock.products);
+      gpu.clock = clock;
+    }
   }
   constexpr double close = 0.01;
   constexpr double usual = 1.05;  // no run keeps more of its clock than all of it
@@ -235,17 +240,42 @@ void forget_assumed(config::Value& tree, std::string_view key) {
                 [&](const config::Value& item) { return item.text == key || item.text == outer; });
 }
 
-std::string gpu_text(config::Value tree, const config::Clock& clock, const Comparison& found,
-                     const std::string& head) {
+// Of data types that the file gives one.
+std::vector<std::string> own_clocks(const config::Gpu& gpu, const config::Value& tree) {
+  std::vector<std::string> types;
+  for (std::size_t place = 0; place < config::data_types.size(); ++place) {
+    const std::string type(config::data_types[place]);
+    const config::Value* const products = config::find(tree, "products");
+    const config::Value* const own = products == nullptr ? nullptr : config::find(*products, type);
+    if (own != nullptr && config::find(*own, "clock") != nullptr &&
+        has_type(gpu, static_cast<config::DataType>(place)))
+      types.push_back(type);
+  }
+  return types;
+}
+
+double own_clock(const config::Gpu& gpu, const std::string& type) {
+  const auto place = std::ranges::find(config::data_types, type) - config::data_types.begin();
+  return products_of(gpu, static_cast<config::DataType>(place)).clock.value_or(gpu.clock.products);
+}
+
+std::string gpu_text(config::Value tree, const config::Gpu& gpu, const config::Clock& clock,
+                     const Comparison& found, const std::string& head) {
   const config::Origin origin{.source = "the measured run"};
   const auto set = [&](std::string_view key, std::string text) {
     config::set_value(tree, key, config::make_text(std::move(text), origin));
     forget_assumed(tree, key);
   };
-  if (config::Value* const products = config::find(tree, "products"))
-    for (config::Entry& type : products->entries)
-      std::erase_if(type.value.entries,
-                    [](const config::Entry& entry) { return entry.key == "clock"; });
+  const config::Gpu scaled = config::with_products_clock(gpu, clock.products);
+  std::vector<std::string> kept;
+  for (const std::string& type : own_clocks(gpu, tree)) {
+    const std::string now = fmt::format("{:.4g}", own_clock(scaled, type));
+    kept.push_back(fmt::format("{} {:.4g} -> {}", type, own_clock(gpu, type), now));
+    config::set_value(tree, fmt::format("products.{}.clock", type), config::make_text(now, origin));
+  }
+  if (!kept.empty())
+    fmt::print("data types with a clock of their own keep its proportion to that of products: {}\n",
+               fmt::join(kept, ", "));
   for (const Compared& one : found.works)
     if (one.comparable()) set(one.key, fmt::format("{:.4g}", clock.*one.clock));
   if (const auto launch = found.host.for_each_modelled())
@@ -281,8 +311,9 @@ std::string calibrate(const std::vector<std::filesystem::path>& files,
       gpu.name, against, measured);
   const config::Value* const given = config::find(scenario.tree, "gpu");
   const config::Value named = config::make_text(gpu.name, {.source = "the cluster"});
-  return gpu_text(config::gpu_tree({given != nullptr ? *given : named, "gpu"}),
-                  fit_clock(profiles, model, hardware.gpus), found, head);
+  const config::Clock clock = fit_clock(profiles, model, hardware.gpus);
+  return gpu_text(config::gpu_tree({given != nullptr ? *given : named, "gpu"}), gpu, clock, found,
+                  head);
 }
 
 }  // namespace pipewright::cli

@@ -70,11 +70,12 @@ TEST_CASE("a report says why the runner-up loses") {
 TEST_CASE("a report has the best as a table, with what they share below") {
   CHECK_THAT(search_report(small_search()),
              Contains("the best 2 of 2 simulated\n"
-                      "                          causal\n"
-                      "          behind  tokens     MFU  iteration  bubble  memory  of it\n"
-                      "schedule       %     k/s       %          s       %     GiB      %\n"
-                      "zb-1p       best    16.4    40.0      1.000    20.0    60.0     75\n"
-                      "1f1b        33.3    10.9    26.7      1.500    20.0    40.0     50\n"
+                      "                           causal\n"
+                      "                           MFU of\n"
+                      "          behind  tokens  16 bits  iteration  bubble  memory  of it\n"
+                      "schedule       %     k/s        %          s       %     GiB      %\n"
+                      "zb-1p       best    16.4     40.0      1.000    20.0    60.0     75\n"
+                      "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
                       "all with tp 1\n"));
 }
 
@@ -84,8 +85,8 @@ TEST_CASE("candidates whose times rest on assumed numbers alone are marked", "[s
   CHECK_THAT(search_report(run),
              Contains("  ~16.4 k tokens/s, ~40.0 % MFU, iteration ~1.000 s, bubble 20.0 %, memory "
                       "60.0 of 80.0 GiB\n") &&
-                 Contains("zb-1p       best   ~16.4   ~40.0     ~1.000    20.0    60.0     75\n"
-                          "1f1b        33.3    10.9    26.7      1.500    20.0    40.0     50\n"
+                 Contains("zb-1p       best   ~16.4    ~40.0     ~1.000    20.0    60.0     75\n"
+                          "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
                           "all with tp 1\n"
                           "~ rests on numbers of b200 that no source has: launch\n"));
   run.rows[1].assumed = {"b200", {"free_memory"}};

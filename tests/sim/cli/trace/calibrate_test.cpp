@@ -91,6 +91,21 @@ TEST_CASE("on the calibrated GPU the model's kernels take as long as the measure
   CHECK(clock(place.read("my.yaml")) == clock(first));
 }
 
+TEST_CASE("data types keep the proportion of their clocks", "[cli]") {
+  const tests::Workplace place;
+  const auto clocks = [](const std::string& name) {
+    const config::Gpu gpu = config::read_gpu({config::make_text(name, {}), "gpu"});
+    return std::pair(gpu.clock.products, gpu.products.fp8->clock.value());
+  };
+  const auto [products, fp8] = clocks("b200");
+  const tests::Ran ran = calibrated(place, "b200");
+  CHECK_THAT(ran.out, Catch::Contains("clock of their own keep its proportion to that of products: "
+                                      "fp8 0.8"));
+  const auto [now, fp8_now] = clocks((place.folder() / "my.yaml").string());
+  CHECK(now != products);
+  CHECK(fp8_now / now == Approx(fp8 / products).epsilon(1e-3));
+}
+
 TEST_CASE("the host's launch is scaled by how many kernels a run has for one of the model's",
           "[cli]") {
   const tests::Workplace place;
