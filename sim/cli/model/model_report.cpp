@@ -18,6 +18,12 @@ Quantity in(double unit, int digits, const char* name) {
   return Quantity::on({unit, digits, name});
 }
 
+// Of collectives no time is known, and bytes are counted where they may be what takes the time.
+Quantity if_any(Quantity quantity) {
+  quantity.zero_is_unknown = true;
+  return quantity;
+}
+
 // Microseconds, or what suits the largest where these would be long numbers.
 Quantity time() {
   Quantity time = in(1e-6, 1, "us");
@@ -76,8 +82,9 @@ const ReportColumns<KernelRow>& kernel_columns() {
       {"type", {"type"}, Quantity::name(), &KernelRow::type},
       {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
       {"flops", {"GFLOP"}, in(1e9, 1, ""), &KernelRow::flops},
-      {"bytes", {"MB"}, in(1e6, 1, ""), &KernelRow::bytes},
-      analysis::marked<KernelRow>({"seconds", {"time"}, time(), &KernelRow::seconds}, rests),
+      {"bytes", {"MB"}, if_any(in(1e6, 1, "")), &KernelRow::bytes},
+      analysis::marked<KernelRow>(
+          {"seconds", {"time", "of one"}, if_any(time()), &KernelRow::seconds}, rests),
       {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
       {"assumed", &KernelRow::assumed}};
   return columns;

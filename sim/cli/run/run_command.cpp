@@ -108,6 +108,34 @@ void note_impossible_speed(const std::vector<analysis::Summary>& runs) {
                  run.run.schedule, 100 * mfu);
 }
 
+// Says on standard error of which runs GPUs wait for their host: a faster GPU would gain nothing.
+void note_host(const std::vector<workload::Plan>& plans) {
+  constexpr double little = 0.01;  // of a pass
+  for (const workload::Plan& plan : plans) {
+    const workload::StageCosts& costs = plan.costs;
+    const std::uint32_t stages = plan.schedule.stages();
+    std::uint32_t waiting = 0;
+    double most = 0;
+    for (std::uint32_t stage = 0; stage < stages; ++stage) {
+      double share = 0;
+      for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
+        const schedules::Pass pass{kind, static_cast<std::uint16_t>(stage)};
+        const double idle =
+            costs.of(costs.host_waits, pass) - costs.of(costs.collective_waits, pass);
+        if (idle > 0) share = std::max(share, idle / costs.times(pass));
+      }
+      most = std::max(most, share);
+      waiting += share > little ? 1 : 0;
+    }
+    if (waiting > 0)
+      fmt::print(stderr,
+                 "pipewright: {}: passes of {} of {} stages wait for their host to launch kernels, "
+                 "up to {:.0f} % of their time; training.cuda_graphs (layer or iteration) saves "
+                 "launches\n",
+                 plan.schedule.name, waiting, stages, 100 * most);
+  }
+}
+
 // The times of one schedule under several seeds.
 struct Repeats {
   std::string name;               // the schedule's
@@ -291,6 +319,7 @@ int run_command(const Arguments& arguments) {
   const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
   note_impossible_speed(results.summaries);
+  if (!request->quiet) note_host(plans);
 
   const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
   const int status = over ? exit_does_not_fit : exit_ok;

@@ -344,6 +344,22 @@ TEST_CASE("MFU counts causal attention once, and says what the whole square come
   CHECK_THAT(table, Catch::Contains(" causal "));
 }
 
+TEST_CASE("a run says that its GPUs wait for their host, and what helps", "[run]") {
+  const tests::Workplace place;
+  const auto note = [&](const std::string& launch, const std::string& graphs) {
+    return place
+        .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set gpu.launch=" +
+             launch + " training.cuda_graphs=" + graphs)
+        .err;
+  };
+  CHECK_THAT(
+      note("10ms", "none"),
+      Catch::Contains("1f1b: passes of 2 of 2 stages wait for their host to launch kernels") &&
+          Catch::Contains("training.cuda_graphs (layer or iteration)"));
+  CHECK(note("10us", "none").find("wait for their host") == std::string::npos);
+  CHECK(note("10ms", "iteration").find("wait for their host") == std::string::npos);
+}
+
 TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   const tests::Workplace place;
   place.write("guess.yaml",
