@@ -30,6 +30,8 @@ using analysis::KernelWork;
 using workload::DeviceKernels;
 using workload::KernelTotal;
 
+constexpr double fastest = 2;  // clock that a GPU's file may say
+
 // One kind of kernels, of an iteration of all measured GPUs.
 struct Compared {
   std::string_view name;
@@ -165,7 +167,6 @@ config::Clock fit_clock(const std::vector<KernelProfile>& profiles, const Modell
                         workload::Gpus gpus) {
   constexpr int rounds = 50;
   constexpr double slowest = 0.01;
-  constexpr double fastest = 2;  // that a GPU's file may say
   config::Clock clock = gpus.front().clock;
   for (int round = 0; round < rounds; ++round) {
     const Comparison now = compare(profiles, model, gpus);
@@ -256,7 +257,8 @@ std::vector<std::string> own_clocks(const config::Gpu& gpu, const config::Value&
 
 double own_clock(const config::Gpu& gpu, const std::string& type) {
   const auto place = std::ranges::find(config::data_types, type) - config::data_types.begin();
-  return products_of(gpu, static_cast<config::DataType>(place)).clock.value_or(gpu.clock.products);
+  const auto& own = products_of(gpu, static_cast<config::DataType>(place)).clock;
+  return std::min(fastest, own.value_or(gpu.clock.products));
 }
 
 std::string gpu_text(config::Value tree, const config::Gpu& gpu, const config::Clock& clock,
