@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
@@ -13,12 +14,19 @@ namespace pipewright::config {
 enum class Axis : std::uint8_t { tp, cp, ep, dp, pp };
 inline constexpr int axes = 5;
 
+// How ranks of cp attend to each other's keys and values, by the names of Transformer Engine's
+// cp_comm_type: passed on from rank to rank (arXiv 2310.01889), all gathered before (Llama 3, arXiv
+// 2407.21783), or exchanged for parts of the heads (arXiv 2309.14509).
+enum class ContextComm : std::uint8_t { p2p, all_gather, a2a };
+inline constexpr std::array<std::string_view, 3> context_comm_names{"p2p", "all_gather", "a2a"};
+
 // The layout of a job over its GPUs: tp * cp * dp * pp of them. Layers with experts lay the same
 // ranks of a stage out anew, as Megatron-Core's parallel folding does (arXiv 2504.14960): etp * ep
 // * edp of them, where etp ranks share each expert and edp have the same experts.
 struct Parallel {
   Located<std::uint32_t> tp{1, {}};
   Located<std::uint32_t> cp{1, {}};
+  ContextComm cp_comm = ContextComm::p2p;
   Located<std::uint32_t> ep{1, {}};
   std::optional<Located<std::uint32_t>> etp;  // else tp
   Located<std::uint32_t> dp{1, {}};

@@ -174,15 +174,22 @@ void add_permutation(const ModelSetting& setting, Part part, std::string_view na
 }
 
 PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
-  // Ring attention does its blocks of keys one after the other (arXiv 2310.01889).
-  const auto steps = static_cast<std::size_t>(setting.sizes.cp);
+  // Ring attention does its blocks of keys one after the other (arXiv 2310.01889). Where keys are
+  // gathered, the two parts of the sequence that a rank has, an early and a late one, are apart.
+  using config::ContextComm;
+  const ContextComm comm = setting.sizes.cp_comm;
+  const std::size_t gathered = comm == ContextComm::all_gather ? 2 : 1;
+  const std::size_t steps = setting.sizes.cp == 1      ? 1
+                            : comm == ContextComm::p2p ? setting.sizes.cp
+                                                       : gathered;
+  const double blocks = comm == ContextComm::p2p ? setting.sizes.cp : 1;
   const double seen =
       attention_pairs(setting.model, a.keys, pairs_of(setting.training)) / (a.keys * a.keys);
   Kernel forward{.name = "attention",
                  .part = Part::core_attention,
                  .work = Work::attention,
-                 .flops = a.flops() * seen / setting.sizes.cp,
-                 .keys = attention_keys(setting.model, a.keys) / setting.sizes.cp,
+                 .flops = a.flops() * seen / static_cast<double>(steps),
+                 .keys = attention_keys(setting.model, a.keys) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0};
   Kernel backward = forward;
   // Five products where the forward has two: it makes the scores again.

@@ -189,12 +189,21 @@ double score_buffer_bytes(const ModelSetting& setting) {
   return 2 * layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention.scores();
 }
 
-double ring_buffer_bytes(const ModelSetting& setting) {
+double context_buffer_bytes(const ModelSetting& setting) {
+  using config::ContextComm;
   if (setting.sizes.cp == 1) return 0;
   const Attention attention =
       layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention;
-  constexpr double blocks = 2 * 2;
-  return 2 * blocks * (attention.key_size() + attention.value_size());
+  const double keys = 2 * (attention.key_size() + attention.value_size());
+  switch (setting.sizes.cp_comm) {
+    case ContextComm::p2p:
+      break;
+    case ContextComm::all_gather:
+      return 2 * setting.sizes.cp * keys;
+    case ContextComm::a2a:
+      return 2 * (attention.query_size() + attention.result_size()) + keys;
+  }
+  return 2 * 2 * keys;
 }
 
 }  // namespace pipewright::workload

@@ -34,8 +34,9 @@ double logits_grad_bytes(const ModelSetting& setting);  // which W needs
 // Attention scores' own buffer, which Megatron-LM keeps for the whole run.
 double score_buffer_bytes(const ModelSetting& setting);
 
-// Ring attention's blocks of keys and values from other ranks, two of them, and in the backward
-// pass of the gradients that go round with them.
-double ring_buffer_bytes(const ModelSetting& setting);
+// Keys and values from other ranks of cp: of ring attention two blocks, and in the backward pass of
+// the gradients that go round with them; all of them and their gradients where they are gathered;
+// what is exchanged for parts of the heads.
+double context_buffer_bytes(const ModelSetting& setting);
 
 }  // namespace pipewright::workload

@@ -180,14 +180,41 @@ void add_routing(const ModelSetting& setting, const Layer& layer, const PassSeco
 
 // Keys and values go round forward, and once more with their gradients backward.
 void add_ring(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
-              PassCalls& calls) {
-  const std::uint32_t cp = setting.sizes.cp;
-  if (cp == 1) return;
-  const double bytes = 2 * cp * (attention.key_size() + attention.value_size());
+              double bytes, PassCalls& calls) {
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
   calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::ring_exchange, bytes,
                        1, seconds.forward);
   calls.add_to_input_grad(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
+}
+
+void add_context(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
+                 PassCalls& calls) {
+  using config::ContextComm;
+  const std::uint32_t cp = setting.sizes.cp;
+  if (cp == 1) return;
+  const double keys = 2 * (attention.key_size() + attention.value_size());
+  const auto forward = [&](Collective collective, double bytes) {
+    calls.add_to_forward(setting, Part::core_attention, Group::cp, collective, bytes);
+  };
+  switch (setting.sizes.cp_comm) {
+    case ContextComm::p2p:
+      add_ring(setting, attention, gpu, cp * keys, calls);
+      break;
+    case ContextComm::all_gather:  // once more backward, where gradients are summed
+      forward(Collective::all_gather, cp * keys);
+      calls.add_to_input_grad(Group::cp, Collective::all_gather, cp * keys);
+      calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, cp * keys);
+      break;
+    case ContextComm::a2a: {  // Q, K and V for a part of the heads, the result for all of them
+      const double taken = 2 * attention.query_size() + keys;
+      const double given = 2 * attention.result_size();
+      forward(Collective::all_to_all, taken);
+      forward(Collective::all_to_all, given);
+      calls.add_to_input_grad(Group::cp, Collective::all_to_all, given);
+      calls.add_to_input_grad(Group::cp, Collective::all_to_all, taken);
+      break;
+    }
+  }
 }
 
 PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
@@ -195,7 +222,7 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   add_linears(setting, layer.attention_linears, gpu, communication, calls);
-  add_ring(setting, layer.attention, gpu, calls);
+  add_context(setting, layer.attention, gpu, calls);
   add_linears(setting, layer.mlp_linears, gpu, communication, calls);
   if (kind == LayerKind::experts)
     add_routing(setting, layer, layer_seconds(setting, kind, gpu).kernels, calls);

@@ -74,7 +74,7 @@ double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) 
 
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
                            std::uint32_t slices) {
-  double bytes = score_buffer_bytes(setting) + ring_buffer_bytes(setting);
+  double bytes = score_buffer_bytes(setting) + context_buffer_bytes(setting);
   if (devices > 1) bytes += 2 * 2 * setting.sizes.spread_tokens * setting.model.hidden;
   if (setting.sizes.sequence_parallel) bytes += 2 * setting.sizes.tokens * setting.model.hidden;
   return static_cast<std::uint64_t>(std::llround(bytes / slices));

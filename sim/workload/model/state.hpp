@@ -27,7 +27,7 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero);
 
 // Of transfers and of collectives within passes: gradients of a boundary tensor on their way in and
-// out, the gathered input of sequence parallelism, blocks of ring attention (arXiv 2310.01889), of
+// out, the gathered input of sequence parallelism, keys and values of other ranks of cp, of
 // which one is at work while the next arrives; and scores where they are materialised. Of a slice,
 // one of `slices` of a microbatch.
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,

@@ -97,6 +97,11 @@ std::vector<Rule> rules_of(const config::Model& model, const config::Training& t
   add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
   rules.push_back({cp, sequence, "the sequence"});
+  if (parallel.cp_comm == config::ContextComm::a2a) {
+    const std::uint32_t heads = model.latent ? model.heads : model.kv_heads;
+    rules.push_back({cp, std::max<std::uint64_t>(1, heads / parallel.tp.value),
+                     "a rank's heads of keys and values, which a2a deals out"});
+  }
   if (parallel.sequence)
     rules.push_back({tp, sequence / parallel.cp.value,
                      "a rank's part of the sequence, which parallel.sp cuts"});

@@ -202,6 +202,7 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   Sizes sizes;
   sizes.tp = parallel.tp.value;
   sizes.cp = parallel.cp.value;
+  sizes.cp_comm = parallel.cp_comm;
   sizes.ep = parallel.ep.value;
   sizes.etp = model.experts ? parallel.expert_tp() : 1;
   if (sizes.ep > 1) sizes.imbalance = std::min<double>(training.experts.imbalance, sizes.ep);

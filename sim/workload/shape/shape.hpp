@@ -22,6 +22,7 @@ struct Sizes {
   double spread_tokens = 0;  // in norms, dropouts and residuals: with sequence parallelism over tp
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
+  config::ContextComm cp_comm = config::ContextComm::p2p;
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;
   double imbalance = 1;  // tokens of the busiest rank of ep over the mean

@@ -139,6 +139,23 @@ TEST_CASE("ring attention hides its exchange under attention", "[model]") {
   CHECK(t.inside[0][0].overlappable_compute == Approx(3 * attention.forward));
 }
 
+TEST_CASE("keys and values may be gathered, or exchanged for heads", "[model]") {
+  const std::uint64_t keys = 2ULL * 8192 * 2 * 8 * 128;  // and values, of the whole sequence
+  const auto g = traffic("llama-3-8b", "{}", {.cp = 4, .cp_comm = config::ContextComm::all_gather},
+                         three_layers);
+  CHECK(times(g, PassKind::forward, Group::cp, Collective::all_gather, keys) == 3);
+  CHECK(times(g, PassKind::input_grad, Group::cp, Collective::all_gather, keys) == 3);
+  CHECK(times(g, PassKind::input_grad, Group::cp, Collective::reduce_scatter, keys) == 3);
+  // A rank has 2,048 queries of 32 heads of 128 and gives three quarters of its heads away.
+  const std::uint64_t queries = 2ULL * 2048 * 32 * 128;
+  const auto a =
+      traffic("llama-3-8b", "{}", {.cp = 4, .cp_comm = config::ContextComm::a2a}, three_layers);
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad}) {
+    CHECK(times(a, kind, Group::cp, Collective::all_to_all, queries + keys / 4) == 3);
+    CHECK(times(a, kind, Group::cp, Collective::all_to_all, queries) == 3);
+  }
+}
+
 TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
   const auto t = traffic("mixtral-8x7b", "{sequence: 8192}", {.ep = 4, .dp = 4}, three_layers);
   CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);

@@ -29,6 +29,7 @@ struct Layout {
   std::uint32_t tp = 1;
   bool sequence = false;
   std::uint32_t cp = 1;
+  config::ContextComm cp_comm = config::ContextComm::p2p;
   std::uint32_t ep = 1;
   std::uint32_t etp = 0;  // 0: as tp
   std::uint32_t dp = 1;
@@ -39,6 +40,7 @@ inline config::Parallel parallel_of(const Layout& layout) {
   config::Parallel parallel;
   parallel.tp.value = layout.tp;
   parallel.cp.value = layout.cp;
+  parallel.cp_comm = layout.cp_comm;
   parallel.ep.value = layout.ep;
   if (layout.etp > 0) parallel.etp = {layout.etp, {}};
   parallel.dp.value = layout.dp;

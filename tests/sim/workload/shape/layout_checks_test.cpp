@@ -85,6 +85,15 @@ TEST_CASE("each number that does not divide is named with the nearest that do", 
              Catch::Contains("parallel.ep is 2, and the model has no experts; allowed: 1"));
 }
 
+TEST_CASE("an exchange of heads deals out those of keys and values", "[model]") {
+  const auto exchanged = [](std::uint32_t tp, std::uint32_t cp) {
+    return fault("llama-3-8b", {.tp = tp, .cp = cp, .cp_comm = config::ContextComm::a2a});
+  };
+  CHECK(exchanged(2, 4).empty());
+  CHECK_THAT(exchanged(4, 4), Catch::Contains("parallel.cp is 4, which does not divide a rank's "
+                                              "heads of keys and values, which a2a deals out (2)"));
+}
+
 TEST_CASE("experts are cut by rules of their own", "[model]") {
   CHECK_THAT(fault("mixtral-8x7b", {.tp = 2, .dp = 2}),
              Catch::StartsWith("s.yaml:2:5: parallel.tp is 2 without parallel.sp") &&
