@@ -19,6 +19,7 @@ using workload::Kernel;
 using workload::LayerKind;
 using workload::ModelSetting;
 
+constexpr const char* mtp_name = "multi-token prediction";
 constexpr std::array kinds{LayerKind::dense, LayerKind::experts};
 
 std::string name_of(LayerKind kind) {
@@ -144,8 +145,12 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
     if (const std::uint32_t count = layers_of(model, kind); count > 0)
       add({.part = name_of(kind), .count = count}, layer_parameters(model, kind, setting.sizes),
           layer_bytes(setting, kind));
+  if (model.mtp_layers > 0)
+    add({.part = mtp_name, .count = model.mtp_layers}, mtp_parameters(model, setting.sizes),
+        mtp_bytes(setting));
   workload::ActivationBytes head = head_bytes(setting);
   head.held += logits_bytes(setting);
+  head.held *= 1 + model.mtp_layers;
   add({.part = "head"},
       {.dense = head_parameters(model, setting.sizes),
        .vocabulary = model.tied_embeddings ? 0 : embedding},
@@ -161,6 +166,8 @@ std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu
       parts.push_back(times_of(name_of(kind), layer_kernels(setting, kind), setting, gpu));
   for (PartTimes& layer : parts) layer.is_layer = true;
   parts.push_back(times_of("embedding", embedding_kernels(setting), setting, gpu));
+  if (setting.model.mtp_layers > 0)
+    parts.push_back(times_of(mtp_name, mtp_kernels(setting), setting, gpu));
   parts.push_back(times_of("head", head_kernels(setting), setting, gpu));
   return parts;
 }

@@ -83,6 +83,7 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
   for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
     if (layers_of(setting.model, kind) > 0) parts.push_back(layer_kernels(setting, kind));
+  if (setting.model.mtp_layers > 0) parts.push_back(mtp_kernels(setting));
   for (const PassKernels& part : parts)
     for (const auto* kernels : {&part.forward, &part.input_grad, &part.weight_grad}) {
       double busy = 0;

@@ -69,10 +69,16 @@ double layer_flops(const config::Model& model, LayerKind kind, double samples, d
   return flops;
 }
 
+double mtp_flops(const config::Model& model, double samples, double sequence,
+                 AttentionPairs pairs) {
+  return layer_flops(model, kind_of_mtp(model), samples, sequence, pairs) +
+         mtp_projection(model, uncut_sizes(model, samples, sequence)).flops();
+}
+
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, LayerKind::dense, samples, sequence);
-  return model.layers * scores_of(model, layer, sequence, pairs);
+  return (model.layers + model.mtp_layers) * scores_of(model, layer, sequence, pairs);
 }
 
 double forward_flops(const config::Model& model, double samples, double sequence,
@@ -81,6 +87,9 @@ double forward_flops(const config::Model& model, double samples, double sequence
   for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
     if (const std::uint32_t count = layers_of(model, kind); count > 0)
       flops += count * layer_flops(model, kind, samples, sequence, pairs);
+  if (model.mtp_layers > 0)
+    flops += model.mtp_layers *
+             (mtp_flops(model, samples, sequence, pairs) + head_flops(model, samples, sequence));
   return flops;
 }
 

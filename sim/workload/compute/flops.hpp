@@ -38,6 +38,9 @@ double layer_flops(const config::Model& model, LayerKind kind, double samples, d
                    AttentionPairs pairs = AttentionPairs::causal);
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs = AttentionPairs::causal);
+// Of a module of multi-token prediction, projection and layer; the head runs once more for each.
+double mtp_flops(const config::Model& model, double samples, double sequence,
+                 AttentionPairs pairs = AttentionPairs::causal);
 double head_flops(const config::Model& model, double samples, double sequence);
 
 }  // namespace pipewright::workload

@@ -305,6 +305,19 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
   return kernels;
 }
 
+PassKernels mtp_kernels(const ModelSetting& setting) {
+  PassKernels kernels = embedding_kernels(setting);
+  for (int norm = 0; norm < 2; ++norm) add_norm(setting, Part::mtp_norm, kernels);
+  // Both put side by side, read and written.
+  add_memory(kernels.forward, Part::mtp_projection, "concat",
+             2 * 4 * setting.sizes.spread_tokens * setting.model.hidden);
+  add(linear_kernels(setting, mtp_projection(setting.model, setting.sizes)), kernels);
+  // Each rank of tp has made a part of the result.
+  if (setting.sizes.tp > 1) add_collective(kernels.forward, Part::mtp_projection, "all-gather");
+  add(layer_kernels(setting, kind_of_mtp(setting.model)), kernels);
+  return kernels;
+}
+
 PassKernels head_kernels(const ModelSetting& setting) {
   const Sizes& sizes = setting.sizes;
   const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;

@@ -43,6 +43,9 @@ struct PassKernels {
 };
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
+// Of a module of multi-token prediction all but the head, as Megatron-LM's
+// MultiTokenPredictionLayer: embedding, two norms, projection, and a layer.
+PassKernels mtp_kernels(const ModelSetting& setting);
 PassKernels embedding_kernels(const ModelSetting& setting);
 PassKernels head_kernels(const ModelSetting& setting);  // last norm, output matrix and loss
 

@@ -39,6 +39,20 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
                        .weight_grad = launches(kernels.weight_grad)}};
 }
 
+// With what backward passes make again.
+PartSeconds recomputed_seconds(const ModelSetting& setting, const PassKernels& kernels,
+                               const Gpu& gpu) {
+  PartSeconds seconds = part_seconds(setting, kernels, gpu);
+  double again = 0;
+  seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
+    const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+    again += share;
+    return share;
+  });
+  seconds.launches.recomputed = launch_seconds(setting.training, again, gpu);
+  return seconds;
+}
+
 }  // namespace
 
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear, const Gpu& gpu) {
@@ -51,16 +65,11 @@ PassSeconds attention_seconds(const ModelSetting& setting, const Attention& atte
 }
 
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu) {
-  const PassKernels kernels = layer_kernels(setting, kind);
-  PartSeconds seconds = part_seconds(setting, kernels, gpu);
-  double again = 0;
-  seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
-    const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
-    again += share;
-    return share;
-  });
-  seconds.launches.recomputed = launch_seconds(setting.training, again, gpu);
-  return seconds;
+  return recomputed_seconds(setting, layer_kernels(setting, kind), gpu);
+}
+
+PartSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu) {
+  return recomputed_seconds(setting, mtp_kernels(setting), gpu);
 }
 
 PartSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {

@@ -44,7 +44,9 @@ struct PartSeconds {
 };
 
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu);
-// Of its attention's kernels alone, softmax(Q K') V: what ring attention hides its exchange under.
+PartSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu);
+// Of a layer's attention's kernels alone, softmax(Q K') V: what ring attention hides its exchange
+// under.
 PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,
                               const config::Gpu& gpu);
 // Of a matrix's three products: with its input, with its output's gradient, with both.

@@ -66,14 +66,17 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   if (recompute == config::Recompute{}) return 0;
   const ModelSetting whole{setting.model, setting.training,
                            sizes_of(setting.model, setting.training, config::Parallel{})};
-  const auto of_kind = [&](LayerKind kind) {
+  const auto of_kernels = [&](const PassKernels& kernels) {
     double flops = 0;
-    for (const Kernel& kernel : layer_kernels(whole, kind).forward)
+    for (const Kernel& kernel : kernels.forward)
       flops += kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
     return flops;
   };
+  const auto of_kind = [&](LayerKind kind) { return of_kernels(layer_kernels(whole, kind)); };
   const auto again = by_kind(setting.model, of_kind);
   double flops = 0;
+  if (setting.model.mtp_layers > 0)
+    flops += setting.model.mtp_layers * of_kernels(mtp_kernels(whole));
   for (const StageParts& stage : stages)
     for (std::uint32_t layer = stage.layers.first; layer < stage.layers.first + stage.layers.count;
          ++layer)

@@ -73,10 +73,10 @@ void each_kept(const ModelSetting& setting, const Layer& layer, const Add& add) 
   add(Part::unpermute, Work::memory, 2 * layer.routing.sent * setting.model.hidden);
 }
 
-double weight_grad_bytes(const ModelSetting& setting, const Layer& layer) {
+double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>& linears) {
   const double cut = setting.sizes.sequence_parallel ? 1.0 / setting.sizes.tp : 1;
   double bytes = 0;
-  for (const Linear& linear : linears_of(layer)) {
+  for (const Linear& linear : linears) {
     const double tokens = linear.tokens * linear.count;
     const double kept = is_of_experts(linear.part) ? 1 : cut;
     bytes += input_element(setting) * tokens *
@@ -108,7 +108,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   const config::Recompute& recompute = setting.training.recompute;
   ActivationBytes bytes{.held = hidden_bytes(setting, 2),
-                        .for_w = weight_grad_bytes(setting, layer),
+                        .for_w = weight_grad_bytes(setting, linears_of(layer)),
                         .working = gradient_bytes(setting, layer)};
   each_kept(setting, layer, [&](Part part, Kernel::Work work, double kept) {
     const double freed = kept * share_recomputed(recompute, part, work);
@@ -165,6 +165,21 @@ std::string idle_recompute_note(const ModelSetting& setting) {
       "recompute: {{modules: [..]}} with {}",
       to_string(recompute), scores ? ": flash attention keeps no scores" : "",
       fmt::join(freeing, ", "));
+}
+
+ActivationBytes mtp_bytes(const ModelSetting& setting) {
+  ActivationBytes bytes = layer_bytes(setting, kind_of_mtp(setting.model));
+  // The norms keep what comes in and the embedding, the projection both side by side. Where all of
+  // a layer is made again, its input is as well.
+  const double again =
+      share_recomputed(setting.training.recompute, Part::mtp_projection, Kernel::Work::product);
+  const double freed = again * hidden_bytes(setting, 2 * input_element(setting)) +
+                       (again == 1 ? hidden_bytes(setting, 2) : 0);
+  bytes.held += hidden_bytes(setting, 2 * 2 + 2 * input_element(setting)) - freed;
+  bytes.held += embedding_bytes(setting).held;
+  bytes.for_w += weight_grad_bytes(setting, {mtp_projection(setting.model, setting.sizes)});
+  bytes.working += freed;
+  return bytes;
 }
 
 ActivationBytes embedding_bytes(const ModelSetting& setting) {

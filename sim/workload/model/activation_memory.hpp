@@ -26,6 +26,8 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::
 // for a person on why, and what would: empty where it does.
 bool frees_nothing(const ModelSetting& setting);
 std::string idle_recompute_note(const ModelSetting& setting);
+// Of a module of multi-token prediction, but for its run of the head.
+ActivationBytes mtp_bytes(const ModelSetting& setting);
 ActivationBytes embedding_bytes(const ModelSetting& setting);  // its dropout's mask
 ActivationBytes head_bytes(const ModelSetting& setting);       // the last norm; without the logits
 double logits_bytes(const ModelSetting& setting);

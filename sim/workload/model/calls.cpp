@@ -257,27 +257,46 @@ void add_head(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
+// The projection's result is gathered, and with sequence parallelism each rank goes on with its
+// part of it, whose gradients are gathered in turn.
+PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
+                    const config::Communication& communication) {
+  PassCalls calls = layer_calls(setting, kind_of_mtp(setting.model), gpu, communication);
+  if (setting.sizes.tp == 1) return calls;
+  add_embedding(setting, calls);
+  add_linears(setting, {mtp_projection(setting.model, setting.sizes)}, gpu, communication, calls);
+  const double bytes = hidden_bytes(setting);
+  calls.add_to_forward(setting, Part::mtp_projection, Group::tp, Collective::all_gather, bytes);
+  if (setting.sizes.sequence_parallel)
+    calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
+  return calls;
+}
+
 }  // namespace
 
 StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
                          const config::Gpu& gpu, const config::Communication& communication) {
   PassCalls calls;
-  for (std::uint32_t index = 0; index < stage.layers.count; ++index) {
-    const PassCalls layer = layer_calls(
-        setting, kind_of_layer(setting.model, stage.layers.first + index), gpu, communication);
+  const auto add = [&](const PassCalls& layer, bool again) {
     calls.forward.add(layer.forward);
     calls.input_grad.add(layer.input_grad);
     calls.weight_grad.add(layer.weight_grad);
     calls.backward.add(layer.backward);
-    if (!is_recomputed(setting.training.recompute, stage.layers, stage.layers.first + index))
-      continue;
+    if (!again) return;
     calls.input_grad.add(layer.repeated);
     calls.backward.add(layer.repeated);
-  }
+  };
+  const LayerRange& layers = stage.layers;
+  for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
+    add(layer_calls(setting, kind_of_layer(setting.model, layer), gpu, communication),
+        is_recomputed(setting.training.recompute, layers, layer));
+  for (std::uint32_t module = 0; module < stage.mtp; ++module)
+    add(mtp_calls(setting, gpu, communication), true);
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding(setting, calls);
-    if (stage.head) add_head(setting, calls);
+    for (std::uint32_t run = 0; stage.head && run <= setting.model.mtp_layers; ++run)
+      add_head(setting, calls);
     if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
       const double bytes = hidden_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);

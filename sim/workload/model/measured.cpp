@@ -53,6 +53,7 @@ std::vector<Measured> cut(const ModelSetting& setting, const StageParts& stage,
   const LayerRange none{stage.layers.first, 0};
   if (stage.embedding) parts.push_back({{.layers = none, .embedding = true}, times.embedding});
   if (stage.head) parts.push_back({{.layers = none, .head = true}, times.head});
+  if (stage.mtp > 0) parts.push_back({{.layers = none, .mtp = stage.mtp}, {}});
   parts.push_back({{.layers = none, .receives = stage.receives, .sends = stage.sends}, {}});
   return parts;
 }

@@ -27,15 +27,21 @@ std::uint64_t whole(double bytes) {
 }
 
 // What depends on where stages are: whether they talk with their neighbours, and whether a device
-// has the head without the embedding that it is tied to. Where two routes run in opposite
-// directions, both ends have both.
+// lacks the embedding that the head is tied to, or that multi-token prediction needs, whose device
+// may have a copy for the head already. Where two routes run in opposite directions, both ends have
+// both.
 void place(const config::Model& model, const Routes& routes, std::vector<StageParts>& stages) {
   const std::uint32_t last = routes.stages() - 1;
   for (std::uint32_t stage = 0; stage < last; ++stage)
     stages[stage].sends = stages[stage + 1].receives =
         routes.device(stage, 0) != routes.device(stage + 1, 0);
-  stages[last].embedding_copy =
-      model.tied_embeddings && devices_of(routes, 0) != devices_of(routes, last);
+  const auto lacks = [&](std::uint32_t stage, std::uint32_t other) {
+    return devices_of(routes, stage) != devices_of(routes, other);
+  };
+  for (std::uint32_t stage = 0; stage < last; ++stage)
+    stages[stage].embedding_copy =
+        stages[stage].mtp > 0 && lacks(stage, 0) && (!model.tied_embeddings || lacks(stage, last));
+  stages[last].embedding_copy = (model.tied_embeddings || stages[last].mtp > 0) && lacks(last, 0);
 }
 
 void check_gpus(const ModelJob& job, const Routes& routes) {
@@ -146,7 +152,9 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
   for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
     add(layer_bytes(setting, layers, layer));
   if (stage.embedding) add(embedding_bytes(setting));
-  if (stage.head) add(head_bytes(setting));
+  for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
+  const std::uint32_t heads = stage.head ? 1 + setting.model.mtp_layers : 0;
+  for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && !stage.head)
     sum.held += 2 * setting.sizes.spread_tokens * setting.model.hidden;
   sum.held -= offloaded(setting, stage).bytes;
@@ -156,8 +164,8 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
   result.made_by_input_grad = whole((sum.for_w - sum.held) / slices);
   result.working = whole(sum.working / slices);
   if (stage.head) {
-    result.logits = whole(logits_bytes(setting) / slices);
-    result.made_by_input_grad += whole(logits_grad_bytes(setting) / slices);
+    result.logits = whole(heads * logits_bytes(setting) / slices);
+    result.made_by_input_grad += whole(heads * logits_grad_bytes(setting) / slices);
   }
   return result;
 }
@@ -212,13 +220,14 @@ void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std:
 // Kernels of F, I and W of the layers of each stage.
 void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
                   StageCosts& costs) {
-  const auto of_kind = [&](LayerKind kind) {
-    const PassKernels kernels = layer_kernels(setting, kind);
+  const auto all_of = [](const PassKernels& kernels) {
     return kernels.forward.size() + kernels.input_grad.size() + kernels.weight_grad.size();
   };
+  const auto of_kind = [&](LayerKind kind) { return all_of(layer_kernels(setting, kind)); };
   const auto kinds = by_kind(setting.model, of_kind);
   for (const StageParts& stage : stages) {
     std::uint64_t& launches = costs.launches.emplace_back();
+    if (stage.mtp > 0) launches += stage.mtp * all_of(mtp_kernels(setting));
     const LayerRange& layers = stage.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       launches += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
@@ -244,11 +253,12 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
   costs.hardware_flops_per_microbatch = 3 * forward + recomputed_flops(setting, stages);
   for (const StageParts& stage : stages) {
     double& flops = costs.forward_flops.emplace_back();
+    if (stage.mtp > 0) flops += stage.mtp * mtp_flops(model, samples, sequence, pairs);
     const LayerRange& layers = stage.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       flops += kinds[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
-  costs.forward_flops.back() += head;
+  costs.forward_flops.back() += (1 + model.mtp_layers) * head;
 }
 
 }  // namespace
@@ -277,7 +287,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const PassesOfStages times = pass_times(job, setting, routes, slices, stages, seconds);
 
   const ZeroGroups zero = zero_groups(job.parallel);
-  const bool copies = stages.back().embedding_copy;
+  const bool copies = std::ranges::any_of(stages, &StageParts::embedding_copy);
   StageCosts costs;
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
@@ -292,7 +302,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
     traffic.parameters = parameters.back().dense;
     traffic.expert_parameters = parameters.back().experts;
     costs.gathered.push_back(gathered_bytes(setting, parts, zero));
-    if (copies && (parts.embedding || parts.head))
+    if (copies && (parts.embedding || parts.embedding_copy))
       traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);
     costs.traffic.push_back(std::move(traffic));
   }

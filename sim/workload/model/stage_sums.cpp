@@ -17,6 +17,9 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
     embedding_ = measured(embedding_, times->embedding);
     head_ = measured(head_, times->head);
   }
+  const PartSeconds one_head = head_;
+  for (std::uint32_t module = 0; module < setting.model.mtp_layers; ++module) head_ += one_head;
+  if (setting.model.mtp_layers > 0) mtp_ = mtp_seconds(setting, gpu);
   block_ = setting.training.recompute.block;
   before_.resize(setting.model.layers + 1);
   const LayerRange all{0, setting.model.layers};
@@ -41,6 +44,7 @@ PartSeconds StageSums::of(const StageParts& stage) const {
   seconds.kernels.recomputed = repeated.kernels.recomputed;
   seconds.launches.recomputed = repeated.launches.recomputed;
   if (stage.embedding) seconds += embedding_;
+  for (std::uint32_t module = 0; module < stage.mtp; ++module) seconds += mtp_;
   if (stage.head) seconds += head_;
   return seconds;
 }

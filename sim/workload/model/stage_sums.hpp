@@ -24,7 +24,8 @@ class StageSums {
   std::vector<PartSeconds> before_;  // of all layers before this one
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;
-  PartSeconds head_;
+  PartSeconds mtp_;
+  PartSeconds head_;  // as often as it runs
 };
 
 // By device, of which most have the same GPU.

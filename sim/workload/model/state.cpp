@@ -20,6 +20,11 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
+  for (std::uint32_t module = 0; module < stage.mtp; ++module)
+    parts.push_back(mtp_parameters(model, setting.sizes));
+  const bool is_of_head = stage.head && model.tied_embeddings;
+  if (stage.embedding_copy && !is_of_head)
+    parts.push_back({.dense = embedding, .vocabulary = embedding});
   if (stage.head)
     parts.push_back(
         {.dense = head_parameters(model, setting.sizes) + (model.tied_embeddings ? embedding : 0),

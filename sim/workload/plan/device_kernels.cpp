@@ -44,7 +44,14 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
         add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
     }
     if (stages[stage].embedding) add(embedding_kernels(setting), gpu, sums[device]);
-    if (stages[stage].head) add(head_kernels(setting), gpu, sums[device]);
+    for (std::uint32_t module = 0; module < stages[stage].mtp; ++module) {
+      const PassKernels kernels = mtp_kernels(setting);
+      add(kernels, gpu, sums[device]);
+      for (const Kernel& kernel : kernels.forward)
+        add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
+    }
+    for (std::uint32_t run = 0; stages[stage].head && run <= job.model.mtp_layers; ++run)
+      add(head_kernels(setting), gpu, sums[device]);
   }
   return sums;
 }

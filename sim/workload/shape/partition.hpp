@@ -24,10 +24,11 @@ struct StageParts {
   LayerRange layers;
   std::uint32_t mtp = 0;  // modules of multi-token prediction
   bool embedding = false;
-  bool head = false;            // the last norm, the output matrix and the loss
-  bool embedding_copy = false;  // of a head tied to an embedding that is on another device
-  bool receives = false;        // a boundary tensor from another device, forward
-  bool sends = false;           // one to another device
+  bool head = false;  // the last norm, the output matrix and the loss
+  // Of an embedding that is on another device: a head is tied to it, or tokens to come need it.
+  bool embedding_copy = false;
+  bool receives = false;  // a boundary tensor from another device, forward
+  bool sends = false;     // one to another device
 };
 
 // Seconds of a stage with those layers, embedding and loss included where it has them.

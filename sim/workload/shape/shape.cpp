@@ -174,6 +174,8 @@ constexpr std::array<std::string_view, part_count> part_names{"embedding",
                                                               "shared in",
                                                               "shared activation",
                                                               "shared out",
+                                                              "mtp norm",
+                                                              "mtp projection",
                                                               "head norm",
                                                               "head",
                                                               "loss"};
@@ -222,6 +224,16 @@ LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
   return (place + 1) % model.experts->every == 0 ? LayerKind::experts : LayerKind::dense;
 }
 
+LayerKind kind_of_mtp(const Model& model) { return kind_of_layer(model, model.layers - 1); }
+
+Linear mtp_projection(const Model& model, const Sizes& sizes) {
+  return {.part = Part::mtp_projection,
+          .tokens = sizes.tokens,
+          .inputs = 2ULL * model.hidden,
+          .outputs = model.hidden / sizes.tp,
+          .gathers_input = true};
+}
+
 Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
   Layer layer;
   add_attention(model, sizes, layer);
@@ -256,6 +268,14 @@ Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& siz
   return parameters;
 }
 
+Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
+  Parameters parameters = layer_parameters(model, kind_of_mtp(model), sizes);
+  const Linear projection = mtp_projection(model, sizes);
+  parameters.dense +=
+      projection.inputs * projection.outputs + 3 * norm_parameters(model, model.hidden);
+  return parameters;
+}
+
 std::uint64_t embedding_parameters(const Model& model, const Sizes& sizes) {
   return sizes.vocabulary / sizes.tp * model.hidden;
 }
@@ -275,6 +295,8 @@ Parameters all_parameters(const Model& model) {
                           head_parameters(model, sizes)};
   for (std::uint32_t layer = 0; layer < model.layers; ++layer)
     all += layer_parameters(model, kind_of_layer(model, layer), sizes);
+  for (std::uint32_t module = 0; module < model.mtp_layers; ++module)
+    all += mtp_parameters(model, sizes);
   return all;
 }
 

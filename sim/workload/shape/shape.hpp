@@ -48,6 +48,7 @@ std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple
 
 enum class LayerKind : std::uint8_t { dense, experts };
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
+LayerKind kind_of_mtp(const config::Model& model);  // as the last layer
 
 // What a kernel is a part of, in the order of a forward pass. Recomputation names some of them, as
 // Megatron-LM's modules.
@@ -74,11 +75,13 @@ enum class Part : std::uint8_t {
   shared_in,
   shared_activation,
   shared_out,
+  mtp_norm,  // of multi-token prediction: of the embedding, and of what comes in
+  mtp_projection,
   head_norm,
   head,
   loss,
 };
-inline constexpr std::size_t part_count = 25;
+inline constexpr std::size_t part_count = 27;
 std::string_view name_of(Part part);
 constexpr bool is_of_experts(Part part) {
   return Part::expert_in <= part && part <= Part::expert_out;
@@ -164,6 +167,11 @@ struct Layer {
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);
 
+// What a module of multi-token prediction makes its layer's input with: the hidden state and the
+// embedding of the token to come, side by side, go to one hidden state (DeepSeek-V3, arXiv
+// 2412.19437, equation 21).
+Linear mtp_projection(const config::Model& model, const Sizes& sizes);
+
 // All products of a layer.
 std::vector<Linear> linears_of(const Layer& layer);
 
@@ -185,6 +193,9 @@ struct Parameters {
 
 // `sizes` gives tp, ep, etp and the padded vocabulary.
 Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
+// Of a module of multi-token prediction: its projection, layer and three norms. Embedding and
+// output matrix are the model's.
+Parameters mtp_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);
 // The last norm and, unless it is the embedding's own, the output matrix.
