@@ -41,6 +41,7 @@ std::string describe(const JobInfo& job) {
   if (job.ep > 1) add("etp", job.etp, job.tp);
   add("pp", job.pp, 1);
   add("dp", job.dp, 1);
+  add("replicate", job.replicate, 1);
   add("zero", job.zero, 0);
   text += fmt::format(", batch {} of {} tokens", job.global_batch, job.sequence);
   add("microbatch", job.microbatch_size, 1);

@@ -16,6 +16,7 @@ struct JobInfo {
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;  // ranks that share each expert
   std::uint32_t dp = 1;
+  std::uint32_t replicate = 1;  // copies of what dp holds in shards
   std::uint32_t pp = 1;
   bool sequence_parallel = false;
   std::uint32_t zero = 0;             // level

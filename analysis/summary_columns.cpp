@@ -158,6 +158,7 @@ ReportColumns<JobInfo> job_columns() {
           {"ep", &JobInfo::ep},
           {"etp", &JobInfo::etp},
           {"dp", &JobInfo::dp},
+          {"replicate", &JobInfo::replicate},
           {"pp", &JobInfo::pp},
           {"sp", &JobInfo::sequence_parallel},
           {"zero", &JobInfo::zero},

@@ -39,8 +39,9 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
       throw wrong_order(field, fmt::format("{} is there twice", name));
     order.push_back(axis);
   }
-  const std::array sizes{parallel.tp.value, parallel.cp.value, parallel.ep.value,
-                         parallel.dp.value};
+  const std::uint32_t dp = std::max(parallel.dp.value, parallel.shard ? parallel.shard->value : 1) *
+                           parallel.replicates();
+  const std::array sizes{parallel.tp.value, parallel.cp.value, parallel.ep.value, dp};
   for (std::size_t i = 0; i < axis_names.size(); ++i) {
     if (std::ranges::find(order, static_cast<Axis>(i)) != order.end()) continue;
     if (i == sizes.size()) throw wrong_order(field, "pp is left out");
@@ -51,6 +52,37 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
   std::array<Axis, axes> result{};
   std::ranges::copy(order, result.begin());
   return result;
+}
+
+// Of shard, replicate and dp the third follows from two.
+void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
+  const Origin origin = parallel.shard ? parallel.shard->origin : parallel.replicate->origin;
+  const std::uint32_t replicate = parallel.replicates();
+  if (!parallel.shard) {
+    const std::uint32_t dp = dp_given ? parallel.dp.value : replicate;
+    if (dp % replicate != 0)
+      throw Error(locate(origin, fmt::format("parallel.replicate is {}, which does not divide "
+                                             "parallel.dp ({}); allowed: a divisor",
+                                             replicate, dp)));
+    parallel.shard = {dp / replicate, origin};
+  } else if (!parallel.replicate && dp_given && parallel.dp.value % parallel.shard->value == 0) {
+    parallel.replicate = {parallel.dp.value / parallel.shard->value, origin};
+  }
+  if (!parallel.replicate) parallel.replicate = {1, origin};
+  const std::uint64_t dp = std::uint64_t{parallel.shard->value} * parallel.replicate->value;
+  if (dp_given && parallel.dp.value != dp)
+    throw Error(locate(
+        origin,
+        fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is "
+                    "{}; allowed: dp {}, or leave it out",
+                    parallel.shard->value, parallel.replicate->value, parallel.dp.value, dp)));
+  if (!dp_given) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
+  const bool shards = parallel.shard->value > 1;
+  if (!zero_given) parallel.zero = shards || parallel.cp.value > 1 ? 3 : 0;
+  if (parallel.zero == 0 && shards)
+    throw Error(locate(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts "
+                                           "nothing; allowed: zero 1 to 3, or leave it out for 3",
+                                           parallel.shard->value)));
 }
 
 // `order` stands after the sizes, by which it is judged.
@@ -105,6 +137,22 @@ constexpr std::array table{
          .help = "ZeRO level, of which 1 shards the optimizer, 2 gradients, 3 weights too",
          .default_value = "0"},
         choice<&Parallel::zero, zero_levels>},
+    Key<Parallel>{{.name = "shard",
+                   .alias = "dp_shard",
+                   .flag = "--shard",
+                   .help = "FSDP: ranks of dp that share weights, gradients, optimizer (zero 3)",
+                   .default_value = "dp / replicate"},
+                  count<&Parallel::shard>},
+    Key<Parallel>{{.name = "replicate",
+                   .alias = "dp_replicate",
+                   .flag = "--replicate",
+                   .help = "HSDP: copies of these shards; dp is shard x replicate",
+                   .default_value = "1"},
+                  count<&Parallel::replicate>},
+    Key<Parallel>{{.name = "reshard_after_forward",
+                   .help = "zero 3: gather weights anew for backward passes; default: not with pp "
+                           "and shard"},
+                  flag<&Parallel::reshard_after_forward>},
     Key<Parallel>{{.name = "order",
                    .help = "of ranks, the innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},
@@ -113,7 +161,22 @@ constexpr std::array table{
 
 }  // namespace
 
-Parallel read_parallel(const Field& field) { return read_map<table>(field); }
+Parallel read_parallel(const Field& field) {
+  auto parallel = read_map<table>(field);
+  const auto gives = [&](std::string_view name, std::string_view alias) {
+    return std::ranges::any_of(field.value.entries, [&](const Entry& entry) {
+      return entry.key == name || (!alias.empty() && entry.key == alias);
+    });
+  };
+  if (parallel.shard || parallel.replicate)
+    settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
+  if (parallel.reshard_after_forward && parallel.zero != 3)
+    throw Error(locate(find(field.value, "reshard_after_forward")->origin,
+                       fmt::format("parallel.reshard_after_forward is for weights in shards, and "
+                                   "parallel.zero is {}; allowed: zero 3, or leave it out",
+                                   parallel.zero)));
+  return parallel;
+}
 
 std::vector<KeyRow> parallel_keys() { return rows_of(table); }
 

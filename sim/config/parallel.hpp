@@ -33,11 +33,23 @@ struct Parallel {
   Located<std::uint32_t> pp{1, {}};  // the scenario's devices
   bool sequence = false;             // sequence parallelism over the ranks of tp
   std::uint32_t zero = 0;            // ZeRO level, 0 to 3
+  // As torchtitan's dp_shard and dp_replicate: dp is shard * replicate. What ZeRO cuts lies over
+  // shard * cp ranks, and `replicate` copies of these sum up their shards of gradients. Either is
+  // there if the other is.
+  std::optional<Located<std::uint32_t>> shard;
+  std::optional<Located<std::uint32_t>> replicate;
+  std::optional<bool> reshard_after_forward;
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
   std::uint32_t ranks_per_stage() const {
     return tp.value * cp.value;
   }  // GPUs of a pipeline device
+  std::uint32_t replicates() const { return replicate ? replicate->value : 1; }
+  // ZeRO-3: whether weights are gathered anew for a backward pass. PyTorch's pipelines keep them.
+  bool reshards() const { return reshard_after_forward.value_or(!shard || pp.value == 1); }
+  // ZeRO-3 in a pipeline that reshards nothing: an iteration's weights are gathered once, stay
+  // whole beside their shards, and gradients are reduced when they are complete.
+  bool keeps_weights() const { return zero == 3 && !reshards() && pp.value > 1; }
   std::uint32_t expert_tp() const { return etp ? etp->value : tp.value; }
   // Of all replicas' copies of a device.
   std::uint64_t ranks_of_stage() const { return std::uint64_t{ranks_per_stage()} * dp.value; }

@@ -16,6 +16,7 @@
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/workload/compute/assumed.hpp"
+#include "sim/workload/model/state.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -184,6 +185,21 @@ void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
   hardware.is_mixed = by_type.size() > 1;
 }
 
+workload::Conditions conditions_of(const config::Scenario& scenario) {
+  const config::Parallel& parallel = scenario.parallel;
+  workload::Conditions conditions{
+      .communication = scenario.communication,
+      .variation = scenario.variation,
+      .zero = parallel.zero,
+      .reshards = parallel.reshards(),
+      .by_layer = workload::reduced_by_layer(parallel, scenario.communication)};
+  if (!parallel.keeps_weights()) return conditions;
+  // What is said is as under ZeRO-1, but that PyTorch's pipelines reduce after the last pass.
+  conditions.zero = 1;
+  conditions.communication.overlap_grad_reduce = false;
+  return conditions;
+}
+
 // "; did you mean 'node-0-nic-0'? there are such as ...", one of each class.
 std::string nearest_links(const std::string& wanted, const cluster::Cluster& cluster) {
   std::vector<std::string> names;
@@ -263,9 +279,7 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .hosts = hardware.hosts,
           .p2p = scenario.p2p,
           .ranks = hardware.ranks,
-          .conditions = {.communication = scenario.communication,
-                         .variation = scenario.variation,
-                         .zero = scenario.parallel.zero},
+          .conditions = conditions_of(scenario),
           .symmetric = scenario.symmetric,
           .slowdown = slowdown(scenario, hardware, schedule),
           .capacity = hardware.capacity};

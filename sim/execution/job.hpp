@@ -48,8 +48,8 @@ struct Job {
   // ZeRO-3: whether each F, I, B and R has its weights gathered for it.
   bool gathers_for_passes() const {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
-           (ranks->group_size(workload::Group::dp) > 1 ||
-            ranks->group_size(workload::Group::edp) > 1);
+           (ranks->group_size(workload::Group::shard) > 1 ||
+            ranks->group_size(workload::Group::expert_shard) > 1);
   }
   // How many times as long compute of a stage's passes takes while collectives run beside it.
   double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {

@@ -10,7 +10,7 @@ namespace {
 class PeakWalk {
  public:
   PeakWalk(const Job& job, std::uint32_t device)
-      : ledger_(job, device), gathers_(job.gathers_for_passes()) {
+      : job_(job), ledger_(job, device), gathers_(job.gathers_for_passes()) {
     see();
   }
 
@@ -48,16 +48,13 @@ class PeakWalk {
         see();
       }
       for (auto one = pass; one <= last; ++one)
-        if (uses_weights(*one)) ledger_.drop_weights(one->stage);
+        if (gathers_ && job_.conditions.drops_after(one->kind)) ledger_.drop_weights(one->stage);
       pass = last;
     }
   }
 
-  bool uses_weights(const schedules::Pass& pass) const {
-    return gathers_ && pass.kind != schedules::PassKind::weight_grad;
-  }
   void hold_weights(const schedules::Pass& pass) {
-    if (!uses_weights(pass)) return;
+    if (!gathers_ || !job_.conditions.gathers_for(pass.kind)) return;
     ledger_.hold_weights(pass.stage);
     see();
   }
@@ -66,6 +63,7 @@ class PeakWalk {
     if (total > peak_.bytes) peak_ = {total, ledger_.held()};
   }
 
+  const Job& job_;
   Ledger ledger_;
   bool gathers_;
   PeakMemory peak_;

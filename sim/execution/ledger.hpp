@@ -35,7 +35,9 @@ class Ledger {
 
  private:
   std::uint64_t& of(Category category) { return held_[static_cast<std::size_t>(category)]; }
+  // Two layers' at a time, or all that a microbatch keeps until its backward pass.
   std::uint64_t gathered(std::uint32_t stage) const {
+    if (!job_.conditions.reshards) return job_.costs.gathered_whole(stage);
     return job_.costs.gathered.empty() ? 0 : job_.costs.gathered[stage];
   }
 

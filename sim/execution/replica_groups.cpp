@@ -26,7 +26,7 @@ void check_switches(const Job& job) {
   const auto switches = config::switches_of(algorithm);
   if (!switches) return;
   const RankPlacement placement(job.cluster, job.hosts);
-  for (const Group kind : {Group::tp, Group::dp, Group::edp, Group::embedding}) {
+  for (const Group kind : {Group::tp, Group::dp, Group::edp, Group::replicate, Group::embedding}) {
     if (job.ranks->group_size(kind) < 2) continue;
     const auto groups = job.ranks->groups(kind);
     if (groups.empty()) continue;
@@ -111,6 +111,10 @@ const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::ui
       all.members += one.members;
       groups.insert(groups.end(), one.groups.begin(), one.groups.end());
     }
+    if (kind == Group::replicate || kind == Group::expert_replicate) {
+      all.groups.insert(all.groups.end(), groups.begin(), groups.end());
+      continue;
+    }
     all.groups.resize(groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i)
       all.groups[i].insert(all.groups[i].end(), groups[i].begin(), groups[i].end());
@@ -144,8 +148,9 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
           "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
           "all copies of a stage talk after each; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
-    dense_.push_back(&groups_->holders(Group::dp, holders_.back()));
-    experts_.push_back(&groups_->holders(Group::edp, holders_.back()));
+    dense_.push_back(find_holders({Group::dp, Group::shard, Group::replicate}, stage));
+    experts_.push_back(
+        find_holders({Group::edp, Group::expert_shard, Group::expert_replicate}, stage));
   }
   if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
   // The norm is one number, summed up along a tree and handed back.
@@ -154,12 +159,20 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
       job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
 }
 
+ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& kinds,
+                                                   std::uint32_t stage) {
+  const auto find = [&](Group kind) { return &groups_->holders(kind, holders_[stage]); };
+  const ProcessGroup* const all = find(kinds[0]);
+  if (job_.ranks->group_size(kinds[2]) == 1) return {all, all, nullptr};
+  return {all, find(kinds[1]), find(kinds[2])};
+}
+
 bool ReplicaGroups::has(std::uint32_t stage) const {
   if (!job_.ranks || job_.costs.traffic.empty()) return false;
   // Ranks of tp may have the same experts.
-  const bool experts =
-      job_.costs.traffic[stage].expert_parameters > 0 && experts_[stage]->groups.front().size() > 1;
-  return experts || dense_[stage]->groups.front().size() > 1;
+  const bool experts = job_.costs.traffic[stage].expert_parameters > 0 &&
+                       experts_[stage].all->groups.front().size() > 1;
+  return experts || dense_[stage].all->groups.front().size() > 1;
 }
 
 std::uint64_t ReplicaGroups::gradient_bytes(std::uint32_t stage) const {
@@ -182,14 +195,20 @@ std::uint64_t ReplicaGroups::embedding_bytes() const {
 }
 
 std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {
+  if (const auto layers = layers_at_once(stage); layers && job_.conditions.by_layer) return *layers;
   return workload::gradient_parts(job_.costs.traffic[stage].parameters,
                                   job_.conditions.communication, job_.ranks->group_size(Group::dp));
 }
 
 std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
   if (job_.conditions.gathers_after()) return 1;
+  const auto layers = layers_at_once(stage);
+  return layers ? *layers : parts(stage);
+}
+
+std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) const {
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
-    return parts(stage);
+    return std::nullopt;
   // While one part is at work, the next one arrives.
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const double bytes = static_cast<double>(traffic.parameters + traffic.expert_parameters) *
@@ -198,24 +217,36 @@ std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
   return std::max(1U, static_cast<std::uint32_t>(std::ceil(2 * bytes / held - 1e-6)));
 }
 
-std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective, std::uint32_t stage,
+std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective,
+                                                       const ProcessGroup* Holders::*who,
+                                                       std::uint32_t stage,
                                                        double bytes_of_parameter) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const auto bytes = [&](std::uint64_t parameters) {
     return static_cast<std::uint64_t>(static_cast<double>(parameters) * bytes_of_parameter);
   };
-  return {{&dense_[stage]->groups, collective, bytes(traffic.parameters)},
-          {&experts_[stage]->groups, collective, bytes(traffic.expert_parameters)}};
+  return {{&(dense_[stage].*who)->groups, collective, bytes(traffic.parameters)},
+          {&(experts_[stage].*who)->groups, collective, bytes(traffic.expert_parameters)}};
 }
 
 std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
-  return over_replicas(
-      job_.conditions.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce, stage,
-      static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage));
+  const double bytes =
+      static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage);
+  if (job_.conditions.zero == 0)
+    return over_replicas(Collective::all_reduce, &Holders::all, stage, bytes);
+  auto ops = over_replicas(Collective::reduce_scatter, &Holders::shards, stage, bytes);
+  if (!has_copies()) return ops;
+  const std::array shards{ops[0].groups->front().size(), ops[1].groups->front().size()};
+  auto sums = over_replicas(Collective::all_reduce, &Holders::copies, stage, bytes);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i].bytes /= shards[i];
+    ops.push_back(sums[i]);
+  }
+  return ops;
 }
 
 std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
-  return over_replicas(Collective::all_gather, stage,
+  return over_replicas(Collective::all_gather, &Holders::shards, stage,
                        job_.costs.gathered_element / weight_parts(stage));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,8 @@ class ProcessGroups {
     return process_groups(kind).all[number];
   }
   // All who hold what these devices hold: the copies of a device, and, where there are two, those
-  // of the other, rank by rank. The same devices give the same object.
+  // of the other, rank by rank, but for copies of a shard: each device has shards of its own. The
+  // same devices give the same object.
   const ProcessGroup& holders(Group kind, const std::vector<std::uint32_t>& devices);
   const RankGroups& embedding(std::uint32_t replica);  // which its first and last device share
 
@@ -69,7 +71,7 @@ class ReplicaGroups {
 
   // Whether other GPUs hold the stage's weights as well, and which devices do.
   bool has(std::uint32_t stage) const;
-  std::uint32_t members(std::uint32_t stage) const { return dense_[stage]->members; }
+  std::uint32_t members(std::uint32_t stage) const { return dense_[stage].all->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }
   // In how many parts a stage's gradients are reduced, and its weights gathered: by buckets;
   // ZeRO-3's weights layer by layer, as many as it holds at a time. Weights that are gathered after
@@ -81,7 +83,9 @@ class ReplicaGroups {
   std::uint64_t weight_bytes(std::uint32_t stage) const;
   std::uint64_t embedding_bytes() const;
 
-  // What a part of a stage's gradients, or of its weights, and a replica's tied embedding take.
+  // What a part of a stage's gradients, or of its weights, and a replica's tied embedding take, one
+  // after the other: the dense parameters' and the experts', then of both the sums over copies of
+  // shards, if any.
   std::vector<CollectiveOp> gradients(std::uint32_t stage) const;
   std::vector<CollectiveOp> weights(std::uint32_t stage) const;
   std::vector<CollectiveOp> embeddings(std::uint32_t replica) const;
@@ -104,15 +108,26 @@ class ReplicaGroups {
   const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice who) const;
 
  private:
-  std::vector<CollectiveOp> over_replicas(workload::Collective collective, std::uint32_t stage,
+  // Who holds the same parameters: all, those of one set of shards, and the copies of a shard.
+  struct Holders {
+    const ProcessGroup* all;
+    const ProcessGroup* shards;
+    const ProcessGroup* copies;  // null: there is one
+  };
+  Holders find_holders(const std::array<workload::Group, 3>& kinds, std::uint32_t stage);
+  bool has_copies() const { return dense_.front().copies != nullptr; }
+  // ZeRO-3: in how many parts a stage's weights come where it holds two at a time.
+  std::optional<std::uint32_t> layers_at_once(std::uint32_t stage) const;
+  std::vector<CollectiveOp> over_replicas(workload::Collective collective,
+                                          const ProcessGroup* Holders::*who, std::uint32_t stage,
                                           double bytes_of_parameter) const;
 
   const Job& job_;
   std::shared_ptr<ProcessGroups> groups_;  // null without ranks
   double norm_latency_ = 0;
   std::vector<std::vector<std::uint32_t>> holders_;  // by stage: devices
-  std::vector<const ProcessGroup*> dense_;           // by stage
-  std::vector<const ProcessGroup*> experts_;         // likewise
+  std::vector<Holders> dense_;                       // by stage
+  std::vector<Holders> experts_;                     // likewise
   mutable std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>
       replicas_with_;
 };

@@ -17,29 +17,8 @@ constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<std::uint32_t>
 
 // Of the experts' grid, whose `dp` is edp.
 constexpr bool is_of_experts(Group kind) {
-  return kind == Group::ep || kind == Group::etp || kind == Group::edp;
-}
-
-// The axes along which the ranks of a group differ.
-constexpr std::uint32_t axes_of(Group kind) {
-  switch (kind) {
-    case Group::tp:
-    case Group::etp:
-      return bit(Axis::tp);
-    case Group::cp:
-      return bit(Axis::cp);
-    case Group::ep:
-      return bit(Axis::ep);
-    case Group::dp:
-      return bit(Axis::dp) | bit(Axis::cp);
-    case Group::edp:
-      return bit(Axis::dp);
-    case Group::embedding:
-      return bit(Axis::pp);
-    case Group::world:
-      break;
-  }
-  return (1U << config::axes) - 1;
+  return kind == Group::ep || kind == Group::etp || kind == Group::edp ||
+         kind == Group::expert_shard || kind == Group::expert_replicate;
 }
 
 std::uint32_t count_ranks(const config::Parallel& parallel) {
@@ -89,10 +68,53 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
                   folds ? ", or etp 1, with which experts are spread over ranks of tp too" : "")));
 }
 
+// What of `ranks` with the same parameters lies in shards, of which there are copies.
+std::uint32_t shards(const config::Parallel& parallel, std::uint32_t ranks, std::string_view name) {
+  const std::uint32_t copies = parallel.replicates();
+  if (ranks % copies == 0) return ranks / copies;
+  throw config::Error(config::locate(
+      parallel.replicate->origin,
+      fmt::format("parallel.replicate is {}, which does not divide {} ({}); allowed: {}", copies,
+                  name, ranks, nearest_divisors(ranks, copies))));
+}
+
 }  // namespace
 
-Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& sizes)
-    : order_(order), sizes_(sizes) {
+// The axes along which the ranks of a group differ.
+std::uint32_t Ranks::axes_of(Group kind) {
+  switch (kind) {
+    case Group::tp:
+    case Group::etp:
+      return bit(Axis::tp);
+    case Group::cp:
+      return bit(Axis::cp);
+    case Group::ep:
+      return bit(Axis::ep);
+    case Group::dp:
+      return bit(Axis::dp) | bit(copies) | bit(Axis::cp);
+    case Group::edp:
+      return bit(Axis::dp) | bit(copies);
+    case Group::shard:
+      return bit(Axis::dp) | bit(Axis::cp);
+    case Group::expert_shard:
+      return bit(Axis::dp);
+    case Group::replicate:
+    case Group::expert_replicate:
+      return bit(copies);
+    case Group::embedding:
+      return bit(Axis::pp);
+    case Group::world:
+      break;
+  }
+  return (1U << grid_axes) - 1;
+}
+
+Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& sizes) : sizes_(sizes) {
+  std::size_t place = 0;
+  for (const Axis axis : order) {
+    order_[place++] = axis;
+    if (axis == Axis::dp) order_[place++] = copies;
+  }
   std::uint32_t stride = 1;
   for (const Axis axis : order_) {
     strides_[index(axis)] = stride;
@@ -113,10 +135,13 @@ std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside
 
 Ranks::Ranks(const config::Parallel& parallel)
     : size_(count_ranks(parallel)),
-      dense_(parallel.order,
-             {parallel.tp.value, parallel.cp.value, 1, parallel.dp.value, parallel.pp.value}),
-      expert_(parallel.order, {parallel.expert_tp(), 1, parallel.ep.value,
-                               expert_replicas(parallel), parallel.pp.value}) {
+      dense_(parallel.order, {parallel.tp.value, parallel.cp.value, 1,
+                              shards(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
+                              parallel.replicates()}),
+      expert_(parallel.order,
+              {parallel.expert_tp(), 1, parallel.ep.value,
+               shards(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
+               parallel.pp.value, parallel.replicates()}) {
   if (parallel.pp.value > 1 && dense_.stride(Axis::pp) != expert_.stride(Axis::pp))
     throw config::Error(config::locate(
         parallel.ep.origin,
@@ -134,11 +159,11 @@ std::uint32_t Ranks::ranks_per_stage() const {
 Coordinates Ranks::of(std::uint32_t rank) const {
   return {.tp = dense_.at(rank, Axis::tp),
           .cp = dense_.at(rank, Axis::cp),
-          .dp = dense_.at(rank, Axis::dp),
+          .dp = dense_.at_of_dp(rank),
           .pp = dense_.at(rank, Axis::pp),
           .ep = expert_.at(rank, Axis::ep),
           .etp = expert_.at(rank, Axis::tp),
-          .edp = expert_.at(rank, Axis::dp)};
+          .edp = expert_.at_of_dp(rank)};
 }
 
 std::uint32_t Ranks::rank(const Coordinates& place) const {
@@ -167,7 +192,7 @@ std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
 std::uint32_t Ranks::group_size(Group kind) const {
   const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
   std::uint32_t size = 1;
-  for (int i = 0; i < config::axes; ++i)
+  for (int i = 0; i < grid_axes; ++i)
     if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & bit(axis)) != 0)
       size *= grid.size(axis);
   return kind == Group::embedding ? std::min(size, 2U) : size;

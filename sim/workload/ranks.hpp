@@ -34,12 +34,13 @@ struct Coordinates {
 // where etp, ep and what is left of tp * cp * dp take the places of tp, cp and dp.
 class Ranks {
  public:
-  // Throws config::Error if etp * ep does not divide tp * cp * dp, or if the two grids disagree on
-  // which device of the pipeline a rank belongs to.
+  // Throws config::Error if etp * ep does not divide tp * cp * dp, if copies of shards do not
+  // divide dp and the replicas of experts, or if the two grids disagree on which device of the
+  // pipeline a rank belongs to.
   explicit Ranks(const config::Parallel& parallel);
 
   std::uint32_t size() const { return size_; }
-  std::uint32_t replicas() const { return dense_.size(config::Axis::dp); }
+  std::uint32_t replicas() const { return dense_.all_of_dp(); }
   std::uint32_t devices() const { return dense_.size(config::Axis::pp); }
   std::uint32_t ranks_per_stage() const;  // GPUs of one device of one replica
 
@@ -54,13 +55,21 @@ class Ranks {
   std::uint32_t group_size(Group kind) const;
 
  private:
-  using Sizes = std::array<std::uint32_t, config::axes>;
+  // Right after dp, whose index is that of both: copies of what dp's ranks hold in shards.
+  static constexpr auto copies = static_cast<config::Axis>(config::axes);
+  static constexpr int grid_axes = config::axes + 1;
+  static std::uint32_t axes_of(Group kind);
+  using Sizes = std::array<std::uint32_t, grid_axes>;
   // rank = sum over the axes of stride * index; strides grow along the order of the axes.
   class Grid {
    public:
     Grid(const std::array<config::Axis, config::axes>& order, const Sizes& sizes);
     std::uint32_t size(config::Axis axis) const { return sizes_[index(axis)]; }
     std::uint32_t stride(config::Axis axis) const { return strides_[index(axis)]; }
+    std::uint32_t all_of_dp() const { return size(config::Axis::dp) * size(copies); }
+    std::uint32_t at_of_dp(std::uint32_t rank) const {
+      return rank / stride(config::Axis::dp) % all_of_dp();
+    }
     std::uint32_t at(std::uint32_t rank, config::Axis axis) const {
       return rank / stride(axis) % size(axis);
     }
@@ -70,7 +79,7 @@ class Ranks {
 
    private:
     static std::size_t index(config::Axis axis) { return static_cast<std::size_t>(axis); }
-    std::array<config::Axis, config::axes> order_;
+    std::array<config::Axis, grid_axes> order_;
     Sizes sizes_;
     Sizes strides_{};
   };

@@ -73,6 +73,11 @@ struct StageCosts {
   std::vector<std::uint64_t>
       gathered;                 // per virtual stage: ZeRO-3's whole weights of two layers, bytes
   double gathered_element = 2;  // bytes of a weight that ZeRO gathers
+  std::uint64_t gathered_whole(std::uint32_t stage) const {
+    return static_cast<std::uint64_t>(
+        static_cast<double>(traffic[stage].parameters + traffic[stage].expert_parameters) *
+        gathered_element);
+  }
   std::vector<double> optimizer_seconds;  // per device, of the step
   // FLOP of F, I and W of the whole model, 3 x forward: of attention's scores those that count
   // where attention is causal, and all.

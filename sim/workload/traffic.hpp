@@ -24,8 +24,12 @@ enum class Group : std::uint8_t {
   edp,        // ranks with the same experts: tp * cp * dp / (etp * ep)
   embedding,  // the first and the last stage, where both hold the same embedding
   world,
+  shard,             // of dp: ranks that share a part of the dense model in shards
+  replicate,         // of dp: ranks with the same shard
+  expert_shard,      // of edp, likewise
+  expert_replicate,  // likewise
 };
-inline constexpr int group_kinds = 8;
+inline constexpr int group_kinds = 12;
 
 enum class Collective : std::uint8_t {
   all_reduce,
@@ -93,6 +97,19 @@ struct Conditions {
   config::Communication communication;
   config::Variation variation;
   std::uint32_t zero = 0;  // ZeRO level
+  // ZeRO-3: whether weights are gathered for a backward pass anew, else they are whole from a
+  // microbatch's forward pass on.
+  bool reshards = true;
+  bool by_layer = false;  // ZeRO-3: gradients are reduced as weights are gathered, not by buckets
+
+  // ZeRO-3: which passes have weights gathered, and after which these go.
+  bool gathers_for(schedules::PassKind kind) const {
+    return reshards ? kind != schedules::PassKind::weight_grad
+                    : kind == schedules::PassKind::forward;
+  }
+  bool drops_after(schedules::PassKind kind) const {
+    return reshards ? gathers_for(kind) : schedules::sends_gradient(kind);
+  }
 
   // ZeRO-1 and 2: an iteration's weights are updated in shards, which are gathered once, before the
   // first forwards of the next or at its own end.

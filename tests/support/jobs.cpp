@@ -23,6 +23,7 @@ config::Parallel parallel_of(const schedules::Schedule& schedule, const Layout& 
   parallel.cp.value = layout.cp;
   parallel.ep.value = layout.ep;
   parallel.dp.value = layout.dp;
+  parallel.replicate = {layout.replicate, {}};
   parallel.pp.value = schedule.devices;
   parallel.zero = layout.zero;
   if (!layout.replicas_together)

@@ -17,6 +17,7 @@ struct Layout {
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
   std::uint32_t dp = 1;
+  std::uint32_t replicate = 1;  // copies of what dp holds in shards
   std::uint32_t zero = 0;
   // False: a replica's devices are next to each other (tp-cp-ep-pp-dp), else a device's replicas.
   bool replicas_together = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -38,9 +39,16 @@ constexpr std::array group_names{
     GroupName{"etp", Group::etp},
     GroupName{"dp", Group::dp},
     GroupName{"edp", Group::edp},
+    GroupName{"shard", Group::shard},
+    GroupName{"expert-shard", Group::expert_shard},
+    GroupName{"replicate", Group::replicate},
+    GroupName{"expert-replicate", Group::expert_replicate},
     GroupName{"embedding", Group::embedding},
     GroupName{"world", Group::world},
 };
+// As ReplicaGroups::gradients() has its collectives.
+constexpr std::array of_replicas{group_names[4], group_names[5]};
+constexpr std::array of_shards{group_names[6], group_names[7], group_names[8], group_names[9]};
 
 // Of devices that are neighbours, each with the rank of the other that has its place there.
 Groups stage_pairs(const Ranks& ranks,
@@ -125,16 +133,18 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
   const execution::Job job = evaluation::plain_job(scenario, hardware, plan.schedule, plan.costs);
   const execution::ReplicaGroups replica_groups(job);
   if (!plan.costs.traffic.empty()) {
-    // Of dense gradients, and of those of experts.
-    std::array<execution::CollectiveOp, 2> largest{
-        {{nullptr, Collective::all_reduce, 0}, {nullptr, Collective::all_reduce, 0}}};
+    // Dense gradients, and those of experts; then sums over copies of shards.
+    auto largest = replica_groups.gradients(0);
     for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
       const auto ops = replica_groups.gradients(stage);
       for (std::size_t i = 0; i < largest.size(); ++i)
         if (ops[i].bytes > largest[i].bytes) largest[i] = ops[i];
     }
-    add("dp", largest[0].collective, largest[0].bytes, ranks.groups(Group::dp));
-    add("edp", largest[1].collective, largest[1].bytes, ranks.groups(Group::edp));
+    const auto names = largest.size() > of_replicas.size()
+                           ? std::span<const GroupName>(of_shards)
+                           : std::span<const GroupName>(of_replicas);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      add(names[i].name, largest[i].collective, largest[i].bytes, ranks.groups(names[i].group));
   }
   add("pp", Collective::send_recv, plan.costs.boundary_bytes,
       stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
@@ -146,7 +156,7 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
   const auto fail = [&](const std::string& what) {
     throw UsageError(fmt::format(
         "--traffic '{}': {}; as in 'all-reduce 256M dp': an operation, a size, groups (tp, cp, ep, "
-        "etp, dp, edp, pp, embedding or world), and perhaps an algorithm",
+        "etp, dp, edp, shard, replicate, pp, embedding or world), and perhaps an algorithm",
         text, what));
   };
   std::istringstream stream(text);

@@ -56,6 +56,12 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
                                        {"ep", Group::ep, Collective::all_to_all, typical},
                                        {"dp x cp", Group::dp, gradients, bucket}};
   if (parallel.cp.value == 1) found.back().name = "dp";
+  if (parallel.zero > 0 && parallel.replicates() > 1) {
+    found.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
+                    bucket};
+    found.push_back({"replicate", Group::replicate, Collective::all_reduce,
+                     bucket * parallel.replicates() / (parallel.dp.value * parallel.cp.value)});
+  }
   if (parallel.etp) found.push_back({"etp", Group::etp, Collective::all_gather, typical});
   if (folds(parallel)) found.push_back({"experts' dp", Group::edp, gradients, bucket});
   if (ties_embeddings)

@@ -66,6 +66,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
                         .ep = parallel.ep.value,
                         .etp = parallel.expert_tp(),
                         .dp = parallel.dp.value,
+                        .replicate = parallel.replicates(),
                         .pp = parallel.pp.value,
                         .sequence_parallel = parallel.sequence,
                         .zero = parallel.zero,

@@ -108,7 +108,7 @@ void add_overlaps(const Scenario& scenario, Changes& changes) {
   const config::Parallel& parallel = scenario.parallel;
   if (parallel.dp.value > 1) {
     add_switch("overlap_grad_reduce", talk.overlap_grad_reduce, changes);
-    if (parallel.zero == 1 || parallel.zero == 2)
+    if (parallel.zero == 1 || parallel.zero == 2 || parallel.keeps_weights())
       add_switch("overlap_param_gather", talk.overlap_param_gather, changes);
   }
   if (parallel.tp.value > 1 && parallel.sequence)

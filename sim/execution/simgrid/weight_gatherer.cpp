@@ -54,7 +54,7 @@ void WeightGatherer::prefetch(schedules::PassCursor at) {
     const std::optional<Pass> partner = pass.fused ? std::optional(at.following()) : std::nullopt;
     if (partner) at.next();
     for (const Pass& one : {pass, partner.value_or(pass)}) {
-      if (one.kind == PassKind::weight_grad || pending_.contains(key_of(one))) continue;
+      if (!job.conditions.gathers_for(one.kind) || pending_.contains(key_of(one))) continue;
       gather(one, 0);
       found = true;
     }
@@ -85,7 +85,11 @@ double WeightGatherer::wait(const Pass& pass, std::uint32_t part, double now) {
 }
 
 void WeightGatherer::drop(const Pass& pass, double now) {
-  if (in_use_.empty() || in_use_.erase(key_of(pass)) == 0) return;
+  const workload::Conditions& conditions = device_.job.conditions;
+  if (in_use_.empty() || !conditions.drops_after(pass.kind)) return;
+  Key key = key_of(pass);
+  if (!conditions.reshards) key.pass->kind = PassKind::forward;  // for which they came
+  if (in_use_.erase(key) == 0) return;
   if (recorder_ != nullptr) recorder_->drop_weights(pass.stage, now);
 }
 

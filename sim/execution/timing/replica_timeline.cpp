@@ -47,7 +47,8 @@ StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_
 DeviceStream::DeviceStream(const Job& job, std::uint32_t device,
                            const StageCollectives& collectives, double start, TimingRows* rows,
                            CollectiveSpans* spans)
-    : collectives_(collectives),
+    : job_(job),
+      collectives_(collectives),
       device_(device),
       rows_(rows),
       spans_(spans),
@@ -62,7 +63,7 @@ void DeviceStream::prefetch(double time) {
     for (std::size_t i = 0; i < (fused ? 2 : 1); ++i) {
       if (i == 1) ahead_.next();
       const Pass pass = ahead_.pass();
-      if (pass.kind == schedules::PassKind::weight_grad) continue;
+      if (!job_.conditions.gathers_for(pass.kind)) continue;
       gather_weights(pass.stage, time);
       arrive_[i] = end_;
       found = true;
@@ -185,7 +186,7 @@ class ReplicaTimeline::Follower {
   }
   std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
     if (gathers_)
-      return pass.kind == PassKind::weight_grad ? 0 : collectives_.weight_parts[pass.stage];
+      return job_.conditions.gathers_for(pass.kind) ? collectives_.weight_parts[pass.stage] : 0;
     if (begin_.weights.empty()) return 0;
     const std::size_t place = std::size_t{device} * job_.schedule.stages() + pass.stage;
     if (fetched_[place]) return 0;

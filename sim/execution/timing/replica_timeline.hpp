@@ -64,6 +64,7 @@ class DeviceStream {
   }
   void prefetch(double time);
 
+  const Job& job_;
   const StageCollectives& collectives_;
   std::uint32_t device_;
   TimingRows* rows_;

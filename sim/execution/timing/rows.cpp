@@ -27,10 +27,10 @@ void TimingRows::pass(std::uint32_t device, Pass pass, const PassSpan& span,
     first = pass;
     return;
   }
-  if (first && first->kind != PassKind::weight_grad)
+  if (first && job_.conditions.drops_after(first->kind))
     recorder.drop_weights(first->stage, span.released);
   first.reset();
-  if (pass.kind != PassKind::weight_grad) recorder.drop_weights(pass.stage, span.released);
+  if (job_.conditions.drops_after(pass.kind)) recorder.drop_weights(pass.stage, span.released);
 }
 
 void TimingRows::transfer(std::uint32_t device, const Pass& pass, const PassSpan& span,

@@ -178,18 +178,27 @@ void divide(StageTraffic& traffic, std::uint32_t slices) {
     }
 }
 
+// Gradients of as many layers as weights are gathered of.
+std::uint64_t unsharded_layers(std::uint64_t gathered, const ModelJob& job) {
+  return whole(static_cast<double>(gathered) / config::gathered_bytes(job.training) *
+               job.communication.gradient_bytes);
+}
+
 // What the parameters take on each device.
 void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
                std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
   const ZeroGroups zero = zero_groups(job.parallel);
+  const config::Communication& talk = job.communication;
   std::vector<Parameters> of_device(devices);
   std::vector<std::uint64_t> unsharded(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       of_device[device] += parameters[stage];
-      unsharded[device] = std::max(
-          unsharded[device], unsharded_gradient_bytes(parameters[stage], job.communication, zero));
+      unsharded[device] = std::max(unsharded[device],
+                                   reduced_by_layer(job.parallel, job.communication)
+                                       ? unsharded_layers(costs.gathered[stage], job)
+                                       : unsharded_gradient_bytes(parameters[stage], talk, zero));
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
     DeviceState state = state_of(of_device[device], job.training, zero);

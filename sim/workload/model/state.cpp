@@ -45,10 +45,12 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
 }
 
 ZeroGroups zero_groups(const config::Parallel& parallel) {
+  const double copies = parallel.replicates();
   const double ranks = static_cast<double>(parallel.dp.value) * parallel.cp.value;
   return {.level = parallel.zero,
-          .dense = ranks,
-          .experts = static_cast<double>(parallel.expert_replicas())};
+          .dense = ranks / copies,
+          .experts = static_cast<double>(parallel.expert_replicas()) / copies,
+          .keeps_weights = parallel.keeps_weights()};
 }
 
 DeviceState state_of(const Parameters& parameters, const config::Training& training,
@@ -65,9 +67,12 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
                        (training.bytes.weights.value_or(2) - weight_bytes(training));
   DeviceState state;
   state.optimizer = whole(part(training.bytes.optimizer, 1));
-  state.gradients = whole(part(training.bytes.gradients, 2));
-  state.weights =
-      whole(part(weight_bytes(training), 3) + (zero.level >= 3 ? plain / zero.dense : plain));
+  constexpr std::uint32_t never = 4;
+  state.gradients = whole(part(training.bytes.gradients, zero.keeps_weights ? never : 2));
+  const double beside =
+      zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
+  state.weights = whole(part(weight_bytes(training), 3) +
+                        (zero.level >= 3 ? plain / zero.dense : plain) + beside);
   return state;
 }
 
@@ -87,7 +92,7 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
 
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
                              const ZeroGroups& zero) {
-  if (zero.level < 3) return 0;
+  if (zero.level < 3 || zero.keeps_weights) return 0;
   std::uint64_t before = 0;
   std::uint64_t most = 0;
   for (const Parameters& part : part_parameters(setting, stage)) {
@@ -107,7 +112,7 @@ std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Commu
 
 std::uint64_t unsharded_gradient_bytes(const Parameters& stage, const config::Communication& talk,
                                        const ZeroGroups& zero) {
-  if (zero.level < 2) return 0;
+  if (zero.level < 2 || zero.keeps_weights) return 0;
   // What no other rank has is summed where it is.
   const std::uint64_t cut =
       (zero.dense > 1 ? stage.dense : 0) + (zero.experts > 1 ? stage.experts : 0);

@@ -10,11 +10,14 @@ namespace pipewright::workload {
 Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage);
 
 // Ranks over which ZeRO (arXiv 1910.02054) spreads what it spreads: dp * cp of the dense
-// parameters, and as many fewer of the experts' as there are ranks with other experts.
+// parameters, and as many fewer of the experts' as there are ranks with other experts; of replicas
+// of all shards, those of one.
 struct ZeroGroups {
   std::uint32_t level = 0;
   double dense = 1;
   double experts = 1;
+  // Weights stay whole beside their shards, and gradients until they are complete.
+  bool keeps_weights = false;
 };
 ZeroGroups zero_groups(const config::Parallel& parallel);
 
@@ -46,6 +49,12 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
 // In how many parts of about a bucket each a stage's gradients are reduced over `copies` ranks.
 std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Communication& talk,
                              std::uint32_t copies);
+
+// Whether gradients are reduced by the layers of which weights are gathered, as FSDP has them,
+// unless a bucket is given.
+inline bool reduced_by_layer(const config::Parallel& parallel, const config::Communication& talk) {
+  return parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() && !talk.bucket;
+}
 
 // Levels 2 and 3, bytes: gradients before they are reduced to shards. A part is being reduced while
 // the next one is made; without overlap all of the stage's wait for the end of the pass. Levels 0

@@ -45,6 +45,36 @@ TEST_CASE("an order may leave out axes of size 1, wherever it stands") {
         std::array{Axis::dp, Axis::ep, Axis::tp, Axis::cp, Axis::pp});
 }
 
+TEST_CASE("dp is shard x replicate, of which two are enough") {
+  for (const char* text :
+       {"{shard: 4, replicate: 2}", "{dp: 8, shard: 4}", "{dp_replicate: 2, data: 8}"}) {
+    CAPTURE(text);
+    const Parallel p = parallel(text);
+    CHECK(p.dp.value == 8);
+    CHECK(p.shard->value == 4);
+    CHECK(p.replicates() == 2);
+    CHECK(p.zero == 3);
+  }
+  CHECK(parallel("dp_shard: 8").dp.value == 8);
+  CHECK(parallel("{shard: 8, zero: 1}").zero == 1);
+  // Copies alone are plain data parallelism, but ranks of cp share weights.
+  CHECK(parallel("replicate: 8").zero == 0);
+  CHECK(parallel("{replicate: 8, cp: 2}").zero == 3);
+}
+
+TEST_CASE("weights are gathered anew for backward passes, but not in PyTorch's pipelines") {
+  const auto reshards = [](const char* text, std::uint32_t pp) {
+    Parallel p = parallel(text);
+    p.pp.value = pp;
+    return std::pair(p.reshards(), p.keeps_weights());
+  };
+  CHECK(reshards("shard: 8", 1) == std::pair(true, false));
+  CHECK(reshards("shard: 8", 4) == std::pair(false, true));
+  CHECK(reshards("{shard: 8, reshard_after_forward: true}", 4) == std::pair(true, false));
+  CHECK(reshards("{shard: 8, reshard_after_forward: false}", 1) == std::pair(false, false));
+  CHECK(reshards("{dp: 8, zero: 3}", 4) == std::pair(true, false));
+}
+
 TEST_CASE("each fault in a layout is named") {
   constexpr auto right =
       "allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other "
@@ -53,10 +83,22 @@ TEST_CASE("each fault in a layout is named") {
       {"tp: 0", "t:1:5: parallel.tp is 0; allowed: a whole number from 1 to 2147483648, such as 8"},
       {"{tp: 2, tensor: 2}",
        "t:1:9: tensor is another name of tp, which is given at t:1:2; leave out one of them"},
+      {"{dp: 8, shard: 3}",
+       "t:1:16: parallel.shard x parallel.replicate is 3 x 1, and parallel.dp is 8; allowed: dp "
+       "3, or leave it out"},
+      {"{dp: 8, replicate: 3}",
+       "t:1:20: parallel.replicate is 3, which does not divide parallel.dp (8); allowed: a "
+       "divisor"},
+      {"{shard: 8, zero: 0}",
+       "t:1:9: parallel.shard is 8, and parallel.zero 0 cuts nothing; allowed: zero 1 to 3, or "
+       "leave it out for 3"},
+      {"{dp: 8, zero: 1, reshard_after_forward: false}",
+       "t:1:41: parallel.reshard_after_forward is for weights in shards, and parallel.zero is 1; "
+       "allowed: zero 3, or leave it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
-       "context), ep (or expert), dp (or data), pp (or pipeline), sp (or sequence), zero, "
-       "order"},
+       "context), ep (or expert), etp, dp (or data), pp (or pipeline), sp (or sequence), zero, "
+       "shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, order"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",

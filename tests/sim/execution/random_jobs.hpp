@@ -43,6 +43,7 @@ inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Rand
   }
   layout.dp = 1U << random.whole(0, static_cast<std::uint32_t>(std::log2(left)));
   layout.ep = layout.replicas_together && random.flip() ? layout.dp : 1;
+  if (layout.ep == 1 && layout.dp % 2 == 0 && random.flip()) layout.replicate = 2;
   try {
     auto schedule = schedules::make_schedule(entry.name, parameters);
     auto job = std::make_unique<HybridJob>(std::move(schedule), layout);
@@ -52,6 +53,8 @@ inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Rand
     if (random.flip()) job->costs.times.overlap = random.real(0.7, 1);
     for (double& seconds : job->costs.optimizer_seconds) seconds = random.real(0, 5e-3);
     config::Communication& talk = job->communication();
+    job->conditions.reshards = layout.zero < 3 || random.flip();
+    job->conditions.by_layer = random.flip();
     talk.overlap_grad_reduce = random.flip();
     talk.overlap_param_gather = random.flip();
     talk.global_norm = random.flip();

@@ -168,6 +168,77 @@ TEST_CASE("ZeRO-2 reduces after every microbatch and exposes the last alone", "[
   }
 }
 
+TEST_CASE("shards are summed over their copies after they are reduced", "[zero]") {
+  tests::watch_links();
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  tests::HybridJob job(
+      schedules::make_schedule("1f1b", {.devices = 2, .microbatches = microbatches}),
+      {.dp = replicas, .replicate = 2, .zero = 3});
+  job.set_parameters(static_cast<std::uint64_t>(parameters));
+  const auto carried = tests::link_bytes(job, cluster);
+  // Of two ranks that share weights each sends half to the other, reduced or gathered; then each
+  // half goes to its copy and back, in two quarters of the whole.
+  const double gradients = 4 * parameters / 2 + 2 * 4 * parameters / 4;
+  const double weights = 2 * 2 * parameters / 2;
+  for (std::uint32_t node = 0; node < replicas; ++node)
+    CHECK(carried.at(fmt::format("nic-{}-0_UP", node)) ==
+          Approx(microbatches * (gradients + weights)).epsilon(1e-6));
+
+  // The last reduction is exposed: one hop each for a ring's step, and two for the sum of halves.
+  job.conditions.communication.bucket = 1'000'000'000;
+  const double last = (2 + 2) * parameters / tests::nic + (1 + 2) * tests::outside;
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    const trace::Trace trace = job.run(cluster, engine);
+    const trace::StepRow& step = tests::step_of(trace, 0);
+    CHECK(step.reduced - step.start == Approx(last).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("weights that are not resharded come for forward passes, and stay until backward",
+          "[zero]") {
+  tests::watch_links();
+  const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
+  const auto whole = 2 * static_cast<std::uint64_t>(parameters);
+  for (const std::string schedule : {"gpipe", "zb-h1"}) {
+    CAPTURE(schedule);
+    Job job(3, schedule);
+    job.conditions.reshards = false;
+    const auto carried = tests::link_bytes(job, cluster);
+    CHECK(carried.at("nic-0-0_UP") ==
+          Approx(microbatches * part((4 + 2) * parameters)).epsilon(1e-6));
+    for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
+      // On the last device a microbatch's backward pass follows its forward pass.
+      CHECK(most_gathered(job.run(cluster, engine), 1) ==
+            (schedule == "gpipe" ? microbatches : 1) * whole);
+  }
+}
+
+TEST_CASE("compute beside gathered weights and reduced gradients is slowed", "[zero]") {
+  const auto cluster = tests::mesh_cluster(2);
+  tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
+                       {.dp = 2, .zero = 3});
+  // Two layers, of which each is gathered, and its gradients reduced, in as long.
+  job.set_parameters(400'000'000);
+  job.costs.gathered = {800'000'000};
+  job.conditions.by_layer = true;
+  job.communication().gradient_bytes = 2;
+  job.communication().overlap_slowdown = 2;
+  const double part = tests::mesh_latency + 200e6 / tests::mesh_rate;
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    const auto trace = job.run(cluster, engine);
+    REQUIRE(trace.passes.size() == 2);
+    // F: beside the second layer's gather half of that time's work is done, and when that layer is
+    // at work the first of B's is gathered. B: likewise its second layer, and, when that is at
+    // work, the first half's gradients are reduced.
+    CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
+    CHECK(trace.passes[0].end - trace.passes[0].start == Approx(1 + 2 * part / 2).epsilon(1e-9));
+    CHECK(trace.passes[1].end - trace.passes[1].start == Approx(2 + 2 * part / 2).epsilon(1e-9));
+    CHECK(tests::step_of(trace, 0).reduced - trace.passes[1].end == Approx(part).epsilon(1e-9));
+  }
+  job.communication().overlap_slowdown = 1;
+  CHECK(job.run(cluster).passes[1].end == Approx(part + 3).epsilon(1e-9));
+}
+
 TEST_CASE("a stage on two devices cannot be sharded further than its optimizer", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   for (const std::uint32_t zero : {2U, 3U})

@@ -244,3 +244,39 @@ TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
                              {Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp})),
              Catch::StartsWith("etp x ep is 1 x 2 and tp x cp 1 x 1, and in this order of ranks"));
 }
+
+TEST_CASE("shards lie on neighbours, and their copies beyond", "[ranks]") {
+  // Sixteen GPUs: tp 2, and dp 8 of shard 4 x replicate 2, as torchtitan's mesh
+  // (dp_replicate, dp_shard, tp) counts them.
+  config::Parallel parallel = layout({.tp = 2, .dp = 8});
+  parallel.replicate = {2, {}};
+  const Ranks ranks(parallel);
+  CHECK(ranks.replicas() == 8);
+  CHECK(ranks.of(11).dp == 5);
+  CHECK(ranks.groups(Group::shard) ==
+        Groups{{0, 2, 4, 6}, {1, 3, 5, 7}, {8, 10, 12, 14}, {9, 11, 13, 15}});
+  CHECK(ranks.groups(Group::replicate) ==
+        Groups{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
+  CHECK(ranks.groups(Group::dp) ==
+        Groups{{0, 2, 4, 6, 8, 10, 12, 14}, {1, 3, 5, 7, 9, 11, 13, 15}});
+  // Ranks of cp share the shards.
+  parallel = layout({.cp = 2, .dp = 4});
+  parallel.replicate = {2, {}};
+  CHECK(Ranks(parallel).groups(Group::shard) == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}});
+  CHECK(Ranks(parallel).group_size(Group::shard) == 4);
+  CHECK(Ranks(parallel).groups(Group::replicate) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+}
+
+TEST_CASE("shards of experts lie within a replica of all shards", "[ranks]") {
+  config::Parallel parallel = layout({.ep = 2, .dp = 8});
+  parallel.replicate = {2, {}};
+  const Ranks ranks(parallel);
+  CHECK(ranks.groups(Group::edp) == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}});
+  CHECK(ranks.groups(Group::expert_shard) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  CHECK(ranks.groups(Group::expert_replicate) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  parallel = layout({.ep = 4, .dp = 4});
+  parallel.replicate = {2, {}};
+  CHECK_THAT(error_of(parallel),
+             Catch::Contains("parallel.replicate is 2, which does not divide tp x cp x dp / (etp "
+                             "x ep) (1); allowed: 1"));
+}

@@ -125,6 +125,7 @@ struct Space {
   bool stragglers = false;
   bool jitter = false;
   bool in_full = false;  // collectives within passes, one by one
+  bool copies = false;   // of shards
 };
 
 // The GPUs of one or two replicas are slow.
@@ -175,14 +176,20 @@ void compare(const Space& space) {
         if (zero >= 2 && schedule->routes.count() > 1) continue;
         if (space.in_full && schedules::has_fused_pairs(*schedule)) continue;
         const std::uint32_t dp = 16 / space.tp / parameters.devices;
+        const std::uint32_t copies = space.copies ? random.whole(1, 2) : 1;
         tests::HybridJob job(std::move(*schedule), {.tp = space.tp,
-                                                    .dp = random.whole(1, dp),
+                                                    .dp = random.whole(1, dp / copies) * copies,
+                                                    .replicate = copies,
                                                     .zero = zero,
                                                     .replicas_together = random.flip()});
         randomize(job, random);
         if (parameters.iterations > 1) job.communication().global_norm = true;
         if (zero == 3 && random.flip())  // which holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
+        if (space.copies && zero == 3) {
+          job.conditions.reshards = random.flip();
+          job.conditions.by_layer = random.flip();
+        }
         if (random.flip()) add_host(job, random);
         if (space.stragglers) slow_down(job, random);
         if (space.in_full) add_calls(job, random);
@@ -208,6 +215,10 @@ TEST_CASE("the engines agree on replicas under ZeRO-1", "[hybrid]") { compare({.
 
 TEST_CASE("the engines agree on replicas under ZeRO-2 and ZeRO-3", "[hybrid]") {
   compare({.zeros = {2, 3}});
+}
+
+TEST_CASE("the engines agree on copies of shards, resharded or not", "[hybrid]") {
+  compare({.zeros = {1, 2, 3, 3}, .copies = true});
 }
 
 TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]") {

@@ -47,6 +47,30 @@ TEST_CASE("ZeRO cuts optimizer state, then gradients, then weights", "[model]") 
   CHECK(sum(state(parameters, {.cp = 4, .dp = 2, .zero = 3})) == 6400 * 18 / 8);
 }
 
+TEST_CASE("copies of all shards cut nothing further", "[model]") {
+  const Parameters parameters{6400, 3200};
+  // Shards of 4 ranks; experts of 8 / 2 / ep 2.
+  CHECK(sum(state(parameters, {.ep = 2, .dp = 8, .zero = 3, .replicate = 2})) ==
+        6400 * 18 / 4 + 3200 * 18 / 2);
+  CHECK(state(parameters, {.cp = 2, .dp = 8, .zero = 3, .replicate = 4}).weights ==
+        6400 * 2 / 4 + 3200 * 2 / 4);
+}
+
+TEST_CASE("a pipeline of FSDP keeps weights whole beside their shards, and gradients", "[model]") {
+  config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
+  parallel.pp.value = 4;
+  parallel.reshard_after_forward = false;
+  config::Training training;
+  // torchtitan: parameters in 4 bytes and Adam's 8 in shards, gathered in 2, gradients in 4.
+  training.bytes = {.weights = 4, .gradients = 4, .optimizer = 8};
+  const auto zero = workload::zero_groups(parallel);
+  const auto held = workload::state_of({6400, 0}, training, zero);
+  CHECK(held.weights == 6400 * 4 / 8 + 6400 * 2);
+  CHECK(held.gradients == 6400 * 4);
+  CHECK(held.optimizer == 6400 * 8 / 8);
+  CHECK(unsharded_gradient_bytes({6400, 0}, {}, zero) == 0);
+}
+
 TEST_CASE("experts are cut over the ranks that have the same", "[model]") {
   const Parameters parameters{800, 1600};
   CHECK(state(parameters, {.ep = 4, .dp = 8, .zero = 1}).optimizer == 800 * 12 / 8 + 1600 * 12 / 2);

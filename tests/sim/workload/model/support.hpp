@@ -34,6 +34,7 @@ struct Layout {
   std::uint32_t etp = 0;  // 0: as tp
   std::uint32_t dp = 1;
   std::uint32_t zero = 0;
+  std::uint32_t replicate = 1;  // copies of what dp holds in shards
 };
 
 inline config::Parallel parallel_of(const Layout& layout) {
@@ -46,6 +47,7 @@ inline config::Parallel parallel_of(const Layout& layout) {
   parallel.dp.value = layout.dp;
   parallel.sequence = layout.sequence;
   parallel.zero = layout.zero;
+  parallel.replicate = {layout.replicate, {}};
   return parallel;
 }
 
