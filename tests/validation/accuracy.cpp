@@ -31,8 +31,9 @@ int main(int argc, char** argv) {
       accuracy::zero_bubble_measured(),
       accuracy::grid_search(),
   };
-  for (const auto source : {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge,
-                            accuracy::bridge_experts, accuracy::mlperf, accuracy::megatron_tests})
+  for (const auto source :
+       {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge, accuracy::torchtitan,
+        accuracy::bridge_experts, accuracy::mlperf, accuracy::megatron_tests})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   const std::vector<std::string> words(argv + 1, argv + argc);
   std::erase_if(tables, [&](const accuracy::Table& table) {

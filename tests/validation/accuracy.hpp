@@ -72,6 +72,7 @@ std::vector<Table> simumax(const std::filesystem::path& reference);
 std::vector<Table> nemo(const std::filesystem::path& reference);
 std::vector<Table> megatron_bridge(const std::filesystem::path& reference);
 std::vector<Table> bridge_experts(const std::filesystem::path& reference);
+std::vector<Table> torchtitan(const std::filesystem::path& reference);
 std::vector<Table> mlperf(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
 

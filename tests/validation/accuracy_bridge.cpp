@@ -32,8 +32,11 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
     if (!std::filesystem::exists(file)) tables.back().skipped = file.string() + ": no such file";
   }
   if (!tables[0].skipped.empty()) return tables;
+  tables.push_back({.title = "Megatron-Bridge, FSDP, 70B and 405B on 64 and 128 GB200 and GB300: "
+                             "iterations",
+                    .unit = "s",
+                    .bars = {}});
   int experts = 0;
-  int fsdp = 0;
   for (auto& row : tests::read_csv(file)) {
     const auto number = [&](const char* name) {
       return static_cast<std::uint32_t>(std::stoul(row.at(name)));
@@ -54,26 +57,28 @@ std::vector<Table> megatron_bridge(const std::filesystem::path& reference) {
                   .sequence = number("sequence"),
                   .communication = "gradient_bytes: 2, tp_comm_overlap: true"};
     // 70B whole on each GPU is FSDP, also where the column does not say so.
-    if (row.at("zero") == "megatron-fsdp" || layout.tp * layout.pp == 1) {
-      ++fsdp;
-      continue;
-    }
+    layout.fsdp = row.at("zero") == "megatron-fsdp" || layout.tp * layout.pp == 1;
     layout.microbatches = number("global_batch") / layout.dp / layout.microbatch;
-    if (large) layout.partition = "ends_less";
+    if (large && layout.pp > 1) layout.partition = "ends_less";
     const std::string recipe = recipe_of(row.at("precision"));
     layout.training = fmt::format(", precision: {}, bytes: {{gradients: 2}}", recipe);
-    Table& table = tables[recipe == "fp8" ? 0 : recipe == "mxfp8" ? 1 : 2];
-    table.rows.push_back(
-        {.name = fmt::format("{} {}, {} {}, tp {} cp {} pp {} x{}", row.at("release"), layout.model,
-                             layout.gpus(), layout.node, layout.tp, layout.cp, layout.pp,
-                             layout.chunks),
-         .scenario = scenario_of(layout),
-         .predict = makespan,
-         .measured = std::stod(row.at("derived_step_time_s")),
-         .is_fitted = fixes_clock(recipe, row)});
+    if (const std::string& layers = row.at("activation_offload_layers");
+        layout.fsdp && !layers.empty())
+      layout.training += fmt::format(", offload: {{num_layers: {}}}", layers);
+    Table& table = layout.fsdp ? tables[3]
+                               : tables[recipe == "fp8"     ? 0
+                                        : recipe == "mxfp8" ? 1
+                                                            : 2];
+    table.rows.push_back({.name = fmt::format("{}{} {}, {} {}, tp {} cp {} pp {} x{}",
+                                              layout.fsdp ? recipe + " " : "", row.at("release"),
+                                              layout.model, layout.gpus(), layout.node, layout.tp,
+                                              layout.cp, layout.pp, layout.chunks),
+                          .scenario = scenario_of(layout),
+                          .predict = makespan,
+                          .measured = std::stod(row.at("derived_step_time_s")),
+                          .is_fitted = fixes_clock(recipe, row)});
   }
-  tables[0].left_out =
-      fmt::format("of all three, {} rows of experts, {} of Megatron-FSDP", experts, fsdp);
+  tables[0].left_out = fmt::format("of all four, {} rows of experts", experts);
   return tables;
 }
 

@@ -60,13 +60,15 @@ std::string scenario_of(const Layout& layout) {
       "model: {}\n"
       "cluster: {}\n"
       "global_batch: {}\n"
-      "parallel: {{tp: {}, cp: {}, pp: {}, dp: {}, sp: {}, zero: {}{}}}\n"
+      "parallel: {{tp: {}, cp: {}, pp: {}, sp: {}, {}{}}}\n"
       "schedule: {}\n"
       "partition: {}\n"
       "symmetric: true\n",
       layout.model, cluster_of(layout.node, (gpus + used - 1) / used),
       layout.dp * layout.microbatch * layout.microbatches, layout.tp, layout.cp, layout.pp,
-      layout.dp, layout.tp > 1 && layout.sequence_parallel, layout.zero,
+      layout.tp > 1 && layout.sequence_parallel,
+      layout.fsdp ? fmt::format("shard: {}", layout.dp)
+                  : fmt::format("dp: {}, zero: {}", layout.dp, layout.zero),
       layout.ep > 0 ? fmt::format(", ep: {}, etp: 1", layout.ep) : "",
       layout.chunks > 1 ? fmt::format("{{name: interleaved-1f1b, chunks: {}}}", layout.chunks)
                         : "1f1b",

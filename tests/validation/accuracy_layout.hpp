@@ -16,6 +16,7 @@ struct Layout {
   std::uint32_t sequence = 0;      // tokens; 0: the model's
   bool sequence_parallel = true;   // where tp > 1
   std::uint32_t zero = 1;          // the distributed optimizer
+  bool fsdp = false;               // instead: weights in shards over dp, layer by layer
   std::string partition = "even";  // or ends_less, as account_for_embedding_in_pipeline_split
   std::string training = {};       // ", key: value" of it
   std::string communication = {};  // "key: value" of it
