@@ -24,7 +24,7 @@ namespace {
 constexpr PassSeconds model{.forward = 2, .input_grad = 3, .weight_grad = 1, .recomputed = 2};
 
 // How often each call is made, and the seconds under which all of them can hide.
-using Said = std::map<std::tuple<workload::Group, workload::Collective, std::uint64_t>,
+using Said = std::map<std::tuple<workload::Group, workload::Operation, std::uint64_t>,
                       std::pair<std::uint32_t, double>>;
 
 Said said(const StageTraffic& traffic, PassKind kind) {
