@@ -37,6 +37,8 @@ constexpr std::array dividing{
     Divides{"devices", &Known::gpus, how_many_gpus},
     Divides{"parallel.ep", &Known::experts, "a model"},
     Divides{"parallel.etp", &Known::gpus, how_many_gpus},
+    Divides{"parallel.shard", &Known::gpus, how_many_gpus},
+    Divides{"parallel.replicate", &Known::gpus, how_many_gpus},
     Divides{"training.microbatch_size", &Known::batches, "global_batch"},
 };
 

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 5> sizes{"parallel.tp", "parallel.cp", "p
 
 // What others are cut by comes first, so that little is begun which comes to nothing; then all
 // else as written.
-constexpr std::array<std::string_view, 13> first_keys{"cluster",
+constexpr std::array<std::string_view, 15> first_keys{"cluster",
                                                       "gpu",
                                                       "model",
                                                       "parallel",
@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 13> first_keys{"cluster",
                                                       "parallel.pp",
                                                       "devices",
                                                       "parallel.dp",
+                                                      "parallel.shard",
+                                                      "parallel.replicate",
                                                       "parallel.ep",
                                                       "parallel.etp",
                                                       "global_batch",
