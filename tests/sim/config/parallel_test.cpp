@@ -97,8 +97,9 @@ TEST_CASE("each fault in a layout is named") {
        "allowed: zero 3, or leave it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
-       "context), ep (or expert), etp, dp (or data), pp (or pipeline), sp (or sequence), zero, "
-       "shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, order"},
+       "context), cp_comm_type, ep (or expert), etp, dp (or data), pp (or pipeline), sp (or "
+       "sequence), zero, shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, "
+       "order"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",

@@ -40,8 +40,8 @@ TEST_CASE("comm interference finds a job's own traffic", "[cli][comm]") {
     names.push_back(kind["name"]);
     CHECK(kind["alone_s"] > 0);
   }
-  CHECK(names == std::vector<std::string>{"tp", "ep", "dp", "pp"});
-  CHECK(json["encounters"].size() == 6);
+  CHECK(names == std::vector<std::string>{"tp", "ep", "etp", "dp", "pp"});
+  CHECK(json["encounters"].size() == 10);
   for (const auto& two : json["encounters"]) {
     CHECK(two["one_slow_down"] >= 1 - 1e-9);
     CHECK(two["other_slow_down"] >= 1 - 1e-9);
