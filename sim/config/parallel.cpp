@@ -149,10 +149,12 @@ constexpr std::array table{
                    .help = "HSDP: copies of these shards; dp is shard x replicate",
                    .default_value = "1"},
                   count<&Parallel::replicate>},
-    Key<Parallel>{{.name = "reshard_after_forward",
-                   .help = "zero 3: gather weights anew for backward passes; default: not with pp "
-                           "and shard"},
-                  flag<&Parallel::reshard_after_forward>},
+    Key<Parallel>{
+        {.name = "reshard_after_forward",
+         .help = "zero 3: gather weights anew for backward passes; with shard and pp not, "
+                 "unless given",
+         .default_value = "true"},
+        flag<&Parallel::reshard_after_forward>},
     Key<Parallel>{{.name = "order",
                    .help = "of ranks, the innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},

@@ -292,17 +292,18 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
   CHECK(
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
-      "microbatches, global_batch, iterations, tp, cp, ep, dp, pp, sp, zero, partition, "
-      "microbatch_size, recompute, granularity, modules, method, num_layers, every, precision, "
-      "fp8_param_gather, cuda_graphs, causal, flash_attention, fused_loss, fused_accumulation, "
-      "deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, gathered, share, "
-      "fragmentation, overlap_p2p, overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
+      "microbatches, global_batch, iterations, tp, cp, cp_comm_type, ep, etp, dp, pp, sp, zero, "
+      "shard, replicate, reshard_after_forward, partition, microbatch_size, recompute, "
+      "granularity, modules, method, num_layers, every, precision, fp8_param_gather, cuda_graphs, "
+      "causal, flash_attention, fused_loss, fused_accumulation, deallocate_outputs, "
+      "vocabulary_multiple, weights, gradients, optimizer, gathered, share, dispatcher, "
+      "dispatch_precision, sms, overlap, imbalance, fragmentation, overlap_p2p, "
+      "overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
       "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
-      "sms, overlap_slowdown, global_norm, detail, jitter, distribution, seed, symmetric, overlap, "
+      "overlap_slowdown, global_norm, detail, jitter, distribution, seed, symmetric, "
       "samples_per_microbatch, tokens_per_microbatch, p2p, engine, backward_times, forward_times, "
-      "cluster, gpus_per_node, nodes, gpu, memory_gib, model, "
-      "layers, hidden, heads, kv_heads, experts, sequence, schedule, chunks, gpus, and texts in "
-      "quotes");
+      "cluster, gpus_per_node, nodes, gpu, memory_gib, model, layers, hidden, heads, kv_heads, "
+      "experts, sequence, schedule, chunks, gpus, and texts in quotes");
   const auto constraint = [&](const std::string& text) {
     return error_with("devices: 2\n" + passes + "search:\n  constraints: " + text);
   };
