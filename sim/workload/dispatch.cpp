@@ -23,7 +23,7 @@ double choose(double all, double some) {
 }  // namespace
 
 // Measured with 4,096 tokens and more of 7,168 elements, top 8 of 256 experts, on H100: DeepEP
-// writes 13.8 GB/s over NVLink for each of its SMs (20 of them dispatch and combine in 491 and 973
+// writes 15 GB/s over NVLink for each of its SMs (20 of them dispatch and combine in 491 and 973
 // us within a node), and takes 40 us with a single token, 90 us with its notification over nodes
 // (AIConfigurator's tables). HybridEP is as fast as links with 16 SMs and takes 130 us besides
 // (DeepEP, docs/README_Hybrid-EP.md: with and without its preparation on GB200).
@@ -31,7 +31,7 @@ Dispatch dispatch_of(const config::Model::Experts& of, const config::ExpertTrain
   Dispatch dispatch{
       .experts = of.count, .top_k = of.top_k, .groups = of.groups, .top_groups = of.top_groups};
   if (experts.dispatcher == config::Dispatcher::deepep) {
-    dispatch.inside_rate = 13.8e9 * config::dispatch_sms(experts);
+    dispatch.inside_rate = 15e9 * config::dispatch_sms(experts);
     dispatch.inside_latency = 40e-6;
     dispatch.outside_latency = 90e-6;
   } else {

@@ -233,12 +233,16 @@ TEST_CASE("every choice that the table of keys lists can be read, and so can the
     if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
     INFO(row.name);
     std::vector<std::string_view> values(row.value.choices.begin(), row.value.choices.end());
-    CHECK(std::find(values.begin(), values.end(), row.info.default_value) != values.end());
+    // Where nothing depends on others.
+    if (row.name != "parallel.reshard_after_forward")
+      CHECK(std::find(values.begin(), values.end(), row.info.default_value) != values.end());
     for (const std::string_view value : values) {
       Value root = read_yaml_text(small, "t");
       override_key(root, row.name, value, {});
       if (row.name == "training.recompute.method")
         override_key(root, "training.recompute.num_layers", "1", {});
+      if (row.name == "parallel.reshard_after_forward")
+        override_key(root, "parallel.zero", "3", {});
       if (row.name == "communication.tp_comm_overlap")
         override_key(root, "parallel.sp", "true", {});
       CHECK_NOTHROW(read_scenario(root));

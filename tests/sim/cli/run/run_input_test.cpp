@@ -125,28 +125,35 @@ TEST_CASE("outputs say what was run", "[run]") {
   const tests::Ran ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
-  CHECK_THAT(ran.out,
-             Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
-                             "8192 tokens, microbatch 2, partition by_cost, recompute full\n\n"));
+  CHECK_THAT(
+      ran.out,
+      Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
+                      "8192 tokens, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   const json job = json::parse(place.read("a.json"))["job"];
   CHECK(job == json{{"model", "llama-3-8b"},
                     {"gpu", "h100-sxm"},
                     {"tp", 4},
                     {"cp", 1},
                     {"ep", 1},
+                    {"etp", 4},
                     {"dp", 2},
+                    {"replicate", 1},
                     {"pp", 2},
                     {"sp", true},
                     {"zero", 1},
                     {"global_batch_samples", 16},
                     {"microbatch_samples", 2},
                     {"sequence_tokens", 8192},
+                    {"precision", "bf16"},
+                    {"cuda_graphs", "none"},
+                    {"flash_attention", true},
                     {"recompute", "full"},
+                    {"offload", "none"},
                     {"partition", "by_cost"},
                     {"symmetric", false}});
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
-                                                      "full\n"));
+                                                      "full,bf16,none,none,true,"));
   CHECK_THAT(place.run(words + "--symmetric").out,
              Catch::Contains("replica 0 was simulated for all 2: they were checked to be alike\n"));
 }

@@ -36,7 +36,7 @@ TEST_CASE("what is in the host's memory is not in the GPU's", "[offload]") {
   const workload::StageCosts all = costs("");
   const double layer = held(all) / 8;
   CHECK(held(costs("offload: {num_layers: 2}")) == Approx(6 * layer));
-  CHECK(held(costs("offload: {cpu_offloading_num_layers: 100}")) == 0);
+  CHECK(held(costs("offload: {cpu_offloading_num_layers: 8}")) == 0);
   CHECK(held(costs("offload: {share: 25 %}")) == Approx(6 * layer));
   CHECK(held(costs("offload: {num_layers: 4, share: 0.5}")) == Approx(6 * layer));
 }
