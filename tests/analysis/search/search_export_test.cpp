@@ -80,15 +80,15 @@ TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
 TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
   SearchRun run = one_row();
   run.objective = {.kind = Objective::Kind::time_to_train, .tokens = 16384 * 50.0};
-  CHECK_THAT(csv(run),
-             Contains("mfu_full_attention,time_to_train_s,assumed,note") && Contains(",0.2,0.25,100,,\n"));
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,time_to_train_s,assumed,note") &&
+                           Contains(",0.2,0.25,100,,\n"));
   CHECK(json(run)["candidates"][0]["time_to_train_s"] == 100);
   run.objective = {.kind = Objective::Kind::price,
                    .tokens = 16384 * 1800.0,
                    .price_per_gpu_hour = 2.5,
                    .currency = "EUR"};
-  CHECK_THAT(csv(run),
-             Contains("mfu_full_attention,price (EUR),assumed,note") && Contains(",0.2,0.25,20,,\n"));
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,price (EUR),assumed,note") &&
+                           Contains(",0.2,0.25,20,,\n"));
   CHECK(json(run)["candidates"][0]["price"] == 20);
   CHECK(json(run)["objective"]["currency"] == "EUR");
 }

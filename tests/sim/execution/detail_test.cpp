@@ -33,7 +33,8 @@ TEST_CASE("both details of a model's collectives agree within 2 %", "[detail]") 
         "communication: {tp_comm_overlap: true}\nschedule: 1f1b\n",
         "model: gpt3-175b\ndevices: 4\nparallel: {tp: 16, sp: true}\n"
         "communication: {all_reduce: hierarchical}\nschedule: 1f1b\n",
-        "model: mixtral-8x7b\ndevices: 4\nparallel: {tp: 2, sp: true, dp: 8, ep: 8}\nschedule: 1f1b\n",
+        "model: mixtral-8x7b\ndevices: 4\nparallel: {tp: 2, sp: true, dp: 8, ep: 8}\nschedule: "
+        "1f1b\n",
         "model: mixtral-8x7b\ndevices: 8\nparallel: {dp: 8, ep: 8}\nschedule: 1f1b\n"}) {
     place.write("s.yaml", "cluster: cluster.xml\nmicrobatches: 8\n" + scenario);
     const double fast = makespan(place, "fast");
