@@ -9,6 +9,7 @@
 #include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/kernels.hpp"
+#include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/state.hpp"
 
@@ -96,10 +97,24 @@ void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelS
   times.passes.push_back(std::move(sum));
 }
 
+// What of a forward pass runs again before I; of products of which a half does, every second one.
+std::vector<Kernel> again(const std::vector<Kernel>& forward, const ModelSetting& setting) {
+  std::vector<Kernel> kernels;
+  double due = 0;
+  for (const Kernel& kernel : forward) {
+    due += share_recomputed(setting.training.recompute, kernel.part, kernel.work);
+    if (due < 1) continue;
+    due -= 1;
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
 PartTimes times_of(std::string part, const workload::PassKernels& kernels,
-                   const ModelSetting& setting, const config::Gpu& gpu) {
-  PartTimes times{.part = std::move(part)};
+                   const ModelSetting& setting, const config::Gpu& gpu, bool is_layer = false) {
+  PartTimes times{.part = std::move(part), .is_layer = is_layer};
   add_pass("F", kernels.forward, setting, gpu, times);
+  if (is_layer) add_pass("R", again(kernels.forward, setting), setting, gpu, times);
   add_pass("I", kernels.input_grad, setting, gpu, times);
   add_pass("W", kernels.weight_grad, setting, gpu, times);
   return times;
@@ -163,8 +178,7 @@ std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu
   std::vector<PartTimes> parts;
   for (const LayerKind kind : kinds)
     if (layers_of(setting.model, kind) > 0)
-      parts.push_back(times_of(name_of(kind), layer_kernels(setting, kind), setting, gpu));
-  for (PartTimes& layer : parts) layer.is_layer = true;
+      parts.push_back(times_of(name_of(kind), layer_kernels(setting, kind), setting, gpu, true));
   parts.push_back(times_of("embedding", embedding_kernels(setting), setting, gpu));
   if (setting.model.mtp_layers > 0)
     parts.push_back(times_of(mtp_name, mtp_kernels(setting), setting, gpu));

@@ -132,6 +132,25 @@ TEST_CASE("a pass takes no less than the host needs to launch it", "[cli][model]
   CHECK(shown(place, graphs + "iteration")["times"][0]["passes"][0]["bound"] == "kernels");
 }
 
+TEST_CASE("what is recomputed is a pass of its own", "[cli][model]") {
+  const tests::Workplace place;
+  place.write("plain.yaml", plain_gpu);
+  const auto passes = [&](const std::string& recompute) {
+    return shown(place, "llama-3-8b --gpu plain.yaml --set training.recompute=" +
+                            recompute)["times"][0]["passes"];
+  };
+  CHECK(passes("none").size() == 3);
+  const json full = passes("full");
+  REQUIRE(full.size() == 4);
+  CHECK(full[1]["pass"] == "R");
+  CHECK(full[1]["seconds"] == full[0]["seconds"]);
+  // Two norms.
+  CHECK(passes("'{modules: [layernorm]}'")[1]["kernels"] == 2);
+  // Every second of four products, and what is no product.
+  CHECK(passes("'{granularity: op}'")[1]["kernels"].get<int>() ==
+        full[0]["kernels"].get<int>() - 2 - 1);
+}
+
 TEST_CASE("times that rest on assumed numbers are marked", "[cli][model]") {
   const tests::Workplace place;
   place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
