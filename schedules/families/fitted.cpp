@@ -42,7 +42,7 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
   if (plans.empty()) return std::nullopt;
   const auto before = [](const Plan& a, const Plan& b) { return better(a, b, Objective::span); };
   const double latest = plans.back().makespan * rounding;
-  if (3 * pipeline.routes.stages() * std::size_t{pipeline.microbatches} <= most_passes)
+  if (std::size_t{3} * pipeline.routes.stages() * pipeline.microbatches <= most_passes)
     for (std::size_t i = 0, given = plans.size(); i < given; ++i)
       plans.push_back(justifier.improve(plans[i], Pull::fitting, Objective::span, rounds));
   std::erase_if(plans, [&](const Plan& plan) { return plan.makespan > latest; });

@@ -21,7 +21,7 @@ class Unrolled {
   explicit Unrolled(const Field& field) : field_(field), text_(field.value.text) {}
 
   std::string all() {
-    const std::string letters = group();
+    std::string letters = group();
     if (at_ < text_.size()) throw refuse(at_, "which nothing opened; allowed: ( before it");
     return letters;
   }

@@ -59,8 +59,9 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
   if (parallel.zero > 0 && parallel.replicates() > 1) {
     found.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
                     bucket};
-    found.push_back({"replicate", Group::replicate, Collective::all_reduce,
-                     bucket * parallel.replicates() / (parallel.dp.value * parallel.cp.value)});
+    found.push_back(
+        {"replicate", Group::replicate, Collective::all_reduce,
+         bucket * parallel.replicates() / (std::uint64_t{parallel.dp.value} * parallel.cp.value)});
   }
   if (parallel.etp) found.push_back({"etp", Group::etp, Collective::all_gather, typical});
   if (folds(parallel)) found.push_back({"experts' dp", Group::edp, gradients, bucket});
