@@ -1,9 +1,5 @@
 #include "sim/config/expert_training.hpp"
 
-#include <fmt/format.h>
-
-#include "sim/config/text/units.hpp"
-
 namespace pipewright::config {
 namespace {
 

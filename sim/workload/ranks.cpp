@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/workload/shape/layout_checks.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -36,14 +38,9 @@ std::uint32_t count_ranks(const config::Parallel& parallel) {
   return static_cast<std::uint32_t>(size);
 }
 
-// The sizes of experts' parallelism that go into a stage's ranks, nearest to `wanted`.
 std::string nearest_divisors(std::uint64_t ranks, std::uint32_t wanted) {
-  std::uint64_t below = std::clamp<std::uint64_t>(wanted, 1, ranks);
-  while (ranks % below != 0) --below;
-  std::uint64_t above = wanted;
-  while (above < ranks && ranks % above != 0) ++above;
-  if (above <= below || above > ranks) return std::to_string(below);
-  return fmt::format("{} or {}", below, above);
+  const auto divides = [&](std::uint32_t size) { return ranks % size == 0; };
+  return fmt::format("{}", fmt::join(nearest(wanted, ranks, divides), " or "));
 }
 
 // Experts are spread over the ranks of a stage, those of all replicas.

@@ -67,6 +67,8 @@ PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
 PhaseCost rings_over(const Nodes& sets, double volume, double steps,
                      const RankPlacement& placement);
 PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
+// Seconds of the longest of the flows' ways.
+ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& placement);
 // Flows that all run at once, as those of pairs.
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement);
 

@@ -52,11 +52,7 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
       }
     }
   PhaseCost cost{.flows = std::move(flows)};
-  for (const Flow& flow : cost.flows) {
-    const cluster::Route route = placement.route(flow.source, flow.destination);
-    for (std::size_t p = 0; p < cost.latency.size(); ++p)
-      cost.latency[p] = std::max(cost.latency[p], route.by[p].latency);
-  }
+  cost.latency = longest_way(cost.flows, placement);
   for (double& latency : cost.latency)
     latency += nodes.size() > 1 ? dispatch.outside_latency : dispatch.inside_latency;
   return cost;

@@ -33,16 +33,22 @@ PhaseCost rings_over(const Nodes& sets, double volume, double steps,
   return all;
 }
 
+ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& placement) {
+  ByProtocol latency{};
+  for (const Flow& flow : flows) {
+    const cluster::Route route = placement.route(flow.source, flow.destination);
+    for (std::size_t p = 0; p < latency.size(); ++p)
+      latency[p] = std::max(latency[p], route.by[p].latency);
+  }
+  return latency;
+}
+
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
   PhaseCost cost{.flows = std::move(flows)};
+  cost.latency = longest_way(cost.flows, placement);
   std::unordered_map<std::uint32_t, double> messages;
   double most = 0;
-  for (const Flow& flow : cost.flows) {
-    const cluster::Route route = placement.route(flow.source, flow.destination);
-    for (std::size_t p = 0; p < cost.latency.size(); ++p)
-      cost.latency[p] = std::max(cost.latency[p], route.by[p].latency);
-    most = std::max(most, ++messages[flow.source]);
-  }
+  for (const Flow& flow : cost.flows) most = std::max(most, ++messages[flow.source]);
   const cluster::MessageModel& model = placement.model();
   for (double& latency : cost.latency) latency += model.step + (most - 1) * model.message;
   return cost;
