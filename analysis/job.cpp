@@ -45,12 +45,17 @@ std::string describe(const JobInfo& job) {
   add("zero", job.zero, 0);
   text += fmt::format(", batch {} of {} tokens", job.global_batch, job.sequence);
   add("microbatch", job.microbatch_size, 1);
+  add_choice("documents", job.lengths, "");
+  if (job.dispatch != "alltoall") add_choice("dispatch", job.dispatch, "");
+  add_choice("experts' tokens", job.routing, "");
   add_choice("partition", job.partition, "even");
   text += ", " + printable(job.precision);
   add_choice("cuda graphs", job.cuda_graphs, "none");
   if (!job.flash_attention) text += ", scores kept";
   add_choice("recompute", job.recompute, "none");
   add_choice("offload", job.offload, "none");
+  if (!job.straddling.empty())
+    text += fmt::format(", {} across NVLink domains", printable(job.straddling));
   return text;
 }
 

@@ -30,6 +30,12 @@ struct JobInfo {
   std::string offload;                // none, all layers, 4 layers a stage
   std::string partition;              // even, ends_less, by_cost, listed, or a layout
   bool symmetric = false;             // one replica was simulated, for all
+  std::string lengths;                // of documents that are not all as long as a sample
+  double padding = 0;                 // part of the tokens that passes work on
+  std::string dispatch;               // of tokens to experts: alltoall, "deepep fp8 overlapped"
+  std::string routing;                // of tokens to experts, where it is not balanced
+  double uneven = 0;                  // part of the time that differing microbatches cost
+  std::string straddling;             // groups that lie across NVLink domains which could hold them
 };
 
 // "llama-3-70b on h100-sxm, tp 8, pp 4, batch 64 of 8192 tokens, bf16, recompute full", without

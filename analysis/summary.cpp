@@ -47,7 +47,11 @@ void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::Devi
   }
   if (count > 0) recomputed_.resize(count);
   in_passes_.assign(recomputed_.size(), {});
-  for (const trace::StageRow& stage : stages) in_passes_[stage.stage] = stage.exposed_in_passes();
+  in_pairs_ = in_passes_;
+  for (const trace::StageRow& stage : stages) {
+    in_passes_[stage.stage] = stage.exposed_in_passes();
+    in_pairs_[stage.stage] = stage.exposed_in_pairs();
+  }
 }
 
 void SummarySink::pass(const trace::PassRow& row) {
@@ -70,7 +74,14 @@ void SummarySink::pass(const trace::PassRow& row) {
   const double exposed = gap.end > gap.start ? exposed_in(gap, gap.start) : 0;
   device.parts.p2p += length(running.exposed, exposed);
   running.exposed = exposed;
-  device.parts.in_passes += in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
+  const auto kind = static_cast<std::size_t>(row.kind);
+  if (is_fused) {  // the first was taken for one alone
+    device.parts.in_passes += running.in_pair - running.in_pass + in_pairs_.at(row.stage)[kind];
+  } else {
+    running.in_pass = in_passes_.at(row.stage)[kind];
+    running.in_pair = in_pairs_.at(row.stage)[kind];
+    device.parts.in_passes += running.in_pass;
+  }
   if (row.iteration != running.iteration) {
     running.gap_after = running.iteration;
     running.iteration = row.iteration;

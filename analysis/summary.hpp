@@ -103,6 +103,8 @@ class SummarySink final : public trace::Sink {
   struct Running {
     Gap gap;             // before what runs: a pass, or a fused forward and backward
     double exposed = 0;  // communication in that
+    double in_pass = 0;  // and in what runs, alone
+    double in_pair = 0;  // or as the first of two that run as one
     std::optional<std::uint32_t> gap_after;  // whose pass ended before that gap
     double end = 0;                          // of the last pass
     double released = 0;                     // likewise
@@ -122,6 +124,7 @@ class SummarySink final : public trace::Sink {
   std::vector<Running> running_;
   std::vector<bool> recomputed_;                                  // by stage
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // likewise, exposed seconds
+  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // of each of two that run as one
 };
 
 Summary summarize(const trace::Trace& trace);

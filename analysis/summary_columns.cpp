@@ -171,7 +171,13 @@ ReportColumns<JobInfo> job_columns() {
           {"recompute", &JobInfo::recompute},
           {"offload", &JobInfo::offload},
           {"partition", &JobInfo::partition},
-          {"symmetric", &JobInfo::symmetric}};
+          {"symmetric", &JobInfo::symmetric},
+          {"lengths", &JobInfo::lengths},
+          {"padding", &JobInfo::padding},
+          {"dispatch", &JobInfo::dispatch},
+          {"routing", &JobInfo::routing},
+          {"uneven", &JobInfo::uneven},
+          {"straddling", &JobInfo::straddling}};
 }
 
 ReportColumns<DeviceSummary> device_columns(double makespan_s) {

@@ -147,8 +147,29 @@ std::string time_table(const Summary& run) {
 // Where copies were left out.
 std::string symmetry_line(const Summary& run) {
   if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
+  if (!run.job->lengths.empty())
+    return fmt::format("replica 0, which has most to do, was simulated for all {}\n",
+                       run.run.replicas);
   return fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
                      run.run.replicas);
+}
+
+// Where microbatches differ: how much there is to learn from, and what evenness would save.
+std::string uneven_line(const Summary& run, std::string_view name) {
+  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
+  std::string line = name.empty() ? "" : fmt::format("{}: ", name);
+  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
+  if (!run.job->lengths.empty())
+    line +=
+        fmt::format("{:.4g} million tokens an iteration, {:.1f} % of what is computed is padding; ",
+                    tokens / 1e6, 100 * run.job->padding);
+  constexpr double worth_it = 0.0005;
+  if (run.job->uneven < worth_it)
+    return line + "spreading the work evenly over microbatches and ranks would save no time\n";
+  return line + fmt::format(
+                    "spread evenly over microbatches and ranks, the same work would take "
+                    "{:.1f} % less time\n",
+                    100 * run.job->uneven);
 }
 
 Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
@@ -264,6 +285,8 @@ std::string console_table(std::span<const Summary> runs) {
   const Labels label = labels(runs);
   std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
   text += run_table(runs, label.names);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    text += uneven_line(runs[i], runs.size() > 1 ? label.names[i] : std::string());
   std::vector<trace::Assumed> assumed;
   for (const Summary& run : runs) assumed.push_back(run.run.assumed);
   text += assumed_lines(assumed);

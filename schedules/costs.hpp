@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -26,8 +27,8 @@ constexpr std::string_view to_string(P2p mode) {
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {
   std::array<std::vector<double>, pass_kinds> of_stage;  // empty for a kind that never runs
-  double overlap = 1;         // a fused pair takes this part of the sum of its two times,
-  std::vector<double> fused;  // or, if given, this, by the stage of the first
+  std::optional<double> overlap;  // a fused pair takes this part of the sum of its two times,
+  std::vector<double> fused;      // or, if given, this, by the stage of the first
 
   std::vector<double>& operator[](PassKind kind) { return of_stage[static_cast<int>(kind)]; }
   const std::vector<double>& operator[](PassKind kind) const {
@@ -35,8 +36,10 @@ struct PassTimes {
   }
   double operator()(const Pass& pass) const { return (*this)[pass.kind][pass.stage]; }
   double operator()(const Pass& first, const Pass& second) const {
-    return fused.empty() ? overlap * ((*this)(first) + (*this)(second)) : fused[first.stage];
+    return fused.empty() ? overlap.value_or(1) * ((*this)(first) + (*this)(second))
+                         : fused[first.stage];
   }
+  bool says_pairs() const { return overlap || !fused.empty(); }  // what they take
 };
 
 // Time in seconds that a boundary tensor takes from one device to another when nothing contends; 0

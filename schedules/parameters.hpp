@@ -18,6 +18,10 @@ struct Parameters {
   std::optional<std::uint32_t> group_size;  // microbatches that pass a chunk before the next chunk
   std::optional<std::uint32_t> slices;      // of a microbatch along the sequence
   std::optional<std::uint32_t> recompute;   // chunks of a device whose forward keeps nothing
+  std::optional<std::uint32_t> fused;       // 1: each F of the steady state with the B beside it
+  // Of 1f1b: forwards that run further ahead on each device, for passes of a vocabulary that is
+  // cut.
+  std::uint32_t ahead = 0;
   // What families that plan for times plan with: F, I and W of each device or of each stage, and
   // the latency of a hop. Left empty, F = I = W and no latency.
   PassTimes device_times;
@@ -39,6 +43,7 @@ struct ChoiceInfo {
   std::string_view one;      // as in "at least 1 microbatch a group is needed"; empty: 0 is allowed
   std::uint32_t neutral;     // the value that every family has; 0 of those that start at 1: none
   std::string_view default_value = {};  // of the families that take it, as written
+  bool is_flag = false;                 // 1 is written true, and 0 false
 };
 inline constexpr std::array choices{
     ChoiceInfo{.choice = &Parameters::chunks,
@@ -74,6 +79,16 @@ inline constexpr std::array choices{
                .noun = "recomputed chunks",
                .one = {},
                .neutral = 0},
+    ChoiceInfo{.choice = &Parameters::fused,
+               .key = "fused",
+               .flag = "--fused",
+               .help = "forward and backward passes of the steady state run in pairs, as one",
+               .example = "true",
+               .noun = "fused pairs",
+               .one = {},
+               .neutral = 0,
+               .default_value = "false, dualpipe and dualpipe-v true",
+               .is_flag = true},
 };
 
 // Whether a choice is made that not every family has.

@@ -44,6 +44,7 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   text += fmt::format(", iteration {}{}, bubble {}", mark, format_seconds(row.time_s),
                       format_percent(row.bubble_ratio));
   if (row.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(row));
+  if (!row.note.empty()) text += fmt::format("\n  {}", printable(row.note));
   return text + "\n";
 }
 

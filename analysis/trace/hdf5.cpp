@@ -210,6 +210,7 @@ void Hdf5Input::check_columns(const Handle& dataset, const char* table,
                               std::span<const Column> columns) const {
   const Handle stored(H5Dget_type(dataset.get()), H5Tclose);
   for (const Column& wanted : columns) {
+    if (wanted.is_new && H5Tget_member_index(stored.get(), wanted.name) < 0) continue;
     const Handle type = column(stored, table, wanted.name);
     if (wanted.type == ColumnType::text ? !is_fixed_text(type)
                                         : H5Tequal(type.get(), file_type(wanted.type).get()) <= 0)

@@ -120,9 +120,15 @@ struct StageRow {
   double waits_w = 0;
   double waits_b = 0;
   double waits_r = 0;
+  // The same of an F and of an I or B that run as one with another: together what the two wait.
+  double waits_paired_f = 0;
+  double waits_paired_b = 0;
 
   std::array<double, pass_kinds> exposed_in_passes() const {  // by kind of pass
     return {waits_f, waits_i, waits_w, waits_b, waits_r};
+  }
+  std::array<double, pass_kinds> exposed_in_pairs() const {
+    return {waits_paired_f, waits_paired_b, 0, waits_paired_b, 0};
   }
   bool operator==(const StageRow&) const = default;
 };

@@ -37,7 +37,8 @@ std::span<const char* const> enum_names(ColumnType type);  // empty where the ty
 struct Column {
   const char* name;
   ColumnType type;
-  std::size_t offset;  // in the row in memory; on disk columns follow one another without gaps
+  std::size_t offset;   // in the row in memory; on disk columns follow one another without gaps
+  bool is_new = false;  // older files of the same version have none: the row keeps its default
 };
 // A value of a row in memory; not of a text.
 template <class Value>
@@ -72,6 +73,9 @@ const char* name_of(Enum value) {
 #define PIPEWRIGHT_COLUMN(Row, member) \
   Column { #member, column_type<decltype(Row::member)>(), offsetof(Row, member) }
 
+#define PIPEWRIGHT_NEW_COLUMN(Row, member) \
+  Column { #member, column_type<decltype(Row::member)>(), offsetof(Row, member), true }
+
 // The name of a row's table and its columns in the order of the file.
 template <class Row>
 struct Table;
@@ -87,12 +91,17 @@ struct Table<DeviceRow> {
 template <>
 struct Table<StageRow> {
   static constexpr const char* name = "stages";
-  static constexpr std::array columns{
-      PIPEWRIGHT_COLUMN(StageRow, stage),   PIPEWRIGHT_COLUMN(StageRow, chunk),
-      PIPEWRIGHT_COLUMN(StageRow, device),  PIPEWRIGHT_COLUMN(StageRow, recomputed),
-      PIPEWRIGHT_COLUMN(StageRow, waits_f), PIPEWRIGHT_COLUMN(StageRow, waits_i),
-      PIPEWRIGHT_COLUMN(StageRow, waits_w), PIPEWRIGHT_COLUMN(StageRow, waits_b),
-      PIPEWRIGHT_COLUMN(StageRow, waits_r)};
+  static constexpr std::array columns{PIPEWRIGHT_COLUMN(StageRow, stage),
+                                      PIPEWRIGHT_COLUMN(StageRow, chunk),
+                                      PIPEWRIGHT_COLUMN(StageRow, device),
+                                      PIPEWRIGHT_COLUMN(StageRow, recomputed),
+                                      PIPEWRIGHT_COLUMN(StageRow, waits_f),
+                                      PIPEWRIGHT_COLUMN(StageRow, waits_i),
+                                      PIPEWRIGHT_COLUMN(StageRow, waits_w),
+                                      PIPEWRIGHT_COLUMN(StageRow, waits_b),
+                                      PIPEWRIGHT_COLUMN(StageRow, waits_r),
+                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_paired_f),
+                                      PIPEWRIGHT_NEW_COLUMN(StageRow, waits_paired_b)};
 };
 
 template <>

@@ -138,12 +138,12 @@ class CriticalWalk {
   // The waits within a pass may be anywhere in it; they are put at its end.
   void add_pass(std::size_t pass, double start) {
     const PassRow& row = trace_.passes[pass];
-    const double whole = row.end - row.start;
+    const double whole = index_.own_seconds(pass);
     const double share = whole > 0 ? std::min(1.0, (now_ - start) / whole) : 0;
     CriticalPiece piece{
         .device = row.device, .pass = pass, .stage = row.stage, .microbatch = row.microbatch};
     piece.part = CriticalPart::in_passes;
-    const double waits = index_.exposed_within(row) * share;
+    const double waits = index_.exposed_within(pass) * share;
     if (waits > 0) add(std::max(start, now_ - waits), piece);
     piece.part = CriticalPart::compute;
     add(start, piece);

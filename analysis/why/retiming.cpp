@@ -112,7 +112,7 @@ void Retiming::Builder::add_units() {
     Planned node{.kind = row.stage, .ends_run = true, .start = row.start, .end = row.end};
     if (unit.is_fused())
       (pass == unit.first ? node.end : node.start) = row.start + (row.end - row.start) / 2;
-    node.waits = std::min(index_.exposed_within(row), node.end - node.start);
+    node.waits = std::min(index_.exposed_within(pass), node.end - node.start);
     add_node(node);
   }
 }

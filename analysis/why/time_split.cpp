@@ -66,11 +66,10 @@ std::vector<Round> rounds_of(const TraceIndex& index, std::uint32_t device,
 void add_passes(const TraceIndex& index, std::uint32_t device, TimeSplit& split) {
   for (const std::uint32_t number : index.units_on(device)) {
     const PassUnit& unit = index.units()[number];
-    const double parts = unit.is_fused() ? 2 : 1;  // who has how much, the trace does not say
     for (std::size_t pass = unit.first;; pass = unit.last) {
       const PassRow& row = index.trace().passes[pass];
-      const double seconds = (row.end - row.start) / parts;
-      const double waits = std::min(index.exposed_within(row), seconds);
+      const double seconds = index.own_seconds(pass);
+      const double waits = index.exposed_within(pass);
       split.in_passes_s += waits;
       split.compute_s.at(static_cast<std::size_t>(row.kind)) += seconds - waits;
       if (pass == unit.last) break;

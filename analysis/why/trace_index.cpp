@@ -46,8 +46,12 @@ TraceIndex::TraceIndex(const trace::Trace& trace)
   for (const CollectiveRow& row : trace.collectives) collectives_on_.at(row.device).push_back(&row);
   for (auto& rows : collectives_on_) std::ranges::stable_sort(rows, {}, &CollectiveRow::end);
   for (const trace::StageRow& row : trace.stages) {
-    if (row.stage >= in_passes_.size()) in_passes_.resize(std::size_t{row.stage} + 1);
+    if (row.stage >= in_passes_.size()) {
+      in_passes_.resize(std::size_t{row.stage} + 1);
+      in_pairs_.resize(in_passes_.size());
+    }
     in_passes_[row.stage] = row.exposed_in_passes();
+    in_pairs_[row.stage] = row.exposed_in_pairs();
   }
   for (const trace::PathRow& row : trace.paths)
     paths_.try_emplace({row.traffic, row.source, row.destination, row.stage}, &row);
@@ -151,10 +155,17 @@ const trace::PathRow* TraceIndex::path_of_output(std::size_t pass) const {
               trace_.passes[to].device, 0);
 }
 
-double TraceIndex::exposed_within(const PassRow& pass) const {
-  if (pass.stage >= in_passes_.size()) return 0;
-  return std::min(in_passes_[pass.stage].at(static_cast<std::size_t>(pass.kind)),
-                  pass.end - pass.start);
+double TraceIndex::exposed_within(std::size_t pass) const {
+  const PassRow& row = trace_.passes[pass];
+  if (row.stage >= in_passes_.size()) return 0;
+  const bool fused = units_[unit_of(pass)].is_fused();
+  const auto& of_stage = fused ? in_pairs_[row.stage] : in_passes_[row.stage];
+  return std::min(of_stage.at(static_cast<std::size_t>(row.kind)), own_seconds(pass));
+}
+
+double TraceIndex::own_seconds(std::size_t pass) const {
+  const PassRow& row = trace_.passes[pass];
+  return (row.end - row.start) / (units_[unit_of(pass)].is_fused() ? 2 : 1);
 }
 
 const StepRow* TraceIndex::step_at(std::uint32_t device, double time) const {

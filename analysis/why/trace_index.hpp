@@ -76,8 +76,10 @@ class TraceIndex {
                              std::uint32_t destination, std::uint32_t stage) const;
   const trace::PathRow* path_of_output(std::size_t pass) const;
 
-  // Seconds of a pass in which it waits for collectives within it, at the most its duration.
-  double exposed_within(const trace::PassRow& pass) const;
+  // Seconds of a pass in which it waits for collectives within it, at the most its own; and all of
+  // its own: half of a fused pair's, since the trace does not say who has how much.
+  double exposed_within(std::size_t pass) const;
+  double own_seconds(std::size_t pass) const;
   double makespan() const { return makespan_; }  // as metrics.md says
   // Whether the trace says when inputs arrived, which measured runs do not.
   bool knows_inputs() const { return knows_inputs_; }
@@ -99,6 +101,7 @@ class TraceIndex {
   using Way = std::tuple<trace::TrafficClass, std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<Way, const trace::PathRow*> paths_;
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage
+  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // likewise, of fused pairs
   double makespan_ = 0;
   bool knows_inputs_ = false;
 };

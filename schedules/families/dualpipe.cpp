@@ -23,6 +23,15 @@ std::vector<Op> both(std::uint32_t forward_chunk) {
   return {{PassKind::forward, forward_chunk, true}, backward(1 - forward_chunk)};
 }
 
+// The same order with one pass after the other.
+Schedule as_asked(Schedule schedule, const Parameters& parameters) {
+  if (parameters.fused.value_or(1) != 0) return schedule;
+  for (Program& program : schedule.programs)
+    for (Loop& loop : program.loops)
+      for (Pass& pass : loop.body) pass.fused = false;
+  return schedule;
+}
+
 // I now; its W waits in a queue.
 class WeightQueue {
  public:
@@ -106,8 +115,10 @@ Schedule dualpipe_v(const Parameters& parameters) {
     write(script, r, devices, parameters.microbatches);
     return script.finish();
   };
-  return with_programs(without_programs("dualpipe-v", parameters, Routes::v_shape(devices)),
-                       one_device);
+  return as_asked(
+      with_programs(without_programs("dualpipe-v", parameters, Routes::v_shape(devices)),
+                    one_device),
+      parameters);
 }
 
 // DualPipe (DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.1): microbatches enter at both ends, so
@@ -135,7 +146,7 @@ Schedule dualpipe(const Parameters& parameters) {
   };
   Schedule schedule = without_programs("dualpipe", parameters, Routes({down, up}));
   schedule.chunks = 2;  // of the two directions
-  return with_programs(std::move(schedule), one_device);
+  return as_asked(with_programs(std::move(schedule), one_device), parameters);
 }
 
 }  // namespace pipewright::schedules

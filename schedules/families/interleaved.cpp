@@ -93,9 +93,19 @@ constexpr std::uint32_t usual_chunks = 2;
 
 // Interleaved 1F1B (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2; Megatron-LM
 // schedules.py). Bubble (p-1)(F+B)/v; in flight ((v-1)g + 2(p-1-r) + 1)/v on device r.
+// In fused pairs one more forward runs ahead (its get_pp_rank_microbatches), since the two of a
+// pair are of different microbatches. With F, B and a pair's FB of a chunk: (p + (v-1)g)(F+B) + (m
+// v - (v-1)g - 1) FB; in flight ((v-1)g + 2(p-1-r) + 2)/v.
 Schedule interleaved_one_f_one_b(const Parameters& parameters) {
+  const bool fused = parameters.fused.value_or(0) != 0;
+  if (!fused)
+    return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const Place& place) {
+      return Pace{.warmup = 2 * place.after + place.earlier_chunks};
+    });
+  if (parameters.devices > 1 && parameters.chunks.value_or(usual_chunks) == 1)
+    throw Error("interleaved-1f1b: fused pairs need 2 chunks a device or more, as in Megatron-LM");
   return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const Place& place) {
-    return Pace{.warmup = 2 * place.after + place.earlier_chunks};
+    return Pace{.warmup = 2 * place.after + place.earlier_chunks + 1, .fused = true};
   });
 }
 

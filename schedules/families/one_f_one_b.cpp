@@ -19,12 +19,13 @@ std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device
 }
 
 // w forwards; then F(w+k), B(k) as long as there are forwards; then the last w backwards.
-Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t microbatches) {
+Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t microbatches,
+                   bool fused = false) {
   const std::uint32_t w = std::min(warmup, microbatches);
   Program program;
   program.repeat(w, 1, {{PassKind::forward, stage, 0}});
   program.repeat(microbatches - w, 1,
-                 {{PassKind::forward, stage, w}, {PassKind::backward, stage, 0}});
+                 {{PassKind::forward, stage, w, fused}, {PassKind::backward, stage, 0}});
   program.repeat(w, 1, {{PassKind::backward, stage, microbatches - w}});
   return program;
 }
@@ -34,7 +35,8 @@ Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameter
       without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
       [&](std::uint32_t device) {
         return one_device(static_cast<std::uint16_t>(device),
-                          warmup_of(warmup, parameters.devices, device), parameters.microbatches);
+                          warmup_of(warmup, parameters.devices, device) + parameters.ahead,
+                          parameters.microbatches);
       });
 }
 
@@ -60,9 +62,21 @@ Schedule without_flush(std::string name, Warmup warmup, const Parameters& parame
 }  // namespace
 
 // PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). Bubble (p-1)(F+B);
-// in flight min(p-r, m) on device r.
+// in flight min(p-r, m) on device r. With forwards further ahead, as many more, and B of the last
+// device comes as many F+B later (arXiv 2411.05288, figure 10). In fused pairs on one device F0,
+// (F1 B0), ..., B(m-1), as Megatron-LM's combined_1f1b.py without pipelining. Over several, a pair
+// would wait for the next device's, which waits for the one before it, and half of the time would
+// be lost.
 Schedule one_f_one_b(const Parameters& parameters) {
-  return with_flush("1f1b", Warmup::plain, parameters);
+  if (parameters.fused.value_or(0) == 0) return with_flush("1f1b", Warmup::plain, parameters);
+  if (parameters.devices > 1)
+    throw Error(fmt::format(
+        "1f1b: fused pairs on {} devices need several chunks a device, as in Megatron-LM; "
+        "interleaved-1f1b has them, with 2 chunks or more",
+        parameters.devices));
+  return with_programs(
+      without_programs("1f1b", parameters, Routes::looped(1, 1)),
+      [&](std::uint32_t) { return one_device(0, 1, parameters.microbatches, true); });
 }
 
 // Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble, min(2(p-r)-1, m) in flight;

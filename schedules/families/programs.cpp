@@ -15,12 +15,14 @@ struct Track {
 
 // Steps from..to, at each of which exactly these tracks run.
 void add_steps(Program& program, const EntryOrder& order, const std::vector<Track>& running,
-               std::int64_t from, std::int64_t to) {
+               bool fused, std::int64_t from, std::int64_t to) {
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     std::vector<Pass> passes;
     for (std::int64_t step = begin; step < end; ++step)
-      for (const Track& track : running)
+      for (const Track& track : running) {
         passes.push_back(order.pass(static_cast<std::uint32_t>(step - track.first), track.kind));
+        passes.back().fused = fused && &track != &running.back();
+      }
     return passes;
   };
   std::int64_t regular_to = to;
@@ -81,7 +83,7 @@ Program one_by_one(const EntryOrder& order, const Pace& pace) {
     std::vector<Track> running;
     for (const Track& track : tracks)
       if (track.first <= changes[i] && changes[i] < track.first + entries) running.push_back(track);
-    add_steps(program, order, running, changes[i], changes[i + 1]);
+    add_steps(program, order, running, pace.fused, changes[i], changes[i + 1]);
   }
   return program;
 }

@@ -34,6 +34,7 @@ struct Pace {
   std::uint32_t warmup = 0;           // forwards before the first pair
   bool splits_backward = false;       // into I and W
   std::uint32_t weight_grad_lag = 0;  // W stays this many entries behind I
+  bool fused = false;                 // of each forward and backward by turns one op
 };
 
 // The warm-up's forwards; then one forward and one backward by turns; then what is left of the

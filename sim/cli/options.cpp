@@ -194,13 +194,16 @@ std::string option_of(const schedules::ChoiceInfo& info) {
 
 void add_choices(po::options_description& options) {
   for (const schedules::ChoiceInfo& info : schedules::choices)
-    options.add_options()(option_of(info).c_str(), one_word("N"), std::string(info.help).c_str());
+    if (info.is_flag)
+      options.add_options()(option_of(info).c_str(), std::string(info.help).c_str());
+    else
+      options.add_options()(option_of(info).c_str(), one_word("N"), std::string(info.help).c_str());
 }
 
 void read_choices(const po::variables_map& given, schedules::Parameters& parameters) {
   for (const schedules::ChoiceInfo& info : schedules::choices)
     if (const std::string option = option_of(info); given.count(option) != 0)
-      parameters.*info.choice = read_count(given, option);
+      parameters.*info.choice = info.is_flag ? 1 : read_count(given, option);
 }
 
 void note_dropped_transfers(const std::vector<std::string>& schedules) {

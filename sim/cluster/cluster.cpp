@@ -40,6 +40,7 @@ Cluster Cluster::ideal(double latency) {
   cluster.ideal_latency_ = latency;
   cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
   cluster.gpus_.push_back(engine().get_all_hosts().front());
+  cluster.nodes_.push_back(cluster.gpus_);
   return cluster;
 }
 
@@ -61,6 +62,11 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   cluster.gpus_ = kept->gpus;
   if (cluster.gpus_.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
+  for (Host* gpu : cluster.gpus_) {
+    const std::uint32_t node = cluster.node_of(gpu);
+    if (node >= cluster.nodes_.size()) cluster.nodes_.resize(node + std::size_t{1});
+    cluster.nodes_[node].push_back(gpu);
+  }
   return cluster;
 }
 

@@ -39,6 +39,8 @@ class Cluster {
   // GPUs of a node have the same number: the hosts of one zone, unless a property `node` says which
   // node a host is of. Nodes are numbered in order of their first GPU.
   std::uint32_t node_of(const Host* gpu) const;
+  // Their GPUs, by these numbers; of an ideal network the one host.
+  const std::vector<std::vector<Host*>>& nodes() const { return nodes_; }
   // What a link is: its property `class`; of one that a <cluster> makes, the cluster's property
   // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
@@ -88,6 +90,7 @@ class Cluster {
   std::string name_;
   std::string text_;
   std::vector<Host*> gpus_;
+  std::vector<std::vector<Host*>> nodes_;
   std::shared_ptr<Network> network_;  // null: ideal
 };
 

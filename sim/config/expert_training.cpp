@@ -1,5 +1,7 @@
 #include "sim/config/expert_training.hpp"
 
+#include <fmt/format.h>
+
 namespace pipewright::config {
 namespace {
 
@@ -26,20 +28,55 @@ constexpr std::array table{
                         count<&ExpertTraining::sms, "20">},
     Key<ExpertTraining>{{.name = "overlap",
                          .alias = "overlap_moe_expert_parallel_comm",
-                         .help = "tokens go beside the compute of another microbatch",
+                         .help = "tokens go beside the compute of another microbatch, in fused "
+                                 "pairs of passes",
                          .default_value = "false"},
                         flag<&ExpertTraining::overlap>},
+    Key<ExpertTraining>{
+        {.name = "delay_wgrad",
+         .alias = "delay_wgrad_compute",
+         .help = "with overlap: tokens wait for no weight gradients, as in DualPipe",
+         .default_value = "false"},
+        flag<&ExpertTraining::delay_wgrad>},
+    Key<ExpertTraining>{{.name = "shared_overlap",
+                         .alias = "moe_shared_expert_overlap",
+                         .help = "tokens go beside the shared experts of their layer",
+                         .default_value = "false"},
+                        flag<&ExpertTraining::shared_overlap>},
+    Key<ExpertTraining>{{.name = "op_fuser",
+                         .alias = "use_transformer_engine_op_fuser",
+                         .help = "experts' products make their activation function, casts and "
+                                 "biases themselves",
+                         .default_value = "false"},
+                        flag<&ExpertTraining::op_fuser>},
     Key<ExpertTraining>{{.name = "imbalance",
                          .help = "tokens of the busiest rank of a group over the mean",
                          .default_value = "1"},
                         within<&ExpertTraining::imbalance, "a factor",
                                "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>},
+    Key<ExpertTraining>{
+        {.name = "power_law", .help = "or drawn for each layer and microbatch, by this exponent"},
+        within<&ExpertTraining::power_law, "an exponent", "an exponent from 0 to 4, such as 1.01",
+               0, 4>},
 };
 
 }  // namespace
 
 std::uint32_t dispatch_sms(const ExpertTraining& experts) {
   return experts.sms.value_or(experts.dispatcher == Dispatcher::hybridep ? 16 : 20);
+}
+
+std::string dispatch_text(const ExpertTraining& experts) {
+  return fmt::format("{}{}{}", dispatcher_names.at(static_cast<std::size_t>(experts.dispatcher)),
+                     experts.dispatched == DataType::bf16 ? "" : " fp8",
+                     experts.overlap          ? " overlapped"
+                     : experts.shared_overlap ? " beside shared experts"
+                                              : "");
+}
+
+std::string routing_text(const ExpertTraining& experts) {
+  if (experts.power_law) return fmt::format("power law {}", *experts.power_law);
+  return experts.imbalance > 1 ? fmt::format("imbalance {}", experts.imbalance) : "";
 }
 
 std::vector<KeyRow> expert_training_keys() { return rows_of(table); }

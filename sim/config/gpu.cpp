@@ -210,6 +210,10 @@ constexpr std::array table{
     Key<Gpu>{
         {.name = "memory_efficiency", .help = "part of memory_bandwidth", .default_value = "0.75"},
         efficiency<&Gpu::memory_efficiency>},
+    Key<Gpu>{{.name = "recurrence_efficiency",
+              .help = "of memory_bandwidth, what kernels of Mamba-2 and gated delta nets reach",
+              .default_value = "0.2"},
+             efficiency<&Gpu::recurrence_efficiency>},
     Key<Gpu>{{.name = "kernel_overhead",
               .help = "time of each kernel that is no product",
               .default_value = "5 us"},

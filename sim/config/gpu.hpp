@@ -81,8 +81,9 @@ struct Gpu {
   std::uint32_t processors = 0;  // that compute a tile of a matrix product each: SMs, CUs
   ProductTypes products;
   AttentionRates attention;
-  double memory_efficiency = 0.75;  // of `memory_bandwidth`
-  double kernel_overhead = 5e-6;    // seconds: of each kernel that is no product
+  double memory_efficiency = 0.75;     // of `memory_bandwidth`
+  double recurrence_efficiency = 0.2;  // of it, what kernels of Mamba-2 and gated delta nets reach
+  double kernel_overhead = 5e-6;       // seconds: of each kernel that is no product
   Clock clock;
   double launch = 0;                 // seconds of the host for each kernel
   double pass_overhead = 1.2e-3;     // seconds: of each pass of a microbatch through a stage

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,16 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
+std::string read_pattern(const Field& field) {
+  constexpr std::string_view allowed =
+      "a symbol a layer of M, G, *, S, +, - and E, such as MEME*E (in quotes where it starts with "
+      "* or -)";
+  const std::string& text = read_text(field, allowed);
+  if (text.empty() || text.find_first_not_of(layer_symbols::all) != std::string::npos)
+    throw wrong(field, allowed);
+  return text;
+}
+
 double read_dropout(const Field& field) {
   if (field.value.text == "0") return 0;
   const double part = read_positive_number(field, "a part from 0 to 1, such as 0.1,");
@@ -51,6 +62,8 @@ double read_dropout(const Field& field) {
 
 using Latent = Model::Latent;
 using Experts = Model::Experts;
+using Mamba = Model::Mamba;
+using LinearAttention = Model::LinearAttention;
 
 // What no model comes near to. Far above it numbers of bytes and FLOP, and the time to count them,
 // mean nothing any more.
@@ -127,6 +140,34 @@ constexpr std::array experts_table{
         extent<&Experts::every>},
 };
 
+constexpr std::array mamba_table{
+    Key<Mamba>{{.name = "heads", .help = "of the state space", .required = true},
+               extent<&Mamba::heads>},
+    Key<Mamba>{{.name = "head_dim", .help = "size of a head", .default_value = "64"},
+               extent<&Mamba::head_dim>},
+    Key<Mamba>{{.name = "groups", .help = "of heads that share B and C", .default_value = "8"},
+               extent<&Mamba::groups>},
+    Key<Mamba>{{.name = "state", .help = "size of a head's state", .default_value = "128"},
+               extent<&Mamba::state>},
+    Key<Mamba>{{.name = "conv", .help = "tokens that the convolution sees", .default_value = "4"},
+               extent<&Mamba::conv>},
+};
+
+constexpr std::array linear_table{
+    Key<LinearAttention>{{.name = "key_heads", .help = "of queries, and of keys", .required = true},
+                         extent<&LinearAttention::key_heads>},
+    Key<LinearAttention>{{.name = "value_heads", .help = "of values", .required = true},
+                         extent<&LinearAttention::value_heads>},
+    Key<LinearAttention>{{.name = "key_head_dim", .help = "size of a key", .default_value = "128"},
+                         extent<&LinearAttention::key_head_dim>},
+    Key<LinearAttention>{
+        {.name = "value_head_dim", .help = "size of a value", .default_value = "128"},
+        extent<&LinearAttention::value_head_dim>},
+    Key<LinearAttention>{
+        {.name = "conv", .help = "tokens that the convolution sees", .default_value = "4"},
+        extent<&LinearAttention::conv>},
+};
+
 constexpr std::array table{
     Key<Model>{{.name = "name", .help = "what it is called; else the file's name"},
                text<&Model::name, "a name">},
@@ -135,8 +176,15 @@ constexpr std::array table{
     Key<Model>{
         {.name = "parameters", .help = "as published, such as 8.03B, to check the other keys by"},
         into<&Model::published, read_parameters>({ValueType::number})},
-    Key<Model>{{.name = "layers", .help = "of the transformer", .required = true},
-               extent<&Model::layers, most_layers>},
+    Key<Model>{
+        {.name = "layers", .help = "of the transformer", .default_value = "as many as pattern has"},
+        extent<&Model::layers, most_layers>},
+    Key<Model>{{.name = "pattern",
+                .alias = "hybrid_layer_pattern",
+                .help = "of a hybrid, a symbol a layer: M Mamba-2, G gated delta net, * attention, "
+                        "S attention with the sliding window, + latent attention, - MLP, "
+                        "E experts"},
+               into<&Model::pattern, read_pattern>({ValueType::text})},
     Key<Model>{{.name = "mtp_layers",
                 .alias = "mtp_num_layers",
                 .help = "modules of multi-token prediction, each with one layer more",
@@ -159,6 +207,15 @@ constexpr std::array table{
                choice<&Model::norm, norm_names>},
     Key<Model>{{.name = "biases", .help = "whether matrices have them", .default_value = "true"},
                flag<&Model::biases>},
+    Key<Model>{{.name = "qk_layernorm",
+                .help = "norms of each head's queries and keys",
+                .default_value = "false"},
+               flag<&Model::qk_layernorm>},
+    Key<Model>{{.name = "output_gate",
+                .alias = "attention_output_gate",
+                .help = "whether attention's result is gated by a part of the first product",
+                .default_value = "false"},
+               flag<&Model::output_gate>},
     Key<Model>{
         {.name = "dropout", .help = "its probability; the masks are kept", .default_value = "0"},
         into<&Model::dropout, read_dropout>({ValueType::number})},
@@ -184,6 +241,10 @@ constexpr std::array table{
                map_of<&Model::latent, latent_table>},
     Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
                map_of<&Model::experts, experts_table>},
+    Key<Model>{{.name = "mamba", .help = "of Mamba-2 layers, a map"},
+               map_of<&Model::mamba, mamba_table>},
+    Key<Model>{{.name = "linear_attention", .help = "of gated delta nets, a map"},
+               map_of<&Model::linear_attention, linear_table>},
 };
 
 // The nearest divisors of `whole` below and above `wanted`.
@@ -204,12 +265,72 @@ bool all_from(const Value& map, const std::string& source) {
   });
 }
 
+// An error at a key of the map, or at the map where it is left out.
+Error refusal(const Field& map, std::string_view key, std::string_view text) {
+  const Value* const value = find(map.value, key);
+  return Error(locate(value != nullptr ? value->origin : map.value.origin, text));
+}
+
+// How many layers there are, and whether each symbol of a pattern has the sizes of its layer.
+void complete_pattern(Model& model, const Field& field) {
+  if (model.pattern.empty()) {
+    if (model.layers == 0)
+      throw Error(locate(field.value.origin,
+                         "layers is missing: how many the model has, or a pattern of them"));
+    for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
+                                        {"linear_attention", model.linear_attention.has_value()}})
+      if (is_there)
+        throw refusal(field, key,
+                      fmt::format("{} needs pattern, which says what layers are of it", key));
+    return;
+  }
+  if (model.pattern.size() > most_layers)
+    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", most_layers));
+  const auto length = static_cast<std::uint32_t>(model.pattern.size());
+  if (model.layers != 0 && model.layers != length)
+    throw refusal(field, "layers",
+                  fmt::format("layers is {}, and pattern has {} symbols, one a layer; leave layers "
+                              "out",
+                              model.layers, length));
+  model.layers = length;
+  const auto needs = [&](char symbol, std::string_view key, bool is_there) {
+    if (model.pattern.find(symbol) != std::string::npos && !is_there)
+      throw refusal(field, "pattern",
+                    fmt::format("pattern has layers {}, which need the key {}", symbol, key));
+  };
+  namespace symbols = layer_symbols;
+  needs(symbols::mamba, "mamba", model.mamba.has_value());
+  needs(symbols::linear_attention, "linear_attention", model.linear_attention.has_value());
+  needs(symbols::sliding, "sliding_window", model.sliding_window > 0);
+  needs(symbols::latent, "latent", model.latent.has_value());
+  needs(symbols::experts, "experts", model.experts.has_value());
+  if (model.full_attention_every > 0)
+    throw refusal(field, "full_attention_every",
+                  "full_attention_every beside pattern, whose * and S say what layers have a "
+                  "sliding window; leave one out");
+  if (model.experts && (model.experts->first_dense != 0 || model.experts->every != 1))
+    throw refusal(field, "experts",
+                  "experts.first_dense and experts.every beside pattern, whose E says what layers "
+                  "have experts; leave them out");
+  const auto share = [&](std::string_view key, std::uint32_t heads, std::uint32_t parts) {
+    if (heads % parts != 0)
+      throw refusal(field, key,
+                    fmt::format("{} has {} heads that share {}, which does not divide them; "
+                                "allowed: {}",
+                                key, heads, parts, nearest_divisors(heads, parts)));
+  };
+  if (model.mamba) share("mamba", model.mamba->heads, model.mamba->groups);
+  if (model.linear_attention)
+    share("linear_attention", model.linear_attention->value_heads,
+          model.linear_attention->key_heads);
+}
+
 // What the other keys say of one that was left out, and what cannot be together.
 void complete(Model& model, const Field& field) {
   const auto refuse = [&](std::string_view key, std::string_view text) {
-    const Value* const value = find(field.value, key);
-    return Error(locate(value != nullptr ? value->origin : field.value.origin, text));
+    return refusal(field, key, text);
   };
+  complete_pattern(model, field);
   if (model.full_attention_every > 0 && model.sliding_window == 0)
     throw refuse("full_attention_every",
                  "full_attention_every needs sliding_window, the keys that other layers see");
@@ -219,14 +340,21 @@ void complete(Model& model, const Field& field) {
         "kv_heads",
         fmt::format("kv_heads is {}, which does not divide the {} heads; allowed: {}",
                     model.kv_heads, model.heads, nearest_divisors(model.heads, model.kv_heads)));
+  if (model.qk_layernorm && model.latent)
+    throw refuse("latent",
+                 "qk_layernorm is true, and latent attention has norms of its compressed vectors "
+                 "instead; allowed: false");
   if (model.head_dim == 0 && !model.latent && model.hidden % model.heads != 0)
     throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({}); allowed: "
                                       "{} heads, or a head_dim",
                                       model.heads, model.hidden,
                                       nearest_divisors(model.hidden, model.heads)));
   if (model.head_dim == 0) model.head_dim = model.hidden / model.heads;
-  if (model.ffn == 0 && model.gated &&
-      (!model.experts || model.experts->first_dense != 0 || model.experts->every != 1))
+  const bool has_mlps =
+      model.pattern.empty()
+          ? !model.experts || model.experts->first_dense != 0 || model.experts->every != 1
+          : model.pattern.find(layer_symbols::mlp) != std::string::npos;
+  if (model.ffn == 0 && model.gated && has_mlps)
     throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   if (!model.experts) return;

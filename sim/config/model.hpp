@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/keys.hpp"
@@ -38,8 +39,27 @@ struct Model {
     std::uint32_t every = 1;        // then one layer in so many has experts
   };
 
+  // Layers that hand a state of each head on along the sequence, in place of keys and values.
+  struct Mamba {  // Mamba-2, arXiv 2405.21060
+    std::uint32_t heads = 0;
+    std::uint32_t head_dim = 64;
+    std::uint32_t groups = 8;  // of heads that share B and C
+    std::uint32_t state = 128;
+    std::uint32_t conv = 4;  // tokens that the convolution before it sees
+  };
+  struct LinearAttention {  // a gated delta net, arXiv 2412.06464
+    std::uint32_t key_heads = 0;
+    std::uint32_t value_heads = 0;
+    std::uint32_t key_head_dim = 128;
+    std::uint32_t value_head_dim = 128;
+    std::uint32_t conv = 4;
+  };
+
   std::string name;
   std::uint32_t layers = 0;
+  // Of a hybrid: a symbol of `layer_symbols` for each layer, which then is a mixer of tokens alone
+  // or an MLP alone. Empty: each layer is attention and an MLP, or attention and experts.
+  std::string pattern;
   std::uint32_t mtp_layers = 0;  // modules of multi-token prediction, each with one layer more
   std::uint32_t hidden = 0;
   std::uint32_t heads = 0;
@@ -49,7 +69,9 @@ struct Model {
   bool gated = false;  // three matrices (SwiGLU), else two
   Norm norm = Norm::layernorm;
   bool biases = true;
-  double dropout = 0;  // > 0: masks are kept for the backward pass
+  bool qk_layernorm = false;  // norms of each head's queries and keys
+  bool output_gate = false;   // attention's result is gated, by as many elements of the input
+  double dropout = 0;         // > 0: masks are kept for the backward pass
   std::uint32_t vocabulary = 0;
   bool tied_embeddings = false;
   bool learned_positions = false;
@@ -61,8 +83,22 @@ struct Model {
   Located<double> published;  // parameters, as its authors count them; 0: unknown
   std::optional<Latent> latent;
   std::optional<Experts> experts;
+  std::optional<Mamba> mamba;
+  std::optional<LinearAttention> linear_attention;
   Origin origin;
 };
+
+// Those of Megatron-LM's --hybrid-layer-pattern, and S: attention with the model's sliding window.
+namespace layer_symbols {
+inline constexpr char mamba = 'M';
+inline constexpr char linear_attention = 'G';
+inline constexpr char attention = '*';
+inline constexpr char sliding = 'S';
+inline constexpr char latent = '+';
+inline constexpr char mlp = '-';
+inline constexpr char experts = 'E';
+inline constexpr std::string_view all = "MG*S+-E";
+}  // namespace layer_symbols
 
 // A map of a scenario, a path of a file, or the name of one in the library of models.
 Model read_model(const Field& field);

@@ -54,6 +54,33 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
   return result;
 }
 
+std::vector<Located<std::uint32_t>> read_cp_sizes(const Field& field) {
+  constexpr std::string_view allowed = "two sizes whose product is cp, such as [8, 2]";
+  std::vector<Located<std::uint32_t>> sizes;
+  for (const Field& item : items(field, allowed))
+    sizes.push_back({read_count(item, "8"), item.value.origin});
+  if (sizes.size() != 2) throw wrong(field, allowed);
+  return sizes;
+}
+
+// As Megatron-LM asks for: they are of a2a+p2p, which needs them.
+void check_cp_sizes(const Field& field, const Parallel& parallel) {
+  constexpr std::string_view key = "hierarchical_context_parallel_sizes";
+  const bool hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
+  if (hierarchical == !parallel.cp_sizes.empty() || (hierarchical && parallel.cp.value == 1))
+    return;
+  const Entry& entry = *std::ranges::find(
+      field.value.entries, hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
+  throw Error(locate(
+      entry.value.origin,
+      hierarchical
+          ? fmt::format("parallel.cp_comm_type is a2a+p2p without parallel.{}; allowed: with two "
+                        "sizes whose product is cp, such as [8, 2]",
+                        key)
+          : fmt::format("parallel.{} is for cp_comm_type a2a+p2p, which is {}; leave it out", key,
+                        context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm)))));
+}
+
 // Of shard, replicate and dp the third follows from two.
 void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
   const Origin origin = parallel.shard ? parallel.shard->origin : parallel.replicate->origin;
@@ -103,6 +130,14 @@ constexpr std::array table{
                    .help = "how ranks of cp get at each other's keys and values",
                    .default_value = "p2p"},
                   choice<&Parallel::cp_comm, context_comm_names>},
+    Key<Parallel>{{.name = "hierarchical_context_parallel_sizes",
+                   .help = "of a2a+p2p: ranks of cp that deal out heads, and how many such groups "
+                           "are in a ring, as [8, 2]"},
+                  into<&Parallel::cp_sizes, read_cp_sizes>({ValueType::count, true})},
+    Key<Parallel>{{.name = "cp_load_balance",
+                   .help = "tokens of a rank of cp: of both ends of a sequence, or in a row",
+                   .default_value = "head_tail"},
+                  choice<&Parallel::cp_balance, context_balance_names>},
     Key<Parallel>{{.name = "ep",
                    .alias = "expert",
                    .flag = "--ep",
@@ -125,6 +160,12 @@ constexpr std::array table{
                    .help = "pipeline parallelism: the key devices by another name",
                    .default_value = "1"},
                   count<&Parallel::pp>},
+    Key<Parallel>{{.name = "vocab_parallel",
+                   .flag = "--vocab-parallel",
+                   .help = "cut embedding and output layer over the pipeline: of 1f1b, with two "
+                           "barriers a microbatch or one",
+                   .default_value = "none"},
+                  choice<&Parallel::vocabulary, vocabulary_cut_names>},
     Key<Parallel>{{.name = "sp",
                    .alias = "sequence",
                    .flag = "--sp",
@@ -170,6 +211,7 @@ Parallel read_parallel(const Field& field) {
       return entry.key == name || (!alias.empty() && entry.key == alias);
     });
   };
+  check_cp_sizes(field, parallel);
   if (parallel.shard || parallel.replicate)
     settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)

@@ -124,6 +124,49 @@ void read_layout(const Field& field, Partition& partition) {
   }
 }
 
+// By the names of Megatron-LM's options for it, in short.
+struct Ends {
+  std::optional<Located<std::uint32_t>> first;
+  std::optional<Located<std::uint32_t>> last;
+  bool embedding = false;
+  bool loss = false;
+};
+constexpr std::array ends_table{
+    Key<Ends>{{.name = "first",
+               .help = "layers of the first device (decoder_first_pipeline_num_layers); those "
+                       "between have the rest in equal parts"},
+              count<&Ends::first, "3">},
+    Key<Ends>{
+        {.name = "last", .help = "layers of the last device (decoder_last_pipeline_num_layers)"},
+        count<&Ends::last, "2">},
+    Key<Ends>{{.name = "account_for_embedding",
+               .help = "the embedding counts as a layer of the first stage",
+               .default_value = "false"},
+              flag<&Ends::embedding>},
+    Key<Ends>{{.name = "account_for_loss",
+               .help = "the loss counts as a layer of the last stage; with both: ends_less",
+               .default_value = "false"},
+              flag<&Ends::loss>},
+};
+
+void read_ends(const Field& field, Partition& partition) {
+  const Ends ends = read_map<ends_table>(field);
+  const bool sizes = ends.first || ends.last;
+  const bool counts = ends.embedding || ends.loss;
+  // Megatron-LM refuses them together.
+  if (sizes && counts)
+    throw Error(
+        fmt::format("{} says both how many layers the ends have and what counts as one; "
+                    "allowed: first or last, or account_for_embedding or account_for_loss",
+                    subject(field)));
+  if (!sizes && !counts) return;
+  partition.rule = sizes ? Partition::Rule::ends : Partition::Rule::ends_less;
+  partition.embedding_counts = ends.embedding;
+  partition.loss_counts = ends.loss;
+  if (ends.first) partition.first = ends.first->value;
+  if (ends.last) partition.last = ends.last->value;
+}
+
 }  // namespace
 
 Partition read_partition(const Field& field) {
@@ -136,17 +179,30 @@ Partition read_partition(const Field& field) {
       partition.rule = static_cast<Partition::Rule>(read_choice(field, partition_rules));
     return partition;
   }
+  if (field.value.kind == Value::Kind::map) {
+    read_ends(field, partition);
+    return partition;
+  }
   constexpr std::string_view allowed =
-      "even, ends_less, by_cost, a list of layers per stage, such as [7, 8, 8, 7], or a layout, "
-      "such as Et*3|(t*4|)*14tL";
-  if (field.value.kind == Value::Kind::map) throw wrong(field, allowed);
+      "even, ends_less, by_cost, a list of layers per stage, such as [7, 8, 8, 7], {first: 3, "
+      "last: 2}, or a layout, such as Et*3|(t*4|)*14tL";
   partition.rule = Partition::Rule::listed;
   for (const Field& item : items(field, allowed))
     partition.layers.push_back(item.value.text == "0" ? 0 : read_count(item, "8"));
   return partition;
 }
 
+std::vector<KeyRow> partition_keys() { return rows_of(ends_table); }
+
 std::string to_string(const Partition& partition) {
+  if (partition.rule == Partition::Rule::ends)
+    return (partition.first ? fmt::format("first {}", *partition.first) : "") +
+           (partition.first && partition.last ? " " : "") +
+           (partition.last ? fmt::format("last {}", *partition.last) : "");
+  if (partition.rule == Partition::Rule::ends_less && !partition.loss_counts)
+    return "account_for_embedding";
+  if (partition.rule == Partition::Rule::ends_less && !partition.embedding_counts)
+    return "account_for_loss";
   if (partition.rule == Partition::Rule::layout) return partition.text;
   if (partition.rule == Partition::Rule::listed) return "listed";
   return std::string(partition_rules.at(static_cast<std::size_t>(partition.rule)));

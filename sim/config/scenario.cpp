@@ -24,14 +24,6 @@ std::filesystem::path read_cluster(const Field& field) {
   return existing_path(field, allowed);
 }
 
-std::vector<Located<std::string>> read_placement(const Field& field) {
-  constexpr std::string_view allowed = "a list of host names, one per GPU";
-  std::vector<Located<std::string>> hosts;
-  for (const Field& item : items(field, allowed))
-    hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});
-  return hosts;
-}
-
 std::filesystem::path read_trace(const Field& field) {
   return read_text(field, "a path such as run.h5");
 }
@@ -61,8 +53,9 @@ constexpr std::array table{
                  .help = "how many pipeline devices, also parallel.pp; 1 with a model",
                  .required = true},
                 count<&Scenario::devices>},
-    ScenarioKey{{.name = "placement", .help = "host names, one per GPU; else the first hosts"},
-                into<&Scenario::placement, read_placement>({ValueType::text, true})},
+    ScenarioKey{
+        {.name = "placement", .help = "host names, one per GPU, or GPUs of each NVLink domain"},
+        into<&Scenario::placement, read_placement>({ValueType::text, true, {}, placement_keys})},
     ScenarioKey{{.name = "microbatches",
                  .alias = "num_batches",
                  .flag = "-b/--num-batches",
@@ -96,10 +89,10 @@ constexpr std::array table{
                 section<&Scenario::parallel, read_parallel, parallel_keys>},
     ScenarioKey{{.name = "partition",
                  .flag = "--partition",
-                 .help = "layers of the stages; a layout such as Et*3|(t*4|)*2tL, or",
+                 .help = "layers of the stages; a layout such as Et*3|(t*4|)*2tL, a map, or",
                  .default_value = "even"},
                 into<&Scenario::partition, read_partition>(
-                    {ValueType::choice, true, partition_rules, nullptr})},
+                    {ValueType::choice, true, partition_rules, partition_keys})},
     ScenarioKey{{.name = "training", .help = "microbatch, sequence, recomputation, state"},
                 section<&Scenario::training, read_training, training_keys>},
     ScenarioKey{{.name = "communication", .help = "who talks when, and by which algorithm"},
@@ -133,7 +126,7 @@ constexpr std::array table{
     ScenarioKey{{.name = "overlap",
                  .flag = "--overlap",
                  .help = "a fused forward and backward take this part of their sum",
-                 .default_value = "1"},
+                 .default_value = "1, of a model what its two streams take"},
                 number<&Scenario::overlap, "a part such as 0.8">},
     ScenarioKey{{.name = "fused_times",
                  .flag = "--fused-times",
@@ -267,6 +260,11 @@ Value canonical(const Value& root, const Scenario& scenario) {
       cluster && !is_library_name(cluster->text, ".xml")) {
     cluster->text = scenario.cluster->value.string();
     cluster->origin.folder.clear();
+  }
+  if (scenario.training.lengths && scenario.training.lengths->file) {
+    Value& file = *find(*find(*find(tree, "training"), "lengths"), "file");
+    file.text = scenario.training.lengths->file->string();
+    file.origin.folder.clear();
   }
   for (const char* key : {"model", "gpu"})
     if (Value* const named = find(tree, key)) spell_out_file(*named, key);

@@ -16,6 +16,7 @@
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/partition.hpp"
+#include "sim/config/placement.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/value.hpp"
@@ -35,7 +36,7 @@ using PassTimes = Located<std::vector<double>>;
 // catalog of schedules and the cluster's hosts.
 struct Scenario {
   std::optional<Located<std::filesystem::path>> cluster;  // absent: the ideal network
-  std::vector<Located<std::string>> placement;            // one host per GPU, by rank, or empty
+  Placement placement;
   Located<std::uint32_t> devices;
   Located<std::uint32_t> microbatches;                 // of one iteration and replica
   std::optional<Located<std::uint32_t>> global_batch;  // samples; then microbatches follow from it
@@ -56,7 +57,7 @@ struct Scenario {
   std::optional<PassTimes> backward_times;  // either this or the next two, or none with a model
   std::optional<PassTimes> input_grad_times;
   std::optional<PassTimes> weight_grad_times;
-  double overlap = 1;                    // of a fused pair: part of the sum of its two times
+  std::optional<double> overlap;         // of a fused pair: part of the sum of its two times
   std::optional<PassTimes> fused_times;  // or its own
   double pass_overhead = 0;              // seconds: of each pass whose time is given
 

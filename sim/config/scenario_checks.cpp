@@ -54,7 +54,7 @@ void check_network(const Scenario& scenario, const Value& root) {
   const Value* const placement = find(root, "placement");
   if (placement != nullptr && !scenario.cluster)
     throw Error(locate(placement->origin,
-                       "placement names hosts of a cluster, but no cluster is given; give one or "
+                       "placement is on hosts of a cluster, but no cluster is given; give one or "
                        "leave out placement"));
   if (!scenario.variation.links.empty() && !scenario.cluster)
     throw Error(locate(scenario.variation.links.front().origin,
@@ -122,11 +122,11 @@ void check_ranks(Scenario& scenario, const Value& root) {
   const Value* const placement = find(root, "placement");
   const std::uint64_t gpus = std::uint64_t{scenario.parallel.ranks_per_stage()} *
                              scenario.parallel.dp.value * scenario.devices.value;
-  if (placement != nullptr && scenario.placement.size() != gpus)
+  const std::size_t hosts = scenario.placement.hosts.size();
+  if (placement != nullptr && placement->kind != Value::Kind::map && hosts != gpus)
     throw Error(fmt::format("{} has {} {} for {} {}; allowed: a list of host names, one per GPU",
-                            subject({*placement, "placement"}), scenario.placement.size(),
-                            scenario.placement.size() == 1 ? "host" : "hosts", gpus,
-                            gpus == 1 ? "GPU" : "GPUs"));
+                            subject({*placement, "placement"}), hosts,
+                            hosts == 1 ? "host" : "hosts", gpus, gpus == 1 ? "GPU" : "GPUs"));
   const Value* const talk = find(root, "communication");
   const Value* const overlap = talk != nullptr ? find(*talk, "overlap_p2p") : nullptr;
   if (overlap != nullptr && scenario.communication.overlap_p2p && scenario.p2p == P2p::blocking)
@@ -164,6 +164,58 @@ void check_overlap(const Scenario& scenario, const Value& root) {
                                  parallel.tp.value)));
 }
 
+// As Megatron-LM asks for what sends tokens beside compute.
+void check_dispatch(const Scenario& scenario, const Value& root) {
+  if (!scenario.model) return;
+  const ExpertTraining& experts = scenario.training.experts;
+  const std::optional<Model::Experts>& model = scenario.model->value.experts;
+  const auto refuse = [&](std::string_view key, std::string_view why) {
+    const std::string whole = fmt::format("training.experts.{}", key);
+    throw Error(locate(origin_of(root, whole), fmt::format("{} is true, {}", whole, why)));
+  };
+  if (experts.delay_wgrad && !experts.overlap)
+    refuse("delay_wgrad",
+           "and training.experts.overlap is not, so that nothing goes beside weight gradients; set "
+           "that, or leave this out");
+  if (experts.shared_overlap) {
+    if (experts.overlap)
+      refuse("shared_overlap",
+             "and so is training.experts.overlap: tokens go beside shared experts, or beside "
+             "another microbatch; leave out one of them");
+    if (experts.dispatcher != Dispatcher::alltoall)
+      refuse("shared_overlap",
+             "which in Megatron-LM only works with training.experts.dispatcher: alltoall; set "
+             "that, or leave this out");
+    if (!model || model->shared == 0)
+      refuse("shared_overlap", "and the model has no shared experts; leave it out");
+  }
+  if (!experts.overlap) return;
+  if (experts.dispatcher == Dispatcher::allgather)
+    refuse("overlap",
+           "which in Megatron-LM works with training.experts.dispatcher: alltoall, deepep or "
+           "hybridep, and not with allgather; set one of them, or leave this out");
+  if (!model || scenario.parallel.ep.value == 1)
+    refuse("overlap", "and parallel.ep is 1, so that no token leaves its GPU; leave it out");
+}
+
+// What cuts a vocabulary over the pipeline, and what that leaves no meaning to.
+void check_vocabulary(const Scenario& scenario, const Value& root) {
+  if (!scenario.parallel.cuts_vocabulary()) return;
+  const Value& given = *find(*find(root, "parallel"), "vocab_parallel");
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds)
+      throw Error(
+          locate(given.origin, fmt::format("parallel.vocab_parallel is {}, {}", given.text, what)));
+  };
+  require(!scenario.model || scenario.model->value.mtp_layers == 0,
+          "and no passes are known for the output layer of multi-token prediction; allowed: none");
+  require(!scenario.layer_times,
+          "and layer_times are of a whole output layer; leave out one of them");
+  require(scenario.communication.detail == Detail::fast,
+          "whose collectives join devices that are at different passes, and communication.detail: "
+          "full simulates those of a pass together; leave out one of them");
+}
+
 void check_schedules(const Scenario& scenario) {
   for (const ScheduleSpec& spec : scenario.schedules) {
     if (spec.memory_limit && schedule_source(spec.name) != ScheduleSource::search)
@@ -182,6 +234,25 @@ void check_schedules(const Scenario& scenario) {
                                      "1 to {}",
                                      slices->value, sequence, sequence)));
   }
+}
+
+// Whose documents are dealt out to whom follows from other keys.
+void settle_lengths(Scenario& scenario) {
+  std::optional<Lengths>& lengths = scenario.training.lengths;
+  if (!lengths) return;
+  lengths->replicas = scenario.parallel.dp.value;
+  lengths->microbatches = scenario.microbatches.value;
+  lengths->iterations = scenario.iterations.value;
+  lengths->seed = scenario.variation.seed;
+}
+
+void check_experts(const Scenario& scenario, const Value& root) {
+  const ExpertTraining& experts = scenario.training.experts;
+  if (experts.power_law && experts.imbalance != 1)
+    throw Error(locate(origin_of(root, "training.experts.power_law"),
+                       fmt::format("training.experts.power_law draws what imbalance ({}) says; "
+                                   "leave out one of them",
+                                   experts.imbalance)));
 }
 
 // Either is given, and a batch deals out evenly.
@@ -223,12 +294,16 @@ std::uint32_t stage_layers(const Scenario& scenario) {
 
 void check_scenario(Scenario& scenario, const Value& root) {
   count_microbatches(scenario, root);
+  settle_lengths(scenario);
+  check_experts(scenario, root);
   check_times(scenario, root);
   check_layers(scenario, root);
   check_microbatch(scenario, root);
   check_backward(scenario, root);
   check_ranks(scenario, root);
   check_overlap(scenario, root);
+  check_dispatch(scenario, root);
+  check_vocabulary(scenario, root);
   check_schedules(scenario);
   check_symmetric(scenario, root);
   check_network(scenario, root);

@@ -40,9 +40,12 @@ constexpr Key<ScheduleSpec> choice_key{
      .help = schedules::choices[i].help,
      .default_value = schedules::choices[i].default_value},
     {[](const Field& field, ScheduleSpec& spec) {
-       spec.choices[i] = {read_count(field, schedules::choices[i].example), field.value.origin};
+       const schedules::ChoiceInfo& info = schedules::choices[i];
+       spec.choices[i] = {
+           info.is_flag ? std::uint32_t{read_flag(field)} : read_count(field, info.example),
+           field.value.origin};
      },
-     {ValueType::count}}};
+     {schedules::choices[i].is_flag ? ValueType::flag : ValueType::count}}};
 
 constexpr Key<ScheduleSpec> memory_limit_key{
     {.name = "memory_limit",

@@ -35,12 +35,14 @@ constexpr auto bytes_of = into<member, read_bytes>({ValueType::number});
 constexpr std::array bytes_table{
     Key<ParameterBytes>{{.name = "weights", .help = "of each weight; else 2, or the recipe's"},
                         bytes_of<&ParameterBytes::weights>},
-    Key<ParameterBytes>{
-        {.name = "gradients", .help = "of each gradient where it is summed", .default_value = "4"},
-        bytes_of<&ParameterBytes::gradients>},
-    Key<ParameterBytes>{
-        {.name = "optimizer", .help = "of each parameter's optimizer state", .default_value = "12"},
-        bytes_of<&ParameterBytes::optimizer>},
+    Key<ParameterBytes>{{.name = "gradients",
+                         .help = "of each gradient where it is summed",
+                         .default_value = "as optimizer.main_grads"},
+                        bytes_of<&ParameterBytes::gradients>},
+    Key<ParameterBytes>{{.name = "optimizer",
+                         .help = "of each parameter's optimizer state",
+                         .default_value = "as optimizer"},
+                        bytes_of<&ParameterBytes::optimizer>},
     Key<ParameterBytes>{
         {.name = "gathered", .help = "of each weight that ZeRO gathers; else 2, or the recipe's"},
         within<&ParameterBytes::gathered, "the width of a number in bytes",
@@ -80,6 +82,9 @@ constexpr std::array table{
                    .help = "tokens of a sample; else the model's",
                    .unit = "tokens"},
                   into<&Training::sequence, read_sequence>({ValueType::count})},
+    Key<Training>{{.name = "lengths",
+                   .help = "documents of different lengths: {mean, p95}, {file}, packed or not"},
+                  section<&Training::lengths, read_lengths, lengths_keys>},
     Key<Training>{{.name = "recompute",
                    .flag = "--recompute-activations",
                    .help = "what backward passes compute again",
@@ -123,6 +128,12 @@ constexpr std::array table{
     Key<Training>{
         {.name = "bytes", .help = "of a parameter: weights, gradients, optimizer, gathered"},
         map_of<&Training::bytes, bytes_table>},
+    Key<Training>{{.name = "optimizer", .help = "number formats of Adam's state, a map"},
+                  section<&Training::optimizer, read_optimizer, optimizer_keys>},
+    Key<Training>{{.name = "activation_func_fp8_input_store",
+                   .help = "what gated activation functions take is kept in FP8",
+                   .default_value = "false"},
+                  flag<&Training::activation_func_fp8_input_store>},
     Key<Training>{
         {.name = "offload",
          .help = "activations that wait in the host's memory: {num_layers, share, bandwidth}"},
@@ -141,7 +152,15 @@ constexpr std::array table{
 
 }  // namespace
 
-Training read_training(const Field& field) { return read_map<table>(field); }
+Training read_training(const Field& field) {
+  Training training = read_map<table>(field);
+  const Value* const optimizer = find(field.value, "optimizer");
+  if (training.optimizer.main_params == Optimizer::MainParams::remainders &&
+      training.fp8_param_gather)
+    throw wrong({*find(*optimizer, "main_params"), field.name + ".optimizer.main_params"},
+                "fp32 or fp16 with fp8_param_gather, whose weights are no halves of fp32 numbers");
+  return training;
+}
 
 double weight_bytes(const Training& training) {
   if (training.bytes.weights) return *training.bytes.weights;
@@ -152,6 +171,14 @@ double weight_bytes(const Training& training) {
 double gathered_bytes(const Training& training) {
   if (training.bytes.gathered) return *training.bytes.gathered;
   return training.fp8_param_gather ? element_bytes(training.precision) : 2;
+}
+
+double gradient_bytes(const Training& training) {
+  return training.bytes.gradients.value_or(gradient_bytes(training.optimizer));
+}
+
+double optimizer_bytes(const Training& training) {
+  return training.bytes.optimizer.value_or(state_bytes(training.optimizer));
 }
 
 std::vector<KeyRow> training_keys() { return rows_of(table); }

@@ -13,6 +13,7 @@
 #include "schedules/search/search.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
@@ -170,6 +171,7 @@ std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) c
 CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
                                               const config::ScheduleSpec& spec, Layout& layout,
                                               workload::Planner& planner) const {
+  workload::check_vocabulary(scenario, spec);
   const Hardware& hardware = layout.hardware;
   const auto plain = planner.schedule({.name = "1f1b"});
   const workload::StageCosts& costs = planner.costs(*plain);
@@ -256,14 +258,18 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   execution::run(job, engine_of(read), {}, sink);
 
   const analysis::Summary& summary = sink.summary();
+  // The replica that is looked at has most to do, and others may yet hold more at a time.
   const std::uint64_t peak = summary.devices.at(most.device).peak_memory_bytes;
-  if (peak != most.peak.bytes)
+  const std::uint64_t known =
+      most.replica == 0 ? most.peak.bytes : execution::peak_memory(job, most.device).bytes;
+  if (peak != known)
     throw std::logic_error(fmt::format("device {} held {} bytes at its peak, and its ledger has {}",
-                                       most.device, peak, most.peak.bytes));
+                                       most.device, peak, known));
   CandidateRow row = row_of(read, job, most);
   // A searched order may hold a little more than was asked for.
   row.outcome = most.fits() ? Outcome::simulated : Outcome::does_not_fit;
-  if (!most.fits()) row.note = describe(most);
+  row.note = most.fits() ? straddling(hardware.ranks, hardware.hosts, hardware.cluster).note()
+                         : describe(most);
   row.time_s = summary.makespan_s / plan.schedule.iterations;
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;

@@ -13,25 +13,15 @@
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/sizes.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/workload/compute/assumed.hpp"
 #include "sim/workload/model/state.hpp"
+#include "sim/workload/plan/uneven_work.hpp"
 
 namespace pipewright::evaluation {
 namespace {
-
-std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluster::Cluster& cluster,
-                                  std::uint32_t ranks) {
-  std::vector<std::string> names;
-  for (const auto& host : scenario.placement) names.push_back(host.value);
-  try {
-    return cluster.place(names, ranks);
-  } catch (const cluster::Error& error) {
-    if (scenario.placement.empty()) throw;
-    throw config::Error(config::locate(scenario.placement.front().origin, error.what()));
-  }
-}
 
 // Of the type that the platform file gives a host.
 config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* host) {
@@ -247,7 +237,7 @@ Hardware open_hardware(const config::Scenario& scenario) {
 
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario) {
   Hardware hardware{.cluster = std::move(cluster), .ranks = workload::Ranks(scenario.parallel)};
-  hardware.hosts = place(scenario, hardware.cluster, hardware.ranks.size());
+  hardware.hosts = place(scenario, hardware.cluster, hardware.ranks);
   std::map<std::string, config::Gpu> by_type;
   for (std::uint32_t device = 0; device < hardware.ranks.devices(); ++device) {
     const cluster::Host* const host = hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
@@ -282,7 +272,8 @@ execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardw
           .conditions = conditions_of(scenario),
           .symmetric = scenario.symmetric,
           .slowdown = slowdown(scenario, hardware, schedule),
-          .capacity = hardware.capacity};
+          .capacity = hardware.capacity,
+          .uneven = workload::uneven_work(scenario, schedule, costs)};
 }
 
 trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware) {

@@ -17,10 +17,11 @@ constexpr std::size_t most_kept = 32;
 // All that a layout depends on, besides slow links.
 std::string key_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
-  std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value, parallel.ep.value,
-      parallel.expert_tp(), parallel.dp.value, parallel.replicates(), parallel.pp.value,
-      scenario.symmetric, scenario.model.has_value(), scenario.cluster ? 0.0 : scenario.p2p_time);
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value,
+                  parallel.cp_a2a(), parallel.ep.value, parallel.expert_tp(), parallel.dp.value,
+                  parallel.replicates(), parallel.pp.value, scenario.symmetric,
+                  scenario.model.has_value(), scenario.cluster ? 0.0 : scenario.p2p_time);
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
   key += scenario.engine == config::Engine::timing ? " timing" : "";

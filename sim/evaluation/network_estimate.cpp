@@ -1,9 +1,11 @@
 #include "sim/evaluation/network_estimate.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/evaluation/sizes.hpp"
+#include "sim/execution/pass_work.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -36,6 +38,25 @@ std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardw
   }
   if (seconds.empty()) seconds.push_back(0);
   return seconds;
+}
+
+// Passes take what they take of the first replica's shortest microbatch.
+void take_least(const execution::Job& job, execution::LeastTimes& least,
+                workload::StageCosts& costs) {
+  const execution::ReplicaGroups groups(job, least.groups());
+  schedules::PassTimes times = costs.times;
+  for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
+    for (std::uint32_t stage = 0; stage < times.of_stage[kind].size(); ++stage) {
+      const execution::ReplicaDevice who{0, job.schedule.routes.device(stage, 0)};
+      double& seconds = times.of_stage[kind][stage];
+      seconds = std::numeric_limits<double>::infinity();
+      for (std::uint32_t i = 0; i < job.uneven->microbatches; ++i) {
+        const schedules::Pass pass{static_cast<schedules::PassKind>(kind),
+                                   static_cast<std::uint16_t>(stage), i * job.uneven->slices};
+        seconds = std::min(seconds, execution::work_of(job, groups, who, pass, nullptr).seconds);
+      }
+    }
+  costs.times = times;
 }
 
 }  // namespace
@@ -76,6 +97,7 @@ workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const
     if (add_waits) add_waits(routes, costs);
     const schedules::Schedule placement = on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
+    if (job.uneven) return take_least(job, least_times(scenario, job, least), costs);
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
       costs.slow_down(stage, job.straggler_factor({0, routes.device(stage, 0)}),
                       scenario.communication.detail);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/evaluation/placing.hpp"
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/schedule_source.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -26,11 +27,11 @@ using config::ScheduleSpec;
 // What a layout would be part of.
 struct Setting {
   const config::Scenario& scenario;
-  std::uint64_t gpus = 0;  // of the cluster; 0: any number
+  std::uint64_t gpus = 0;  // of the cluster that may be used; 0: any number
 };
 
 Setting setting_of(const config::Scenario& scenario, const cluster::Cluster& cluster) {
-  return {scenario, cluster.is_ideal() ? 0 : cluster.gpus().size()};
+  return {scenario, cluster.is_ideal() ? 0 : usable_gpus(scenario.placement, cluster)};
 }
 
 // Exact below 2^53, which is far above what any cluster has.
@@ -41,7 +42,7 @@ double gpus_of(const Parallel& parallel) {
 
 bool gpus_suffice(const Setting& setting, const Parallel& parallel) {
   const double gpus = gpus_of(parallel);
-  const std::size_t placed = setting.scenario.placement.size();
+  const std::size_t placed = setting.scenario.placement.hosts.size();
   if (placed > 0 && gpus != static_cast<double>(placed)) return false;
   return setting.gpus == 0 || gpus <= static_cast<double>(setting.gpus);
 }
@@ -88,9 +89,9 @@ bool stages_fit(const config::Scenario& scenario, const ScheduleSpec& spec, std:
                 std::uint32_t microbatches) {
   if (is_searched(spec)) return true;
   const auto stages = stages_of(spec, devices, microbatches);
-  return stages &&
-         (!scenario.model ||
-          workload::can_deal_out(scenario.partition, scenario.model->value.layers, *stages));
+  return stages && (!scenario.model ||
+                    workload::can_deal_out(scenario.partition, scenario.model->value.layers,
+                                           devices, *stages));
 }
 
 bool ranks_fit(const Parallel& parallel) {
@@ -129,7 +130,9 @@ std::vector<std::uint32_t> smaller(const Setting& setting, Axis axis, std::uint3
 
 void check_gpus(const Setting& setting, const std::string& cluster) {
   const Parallel& parallel = setting.scenario.parallel;
-  if (setting.gpus == 0 || !setting.scenario.placement.empty() ||
+  const config::Placement& placement = setting.scenario.placement;
+  // What is wrong with a placement, who places says.
+  if (setting.gpus == 0 || !placement.hosts.empty() || placement.domain ||
       gpus_of(parallel) <= static_cast<double>(setting.gpus))
     return;
   const std::string what = fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, and {} has {}",
@@ -188,11 +191,11 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
   const std::uint32_t devices = scenario.devices.value;
   const std::uint32_t count = scenario.microbatches.value;
   const auto stages = stages_of(spec, devices, count);
-  if (!stages || workload::can_deal_out(partition, model.layers, *stages)) return;
+  if (!stages || workload::can_deal_out(partition, model.layers, devices, *stages)) return;
 
-  const auto could = [&](std::uint64_t number) {
+  const auto could = [&](std::uint32_t on, std::uint64_t number) {
     return number <= model.layers + std::uint64_t{2} &&
-           workload::can_deal_out(partition, model.layers, static_cast<std::uint32_t>(number));
+           workload::can_deal_out(partition, model.layers, on, static_cast<std::uint32_t>(number));
   };
   std::vector<std::string> offers;
   const auto& chunks_given = spec[&schedules::Parameters::chunks];
@@ -201,20 +204,21 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
         workload::nearest(chunks_given->value, (model.layers + 2) / devices, [&](std::uint32_t n) {
           ScheduleSpec other = spec;
           other[&schedules::Parameters::chunks]->value = n;
-          return could(std::uint64_t{n} * devices) && stages_fit(scenario, other, devices, count);
+          return could(devices, std::uint64_t{n} * devices) &&
+                 stages_fit(scenario, other, devices, count);
         });
     if (!chunks.empty()) offers.push_back(fmt::format("chunks {}", fmt::join(chunks, " or ")));
   }
   const Setting setting = setting_of(scenario, cluster);
   const auto pp = workload::nearest(devices, model.layers + 2, [&](std::uint32_t n) {
-    return could(std::uint64_t{n} * *stages / devices) &&
+    return could(n, std::uint64_t{n} * *stages / devices) &&
            fits(setting, workload::with_size(scenario.parallel, Axis::pp, n));
   });
   if (!pp.empty()) offers.push_back(fmt::format("pp {}", fmt::join(pp, " or ")));
   const auto others = workload::other_partitions(partition, model.layers, *stages);
   if (!others.empty()) offers.push_back(fmt::format("partition {}", fmt::join(others, " or ")));
 
-  const bool by_rule = partition.rule == Rule::ends_less;
+  const bool by_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
   throw config::Error(
       config::locate(by_rule        ? partition.origin
                      : chunks_given ? chunks_given->origin

@@ -8,6 +8,8 @@
 
 #include "analysis/palette.hpp"
 #include "analysis/units_text.hpp"
+#include "sim/workload/batch/batch.hpp"
+#include "sim/workload/shape/shape.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -28,8 +30,10 @@ double samples_per_microbatch(const config::Scenario& scenario) {
 double tokens_per_microbatch(const config::Scenario& scenario) {
   if (scenario.tokens_per_microbatch) return *scenario.tokens_per_microbatch;
   if (!scenario.model) return 0;
-  return static_cast<double>(scenario.training.microbatch_size) *
-         scenario.training.sequence.value_or(scenario.model->value.sequence);
+  const std::uint32_t sequence = workload::sequence_of(scenario.model->value, scenario.training);
+  if (scenario.training.lengths)
+    return workload::batch_of(scenario.training, sequence)->real.tokens;
+  return static_cast<double>(scenario.training.microbatch_size) * sequence;
 }
 
 analysis::IterationWork work_of(const config::Scenario& scenario,
@@ -55,15 +59,17 @@ std::string smallest_host(const execution::Job& job, std::uint32_t device) {
 Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity) {
   Fullest most;
   double fill = -1;
-  for (std::uint32_t device = 0; device < job.schedule.devices; ++device) {
-    const execution::PeakMemory peak = execution::peak_memory(job, device);
-    // Where not all say what they have, bytes alone can be compared.
-    const double here = static_cast<double>(peak.bytes) /
-                        static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
-    if (here <= fill) continue;
-    fill = here;
-    most = {device, peak, capacity[device], ""};
-  }
+  const std::uint32_t replicas = job.tokens_vary() ? job.replicas() : 1;
+  for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      const execution::PeakMemory peak = execution::peak_memory(job, device, replica);
+      // Where not all say what they have, bytes alone can be compared.
+      const double here = static_cast<double>(peak.bytes) /
+                          static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
+      if (here <= fill) continue;
+      fill = here;
+      most = {device, replica, peak, capacity[device], ""};
+    }
   most.host = host_of_least(job, most);
   return most;
 }
@@ -74,7 +80,9 @@ std::string describe(const Fullest& fullest) {
   std::ranges::stable_sort(categories, std::ranges::greater(),
                            [&](std::size_t category) { return fullest.peak.at_peak[category]; });
   const std::string of_host = fullest.host.empty() ? "" : fmt::format(" of {}", fullest.host);
-  std::string text = fmt::format("device {}: {} of {}{}:", fullest.device,
+  const std::string of_replica =
+      fullest.replica == 0 ? "" : fmt::format(" of replica {}", fullest.replica);
+  std::string text = fmt::format("device {}{}: {} of {}{}:", fullest.device, of_replica,
                                  analysis::format_bytes(fullest.peak.bytes),
                                  analysis::format_bytes(fullest.capacity), of_host);
   for (const std::size_t category : categories)

@@ -21,6 +21,7 @@ analysis::IterationWork work_of(const config::Scenario& scenario,
 // The device that is fullest for what it has.
 struct Fullest {
   std::uint32_t device = 0;
+  std::uint32_t replica = 0;  // of several, where their microbatches differ
   execution::PeakMemory peak;
   std::uint64_t capacity = 0;  // bytes; 0: unknown
   std::string host;            // of the GPU that has so little, where it is not the device's first

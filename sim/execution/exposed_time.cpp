@@ -1,6 +1,7 @@
 #include "sim/execution/exposed_time.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/cluster/simgrid.hpp"
 #include "sim/execution/flows/fold.hpp"
@@ -81,17 +82,35 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
     waits.assign(of_stage.size(), 0);
     auto& beside = costs.overlapped[kind];
     beside.assign(of_stage.size(), 0);
+    for (const std::size_t half : {0U, 1U}) {
+      costs.dispatch[half][kind].assign(of_stage.size(), 0);
+      costs.dispatch_waits[half][kind].assign(of_stage.size(), 0);
+    }
+    auto& timed = costs.timed_calls[kind];
+    timed.assign(job.uneven ? of_stage.size() : 0, {});
     for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage) {
       const std::uint32_t device = job.schedule.routes.device(stage, 0);
-      const double slowdown = job.overlap_slowdown(static_cast<schedules::PassKind>(kind), stage);
+      const auto kind_of_pass = static_cast<schedules::PassKind>(kind);
       for (const workload::Call& call : costs.traffic[stage].inside[kind]) {
-        const Hidden once =
-            hidden(seconds(call, device), call.overlappable_compute / call.times, slowdown);
+        const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(kind_of_pass, stage)
+                                                   : job.overlap_slowdown(kind_of_pass, stage);
+        const double alone = seconds(call, device);
+        const std::optional<std::size_t> half =
+            call.is_dispatch() ? std::optional(costs.half_of(call)) : std::nullopt;
+        const Hidden once = hidden(alone, call.overlappable_compute / call.times, slowdown);
+        if (job.uneven)
+          timed[stage].push_back({.group = call.group,
+                                  .half = half,
+                                  .times = call.times,
+                                  .seconds = alone,
+                                  .compute = call.overlappable_compute / call.times});
         waits[stage] += call.times * once.waits;
         beside[stage] += call.times * once.beside;
+        if (!half) continue;
+        costs.dispatch[*half][kind][stage] += call.times * alone;
+        costs.dispatch_waits[*half][kind][stage] += call.times * once.waits;
       }
-      const schedules::Pass pass{static_cast<schedules::PassKind>(kind),
-                                 static_cast<std::uint16_t>(stage)};
+      const schedules::Pass pass{kind_of_pass, static_cast<std::uint16_t>(stage)};
       if (communication.detail == config::Detail::fast) of_stage[stage] += costs.exposed(pass);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "sim/workload/ranks.hpp"
 #include "sim/workload/stage_costs.hpp"
 #include "sim/workload/traffic.hpp"
+#include "sim/workload/uneven.hpp"
 
 namespace pipewright::execution {
 
@@ -36,7 +38,8 @@ struct Job {
   bool symmetric = false;               // one replica is simulated, and its flows stand for all
   std::vector<double> slowdown = {};    // of passes, by replica and device; empty: none
   std::vector<Capacity> capacity = {};  // by device; empty: unknown
-  trace::Assumed assumed = {};          // what the costs and the capacity rest on
+  std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are alike
+  trace::Assumed assumed = {};                          // what the costs and the capacity rest on
 
   // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules go on with older weights while others still compute.
@@ -58,12 +61,20 @@ struct Job {
     const auto& of_stage = costs.overlap_slowdown[static_cast<std::size_t>(kind)];
     return of_stage.empty() ? 1 : of_stage[stage];
   }
+  double dispatch_slowdown(schedules::PassKind kind, std::uint32_t stage) const {
+    const auto& of_stage = costs.dispatch_slowdown[static_cast<std::size_t>(kind)];
+    return of_stage.empty() || conditions.communication.overlap_slowdown
+               ? overlap_slowdown(kind, stage)
+               : of_stage[stage];
+  }
   // Whether there may be passes that collectives slow down.
   bool has_overlap_slowdown() const {
     if (costs.traffic.empty()) return false;
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
       for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-        if (overlap_slowdown(static_cast<schedules::PassKind>(kind), stage) != 1) return true;
+        if (overlap_slowdown(static_cast<schedules::PassKind>(kind), stage) != 1 ||
+            dispatch_slowdown(static_cast<schedules::PassKind>(kind), stage) != 1)
+          return true;
     return false;
   }
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
@@ -73,7 +84,13 @@ struct Job {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
   // Whether passes take other times than planned.
-  bool passes_vary() const { return conditions.variation.is_random() || !slowdown.empty(); }
+  bool passes_vary() const {
+    return conditions.variation.is_random() || !slowdown.empty() ||
+           (uneven && uneven->replicas_differ());
+  }
+  // Whether a device's passes of one kind and stage differ from microbatch to microbatch.
+  bool tokens_vary() const { return uneven && uneven->tokens_differ; }
+  bool microbatches_vary() const { return conditions.variation.is_random() || uneven; }
   // How many times as long as planned the compute of a device copy takes.
   double straggler_factor(ReplicaDevice copy) const {
     return slowdown.empty() ? 1

@@ -9,14 +9,15 @@ namespace {
 // Walks a device's program and keeps what it held at the most.
 class PeakWalk {
  public:
-  PeakWalk(const Job& job, std::uint32_t device)
-      : job_(job), ledger_(job, device), gathers_(job.gathers_for_passes()) {
+  PeakWalk(const Job& job, std::uint32_t device, std::uint32_t replica)
+      : job_(job), ledger_(job, device, replica), gathers_(job.gathers_for_passes()) {
     see();
   }
 
   const PeakMemory& peak() const { return peak_; }
 
   void walk(const schedules::Program& program) {
+    if (job_.tokens_vary()) return walk(schedules::passes_of(program));
     repeat(program.iterations, [&] {
       for (const schedules::Loop& loop : program.loops)
         repeat(loop.rounds, [&] { walk(loop.body); });
@@ -41,16 +42,20 @@ class PeakWalk {
     for (auto pass = body.begin(); pass != body.end(); ++pass) {
       const auto last = pass->fused ? pass + 1 : pass;
       for (auto one = pass; one <= last; ++one) hold_weights(*one);
-      for (auto one = pass; one <= last; ++one) {
-        ledger_.start(*one, [](auto) {});
-        see();
-        ledger_.end(*one, [](auto) {});
-        see();
-      }
+      const bool swapped = pass->fused && counts_last(job_, *pass);
+      count(swapped ? *last : *pass);
+      if (pass->fused) count(swapped ? *pass : *last);
       for (auto one = pass; one <= last; ++one)
         if (gathers_ && job_.conditions.drops_after(one->kind)) ledger_.drop_weights(one->stage);
       pass = last;
     }
+  }
+
+  void count(const schedules::Pass& pass) {
+    ledger_.start(pass, [](auto) {});
+    see();
+    ledger_.end(pass, [](auto) {});
+    see();
   }
 
   void hold_weights(const schedules::Pass& pass) {
@@ -71,7 +76,8 @@ class PeakWalk {
 
 }  // namespace
 
-Ledger::Ledger(const Job& job, std::uint32_t device) : job_(job) {
+Ledger::Ledger(const Job& job, std::uint32_t device, std::uint32_t replica)
+    : job_(job), replica_(replica) {
   const workload::DeviceState& state = job.costs.state[device];
   of(Category::weights) = state.weights * job.schedule.weight_versions;
   of(Category::gradients) = state.gradients;
@@ -88,8 +94,18 @@ void Ledger::repeat(const Held& before, std::uint32_t times) {
   for (std::size_t i = 0; i < held_.size(); ++i) held_[i] += times * (held_[i] - before[i]);
 }
 
-PeakMemory peak_memory(const Job& job, std::uint32_t device) {
-  PeakWalk walk(job, device);
+workload::Activations Ledger::activations(const schedules::Pass& pass) const {
+  workload::Activations bytes = job_.costs.activations[pass.stage];
+  if (!job_.tokens_vary()) return bytes;
+  const double ratio = tokens(pass);
+  for (std::uint64_t* const each : {&bytes.held, &bytes.released_by_input_grad,
+                                    &bytes.made_by_input_grad, &bytes.logits, &bytes.working})
+    *each = static_cast<std::uint64_t>(ratio * static_cast<double>(*each));
+  return bytes;
+}
+
+PeakMemory peak_memory(const Job& job, std::uint32_t device, std::uint32_t replica) {
+  PeakWalk walk(job, device, replica);
   walk.walk(job.schedule.programs[device]);
   return walk.peak();
 }

@@ -15,8 +15,9 @@ class Ledger {
   using Category = trace::MemoryCategory;
   using Held = std::array<std::uint64_t, trace::memory_categories>;
 
-  // With what is held whatever happens.
-  Ledger(const Job& job, std::uint32_t device);
+  // With what is held whatever happens. Where microbatches have more tokens or fewer, of this
+  // replica's.
+  Ledger(const Job& job, std::uint32_t device, std::uint32_t replica = 0);
 
   const Held& held() const { return held_; }
   std::uint64_t held(Category category) const { return held_[static_cast<std::size_t>(category)]; }
@@ -41,26 +42,45 @@ class Ledger {
     return job_.costs.gathered.empty() ? 0 : job_.costs.gathered[stage];
   }
 
+  // What the pass's microbatch leaves on its stage, all of which goes by its tokens.
+  workload::Activations activations(const schedules::Pass& pass) const;
+  std::uint64_t input_bytes(const schedules::Pass& pass) const {
+    return static_cast<std::uint64_t>(
+        tokens(pass) *
+        static_cast<double>(job_.costs.input_bytes.value_or(job_.costs.boundary_bytes)));
+  }
+  double tokens(const schedules::Pass& pass) const {
+    return job_.tokens_vary() ? job_.uneven->work(replica_, pass.microbatch).tokens : 1;
+  }
+
   const Job& job_;
+  std::uint32_t replica_;
   Held held_{};
 };
 
+// A fused pair of a model goes through the forward pass's layers beside the backward pass's, so
+// that one takes what the other lets go: of its two passes the backward one counts first, and at
+// the pair's end the forward one (Megatron-Core's TransformerModelChunkSchedulePlan). Of passes
+// that are nothing but times, the forward one takes all at its start.
+inline bool counts_last(const Job& job, const schedules::Pass& of_pair) {
+  return !job.costs.traffic.empty() && of_pair.kind == schedules::PassKind::forward;
+}
+
 // The most that one of a device's GPUs holds at a time: analysis::Summary's peak of a run, without
-// the run. Of loops, whose rounds all add the same, it looks at the first and the last.
+// the run. Of loops, whose rounds all add the same, it looks at the first and the last, unless
+// microbatches differ.
 struct PeakMemory {
   std::uint64_t bytes = 0;
   Ledger::Held at_peak{};  // when that is first so
 };
-PeakMemory peak_memory(const Job& job, std::uint32_t device);
+PeakMemory peak_memory(const Job& job, std::uint32_t device, std::uint32_t replica = 0);
 
 template <class Changed>
 void Ledger::start(const schedules::Pass& pass, Changed&& changed) {
-  const workload::Activations& stage = job_.costs.activations[pass.stage];
+  const workload::Activations stage = activations(pass);
   // A stage that recomputes keeps its input alone until R.
   const std::uint64_t input =
-      job_.schedule.recomputes(pass.stage)
-          ? std::min(stage.held, job_.costs.input_bytes.value_or(job_.costs.boundary_bytes))
-          : 0;
+      job_.schedule.recomputes(pass.stage) ? std::min(stage.held, input_bytes(pass)) : 0;
   std::uint64_t taken = 0;
   if (pass.kind == schedules::PassKind::forward) taken = input;
   if (schedules::takes_activations(job_.schedule, pass)) taken = stage.held - input;
@@ -80,7 +100,7 @@ void Ledger::start(const schedules::Pass& pass, Changed&& changed) {
 
 template <class Changed>
 void Ledger::end(const schedules::Pass& pass, Changed&& changed) {
-  const workload::Activations& stage = job_.costs.activations[pass.stage];
+  const workload::Activations stage = activations(pass);
   if (stage.working > 0 && schedules::sends_gradient(pass.kind)) {
     of(Category::working) = 0;
     changed(Category::working);

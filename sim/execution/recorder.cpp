@@ -10,7 +10,6 @@ Recorder::Recorder(const Job& job, std::uint32_t device, trace::Sink& sink)
 
 void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& span) {
   const schedules::Schedule& schedule = job_.schedule;
-  ledger_.start(pass, [&](trace::MemoryCategory category) { report(category, span.start); });
   sink_.pass({.device = device_,
               .stage = pass.stage,
               .chunk = schedule.routes.chunk(pass.stage, pass.microbatch),
@@ -22,7 +21,24 @@ void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& sp
               .start = span.start,
               .end = span.end,
               .released = span.released});
-  ledger_.end(pass, [&](trace::MemoryCategory category) { report(category, span.end); });
+  if (pass.fused) {
+    first_of_pair_ = pass;
+    return;
+  }
+  const auto at = [&](const schedules::Pass& one) {
+    const bool last = first_of_pair_ && counts_last(job_, one);
+    count(one, last ? span.end : span.start, span.end);
+  };
+  const bool swapped = first_of_pair_ && counts_last(job_, *first_of_pair_);
+  if (first_of_pair_ && !swapped) at(*first_of_pair_);
+  at(pass);
+  if (swapped) at(*first_of_pair_);
+  first_of_pair_.reset();
+}
+
+void Recorder::count(const schedules::Pass& pass, double start, double end) {
+  ledger_.start(pass, [&](trace::MemoryCategory category) { report(category, start); });
+  ledger_.end(pass, [&](trace::MemoryCategory category) { report(category, end); });
 }
 
 void Recorder::hold_weights(std::uint32_t stage, double time) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "analysis/trace/rows.hpp"
 #include "schedules/pass.hpp"
@@ -33,19 +34,21 @@ class Recorder {
  public:
   Recorder(const Job& job, std::uint32_t device, trace::Sink& sink);
 
-  // Passes of the device come in order.
+  // Passes of the device come in order, of a fused pair one after the other.
   void record(const schedules::Pass& pass, const schedules::PassSpan& span);
   // ZeRO-3: the whole weights of a stage come, and go.
   void hold_weights(std::uint32_t stage, double time);
   void drop_weights(std::uint32_t stage, double time);
 
  private:
+  void count(const schedules::Pass& pass, double start, double end);
   void report(trace::MemoryCategory category, double time);
 
   const Job& job_;
   std::uint32_t device_;
   trace::Sink& sink_;
   Ledger ledger_;
+  std::optional<schedules::Pass> first_of_pair_;
 };
 
 }  // namespace pipewright::execution

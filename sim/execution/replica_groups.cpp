@@ -261,6 +261,26 @@ const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,
   return place->second;
 }
 
+const std::vector<std::uint32_t>& ReplicaGroups::all_replicas_with(Group kind,
+                                                                   ReplicaDevice who) const {
+  if (!job_.symmetric) return replicas_with(kind, who);
+  const auto [place, is_new] = all_replicas_with_.try_emplace({kind, who});
+  if (!is_new) return place->second;
+  std::set<std::uint32_t> others;
+  const workload::Ranks& ranks = *job_.ranks;
+  const auto is_own = [&](std::uint32_t rank) {
+    const workload::Coordinates at = ranks.of(rank);
+    return at.dp == who.replica && at.pp == who.device;
+  };
+  for (const std::vector<std::uint32_t>& group : ranks.groups(kind))
+    if (std::ranges::any_of(group, is_own))
+      for (const std::uint32_t rank : group)
+        if (ranks.of(rank).pp == who.device) others.insert(ranks.of(rank).dp);
+  others.erase(who.replica);
+  place->second.assign(others.begin(), others.end());
+  return place->second;
+}
+
 bool ReplicaGroups::ties_embeddings(std::uint32_t device) const {
   if (embedding_bytes() == 0) return false;
   const std::uint32_t first = holders_.front().front();

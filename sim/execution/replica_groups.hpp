@@ -106,6 +106,9 @@ class ReplicaGroups {
   }
   // The other simulated replicas whose copy of the device is of the same process group.
   const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice who) const;
+  // And all of them, in a symmetric run too.
+  const std::vector<std::uint32_t>& all_replicas_with(workload::Group kind,
+                                                      ReplicaDevice who) const;
 
  private:
   // Who holds the same parameters: all, those of one set of shards, and the copies of a shard.
@@ -128,8 +131,10 @@ class ReplicaGroups {
   std::vector<std::vector<std::uint32_t>> holders_;  // by stage: devices
   std::vector<Holders> dense_;                       // by stage
   std::vector<Holders> experts_;                     // likewise
-  mutable std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>
-      replicas_with_;
+  using OtherReplicas =
+      std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>;
+  mutable OtherReplicas replicas_with_;
+  mutable OtherReplicas all_replicas_with_;
 };
 
 }  // namespace pipewright::execution

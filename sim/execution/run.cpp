@@ -1,6 +1,11 @@
 #include "sim/execution/run.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
+
+#include "sim/execution/pass_work.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -14,11 +19,44 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   return rows;
 }
 
+// By stage: half of what fused pairs with it are exposed, in the mean over them.
+class PairedWaits {
+ public:
+  explicit PairedWaits(const Job& job)
+      : forward_(job.schedule.stages()), backward_(job.schedule.stages()) {
+    for (const schedules::Program& program : job.schedule.programs)
+      for (const schedules::Loop& loop : program.loops)
+        for (std::size_t i = 0; i < loop.body.size(); ++i)
+          if (loop.body[i].fused) add(job, loop.body[i], loop.body[i + 1], loop.rounds);
+  }
+  double forward(std::uint32_t stage) const { return forward_[stage].mean(); }
+  double backward(std::uint32_t stage) const { return backward_[stage].mean(); }
+
+ private:
+  struct Sum {
+    double seconds = 0;
+    double times = 0;
+    double mean() const { return times > 0 ? seconds / times : 0; }
+  };
+  void add(const Job& job, const schedules::Pass& pass, const schedules::Pass& partner,
+           std::uint32_t times) {
+    const double half = exposed_in_pair(job, pass, partner) / 2;
+    for (Sum* const sum : {&forward_[pass.stage], &backward_[partner.stage]}) {
+      sum->seconds += times * half;
+      sum->times += times;
+    }
+  }
+
+  std::vector<Sum> forward_;
+  std::vector<Sum> backward_;
+};
+
 std::vector<trace::StageRow> stage_rows(const Job& job) {
   const schedules::Schedule& schedule = job.schedule;
   const auto waits = [&](schedules::PassKind kind, std::uint32_t stage) {
     return job.costs.exposed({kind, static_cast<std::uint16_t>(stage)});
   };
+  const PairedWaits paired(job);
   std::vector<trace::StageRow> rows;
   for (std::uint32_t route = 0; route < schedule.routes.count(); ++route)
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
@@ -30,7 +68,9 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
                       .waits_i = waits(schedules::PassKind::input_grad, stage),
                       .waits_w = waits(schedules::PassKind::weight_grad, stage),
                       .waits_b = waits(schedules::PassKind::backward, stage),
-                      .waits_r = waits(schedules::PassKind::recompute, stage)});
+                      .waits_r = waits(schedules::PassKind::recompute, stage),
+                      .waits_paired_f = paired.forward(stage),
+                      .waits_paired_b = paired.backward(stage)});
   return rows;
 }
 

@@ -65,6 +65,20 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
                   folds ? ", or etp 1, with which experts are spread over ranks of tp too" : "")));
 }
 
+// Of cp: how many ranks pass keys on to each other, with the same part of the heads.
+std::uint32_t rings(const config::Parallel& parallel) {
+  const std::uint32_t cp = parallel.cp.value;
+  if (parallel.cp_sizes.empty()) return cp / parallel.cp_a2a();
+  const std::uint64_t product =
+      std::uint64_t{parallel.cp_sizes[0].value} * parallel.cp_sizes[1].value;
+  if (product == cp) return parallel.cp_sizes[1].value;
+  throw config::Error(config::locate(
+      parallel.cp_sizes.front().origin,
+      fmt::format("parallel.hierarchical_context_parallel_sizes are {} x {} = {}, and cp is {}; "
+                  "allowed: two sizes whose product is cp",
+                  parallel.cp_sizes[0].value, parallel.cp_sizes[1].value, product, cp)));
+}
+
 // What of `ranks` with the same parameters lies in shards, of which there are copies.
 std::uint32_t shards(const config::Parallel& parallel, std::uint32_t ranks, std::string_view name) {
   const std::uint32_t copies = parallel.replicates();
@@ -84,20 +98,25 @@ std::uint32_t Ranks::axes_of(Group kind) {
     case Group::etp:
       return bit(Axis::tp);
     case Group::cp:
+      return bit(Axis::cp) | bit(ring);
+    case Group::cp_a2a:
       return bit(Axis::cp);
+    case Group::cp_p2p:
+      return bit(ring);
     case Group::ep:
       return bit(Axis::ep);
     case Group::dp:
-      return bit(Axis::dp) | bit(copies) | bit(Axis::cp);
+      return bit(Axis::dp) | bit(copies) | bit(Axis::cp) | bit(ring);
     case Group::edp:
       return bit(Axis::dp) | bit(copies);
     case Group::shard:
-      return bit(Axis::dp) | bit(Axis::cp);
+      return bit(Axis::dp) | bit(Axis::cp) | bit(ring);
     case Group::expert_shard:
       return bit(Axis::dp);
     case Group::replicate:
     case Group::expert_replicate:
       return bit(copies);
+    case Group::pp:
     case Group::embedding:
       return bit(Axis::pp);
     case Group::world:
@@ -111,12 +130,18 @@ Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& size
   for (const Axis axis : order) {
     order_[place++] = axis;
     if (axis == Axis::dp) order_[place++] = copies;
+    if (axis == Axis::cp) order_[place++] = ring;
   }
   std::uint32_t stride = 1;
   for (const Axis axis : order_) {
     strides_[index(axis)] = stride;
     stride *= size(axis);
   }
+}
+
+std::uint32_t Ranks::Grid::all_of(Axis axis) const {
+  if (axis == Axis::dp) return size(axis) * size(copies);
+  return size(axis) * (axis == Axis::cp ? size(ring) : 1);
 }
 
 std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside) const {
@@ -132,13 +157,13 @@ std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside
 
 Ranks::Ranks(const config::Parallel& parallel)
     : size_(count_ranks(parallel)),
-      dense_(parallel.order, {parallel.tp.value, parallel.cp.value, 1,
+      dense_(parallel.order, {parallel.tp.value, parallel.cp.value / rings(parallel), 1,
                               shards(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
-                              parallel.replicates()}),
+                              parallel.replicates(), rings(parallel)}),
       expert_(parallel.order,
               {parallel.expert_tp(), 1, parallel.ep.value,
                shards(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
-               parallel.pp.value, parallel.replicates()}) {
+               parallel.pp.value, parallel.replicates(), 1}) {
   if (parallel.pp.value > 1 && dense_.stride(Axis::pp) != expert_.stride(Axis::pp))
     throw config::Error(config::locate(
         parallel.ep.origin,
@@ -150,17 +175,17 @@ Ranks::Ranks(const config::Parallel& parallel)
 }
 
 std::uint32_t Ranks::ranks_per_stage() const {
-  return dense_.size(Axis::tp) * dense_.size(Axis::cp);
+  return dense_.size(Axis::tp) * dense_.all_of(Axis::cp);
 }
 
 Coordinates Ranks::of(std::uint32_t rank) const {
   return {.tp = dense_.at(rank, Axis::tp),
           .cp = dense_.at(rank, Axis::cp),
-          .dp = dense_.at_of_dp(rank),
+          .dp = dense_.at(rank, Axis::dp),
           .pp = dense_.at(rank, Axis::pp),
           .ep = expert_.at(rank, Axis::ep),
           .etp = expert_.at(rank, Axis::tp),
-          .edp = expert_.at_of_dp(rank)};
+          .edp = expert_.at(rank, Axis::dp)};
 }
 
 std::uint32_t Ranks::rank(const Coordinates& place) const {
@@ -193,6 +218,16 @@ std::uint32_t Ranks::group_size(Group kind) const {
     if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & bit(axis)) != 0)
       size *= grid.size(axis);
   return kind == Group::embedding ? std::min(size, 2U) : size;
+}
+
+std::uint32_t Ranks::run(Group kind) const {
+  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
+  std::uint32_t run = 1;
+  for (int i = 0; i < grid_axes; ++i)
+    if (const auto axis = static_cast<Axis>(i);
+        (axes_of(kind) & bit(axis)) != 0 && grid.size(axis) > 1)
+      run = std::max(run, grid.stride(axis) * grid.size(axis));
+  return run;
 }
 
 }  // namespace pipewright::workload

@@ -40,7 +40,7 @@ class Ranks {
   explicit Ranks(const config::Parallel& parallel);
 
   std::uint32_t size() const { return size_; }
-  std::uint32_t replicas() const { return dense_.all_of_dp(); }
+  std::uint32_t replicas() const { return dense_.all_of(config::Axis::dp); }
   std::uint32_t devices() const { return dense_.size(config::Axis::pp); }
   std::uint32_t ranks_per_stage() const;  // GPUs of one device of one replica
 
@@ -53,11 +53,15 @@ class Ranks {
   // ranks only. A group's ranks ascend along the order of the axes.
   std::vector<std::vector<std::uint32_t>> groups(Group kind) const;
   std::uint32_t group_size(Group kind) const;
+  // Of how many ranks, counted from rank 0, each run holds whole groups of a kind.
+  std::uint32_t run(Group kind) const;
 
  private:
   // Right after dp, whose index is that of both: copies of what dp's ranks hold in shards.
   static constexpr auto copies = static_cast<config::Axis>(config::axes);
-  static constexpr int grid_axes = config::axes + 1;
+  // Right after cp, likewise: ranks that pass keys on, where those of cp deal out heads.
+  static constexpr auto ring = static_cast<config::Axis>(config::axes + 1);
+  static constexpr int grid_axes = config::axes + 2;
   static std::uint32_t axes_of(Group kind);
   using Sizes = std::array<std::uint32_t, grid_axes>;
   // rank = sum over the axes of stride * index; strides grow along the order of the axes.
@@ -66,12 +70,10 @@ class Ranks {
     Grid(const std::array<config::Axis, config::axes>& order, const Sizes& sizes);
     std::uint32_t size(config::Axis axis) const { return sizes_[index(axis)]; }
     std::uint32_t stride(config::Axis axis) const { return strides_[index(axis)]; }
-    std::uint32_t all_of_dp() const { return size(config::Axis::dp) * size(copies); }
-    std::uint32_t at_of_dp(std::uint32_t rank) const {
-      return rank / stride(config::Axis::dp) % all_of_dp();
-    }
+    // Of an axis and what goes right after it.
+    std::uint32_t all_of(config::Axis axis) const;
     std::uint32_t at(std::uint32_t rank, config::Axis axis) const {
-      return rank / stride(axis) % size(axis);
+      return rank / stride(axis) % all_of(axis);
     }
     // What rank 0 plus each of these makes: the offsets of all ranks that differ along the axes
     // that are `along`, or not.

@@ -47,8 +47,8 @@ void check_takes_no(const Parameters& given, const std::string& file) {
   });
   if (chosen)
     throw schedules::Error(
-        fmt::format("{}: a schedule from a file takes no group size, slices or "
-                    "recomputed chunks: it says itself what runs",
+        fmt::format("{}: a schedule from a file takes no group size, slices, "
+                    "recomputed chunks or fused pairs: it says itself what runs",
                     file));
 }
 
@@ -86,8 +86,8 @@ std::string read_text(const std::string& file) {
 }
 
 std::string key_of(const std::string& name, const schedules::Parameters& parameters) {
-  std::string key = fmt::format("{} {} {} {}", name, parameters.devices, parameters.microbatches,
-                                parameters.iterations);
+  std::string key = fmt::format("{} {} {} {} {}", name, parameters.devices, parameters.microbatches,
+                                parameters.iterations, parameters.ahead);
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     const std::optional<std::uint32_t>& choice = parameters.*info.choice;
     key += choice ? fmt::format(" {}", *choice) : " -";

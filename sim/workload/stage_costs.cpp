@@ -13,6 +13,7 @@ void StageCosts::slow_down(std::uint32_t stage, double factor, config::Detail de
     const double kernels = std::max(0.0, seconds - std::max(host, collectives));
     seconds = factor * kernels + std::max(factor * host, collectives);
     if (host > 0) host_waits[kind][stage] *= factor;
+    if (!launch_seconds[kind].empty()) launch_seconds[kind][stage] *= factor;
   }
 }
 

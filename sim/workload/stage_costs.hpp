@@ -43,13 +43,43 @@ struct StageCosts {
   using ByKindAndStage = std::array<std::vector<double>, schedules::pass_kinds>;  // empty: none
   ByKindAndStage host_waits;
   ByKindAndStage collective_waits;
+  // Of a layer's two halves, attention and experts: seconds of the collectives that send tokens
+  // from experts to attention and the other way round, and as much of `collective_waits` as is
+  // theirs. In a fused pair they go on beside the other pass; where `weight_grads_apart`, none
+  // waits for weight gradients. `second_half` is its part of the kernels; empty: all
+  // is the first's.
+  std::array<ByKindAndStage, 2> dispatch;
+  std::array<ByKindAndStage, 2> dispatch_waits;
+  ByKindAndStage second_half;
+  bool weight_grads_apart = false;
+  std::size_t half_of(const Call& call) const {
+    return second_half.front().empty() || call.combines ? 0 : 1;
+  }
   // Of the kernels: seconds beside which collectives of the same pass run, where these slow them
   // down (`collective_waits` has by how much).
   ByKindAndStage overlapped;
 
+  // Where microbatches differ: parts of the kernels whose work goes by the pairs of queries and
+  // keys, and by the tokens of the busiest rank's experts; the rest goes by tokens.
+  ByKindAndStage launch_seconds;  // of the host, also where kernels take longer
+  ByKindAndStage attention_share;
+  ByKindAndStage experts_share;
+  std::vector<std::vector<std::uint32_t>> expert_layers;  // per virtual stage
+  // Of the collectives within passes, once a cluster has timed them: what collective_waits are
+  // made of.
+  struct TimedCall {
+    Group group = Group::tp;
+    std::optional<std::size_t> half;  // of dispatch: which it is of
+    std::uint32_t times = 1;
+    double seconds = 0;  // of one
+    double compute = 0;  // beside one
+  };
+  std::array<std::vector<std::vector<TimedCall>>, schedules::pass_kinds> timed_calls;
+
   // By kind and stage: how many times as long compute takes while collectives run beside it, whose
   // kernels take processors. Empty: as long.
   ByKindAndStage overlap_slowdown;
+  ByKindAndStage dispatch_slowdown;  // the same of those that send tokens; empty: no other
 
   static double of(const ByKindAndStage& seconds, const schedules::Pass& pass) {
     const auto& of_stage = seconds[static_cast<std::size_t>(pass.kind)];

@@ -18,18 +18,21 @@ namespace pipewright::workload {
 enum class Group : std::uint8_t {
   tp,
   cp,
+  cp_a2a,  // of cp: ranks that deal out heads among themselves
+  cp_p2p,  // of cp: ranks with the same heads
   ep,
   etp,        // ranks that share each expert
   dp,         // ranks with the same part of the dense model: dp * cp
   edp,        // ranks with the same experts: tp * cp * dp / (etp * ep)
   embedding,  // the first and the last stage, where both hold the same embedding
+  pp,         // ranks of a pipeline, one of each device
   world,
   shard,             // of dp: ranks that share a part of the dense model in shards
   replicate,         // of dp: ranks with the same shard
   expert_shard,      // of edp, likewise
   expert_replicate,  // likewise
 };
-inline constexpr int group_kinds = 12;
+inline constexpr int group_kinds = 15;
 
 enum class Collective : std::uint8_t {
   all_reduce,
@@ -73,7 +76,11 @@ struct Call {
   std::uint64_t bytes = 0;
   std::uint32_t times = 1;  // in one pass
   double overlappable_compute =
-      0;  // seconds of the pass's compute, all calls, beside which they can run
+      0;                  // seconds of the pass's compute, all calls, beside which they can run
+  bool combines = false;  // of dispatch: tokens come back from their experts
+
+  // Whether it sends tokens to experts or back, which has a stream of its own.
+  bool is_dispatch() const { return group == Group::ep; }
 
   bool operator==(const Call&) const = default;
 };

@@ -51,12 +51,15 @@ TEST_CASE("a job is told without what is as usual", "[report]") {
   job.cuda_graphs = "layer";
   job.flash_attention = false;
   job.offload = "4 layers a stage";
+  job.dispatch = "alltoall";
   CHECK(describe(job) ==
         "llama-3-8b on h100-sxm, tp 2, sp, pp 4, zero 3, batch 64 of 8192 tokens, microbatch 2, "
         "partition ends_less, fp8, cuda graphs layer, scores kept, recompute full, offload 4 "
         "layers a stage");
+  job.dispatch = "deepep fp8 overlapped";
+  CHECK_THAT(describe(job), Catch::Contains("microbatch 2, dispatch deepep fp8 overlapped, part"));
   job.tp = 1;  // then no sequence is cut
-  CHECK(describe(job).find("sp") == std::string::npos);
+  CHECK(describe(job).find(", sp") == std::string::npos);
   CHECK(describe(JobInfo{.gpu = "h100-sxm"}).empty());
 }
 
@@ -69,6 +72,20 @@ TEST_CASE("a table tells the job below what the run was", "[report]") {
   copies.run.replicas = 8;
   CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8: they were "
                                                "checked to be alike\n\n"));
+}
+
+TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
+  JobInfo job = plain();
+  job.lengths = "uniform from 1 to 512";
+  job.uneven = 0.123;
+  CHECK_THAT(
+      table_of(run_of(job)),
+      Catch::Contains("% of what is computed is padding; spread evenly over microbatches and "
+                      "ranks, the same work would take 12.3 % less time\n"));
+  job.uneven = -0.002;  // shorter documents are less efficient
+  CHECK_THAT(table_of(run_of(job)),
+             Catch::Contains("spreading the work evenly over microbatches and ranks would save no "
+                             "time\n"));
 }
 
 TEST_CASE("what jobs of several runs have of their own goes into their names", "[report]") {

@@ -78,6 +78,23 @@ TEST_CASE("both inputs of a fused pair are exposed", "[summary]") {
   CHECK(summarize(trace).devices[0].parts.p2p == 3);
 }
 
+TEST_CASE("a fused pair waits for collectives as a pair, and other passes as their own",
+          "[summary]") {
+  trace::Trace trace;
+  trace.run.devices = 1;
+  trace.devices = {{0, "", 0}};
+  trace::StageRow stage;
+  stage.waits_f = 0.5;
+  stage.waits_b = 0.75;
+  stage.waits_paired_f = stage.waits_paired_b = 0.125;
+  trace.stages = {stage};
+  trace.passes = {{0, 0, 0, 0, 0, PassKind::forward, 0, 0, 0, 2, 2},
+                  {0, 0, 0, 1, 0, PassKind::forward, 0, 0, 2, 6, 6},
+                  {0, 0, 0, 0, 0, PassKind::backward, 2, 2, 2, 6, 6},
+                  {0, 0, 0, 1, 0, PassKind::backward, 6, 6, 6, 9, 9}};
+  CHECK(summarize(trace).devices[0].parts.in_passes == 0.5 + 2 * 0.125 + 0.75);
+}
+
 TEST_CASE("a step covers what is on its way meanwhile, and the send before it counts",
           "[summary]") {
   trace::Trace trace;

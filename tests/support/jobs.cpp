@@ -24,6 +24,10 @@ config::Parallel parallel_of(const schedules::Schedule& schedule, const Layout& 
   parallel.ep.value = layout.ep;
   parallel.dp.value = layout.dp;
   parallel.replicate = {layout.replicate, {}};
+  if (layout.folded) {
+    parallel.etp = config::Located<std::uint32_t>{1, {}};
+    parallel.ep.value = layout.tp;
+  }
   parallel.pp.value = schedule.devices;
   parallel.zero = layout.zero;
   if (!layout.replicas_together)

@@ -21,6 +21,7 @@ struct Layout {
   std::uint32_t zero = 0;
   // False: a replica's devices are next to each other (tp-cp-ep-pp-dp), else a device's replicas.
   bool replicas_together = false;
+  bool folded = false;  // experts go over tp, whole ones, and ep is as many ranks
 };
 
 // A hybrid job in small numbers of a test's own, without a model: F, I and W take a second on each

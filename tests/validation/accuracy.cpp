@@ -19,21 +19,17 @@ using namespace pipewright;
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),
-      accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),
-      accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference),
-      accuracy::vocabulary_iterations(reference),
-      accuracy::llama_iterations(),
-      accuracy::recompute_layers(),
-      accuracy::zero_bubble_passes(),
-      accuracy::zero_bubble_measured(),
-      accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
+      accuracy::llama_iterations(),           accuracy::laer_moe(reference),
+      accuracy::recompute_layers(),           accuracy::zero_bubble_passes(),
+      accuracy::zero_bubble_measured(),       accuracy::grid_search(),
   };
   for (const auto source :
        {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge, accuracy::torchtitan,
-        accuracy::bridge_experts, accuracy::mlperf, accuracy::megatron_tests})
+        accuracy::vocabulary_models, accuracy::bridge_experts, accuracy::bridge_pairs,
+        accuracy::mlperf, accuracy::megatron_tests, accuracy::megatron_releases})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   const std::vector<std::string> words(argv + 1, argv + argc);
   std::erase_if(tables, [&](const accuracy::Table& table) {

@@ -26,6 +26,8 @@ struct Row {
   bool is_fitted = false;  // parameters of the GPU were fitted to it: platforms/README.md
   double predicted = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> settings = {};  // "model.layers=12", as --set takes them
+  // Another scenario, of a pair: what is predicted and measured is in proportion to its.
+  std::string against = {};
   // Of GPUs at the clock at which kernels were measured alone and of a host that costs nothing: the
   // two numbers of a GPU that may be fitted to whole runs.
   double bare = std::numeric_limits<double>::quiet_NaN();
@@ -66,14 +68,18 @@ Table recompute_iterations();
 Table recompute_layers();
 Table grid_search();
 Table llama_iterations();
+Table laer_moe(const std::filesystem::path& reference);
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
+std::vector<Table> vocabulary_models(const std::filesystem::path& reference);
 std::vector<Table> simumax(const std::filesystem::path& reference);
 std::vector<Table> nemo(const std::filesystem::path& reference);
 std::vector<Table> megatron_bridge(const std::filesystem::path& reference);
+std::vector<Table> bridge_pairs(const std::filesystem::path& reference);
 std::vector<Table> bridge_experts(const std::filesystem::path& reference);
 std::vector<Table> torchtitan(const std::filesystem::path& reference);
 std::vector<Table> mlperf(const std::filesystem::path& reference);
+std::vector<Table> megatron_releases(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
 
 // A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on

@@ -26,15 +26,15 @@ std::string node_of(const std::string& platform) {
 
 // Why a run cannot be told in a scenario, or is not of this kind; empty: it can.
 std::string hindrance(const Cells& row) {
-  if (row.at("family") != "gpt") return "not GPT";
-  if (!row.at("num-experts").empty()) return "with experts";
+  if (row.at("family") != "gpt" && row.at("family") != "moe") return "not GPT";
   if (says(row, "multi-latent-attention")) return "with latent attention";
   if (says(row, "use-megatron-fsdp")) return "with FSDP";
   const std::string& name = row.at("case");
   if (name.find("loss_fusion") != std::string::npos ||
-      name.find("defer_embedding") != std::string::npos)
-    return "with a switch that is not modelled (loss fused by PyTorch, deferred W of the "
-           "embedding)";
+      name.find("defer_embedding") != std::string::npos ||
+      name.find("frozen") != std::string::npos || name.find("muon") != std::string::npos)
+    return "with what is not modelled (loss fused by PyTorch, deferred W of the embedding, frozen "
+           "weights, Muon)";
   if (row.at("gpus") != "8") return "not on 8 GPUs, or not told on how many";
   if (node_of(row.at("platform")).empty()) return "on GPUs that are not told";
   if (row.at("median_iteration_s").empty() || row.at("max_mem_allocated_bytes").empty())
@@ -42,7 +42,18 @@ std::string hindrance(const Cells& row) {
   return "";
 }
 
-// Megatron-LM's defaults where a column is empty; its tests read text in GPT-2's tokens.
+bool has_experts(const Cells& row) { return !row.at("num-experts").empty(); }
+
+// A key of the model, of experts as its arguments say.
+std::string experts_of(const Cells& row, std::uint32_t ffn) {
+  if (!has_experts(row)) return "";
+  return fmt::format(",\n        experts: {{count: {}, top_k: {}, ffn: {}}}",
+                     number(row, "num-experts", 0), number(row, "moe-router-topk", 2),
+                     number(row, "moe-ffn-hidden-size", ffn));
+}
+
+// Megatron-LM's defaults where a column is empty; its tests read text in GPT-2's tokens, and those
+// of experts have no biases.
 Layout layout_of(const Cells& row) {
   const bool gated = says(row, "swiglu");
   const std::uint32_t hidden = number(row, "hidden-size", 512);
@@ -62,17 +73,22 @@ Layout layout_of(const Cells& row) {
   const std::uint32_t layers = number(row, "num-layers", 12);
   const std::uint32_t virtual_layers = number(row, "num-layers-per-virtual-pipeline-stage", 0);
   if (virtual_layers > 0) layout.chunks = layers / layout.pp / virtual_layers;
+  const std::uint32_t ffn = number(row, "ffn-hidden-size", 4 * hidden);
+  if (has_experts(row)) {
+    layout.ep = number(row, "expert-model-parallel-size", 1);
+    layout.etp = number(row, "expert-tensor-parallel-size", layout.tp);
+  }
   layout.model = fmt::format(
       "{{layers: {}, hidden: {}, heads: {}, kv_heads: {}, ffn: {}, mlp: {}, norm: {}, vocabulary: "
-      "{},\n        sequence: {}, positions: {}, tied_embeddings: {}, dropout: {}, biases: {}}}",
+      "{},\n        sequence: {}, positions: {}, tied_embeddings: {}, dropout: {}, biases: {}{}}}",
       layers, hidden, number(row, "num-attention-heads", 8),
-      number(row, "num-query-groups", number(row, "num-attention-heads", 8)),
-      number(row, "ffn-hidden-size", 4 * hidden), gated ? "swiglu" : "gelu",
-      row.at("normalization") == "RMSNorm" ? "rmsnorm" : "layernorm",
+      number(row, "num-query-groups", number(row, "num-attention-heads", 8)), ffn,
+      gated ? "swiglu" : "gelu", row.at("normalization") == "RMSNorm" ? "rmsnorm" : "layernorm",
       number(row, "vocab-size", 50257), number(row, "seq-length", 1024),
       row.at("position-embedding-type") == "rope" ? "rotary" : "learned",
       !says(row, "untie-embeddings-and-output-weights"), dropout ? 0.1 : 0,
-      row.at("case").find("disable_bias") == std::string::npos);
+      !has_experts(row) && row.at("case").find("disable_bias") == std::string::npos,
+      experts_of(row, ffn));
   layout.training =
       fmt::format(", flash_attention: {}, fused_loss: false, fused_accumulation: false", flash);
   if (!row.at("recompute-granularity").empty())
@@ -109,6 +125,15 @@ std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
     times.skipped = memory.skipped = file.string() + ": no such file";
     return {times, memory};
   }
+  Table expert_times{.title =
+                         "Megatron-LM's tests, small mixtures of experts on 8 A100, H100, "
+                         "GB200: iterations",
+                     .unit = "s"};
+  Table expert_memory{.title =
+                          "Megatron-LM's tests, small mixtures of experts on 8 A100, H100, "
+                          "GB200: peak memory",
+                      .unit = "GiB",
+                      .bars = {.mean = 4}};
   struct Case {
     Layout layout;
     std::vector<double> seconds, gib;
@@ -126,19 +151,20 @@ std::vector<Table> megatron_tests(const std::filesystem::path& reference) {
     found.gib.push_back(std::stod(row.at("max_mem_allocated_bytes")) / (1U << 30U));
   }
   for (const auto& [name, one] : cases) {
-    const Row row{.name = name, .scenario = scenario_of(one.layout)};
-    const bool is_fitted = times.rows.size() % 4 == 0;  // the host's time for a kernel
-    times.rows.push_back(row);
-    times.rows.back().predict = makespan;
-    times.rows.back().measured = middle(one.seconds);
-    times.rows.back().is_fitted = is_fitted;
-    memory.rows.push_back(row);
-    memory.rows.back().predict = last_gib;
-    memory.rows.back().measured = middle(one.gib);
+    Row row{.name = name, .scenario = scenario_of(one.layout)};
+    const bool experts = one.layout.ep > 0;
+    row.predict = makespan;
+    row.measured = middle(one.seconds);
+    row.is_fitted = !experts && times.rows.size() % 4 == 0;  // the host's time for a kernel
+    (experts ? expert_times : times).rows.push_back(row);
+    row.predict = last_gib;
+    row.measured = middle(one.gib);
+    row.is_fitted = false;
+    (experts ? expert_memory : memory).rows.push_back(row);
   }
   for (const auto& [why, count] : hindrances)
     times.left_out += fmt::format("{}{} runs {}", times.left_out.empty() ? "" : ", ", count, why);
-  return {times, memory};
+  return {times, memory, expert_times, expert_memory};
 }
 
 }  // namespace pipewright::accuracy

@@ -15,14 +15,6 @@ namespace {
 // Runs of more than a rack of 72 take 64 of each, which powers of two fill.
 constexpr std::uint32_t used_of_rack = 64;
 
-std::string placement(std::uint32_t gpus) {
-  std::string names;
-  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
-    names += fmt::format("{}node-{}-gpu-{}", gpu == 0 ? "" : ", ", gpu / used_of_rack,
-                         gpu % used_of_rack);
-  return fmt::format("placement: [{}]\n", names);
-}
-
 // The first of each pair is what is published.
 using Names = std::vector<std::pair<std::string, std::string>>;
 
@@ -46,6 +38,7 @@ std::string recipe_of(const std::string& published) {
 std::string node_named(const std::string& published) {
   return second_of({{"DGX-H100", "dgx-h100"},
                     {"DGX-B200", "dgx-b200"},
+                    {"DGX-B300", "dgx-b300"},
                     {"DGX-GB200", "gb200-nvl72"},
                     {"DGX-GB300", "gb300-nvl72"}},
                    published);
@@ -69,11 +62,11 @@ std::string scenario_of(const Layout& layout) {
       layout.tp > 1 && layout.sequence_parallel,
       layout.fsdp ? fmt::format("shard: {}", layout.dp)
                   : fmt::format("dp: {}, zero: {}", layout.dp, layout.zero),
-      layout.ep > 0 ? fmt::format(", ep: {}, etp: 1", layout.ep) : "",
+      layout.ep > 0 ? fmt::format(", ep: {}, etp: {}", layout.ep, layout.etp) : "",
       layout.chunks > 1 ? fmt::format("{{name: interleaved-1f1b, chunks: {}}}", layout.chunks)
                         : "1f1b",
       layout.partition);
-  if (racks) text += placement(gpus);
+  if (racks) text += fmt::format("placement: {{domain: {}}}\n", used_of_rack);
   // Megatron-LM overlaps its transfers only where stages are interleaved.
   if (layout.pp > 1 && layout.chunks == 1) text += "p2p: blocking\n";
   text += fmt::format("training: {{microbatch_size: {}{}{}}}\n", layout.microbatch,

@@ -10,7 +10,8 @@ struct Layout {
   std::string model;  // of platforms/models, or a map
   std::string node;   // of `pipewright platform make`
   std::uint32_t tp = 1, cp = 1, pp = 1, dp = 1;
-  std::uint32_t ep = 0;      // of experts, none of which is cut; 0: there are none
+  std::uint32_t ep = 0;      // of experts; 0: there are none
+  std::uint32_t etp = 1;     // and what each is cut in
   std::uint32_t chunks = 1;  // of interleaved 1F1B
   std::uint32_t microbatch = 1, microbatches = 1;
   std::uint32_t sequence = 0;      // tokens; 0: the model's

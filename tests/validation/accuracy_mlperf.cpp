@@ -15,6 +15,46 @@ std::string node_of(const std::string& accelerator) {
                         : "";
 }
 
+// github.com/mlcommons/training_results_v6.0 (Richardyu114's copy): one layout on 512 and 2,048
+// GPUs, experts routed by what they learn with a balance loss, fp8 attention and weights.
+Table mlperf_experts(const std::filesystem::path& reference) {
+  Table table{.title = "MLPerf Training 6.0, DeepSeek-V3 on 512 and 2,048 GB200, mxfp8: iterations",
+              .unit = "s"};
+  const auto file = reference / "2026" / "mlperf_v6.0_moe_405b.csv";
+  if (!std::filesystem::exists(file)) {
+    table.skipped = file.string() + ": no such file";
+    return table;
+  }
+  for (auto& row : tests::read_csv(file)) {
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint32_t>(std::stod(row.at(name)));
+    };
+    const Layout layout{
+        .model = "deepseek-v3",
+        .node = node_of(row.at("gpu")),
+        .tp = number("tp"),
+        .pp = number("pp"),
+        .dp = number("dp"),
+        .ep = number("ep"),
+        .chunks = number("vp"),
+        .microbatch = number("micro_batch"),
+        .microbatches = number("grad_acc"),
+        .sequence = number("sequence"),
+        .partition = "'" + row.at("pp_layout") + "'",
+        .training =
+            ", precision: mxfp8, fp8_param_gather: true, recompute: {modules: [mlp]}, "
+            "cuda_graphs: iteration, experts: {dispatcher: hybridep, sms: 32, overlap: "
+            "true, delay_wgrad: true, op_fuser: true}"};
+    table.rows.push_back({.name = fmt::format("{} GPUs, tp {} pp {} ep {}", layout.gpus(),
+                                              layout.tp, layout.pp, layout.ep),
+                          .scenario = scenario_of(layout),
+                          .predict = makespan,
+                          .measured = std::stod(row.at("median_step_s")),
+                          .settings = {"model.mtp_layers=1"}});
+  }
+  return table;
+}
+
 }  // namespace
 
 // github.com/mlcommons/training_results_v5.1: the rows whose layout the submitted script tells.
@@ -25,7 +65,7 @@ std::vector<Table> mlperf(const std::filesystem::path& reference) {
   const auto file = reference / "2026" / "mlperf_v5.1_llama31.csv";
   if (!std::filesystem::exists(file)) {
     table.skipped = file.string() + ": no such file";
-    return {table};
+    return {table, mlperf_experts(reference)};
   }
   int unknown = 0;
   for (auto& row : tests::read_csv(file)) {
@@ -63,7 +103,7 @@ std::vector<Table> mlperf(const std::filesystem::path& reference) {
          .is_fitted = !large && node != "dgx-h100"});
   }
   table.left_out = fmt::format("{} rows whose layout is not told", unknown);
-  return {table};
+  return {table, mlperf_experts(reference)};
 }
 
 }  // namespace pipewright::accuracy

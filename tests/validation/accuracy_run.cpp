@@ -40,7 +40,13 @@ bool make_bare(workload::Gpus& gpus) {
   return differs;
 }
 
-std::vector<double> answers(const Question& question, const std::vector<Row*>& rows) {
+// Where an answer goes.
+struct Place {
+  Row* row;
+  double* value;
+};
+
+std::vector<double> answers(const Question& question, const std::vector<Place>& places) {
   config::Value root = config::read_yaml_text(question.scenario, "scenario");
   for (const std::string& setting : question.settings) {
     const std::size_t equals = setting.find('=');
@@ -50,14 +56,14 @@ std::vector<double> answers(const Question& question, const std::vector<Row*>& r
   const config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   if (question.is_bare && !make_bare(hardware.gpus))
-    return std::vector<double>(rows.size(), std::numeric_limits<double>::quiet_NaN());
+    return std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN());
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid, {}, sink);
   const Run run{sink.summary(), plan.costs};
   std::vector<double> values;
-  for (const Row* row : rows) values.push_back(row->predict(run));
+  for (const Place& place : places) values.push_back(place.row->predict(run));
   return values;
 }
 
@@ -65,11 +71,10 @@ std::vector<double> answers(const Question& question, const std::vector<Row*>& r
 struct Child {
   pid_t id = 0;
   int pipe = 0;
-  std::vector<Row*> rows;
-  bool is_bare = false;
+  std::vector<Place> places;
 };
 
-Child start(const Question& question, std::vector<Row*> rows) {
+Child start(const Question& question, std::vector<Place> places) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe can be had");
   std::fflush(nullptr);
@@ -77,11 +82,11 @@ Child start(const Question& question, std::vector<Row*> rows) {
   if (id < 0) throw std::runtime_error("no process can be had");
   if (id > 0) {
     ::close(ends[1]);
-    return {id, ends[0], std::move(rows), question.is_bare};
+    return {id, ends[0], std::move(places)};
   }
   int status = 0;
   try {
-    const std::vector<double> values = answers(question, rows);
+    const std::vector<double> values = answers(question, places);
     const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
     if (::write(ends[1], values.data(), static_cast<std::size_t>(size)) != size) status = 1;
   } catch (const std::exception& error) {
@@ -94,24 +99,33 @@ Child start(const Question& question, std::vector<Row*> rows) {
 
 // Leaves what cannot be predicted without a number; why was printed.
 void finish(const Child& child, int status) {
-  std::vector<double> values(child.rows.size());
+  std::vector<double> values(child.places.size());
   const auto size = values.size() * sizeof(double);  // less than a pipe holds
   const ssize_t got = ::read(child.pipe, values.data(), size);
   ::close(child.pipe);
   if (status != 0 || got != static_cast<ssize_t>(size)) return;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    (child.is_bare ? child.rows[i]->bare : child.rows[i]->predicted) = values[i];
+  for (std::size_t i = 0; i < values.size(); ++i) *child.places[i].value = values[i];
 }
 
 }  // namespace
 
 void predict(std::vector<Table>& tables) {
-  std::map<Question, std::vector<Row*>> by_question;
+  struct Bases {
+    double predicted = std::numeric_limits<double>::quiet_NaN();
+    double bare = std::numeric_limits<double>::quiet_NaN();
+  };
+  std::map<Row*, Bases> bases;  // of pairs
+  std::map<Question, std::vector<Place>> by_question;
   for (Table& table : tables)
-    for (Row& row : table.rows)
-      for (const bool is_bare : {false, true})
-        if (!row.scenario.empty())
-          by_question[{row.scenario, row.settings, is_bare}].push_back(&row);
+    for (Row& row : table.rows) {
+      if (row.scenario.empty()) continue;
+      by_question[{row.scenario, row.settings, false}].push_back({&row, &row.predicted});
+      by_question[{row.scenario, row.settings, true}].push_back({&row, &row.bare});
+      if (row.against.empty()) continue;
+      Bases& base = bases[&row];
+      by_question[{row.against, row.settings, false}].push_back({&row, &base.predicted});
+      by_question[{row.against, row.settings, true}].push_back({&row, &base.bare});
+    }
   const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
   std::map<pid_t, Child> running;
   const auto wait_for_one = [&] {
@@ -122,13 +136,17 @@ void predict(std::vector<Table>& tables) {
   };
   const bool shows = ::isatty(STDERR_FILENO) == 1;
   std::size_t started = 0;
-  for (auto& [question, rows] : by_question) {
+  for (auto& [question, places] : by_question) {
     if (shows) fmt::print(stderr, "\r{} of {} runs", ++started, by_question.size());
     if (running.size() == at_once) wait_for_one();
-    Child child = start(question, std::move(rows));
+    Child child = start(question, std::move(places));
     running.emplace(child.id, std::move(child));
   }
   while (!running.empty()) wait_for_one();
+  for (const auto& [row, base] : bases) {
+    row->predicted /= base.predicted;
+    row->bare /= base.bare;
+  }
   if (shows) fmt::print(stderr, "\r{:30}\r", "");
 }
 

@@ -61,6 +61,24 @@ std::string verdict(const char* what, double value, double bar) {
                      value <= bar ? "met" : "MISSED");
 }
 
+// Of pairs: how many of the changes are predicted in the right direction, and how many of these
+// within a third of their size.
+std::string changes_of(const Table& table) {
+  int pairs = 0;
+  int directions = 0;
+  int sizes = 0;
+  for (const Row& row : table.rows) {
+    if (row.against.empty()) continue;
+    ++pairs;
+    const double share = (row.predicted - 1) / (row.measured - 1);
+    directions += share > 0 ? 1 : 0;
+    sizes += std::abs(share - 1) <= 1.0 / 3 ? 1 : 0;
+  }
+  if (pairs == 0) return "";
+  return fmt::format("of {} changes {} in the right direction, {} within a third of their size",
+                     pairs, directions, sizes);
+}
+
 }  // namespace
 
 double makespan(const Run& run) { return run.summary.makespan_s; }
@@ -102,6 +120,8 @@ bool print(const Table& table) {
     fmt::print("  not fitted: {}\n", errors.held_out.text());
   if (errors.bare.text() != all.text())
     fmt::print("  without clock and launch: {}\n", errors.bare.text());
+  if (const std::string changes = changes_of(table); !changes.empty())
+    fmt::print("  {}\n", changes);
   if (!table.left_out.empty()) fmt::print("  left out: {}\n", table.left_out);
   const std::string verdicts = verdict("mean", all.mean(), table.bars.mean) +
                                verdict("bias", std::abs(all.bias()), table.bars.bias) +

@@ -43,6 +43,8 @@ constexpr std::array group_names{
     GroupName{"expert-shard", Group::expert_shard},
     GroupName{"replicate", Group::replicate},
     GroupName{"expert-replicate", Group::expert_replicate},
+    GroupName{"cp-a2a", Group::cp_a2a},
+    GroupName{"cp-p2p", Group::cp_p2p},
     GroupName{"embedding", Group::embedding},
     GroupName{"world", Group::world},
 };

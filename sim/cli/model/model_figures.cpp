@@ -21,11 +21,6 @@ using workload::LayerKind;
 using workload::ModelSetting;
 
 constexpr const char* mtp_name = "multi-token prediction";
-constexpr std::array kinds{LayerKind::dense, LayerKind::experts};
-
-std::string name_of(LayerKind kind) {
-  return kind == LayerKind::experts ? "layer of experts" : "dense layer";
-}
 
 void set_state(const workload::Parameters& parameters, const ModelSetting& setting,
                PartBytes& part) {
@@ -44,7 +39,9 @@ bool alike(const Kernel& one, const Kernel& other) {
 }
 
 bool multiplies(const Kernel& kernel) {
-  return kernel.work != Kernel::Work::memory && kernel.work != Kernel::Work::collective;
+  using Work = Kernel::Work;
+  return kernel.work != Work::memory && kernel.work != Work::recurrence &&
+         kernel.work != Work::collective;
 }
 
 std::string shape_of(const Kernel& kernel) {
@@ -156,10 +153,9 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   add({.part = "embedding"},
       {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding},
       embedding_bytes(setting));
-  for (const LayerKind kind : kinds)
-    if (const std::uint32_t count = layers_of(model, kind); count > 0)
-      add({.part = name_of(kind), .count = count}, layer_parameters(model, kind, setting.sizes),
-          layer_bytes(setting, kind));
+  for (const LayerKind kind : workload::kinds_of(model))
+    add({.part = std::string(name_of(kind)), .count = layers_of(model, kind)},
+        layer_parameters(model, kind, setting.sizes), layer_bytes(setting, kind));
   if (model.mtp_layers > 0)
     add({.part = mtp_name, .count = model.mtp_layers}, mtp_parameters(model, setting.sizes),
         mtp_bytes(setting));
@@ -176,9 +172,9 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
 
 std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu) {
   std::vector<PartTimes> parts;
-  for (const LayerKind kind : kinds)
-    if (layers_of(setting.model, kind) > 0)
-      parts.push_back(times_of(name_of(kind), layer_kernels(setting, kind), setting, gpu, true));
+  for (const LayerKind kind : workload::kinds_of(setting.model))
+    parts.push_back(
+        times_of(std::string(name_of(kind)), layer_kernels(setting, kind), setting, gpu, true));
   parts.push_back(times_of("embedding", embedding_kernels(setting), setting, gpu));
   if (setting.model.mtp_layers > 0)
     parts.push_back(times_of(mtp_name, mtp_kernels(setting), setting, gpu));

@@ -32,29 +32,66 @@ constexpr std::uint64_t typical = 64U << 20U;  // bytes of an activation that ra
 struct TypicalCollective {
   const char* name;
   Group group;
-  Collective collective;
+  workload::Operation collective;
   std::uint64_t bytes;
 };
+
+// By what tokens get to their experts.
+workload::Operation dispatch_of(const config::Scenario& scenario) {
+  using config::Dispatcher;
+  const config::ExpertTraining& experts = scenario.training.experts;
+  if (!scenario.model || !scenario.model->value.experts) return Collective::all_to_all;
+  switch (experts.dispatcher) {
+    case Dispatcher::alltoall:
+      break;
+    case Dispatcher::allgather:
+      return Collective::all_gather;
+    case Dispatcher::deepep:
+    case Dispatcher::hybridep:
+      return {Collective::dispatch, workload::dispatch_of(*scenario.model->value.experts, experts)};
+  }
+  return Collective::all_to_all;
+}
 
 // Whether experts are laid out otherwise than the other parts of a layer.
 bool folds(const config::Parallel& parallel) {
   return parallel.ep.value > 1 || parallel.expert_tp() != parallel.tp.value;
 }
 
+// How ranks of cp get at each other's keys.
+void add_context(const config::Parallel& parallel, std::vector<TypicalCollective>& found) {
+  using config::ContextComm;
+  const auto add = [&](const char* name, Group group, Collective collective) {
+    found.push_back({name, group, collective, typical});
+  };
+  switch (parallel.cp_comm) {
+    case ContextComm::p2p:
+      return add("cp", Group::cp, Collective::ring_exchange);
+    case ContextComm::all_gather:
+      return add("cp", Group::cp, Collective::all_gather);
+    case ContextComm::a2a:
+      return add("cp", Group::cp, Collective::all_to_all);
+    case ContextComm::a2a_p2p:
+      add("cp, heads", Group::cp_a2a, Collective::all_to_all);
+      add("cp, keys", Group::cp_p2p, Collective::ring_exchange);
+  }
+}
+
 // What each kind of group calls most.
 std::vector<TypicalCollective> typical_collectives(const config::Parallel& parallel,
                                                    bool ties_embeddings,
-                                                   const config::Communication& communication) {
+                                                   const config::Communication& communication,
+                                                   const workload::Operation& to_experts) {
   const Collective activations =
       parallel.sequence ? Collective::all_gather : Collective::all_reduce;
   const Collective gradients =
       parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
   const std::uint64_t bucket =
       config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
-  std::vector<TypicalCollective> found{{"tp", Group::tp, activations, typical},
-                                       {"cp", Group::cp, Collective::ring_exchange, typical},
-                                       {"ep", Group::ep, Collective::all_to_all, typical},
-                                       {"dp x cp", Group::dp, gradients, bucket}};
+  std::vector<TypicalCollective> found{{"tp", Group::tp, activations, typical}};
+  add_context(parallel, found);
+  found.push_back({"ep", Group::ep, to_experts, typical});
+  found.push_back({"dp x cp", Group::dp, gradients, bucket});
   if (parallel.cp.value == 1) found.back().name = "dp";
   if (parallel.zero > 0 && parallel.replicates() > 1) {
     found.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
@@ -65,7 +102,9 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
   }
   if (parallel.etp) found.push_back({"etp", Group::etp, Collective::all_gather, typical});
   if (folds(parallel)) found.push_back({"experts' dp", Group::edp, gradients, bucket});
-  if (ties_embeddings)
+  if (parallel.cuts_vocabulary())
+    found.push_back({"vocabulary", Group::pp, Collective::broadcast, typical});
+  else if (ties_embeddings)
     found.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
   return found;
 }
@@ -151,17 +190,19 @@ class GroupsTable {
 // A table of the kinds of groups that have more than one rank: how many there are, over which
 // classes of links they communicate, and, for a typical collective, the algorithm and the time that
 // it takes when all of them run it at once. `ties_embeddings`: the first and the last stage share
-// one.
+// one; `to_experts`: by what tokens get to them.
 std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
-                         const config::Communication& communication, const workload::Ranks& ranks,
+                         const config::Communication& communication,
+                         const workload::Operation& to_experts, const workload::Ranks& ranks,
                          cluster::Cluster& cluster, const execution::RankPlacement& placement) {
   GroupsTable table;
   execution::CollectiveTimes times(cluster, ranks, placement, communication.all_reduce);
   for (const TypicalCollective& one :
-       typical_collectives(parallel, ties_embeddings, communication)) {
+       typical_collectives(parallel, ties_embeddings, communication, to_experts)) {
     if (ranks.group_size(one.group) < 2) continue;
-    const Algorithm algorithm =
-        one.collective == Collective::all_reduce ? communication.all_reduce : Algorithm::automatic;
+    const Algorithm algorithm = one.collective.kind == Collective::all_reduce
+                                    ? communication.all_reduce
+                                    : Algorithm::automatic;
     const auto groups = ranks.groups(one.group);
     const auto bytes = static_cast<double>(one.bytes);
     Hops hops(placement);
@@ -178,7 +219,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
           times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
                         device));
     table.add({one.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
-               fmt::format("{} of {}", workload::name_of(one.collective),
+               fmt::format("{} of {}", workload::name_of(one.collective.kind),
                            analysis::format_bytes(one.bytes)),
                choice_text(
                    execution::choose(one.collective, bytes, groups.front(), algorithm, placement)),
@@ -245,10 +286,11 @@ int layout_command(const Arguments& arguments) {
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),
              sizes_text(scenario.parallel),
              placement_table(scenario.parallel, hardware.ranks, placement));
-  const std::string groups =
-      groups_table(scenario.parallel, !scenario.model || scenario.model->value.tied_embeddings,
-                   scenario.communication, hardware.ranks, hardware.cluster, placement);
+  const std::string groups = groups_table(
+      scenario.parallel, !scenario.model || scenario.model->value.tied_embeddings,
+      scenario.communication, dispatch_of(scenario), hardware.ranks, hardware.cluster, placement);
   if (!groups.empty()) fmt::print("\n{}", groups);
+  note_straddling(hardware);
   return exit_ok;
 }
 

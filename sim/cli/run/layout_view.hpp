@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/config/parallel.hpp"
+#include "sim/evaluation/hardware.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/ranks.hpp"
 
@@ -18,5 +19,8 @@ std::string describe_sequence(std::span<const std::uint32_t> values);
 // each index of the outermost axis, or for each node where an axis changes on the way otherwise.
 std::string placement_table(const config::Parallel& parallel, const workload::Ranks& ranks,
                             const execution::RankPlacement& placement);
+
+// Says on standard error which groups talk over a slower network than they could.
+void note_straddling(const evaluation::Hardware& hardware);
 
 }  // namespace pipewright::cli

@@ -25,13 +25,17 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/run/layout_view.hpp"
 #include "sim/cli/run/run_options.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/placing.hpp"
+#include "sim/evaluation/uneven_cost.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/workload/batch/batch.hpp"
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/plan/planner.hpp"
 
@@ -60,17 +64,20 @@ std::string offload_text(const std::optional<config::Offload>& offload) {
 // What was run, for outputs that stand without the scenario.
 analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
   const config::Parallel& parallel = scenario.parallel;
-  analysis::JobInfo job{.gpu = gpu_names(scenario, hardware),
-                        .tp = parallel.tp.value,
-                        .cp = parallel.cp.value,
-                        .ep = parallel.ep.value,
-                        .etp = parallel.expert_tp(),
-                        .dp = parallel.dp.value,
-                        .replicate = parallel.replicates(),
-                        .pp = parallel.pp.value,
-                        .sequence_parallel = parallel.sequence,
-                        .zero = parallel.zero,
-                        .symmetric = scenario.symmetric};
+  analysis::JobInfo job{
+      .gpu = gpu_names(scenario, hardware),
+      .tp = parallel.tp.value,
+      .cp = parallel.cp.value,
+      .ep = parallel.ep.value,
+      .etp = parallel.expert_tp(),
+      .dp = parallel.dp.value,
+      .replicate = parallel.replicates(),
+      .pp = parallel.pp.value,
+      .sequence_parallel = parallel.sequence,
+      .zero = parallel.zero,
+      .symmetric = scenario.symmetric,
+      .straddling =
+          evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups};
   if (!scenario.model) return job;
   const config::Model& model = scenario.model->value;
   const config::Training& training = scenario.training;
@@ -85,6 +92,14 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   job.recompute = to_string(training.recompute);
   job.offload = offload_text(training.offload);
   job.partition = to_string(scenario.partition);
+  if (model.experts && parallel.ep.value > 1) {
+    job.dispatch = config::dispatch_text(training.experts);
+    job.routing = config::routing_text(training.experts);
+  }
+  if (!training.lengths) return job;
+  job.lengths = config::to_string(*training.lengths);
+  const auto batch = workload::batch_of(training, workload::sequence_of(model, training));
+  job.padding = 1 - batch->real.tokens / batch->computed.tokens;
   return job;
 }
 
@@ -200,6 +215,8 @@ std::vector<path> files_read(const RunRequest& request) {
   std::vector<path> read;
   if (request.file) read.push_back(*request.file);
   if (request.scenario.cluster) read.push_back(request.scenario.cluster->value);
+  const std::optional<config::Lengths>& lengths = request.scenario.training.lengths;
+  if (lengths && lengths->file) read.push_back(*lengths->file);
   for (const config::ScheduleSpec& spec : request.scenario.schedules)
     if (config::is_file(config::schedule_source(spec.name))) read.emplace_back(spec.name);
   return read;
@@ -279,6 +296,8 @@ Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
     }
     results.summaries.push_back(summary.summary());
     results.summaries.back().job = job_run;
+    results.summaries.back().job->uneven =
+        evaluation::uneven_cost(scenario, hardware, plan.schedule);
     for (analysis::DeviceSummary& device : results.summaries.back().devices)
       device.memory_host = evaluation::smallest_host(job, device.device);
     if (request.repeat > 1)
@@ -312,6 +331,7 @@ int run_command(const Arguments& arguments) {
   check_files(files_read(*request), written);
 
   note_idle_recompute(scenario);
+  note_straddling(hardware);
   if (!request->quiet && !request->json) {
     std::vector<std::string> names;
     for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);

@@ -16,7 +16,10 @@ po::options_description visible_options() {
   auto add = options.add_options();
   add("schedule", several_words("NAME.."), "schedules to compare; see 'pipewright schedule list'");
   for (const schedules::ChoiceInfo& info : schedules::choices)
-    add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
+    if (info.is_flag)
+      add(option_of(info).c_str(), std::string(info.help).c_str());
+    else
+      add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
   add_scenario_options(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
@@ -86,7 +89,9 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
   }
   for (const schedules::ChoiceInfo& info : schedules::choices) {
-    const std::vector<std::string> words = values(given, option_of(info));
+    if (given.count(option_of(info)) == 0) continue;
+    const std::vector<std::string> words =
+        info.is_flag ? std::vector<std::string>{"true"} : values(given, option_of(info));
     if (words.empty()) continue;
     const std::string flag(info.flag);
     const config::Value value = config::make_text(single(words, flag), {.source = flag});

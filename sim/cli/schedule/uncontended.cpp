@@ -97,7 +97,7 @@ config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assu
     evaluation::Hardware hardware = evaluation::open_hardware(scenario);
     assumed = evaluation::assumed_for(scenario, hardware);
     if (scenario.model) spell_out_model(scenario, hardware);
-    scenario.parallel = {.pp = scenario.devices};
+    scenario.parallel = {.pp = scenario.devices, .vocabulary = scenario.parallel.vocabulary};
     const auto host = [&](std::uint32_t device) {
       return hardware.hosts[hardware.ranks.rank_of({0, device}, 0)];
     };
@@ -107,7 +107,7 @@ config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assu
                                           .seconds(scenario.boundary_tensor.value_or(0)));
   }
   scenario.cluster.reset();
-  scenario.placement.clear();
+  scenario.placement = {};
   scenario.iterations.value = 1;
   return scenario;
 }

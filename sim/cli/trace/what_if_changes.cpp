@@ -122,6 +122,21 @@ void add_setting(std::string_view key, std::string_view value, Changes& changes)
                      }});
 }
 
+// Where the schedule has fused pairs with it, and none without.
+void add_dispatch_overlap(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
+  if (!scenario.model || scenario.parallel.ep.value == 1) return;
+  const config::ExpertTraining& experts = scenario.training.experts;
+  const config::ScheduleSpec& spec = scenario.schedules.front();
+  const bool has_pairs = spec.name == "interleaved-1f1b" ? chunks > 1 : spec.name == "1f1b";
+  if (!has_pairs || spec[&schedules::Parameters::fused]) return;
+  if (spec.name == "1f1b" && scenario.devices.value > 1) return;
+  if (experts.shared_overlap || experts.dispatcher == config::Dispatcher::allgather) return;
+  if (scenario.training.recompute.granularity == config::Recompute::Granularity::full) return;
+  if (experts.overlap && experts.delay_wgrad) return;
+  add_setting("experts.overlap", experts.overlap ? "false" : "true", changes);
+  if (experts.overlap) add_setting("experts.delay_wgrad", "true", changes);
+}
+
 void add_recompute(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
@@ -140,8 +155,11 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
   };
   for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
     const auto each = static_cast<config::RecomputeModule>(i);
-    if (each != config::RecomputeModule::core_attn && has_module(model, each))
-      module(config::recompute_modules[i]);
+    // Norms that are a part of the products that take them come with these.
+    const bool idle =
+        each == config::RecomputeModule::core_attn ||
+        (each == config::RecomputeModule::layernorm && !model.latent && !model.experts);
+    if (!idle && has_module(model, each)) module(config::recompute_modules[i]);
   }
 }
 
@@ -158,6 +176,26 @@ void add_training(const Scenario& scenario, const std::vector<std::string>& reci
   for (const std::string_view graphs : config::cuda_graph_names)
     if (graphs != config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs)))
       add_setting("cuda_graphs", graphs, changes);
+}
+
+void remove_routing(Value& root) {
+  Value* const training = config::find(root, "training");
+  Value* const experts = training == nullptr ? nullptr : config::find(*training, "experts");
+  if (experts != nullptr)
+    std::erase_if(experts->entries, [](const config::Entry& entry) {
+      return entry.key == "imbalance" || entry.key == "power_law";
+    });
+}
+
+void add_evenness(const Scenario& scenario, Changes& changes) {
+  if (!scenario.model) return;
+  const config::Training& training = scenario.training;
+  if (scenario.parallel.ep.value > 1 && !config::routing_text(training.experts).empty())
+    changes.push_back({.words = "experts with as many tokens each", .edit = remove_routing});
+  if (training.lengths && training.lengths->balance == config::Lengths::Balance::none)
+    changes.push_back({.words = "documents dealt out by length", .edit = [](Value& root) {
+                         set(root, "training.lengths.balance", "length");
+                       }});
 }
 
 void add_variation(const Scenario& scenario, Changes& changes) {
@@ -181,8 +219,10 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_p2p(scenario, changes);
   add_chunks(scenario, report.chunks, changes);
   add_overlaps(scenario, changes);
+  add_dispatch_overlap(scenario, report.chunks, changes);
   add_recompute(scenario, changes);
   add_training(scenario, choices.recipes, changes);
+  add_evenness(scenario, changes);
   add_variation(scenario, changes);
   return changes;
 }

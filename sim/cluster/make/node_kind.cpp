@@ -164,6 +164,23 @@ constexpr std::array kinds{
              .sources = {"GPU: HGX B200 data sheet, 4.5 PFLOP/s bf16 with sparsity a GPU, so 2.25 "
                          "dense; 180 GB.",
                          nvlink5, ndr}},
+    NodeKind{.name = "dgx-b300",
+             .help = "8 B300, NVLink5, 8 XDR800",
+             .gpu = "b300",
+             .speed = "2250Tf",
+             .memory = "288GB",
+             .nvlink = 5,
+             .link_bandwidth = 640 * gb,
+             .link_latency = nvlink_latency,
+             .nic_bandwidth = 94 * gb,
+             .nic_latency = nic_latency,
+             .launch = hopper_launch,
+             .sharp = 0.75,
+             .sources = {"GPU: HGX B300 data sheet, 4.5 PFLOP/s bf16 with sparsity a GPU, so 2.25 "
+                         "dense; 288 GB.",
+                         nvlink5,
+                         "NIC: ConnectX-8, XDR800, 100 GB/s nominal; 94 reached: the same part as "
+                         "of NDR400's, an assumption."}},
     NodeKind{.name = "gb200-nvl72",
              .help = "72 GB200 in one NVLink5 domain, 72 NDR400",
              .gpu = "gb200",

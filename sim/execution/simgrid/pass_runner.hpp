@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "schedules/program.hpp"
 #include "sim/execution/pass_work.hpp"
+#include "sim/execution/simgrid/dispatch_stream.hpp"
 #include "sim/execution/simgrid/gradient_reducer.hpp"
 #include "sim/execution/simgrid/weight_gatherer.hpp"
 
@@ -28,9 +32,11 @@ class PassRunner {
   PassWork work_of(const schedules::Pass& pass, const schedules::Pass* partner) const {
     return execution::work_of(device_.job, device_.replica_groups, device_.self, pass, partner);
   }
-  // Takes turns with the collectives within the passes.
+  // Takes turns with the collectives within the passes; of a fused pair, tokens are on their way to
+  // experts beside all of it.
   void run_with_collectives(Running& running, const schedules::Pass& pass,
                             const schedules::Pass* partner);
+  std::array<double, 2> take_turns(Running& running, std::span<const Turn> turns, double compute);
 
   DeviceContext& device_;
   GradientReducer& gradients_;

@@ -16,8 +16,10 @@ namespace {
 std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t most) {
   std::vector<std::uint32_t> replicas{0};
   if (!job.passes_vary() || job.costs.traffic.empty()) return replicas;
-  if (job.conditions.variation.is_random()) {
-    for (std::uint32_t replica = 1; replica < job.simulated_replicas(); ++replica)
+  // Of uneven ones the first have most to do.
+  if (job.conditions.variation.is_random() || (job.uneven && job.uneven->replicas_differ())) {
+    for (std::uint32_t replica = 1; replica < std::min<std::size_t>(most, job.simulated_replicas());
+         ++replica)
       replicas.push_back(replica);
     return replicas;
   }
@@ -46,8 +48,8 @@ schedules::Schedule one_iteration(schedules::Schedule schedule) {
 }
 
 Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
-  return {schedule,  job.costs,      job.cluster,   job.hosts,    job.p2p,
-          job.ranks, job.conditions, job.symmetric, job.slowdown, job.capacity};
+  return {schedule,       job.costs,     job.cluster,  job.hosts,    job.p2p,    job.ranks,
+          job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.assumed};
 }
 
 // A pass runs on the devices of all replicas whose collectives it holds.
@@ -71,6 +73,18 @@ bool falls_due_in_passes(const Job& job, const ReplicaGroups& replica_groups) {
   return false;
 }
 
+// Whether some stage's tokens are sent beside compute that other collectives interrupt: how much of
+// it these slow down depends on the order.
+bool interrupts_dispatch(const Job& job) {
+  bool dispatches = false;
+  bool interrupts = false;
+  for (const workload::StageTraffic& stage : job.costs.traffic)
+    for (const std::vector<workload::Call>& calls : stage.inside)
+      for (const workload::Call& call : calls)
+        (call.is_dispatch() ? dispatches : interrupts) = true;
+  return dispatches && interrupts && job.has_overlap_slowdown();
+}
+
 // What the engine knows only a bound of.
 void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
   const auto unsupported = [](const char* what) {
@@ -80,10 +94,14 @@ void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
   if (job.costs.traffic.empty()) return;
   if (job.passes_vary() && job.conditions.zero >= 2)
     unsupported(
-        "jitter or stragglers under ZeRO-2 and ZeRO-3, which others wait for between passes");
+        "jitter, stragglers or lengths under ZeRO-2 and ZeRO-3, which others wait for between "
+        "passes");
   if (job.has_full_detail()) {
-    if (schedules::has_fused_pairs(job.schedule))
-      unsupported("detail: full of fused pairs of passes");
+    if (schedules::has_fused_pairs(job.schedule) &&
+        (job.costs.times.says_pairs() || interrupts_dispatch(job)))
+      unsupported(
+          "detail: full of fused pairs whose time is given, or with other collectives than those "
+          "of experts");
     if (passes_meet_other_replicas(job, replica_groups))
       unsupported("detail: full of passes that wait for other replicas");
     if (falls_due_in_passes(job, replica_groups))
@@ -154,7 +172,8 @@ double least_step(const Job& job, std::uint32_t replicas) {
 double lower_bound(const Job& slowed, LeastTimes& least) {
   check_times(slowed);
   const Job job = without_overlap_slowdown(slowed);
-  if (job.schedule.iterations == 1 || !iterations_meet(job) || job.gathers_for_passes())
+  if (job.schedule.iterations == 1 || !iterations_meet(job) || job.gathers_for_passes() ||
+      job.uneven)
     return ends_of_one(job, least).end;
   const schedules::Schedule once = one_iteration(job.schedule);
   const TimedIterations::Ends ends = ends_of_one(with_schedule(job, once), least);

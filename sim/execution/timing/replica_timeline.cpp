@@ -116,8 +116,11 @@ class ReplicaTimeline::Follower {
                              double ready) {
     const PassWork work = timeline_.work(device, pass, partner, begin_.first_microbatch);
     const double compute = work.seconds;
-    const double seconds =
-        std::max(compute + (has_calls_ ? timeline_.waits(pass, work) : 0), work.least);
+    const double seconds = std::max(
+        compute + (has_calls_
+                       ? timeline_.waits(device, pass, partner, work, begin_.first_microbatch)
+                       : 0),
+        work.least);
     if (!collectives_.any) return {ready, seconds};
     const Pass* last = nullptr;
     for (const Pass* one : {&pass, partner})
@@ -224,10 +227,10 @@ ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,
       replica_(replica),
       replica_groups_(replica_groups),
       collectives_(collectives),
+      least_(least),
       hops_(hops_of(job, replica, least)) {
-  if (!job.conditions.variation.is_random()) add_works();
-  if (job.has_full_detail() && job.ranks && !schedules::has_fused_pairs(job.schedule))
-    add_calls(least);
+  if (!job.microbatches_vary()) add_works();
+  if (job.has_full_detail() && job.ranks) add_calls();
 }
 
 void ReplicaTimeline::add_works() {
@@ -243,19 +246,38 @@ void ReplicaTimeline::add_works() {
   }
 }
 
-// Of a fused pair it is not said here who waits.
-void ReplicaTimeline::add_calls(LeastTimes& least) {
+ReplicaTimeline::Calls ReplicaTimeline::timed(const std::vector<workload::Call>& calls,
+                                              ReplicaDevice who) const {
+  Calls timed;
+  for (const workload::Call& call : calls) {
+    const double once =
+        least_.seconds({replica_groups_.op(call, who)}, job_.conditions.communication.all_reduce);
+    timed.all.push_back(
+        {.seconds = call.times * once,
+         .beside = call.overlappable_compute,
+         .dispatch = call.is_dispatch() ? std::optional(job_.costs.half_of(call)) : std::nullopt});
+    timed.beside += call.overlappable_compute;
+  }
+  return timed;
+}
+
+void ReplicaTimeline::add_calls() {
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     const ReplicaDevice who{replica_, job_.schedule.routes.device(stage, 0)};
     auto& of_kinds = calls_.emplace_back();
     for (std::size_t kind = 0; kind < of_kinds.size(); ++kind)
-      for (const workload::Call& call : job_.costs.traffic[stage].inside[kind]) {
-        const double once = least.seconds({replica_groups_.op(call, who)},
-                                          job_.conditions.communication.all_reduce);
-        of_kinds[kind].all.push_back({call.times * once, call.overlappable_compute});
-        of_kinds[kind].beside += call.overlappable_compute;
-      }
+      of_kinds[kind] = timed(job_.costs.traffic[stage].inside[kind], who);
   }
+}
+
+const ReplicaTimeline::Calls& ReplicaTimeline::calls_in(std::uint32_t device, Pass pass,
+                                                        std::uint32_t first_microbatch,
+                                                        Calls& own) const {
+  if (!job_.uneven) return calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
+  pass.microbatch += first_microbatch;
+  const ReplicaDevice who{replica_, device};
+  own = timed(calls_of(job_, replica_groups_, who, pass), who);
+  return own;
 }
 
 PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* partner,
@@ -264,17 +286,48 @@ PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* part
     return works_[job_.schedule.routes.route_of(pass.microbatch)]
                  [static_cast<std::size_t>(pass.kind)][pass.stage];
   pass.microbatch += first_microbatch;
-  return work_of(job_, replica_groups_, {replica_, device}, pass, partner);
+  if (partner == nullptr) return work_of(job_, replica_groups_, {replica_, device}, pass, nullptr);
+  Pass other = *partner;
+  other.microbatch += first_microbatch;
+  return work_of(job_, replica_groups_, {replica_, device}, pass, &other);
 }
 
-// As add_exposed_time() has it.
-double ReplicaTimeline::waits(const Pass& pass, const PassWork& work) const {
-  const Calls& calls = calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
+// As add_exposed_time() has it. Of a fused pair whose time is given it is not said who waits.
+double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass* partner,
+                              const PassWork& work, std::uint32_t first_microbatch) const {
+  if (partner != nullptr && job_.costs.times.says_pairs()) return 0;
+  Calls own;
+  const Calls& calls = calls_in(device, pass, first_microbatch, own);
+  if (partner != nullptr) {
+    Calls of_partner;
+    return pair_waits(calls, calls_in(device, *partner, first_microbatch, of_partner), work);
+  }
   const double share = calls.beside > work.seconds ? work.seconds / calls.beside : 1;
   double waited = 0;
-  for (const auto& [seconds, beside] : calls.all)
-    waited += hidden(seconds, beside * share, 1 + work.excess).waits;
+  for (const Calls::One& one : calls.all)
+    waited += hidden(one.seconds, one.beside * share, 1 + work.excess).waits;
   return waited;
+}
+
+double ReplicaTimeline::pair_waits(const Calls& of_pass, const Calls& of_partner,
+                                   const PassWork& work) {
+  const double slowdown = 1 + work.excess;
+  double beside = 0;  // of the stream with the kernels
+  for (const Calls* const of_one : {&of_pass, &of_partner})
+    for (const Calls::One& call : of_one->all) beside += call.dispatch ? 0 : call.beside;
+  const double share = beside > work.seconds ? work.seconds / beside : 1;
+  std::array<StreamHalves, 2> streams = work.streams;
+  for (const std::size_t i : {0U, 1U})
+    for (const Calls::One& call : (i == 0 ? of_pass : of_partner).all) {
+      if (call.dispatch) {
+        StreamWork& half = streams[i][*call.dispatch];
+        half.dispatch += call.seconds;
+        half.exposed += hidden(call.seconds, call.beside, slowdown).waits;
+      } else {
+        streams[i][0].compute += hidden(call.seconds, call.beside * share, slowdown).waits;
+      }
+    }
+  return paired_seconds(streams[0], streams[1], slowdown) - work.seconds;
 }
 
 ReplicaTimeline::Passes ReplicaTimeline::run(const Begin& begin, TimingRows* rows) const {

@@ -119,23 +119,31 @@ class ReplicaTimeline {
   struct Calls {
     struct One {
       double seconds = 0;
-      double beside = 0;  // of the pass's compute that can hide it
+      double beside = 0;                    // of the pass's compute that can hide it
+      std::optional<std::size_t> dispatch;  // in this half of the pass
     };
     std::vector<One> all;
     double beside = 0;  // of all
   };
 
   void add_works();
-  void add_calls(LeastTimes& least);
+  void add_calls();
+  Calls timed(const std::vector<workload::Call>& calls, ReplicaDevice who) const;
   PassWork work(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
                 std::uint32_t first_microbatch) const;
-  // Seconds that the collectives simulated one by one add to a pass.
-  double waits(const schedules::Pass& pass, const PassWork& work) const;
+  // Made in `own` where microbatches differ, else those of all.
+  const Calls& calls_in(std::uint32_t device, schedules::Pass pass, std::uint32_t first_microbatch,
+                        Calls& own) const;
+  // Seconds that the collectives simulated one by one add to a pass, or to a fused pair.
+  double waits(std::uint32_t device, const schedules::Pass& pass, const schedules::Pass* partner,
+               const PassWork& work, std::uint32_t first_microbatch) const;
+  static double pair_waits(const Calls& of_pass, const Calls& of_partner, const PassWork& work);
 
   const Job& job_;
   std::uint32_t replica_;
   const ReplicaGroups& replica_groups_;
   const StageCollectives& collectives_;
+  LeastTimes& least_;
   schedules::HopTimes hops_;
   using Works = std::array<std::vector<PassWork>, schedules::pass_kinds>;
   std::vector<Works> works_;  // by route, of passes but pairs; empty: each has a time of its own

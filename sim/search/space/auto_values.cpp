@@ -58,6 +58,18 @@ std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
   return texts;
 }
 
+constexpr std::string_view of_domain = "placement.domain";
+
+// The most of a domain that is a multiple of each power of two: 64 and 72 of 72.
+std::vector<std::string> parts_of_domains(const std::set<std::uint64_t>& domains) {
+  std::set<std::uint64_t> found;
+  for (const std::uint64_t gpus : domains)
+    for (std::uint64_t unit = 1; unit <= gpus; unit *= 2) found.insert(gpus / unit * unit);
+  std::vector<std::string> texts;
+  for (const std::uint64_t value : found) texts.push_back(std::to_string(value));
+  return texts;
+}
+
 Value with_chunks(const Value& name, std::string chunks) {
   Value map;
   map.origin = name.origin;
@@ -118,7 +130,7 @@ bool is_of_catalog(const std::string& name) {
 }  // namespace
 
 void check_auto(const std::string& key, const Origin& origin) {
-  std::vector<std::string_view> keys{"schedule", "schedule.chunks"};
+  std::vector<std::string_view> keys{"schedule", "schedule.chunks", of_domain};
   for (const Divides& known : dividing) keys.push_back(known.key);
   for (const config::KeyRow& row : scenario_rows())
     if (!choices_of(row).empty()) keys.push_back(row.name);
@@ -131,6 +143,11 @@ void check_auto(const std::string& key, const Origin& origin) {
 std::vector<std::string> auto_values(const std::string& key, const Known& known,
                                      const Origin& origin) {
   check_auto(key, origin);
+  if (key == of_domain) {
+    if (known.domains.empty())
+      throw Error(locate(origin, fmt::format("{} is auto, which needs to know a cluster", key)));
+    return parts_of_domains(known.domains);
+  }
   for (const Divides& by : dividing) {
     if (by.key != key) continue;
     if ((known.*by.numbers).empty())

@@ -16,6 +16,7 @@ struct Known {
   std::set<std::uint64_t> batches;
   std::set<std::uint64_t> layers;
   std::set<std::uint64_t> experts;  // 1: a dense model
+  std::set<std::uint64_t> domains;  // GPUs of an NVLink domain
 };
 
 // All that a key can be, under its canonical name. Throws config::Error at `origin` where that is

@@ -137,7 +137,10 @@ void name_axes(std::vector<SweepAxis>& axes) {
 
 class Maker {
  public:
-  Maker(SweepAxes& axes, std::vector<OpenPlace> places) : axes_(axes), places_(std::move(places)) {
+  Maker(SweepAxes& axes, std::vector<OpenPlace> places, const std::vector<ClusterFacts>& facts)
+      : axes_(axes), places_(std::move(places)) {
+    for (const ClusterFacts& cluster : facts)
+      if (cluster.gpus_per_node > 0) known_.domains.insert(cluster.gpus_per_node);
     known_.gpus = {axes.gpus.begin(), axes.gpus.end()};
     for (const OpenPlace& place : places_) read_wholes(place);
     for (const Scalar& scalar : scalars(axes.scenario, "")) note_batch(scalar);
@@ -240,7 +243,7 @@ SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) 
   check_gpus(sweep, facts);
   axes.gpus = allowed_gpus(sweep, facts, open_places(axes.scenario));
   if (!axes.gpus.empty()) open_dp(axes.scenario);
-  Maker(axes, open_places(axes.scenario)).make();
+  Maker(axes, open_places(axes.scenario), facts).make();
   return axes;
 }
 

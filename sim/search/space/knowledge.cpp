@@ -25,14 +25,21 @@ Type type_of(std::string_view text) {
   return number_in(text) ? Type::number : Type::text;
 }
 
+// Whose keys have a value for each map.
+bool is_list_of_maps(std::string_view key) {
+  const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
+  return row != scenario_rows().end() && row->value.list &&
+         row->value.type == config::ValueType::map;
+}
+
 // Constraints speak of single values without units, whether or not a sweep gives them.
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
   const bool plain = type == ValueType::flag || type == ValueType::choice ||
-                     type == ValueType::count || type == ValueType::number;
+                     (type == ValueType::count && !row.value.list) || type == ValueType::number;
   const std::size_t dot = row.name.rfind('.');
-  const bool in_list = dot != std::string::npos && takes_list(row.name.substr(0, dot));
+  const bool in_list = dot != std::string::npos && is_list_of_maps(row.name.substr(0, dot));
   // The table's `devices` is pp, and the model has a sequence of its own.
   return plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
          row.name != "training.sequence";

@@ -51,8 +51,12 @@ std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
       add({"flops", products + ".flops", "attention.half_length", "clock.attention",
            "kernel_overhead", kernel.backward ? "attention.backward" : "attention.forward"});
       break;
+    case Work::recurrence:
+      add({"memory_bandwidth", "recurrence_efficiency", "clock.memory", "kernel_overhead"});
+      break;
     case Work::memory:
       add({"kernel_overhead"});
+      if (kernel.stalls > 0) add({"launch"});
       break;
     case Work::collective:
       break;
@@ -81,8 +85,8 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
   if (setting.training.offload && !setting.training.offload->bandwidth)
     used.emplace_back("host_bandwidth");
   std::vector<PassKernels> parts{embedding_kernels(setting), head_kernels(setting)};
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
-    if (layers_of(setting.model, kind) > 0) parts.push_back(layer_kernels(setting, kind));
+  for (const LayerKind kind : kinds_of(setting.model))
+    parts.push_back(layer_kernels(setting, kind));
   if (setting.model.mtp_layers > 0) parts.push_back(mtp_kernels(setting));
   for (const PassKernels& part : parts)
     for (const auto* kernels : {&part.forward, &part.input_grad, &part.weight_grad}) {

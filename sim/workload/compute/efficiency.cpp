@@ -65,13 +65,19 @@ KernelTime bounded(double overhead, double compute, double memory) {
 }  // namespace
 
 std::string_view name_of(Bound bound) {
-  constexpr std::array<std::string_view, 4> names{"compute", "memory", "overhead", "network"};
+  constexpr std::array<std::string_view, 5> names{"compute", "memory", "overhead", "network",
+                                                  "host"};
   return names[static_cast<std::size_t>(bound)];
 }
 
 KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
   if (kernel.work == Kernel::Work::collective) return {0, Bound::network};
   const double memory = stream_seconds(gpu, kernel.bytes);
+  if (kernel.stalls > 0)
+    return {gpu.kernel_overhead + memory + kernel.stalls * gpu.launch, Bound::host};
+  if (kernel.work == Kernel::Work::recurrence)
+    return bounded(gpu.kernel_overhead, 0,
+                   memory * gpu.memory_efficiency / gpu.recurrence_efficiency);
   if (kernel.work == Kernel::Work::memory) return bounded(gpu.kernel_overhead, 0, memory);
   const bool is_grouped = kernel.work == Kernel::Work::grouped;
   const config::Products products =
@@ -84,6 +90,7 @@ KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {
       return bounded(products.overhead, scores_compute(kernel, gpu, products), memory);
     case Kernel::Work::attention:
     case Kernel::Work::memory:
+    case Kernel::Work::recurrence:
     case Kernel::Work::collective:
       break;
   }

@@ -22,10 +22,11 @@
 // large, and all that goes through a tensor once (norms, dropout, activation functions, softmax). A
 // fused attention kernel (arXiv 2307.08691) moves next to nothing. Beside its products it takes an
 // exponential for each score, which the longer products of larger heads hide: 497, 648 and 756
-// TFLOP/s are measured on H100 with heads of 64, 128 and 256 (arXiv 2407.08608, figure 5).
+// TFLOP/s are measured on H100 with heads of 64, 128 and 256 (arXiv 2407.08608, figure 5). Kernels
+// of a recurrence wait for each other's chunks, and reach a small part of the memory's bandwidth.
 namespace pipewright::workload {
 
-enum class Bound : std::uint8_t { compute, memory, overhead, network };
+enum class Bound : std::uint8_t { compute, memory, overhead, network, host };
 std::string_view name_of(Bound bound);
 
 struct KernelTime {

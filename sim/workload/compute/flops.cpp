@@ -5,18 +5,10 @@
 namespace pipewright::workload {
 namespace {
 
-// The layers of a model that have a sliding window, as a part of all.
-double windowed(const config::Model& model) {
-  if (model.sliding_window == 0) return 0;
-  return model.full_attention_every == 0 ? 1 : 1 - 1.0 / model.full_attention_every;
-}
-
 // Of one layer: two products, Q K' and that of the scores with V.
-double scores_of(const config::Model& model, const Layer& layer, double sequence,
-                 AttentionPairs pairs) {
+double scores_of(const Layer& layer, double sequence, AttentionPairs pairs) {
   const Attention& a = layer.attention;
-  return 2 * a.samples * a.heads * attention_pairs(model, sequence, pairs) *
-         (a.key_dim + a.value_dim);
+  return 2 * a.samples * a.heads * attention_pairs(a, sequence, pairs) * (a.key_dim + a.value_dim);
 }
 
 Layer uncut_layer(const config::Model& model, LayerKind kind, double samples, double sequence) {
@@ -35,18 +27,44 @@ double attention_pairs(double sequence, AttentionPairs pairs) {
   return sequence * sequence * (pairs == AttentionPairs::causal ? 0.5 : 1);
 }
 
-double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs) {
+double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
   const double all = attention_pairs(sequence, pairs);
-  const double window = std::min<double>(model.sliding_window, sequence);
+  const double window = std::min(attention.window, sequence);
   const double seen =
       pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
-  const double part = windowed(model);
+  const double part = attention.windowed;
   return (1 - part) * all + part * seen;
 }
 
-double attention_keys(const config::Model& model, double sequence) {
-  const double part = windowed(model);
-  return (1 - part) * sequence + part * std::min<double>(model.sliding_window, sequence);
+double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs) {
+  double all = 0;
+  std::uint32_t layers = 0;
+  for (const LayerKind kind : kinds_of(model)) {
+    const Layer layer = uncut_layer(model, kind, 1, sequence);
+    if (!layer.has_attention()) continue;
+    all += layers_of(model, kind) * attention_pairs(layer.attention, sequence, pairs);
+    layers += layers_of(model, kind);
+  }
+  return layers > 0 ? all / layers : attention_pairs(sequence, pairs);
+}
+
+double last_rank_pairs(const Attention& attention, double sequence, AttentionPairs pairs,
+                       std::uint32_t ranks) {
+  if (pairs == AttentionPairs::full || ranks == 1)
+    return attention_pairs(attention, sequence, pairs);
+  const double begin = sequence * (ranks - 1) / ranks;
+  // The query at x sees x keys, or as many as its window has.
+  const auto seen = [&](double window) {
+    const double growing = std::max(0.0, window * window - begin * begin) / 2;
+    return ranks * (growing + window * (sequence - std::max(begin, window)));
+  };
+  const double part = attention.windowed;
+  return (1 - part) * seen(sequence) + part * seen(std::min(attention.window, sequence));
+}
+
+double attention_keys(const Attention& attention, double sequence) {
+  const double part = attention.windowed;
+  return (1 - part) * sequence + part * std::min(attention.window, sequence);
 }
 
 std::uint32_t layers_of(const config::Model& model, LayerKind kind) {
@@ -63,7 +81,8 @@ double head_flops(const config::Model& model, double samples, double sequence) {
 double layer_flops(const config::Model& model, LayerKind kind, double samples, double sequence,
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, kind, samples, sequence);
-  double flops = scores_of(model, layer, sequence, pairs);
+  double flops =
+      scores_of(layer, sequence, pairs) + layer.recurrence.elements(layer.recurrence.flops);
   for (const auto* linears : {&layer.attention_linears, &layer.mlp_linears, &layer.expert_linears})
     for (const Linear& linear : *linears) flops += linear.flops();
   return flops;
@@ -77,16 +96,19 @@ double mtp_flops(const config::Model& model, double samples, double sequence,
 
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs) {
-  const Layer layer = uncut_layer(model, LayerKind::dense, samples, sequence);
-  return (model.layers + model.mtp_layers) * scores_of(model, layer, sequence, pairs);
+  const auto of_kind = [&](LayerKind kind) {
+    return scores_of(uncut_layer(model, kind, samples, sequence), sequence, pairs);
+  };
+  double flops = model.mtp_layers > 0 ? model.mtp_layers * of_kind(kind_of_mtp(model)) : 0;
+  for (const LayerKind kind : kinds_of(model)) flops += layers_of(model, kind) * of_kind(kind);
+  return flops;
 }
 
 double forward_flops(const config::Model& model, double samples, double sequence,
                      AttentionPairs pairs) {
   double flops = head_flops(model, samples, sequence);
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
-    if (const std::uint32_t count = layers_of(model, kind); count > 0)
-      flops += count * layer_flops(model, kind, samples, sequence, pairs);
+  for (const LayerKind kind : kinds_of(model))
+    flops += layers_of(model, kind) * layer_flops(model, kind, samples, sequence, pairs);
   if (model.mtp_layers > 0)
     flops += model.mtp_layers *
              (mtp_flops(model, samples, sequence, pairs) + head_flops(model, samples, sequence));

@@ -20,11 +20,17 @@ AttentionPairs pairs_of(const config::Training& training);
 
 // How many of a sequence count: s^2, or the half of it, as Megatron-LM takes s (s + 1) / 2.
 double attention_pairs(double sequence, AttentionPairs pairs);
-// Of the mean layer of a model, some of whose layers may have a sliding window: with one of w keys
-// and a causal mask w s - w^2 / 2.
+// Of a layer, or the mean of layers of which some have a sliding window: with one of w keys and a
+// causal mask w s - w^2 / 2.
+double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs);
+// Of the mean of a model's layers with attention.
 double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs);
-// The keys that a query sees at the most, of the mean layer.
-double attention_keys(const config::Model& model, double sequence);
+// Of the last of so many ranks that have equal parts of a sequence in order, times their number:
+// all of it with one, and with a causal mask up to twice as many.
+double last_rank_pairs(const Attention& attention, double sequence, AttentionPairs pairs,
+                       std::uint32_t ranks);
+// The keys that a query sees at the most, likewise.
+double attention_keys(const Attention& attention, double sequence);
 
 // How many of a model's layers are of the kind.
 std::uint32_t layers_of(const config::Model& model, LayerKind kind);

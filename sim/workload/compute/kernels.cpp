@@ -1,6 +1,8 @@
 #include "sim/workload/compute/kernels.hpp"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "sim/workload/compute/flops.hpp"
 
@@ -12,11 +14,6 @@ namespace {
 using config::DataType;
 using Work = Kernel::Work;
 using Kernels = std::vector<Kernel>;
-
-void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes) {
-  if (bytes > 0)
-    kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
-}
 
 void add_collective(Kernels& kernels, Part part, std::string_view name) {
   kernels.push_back({.name = name, .part = part, .work = Work::collective});
@@ -84,7 +81,7 @@ double cast_bytes(DataType type, double elements) {
 
 bool follows_norm(const Linear& linear) {
   return linear.part == Part::qkv || linear.part == Part::mla_down || linear.part == Part::mla_up ||
-         linear.part == Part::mlp_in;
+         linear.part == Part::recurrence_in || linear.part == Part::mlp_in;
 }
 
 // Both norms, both residuals with their dropout.
@@ -121,6 +118,8 @@ void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears
     if (first <= linear.part && linear.part <= last) add(linear_kernels(setting, linear), kernels);
 }
 
+constexpr std::string_view copy_to_host = "copy to host";
+
 // What follows a router's product, on a number in fp32 for each token and expert, as Megatron-LM
 // launches it without fusion (megatron/core/transformer/moe: router.py, moe_utils.py,
 // token_dispatcher.py). These are short, but each takes the host as long as any other.
@@ -139,7 +138,7 @@ constexpr std::array<OnScores, 12> forward_on_scores{{{"cast", 6},
                                                       {"loss", 4},
                                                       {"loss", 4},
                                                       {"splits", 0.1},
-                                                      {"copy to host", 0.1}}};
+                                                      {copy_to_host, 0.1}}};
 constexpr std::array<OnScores, 5> backward_on_scores{
     {{"loss", 8}, {"scatter", 4}, {"normalise", 0.5}, {"softmax", 12}, {"cast", 6}}};
 
@@ -173,39 +172,19 @@ void add_permutation(const ModelSetting& setting, Part part, std::string_view na
     add_collective(kernels, part, back ? "combine" : "dispatch");
 }
 
-PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
-  // Ring attention does its blocks of keys one after the other (arXiv 2310.01889). Where keys are
-  // gathered, the two parts of the sequence that a rank has, an early and a late one, are apart.
-  using config::ContextComm;
-  const ContextComm comm = setting.sizes.cp_comm;
-  const std::size_t gathered = comm == ContextComm::all_gather ? 2 : 1;
-  const std::size_t steps = setting.sizes.cp == 1      ? 1
-                            : comm == ContextComm::p2p ? setting.sizes.cp
-                                                       : gathered;
-  const double blocks = comm == ContextComm::p2p ? setting.sizes.cp : 1;
-  const double seen =
-      attention_pairs(setting.model, a.keys, pairs_of(setting.training)) / (a.keys * a.keys);
-  Kernel forward{.name = "attention",
-                 .part = Part::core_attention,
-                 .work = Work::attention,
-                 .flops = a.flops() * seen / static_cast<double>(steps),
-                 .keys = attention_keys(setting.model, a.keys) / blocks,
-                 .head = (a.key_dim + a.value_dim) / 2.0};
-  Kernel backward = forward;
-  // Five products where the forward has two: it makes the scores again.
-  backward.flops *= 2.5;
-  backward.backward = true;
-  return {.forward = Kernels(steps, forward), .input_grad = Kernels(steps, backward)};
-}
-
 }  // namespace
+
+void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes) {
+  if (bytes > 0)
+    kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});
+}
 
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   const DataType type = type_of(setting, linear);
   const auto inputs = static_cast<double>(linear.inputs);
   const auto outputs = static_cast<double>(linear.outputs);
   const double tokens = linear.tokens;
-  const double sums = 2 * setting.training.bytes.gradients;  // read and written
+  const double sums = 2 * config::gradient_bytes(setting.training);  // read and written
   PassKernels kernels;
   if (config::is_scaled(type)) {
     const double in = tokens * inputs * linear.count;
@@ -226,53 +205,79 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
   return kernels;
 }
 
-PassKernels attention_kernels(const ModelSetting& setting, const Attention& a) {
-  if (setting.training.flash_attention) return fused_attention(setting, a);
-  const double scores = a.scores();
-  const bool dropout = setting.model.dropout > 0;
-  Kernel one{.name = "scores",
-             .part = Part::core_attention,
-             .work = Work::scores,
-             .rows = a.queries,
-             .count = a.samples * a.heads,
-             .bytes = 2 * scores + 2 * (a.query_size() + a.result_size())};
-  const auto to_scores = [&](double inner) {  // Q K' and the gradient of P
-    one.columns = a.keys;
-    one.inner = inner;
-    one.flops = 2 * scores * inner;
-    return one;
-  };
-  const auto from_scores = [&](double columns) {  // P V and the gradients of Q, K, V
-    one.columns = columns;
-    one.inner = a.keys;
-    one.flops = 2 * scores * columns;
-    return one;
-  };
-  PassKernels kernels;
-  kernels.forward = {to_scores(a.key_dim)};
-  add_memory(kernels.forward, Part::core_attention, "softmax", 4 * scores);
-  add_memory(kernels.forward, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
-  kernels.forward.push_back(from_scores(a.value_dim));
-  kernels.input_grad = {to_scores(a.value_dim), from_scores(a.value_dim), from_scores(a.key_dim),
-                        from_scores(a.key_dim)};
-  add_memory(kernels.input_grad, Part::core_attention, "softmax", 6 * scores);
-  add_memory(kernels.input_grad, Part::core_attention, "dropout", (dropout ? 5 : 0) * scores);
-  return kernels;
-}
+namespace {
 
-PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
-  const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
+void add_attention(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const Attention& a = layer.attention;
-  PassKernels kernels;
-  add_norm(setting, Part::attention_norm, kernels);
   add_linears(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
+  const double normed = setting.model.qk_layernorm ? a.query_size() + a.key_size() : 0;
+  add_memory(kernels.forward, Part::qk_norm, "norm", 4 * normed);
+  add_memory(kernels.input_grad, Part::qk_norm, "norm", 8 * normed);
   const double rotated = 4 * (setting.model.learned_positions ? 0 : a.query_size() + a.key_size());
   add_memory(kernels.forward, Part::rotary, "rotary", rotated);
   add_memory(kernels.input_grad, Part::rotary, "rotary", rotated);
   add(attention_kernels(setting, a), kernels);
+  const double gated = setting.model.output_gate ? a.result_size() : 0;
+  add_memory(kernels.forward, Part::projection, "gate", 6 * gated);
+  add_memory(kernels.input_grad, Part::projection, "gate", 10 * gated);
   add_linears(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
+}
+
+void add_mixer(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  add_norm(setting, attention_norm_part(layer.mixer), kernels);
+  if (layer.has_attention()) {
+    add_attention(setting, layer, kernels);
+  } else {
+    const auto add_linear = [&](Part part) {
+      add_linears(setting, layer.attention_linears, part, part, kernels);
+    };
+    add_linear(Part::recurrence_in);
+    add(recurrence_kernels(layer), kernels);
+    add_linear(Part::recurrence_out);
+  }
   add_residual(setting, kernels);
-  add_norm(setting, Part::mlp_norm, kernels);
+}
+
+// Megatron-Core adds the second product's bias, times each copy's probability, expert by expert in
+// fp32: the product, the sum, all experts' together, and back to 16 bits; and their gradients
+// (_apply_bias in megatron/core/transformer/moe/experts.py).
+void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  const double elements = layer.routing.received * setting.model.hidden;
+  const auto add_each = [&](Kernels& pass, std::initializer_list<double> bytes) {
+    for (const double of_element : bytes)
+      add_memory(pass, Part::expert_out, "bias", of_element * elements);
+  };
+  add_each(kernels.forward, {4, 2 + 4 + 4, 4 + 4, 4 + 2});
+  add_each(kernels.input_grad, {2 + 4, 4 + 2, 4 + 4 + 4, 4 + 4 + 4});
+}
+
+// Transformer Engine's fused operations (use_transformer_engine_op_fuser) make the activation
+// function, what the next product takes and biases at the end of a product, forward after the first
+// and backward after the second.
+void add_experts(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  PassKernels experts;
+  add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, experts);
+  add_activation(Part::expert_activation, layer.experts, experts);
+  add_linears(setting, layer.expert_linears, Part::expert_out, Part::expert_out, experts);
+  if (setting.training.experts.op_fuser) {
+    const auto drop = [](Kernels& pass, Part cast) {
+      std::erase_if(pass, [&](const Kernel& kernel) {
+        return kernel.work == Work::memory &&
+               (kernel.part == Part::expert_activation || kernel.part == cast);
+      });
+    };
+    drop(experts.forward, Part::expert_out);
+    drop(experts.input_grad, Part::expert_in);
+  } else if (setting.model.biases) {
+    add_expert_biases(setting, layer, experts);
+  }
+  add(experts, kernels);
+}
+
+// An MLP, or router and experts.
+void add_feed_forward(const ModelSetting& setting, LayerKind kind, const Layer& layer,
+                      PassKernels& kernels) {
+  add_norm(setting, mlp_norm_part(kind), kernels);
   add_linears(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
   add_activation(Part::activation, layer.mlp, kernels);
   add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
@@ -280,15 +285,37 @@ PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
   add_scores(layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
     add_permutation(setting, Part::permute, "permute", layer, *pass);
-  add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, kernels);
-  add_activation(Part::expert_activation, layer.experts, kernels);
-  add_linears(setting, layer.expert_linears, Part::expert_out, Part::expert_out, kernels);
+  add_experts(setting, layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
     add_permutation(setting, Part::unpermute, "unpermute", layer, *pass);
   add_linears(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
   add_activation(Part::shared_activation, layer.shared, kernels);
   add_linears(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
   add_residual(setting, kernels);
+}
+
+// The host waits to read how many tokens its experts get, so that nothing is launched ahead: the
+// GPU waits in turn until they are sent, or where they stay until the experts' first product. A
+// graph of the whole iteration, whose buffers are large enough for any number, does without
+// (Megatron-Core's dropless dispatchers, cuda_sync_point in
+// megatron/core/transformer/moe/token_dispatcher.py).
+void add_stall(const ModelSetting& setting, Kernels& forward) {
+  if (setting.training.cuda_graphs == config::CudaGraphs::iteration) return;
+  const auto copy = std::ranges::find(forward, copy_to_host, &Kernel::name);
+  const auto next = std::find_if(copy, forward.end(), [](const Kernel& kernel) {
+    return kernel.part > Part::router && kernel.work != Work::memory;
+  });
+  copy->stalls = static_cast<double>(next - copy);
+}
+
+}  // namespace
+
+PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
+  const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
+  PassKernels kernels;
+  if (layer.mixer != Mixer::none) add_mixer(setting, layer, kernels);
+  if (feed_forward_of(kind) != FeedForward::none) add_feed_forward(setting, kind, layer, kernels);
+  if (!layer.router.empty()) add_stall(setting, kernels.forward);
   return kernels;
 }
 
@@ -301,7 +328,7 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
                5 * setting.sizes.spread_tokens * setting.model.hidden);
   // Rows of the gradient, summed one by one.
   add_memory(kernels.weight_grad, Part::embedding, "sum",
-             (2 + 2 * setting.training.bytes.gradients) * elements);
+             (2 + 2 * config::gradient_bytes(setting.training)) * elements);
   return kernels;
 }
 

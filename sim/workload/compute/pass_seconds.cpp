@@ -40,10 +40,10 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
 }
 
 // With what backward passes make again.
-PartSeconds recomputed_seconds(const ModelSetting& setting, const PassKernels& kernels,
-                               const Gpu& gpu) {
+PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
+                               const PassKernels& kernels, const Gpu& gpu) {
   PartSeconds seconds = part_seconds(setting, kernels, gpu);
-  double again = 0;
+  double again = random_states(setting, kind);
   seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
     const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
     again += share;
@@ -53,7 +53,23 @@ PartSeconds recomputed_seconds(const ModelSetting& setting, const PassKernels& k
   return seconds;
 }
 
+PassSeconds seconds_of(const ModelSetting& setting, LayerKind kind, PassKernels kernels,
+                       const Gpu& gpu, bool (*wanted)(Part part)) {
+  for (Kernels* const of_pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
+    std::erase_if(*of_pass, [&](const Kernel& kernel) { return !wanted(kernel.part); });
+  return recomputed_seconds(setting, kind, kernels, gpu).kernels;
+}
+
 }  // namespace
+
+PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu,
+                          bool (*wanted)(Part part)) {
+  return seconds_of(setting, kind, layer_kernels(setting, kind), gpu, wanted);
+}
+
+PassSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu, bool (*wanted)(Part part)) {
+  return seconds_of(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu, wanted);
+}
 
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear, const Gpu& gpu) {
   return kernel_seconds(linear_kernels(setting, linear), gpu);
@@ -65,11 +81,11 @@ PassSeconds attention_seconds(const ModelSetting& setting, const Attention& atte
 }
 
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu) {
-  return recomputed_seconds(setting, layer_kernels(setting, kind), gpu);
+  return recomputed_seconds(setting, kind, layer_kernels(setting, kind), gpu);
 }
 
 PartSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu) {
-  return recomputed_seconds(setting, mtp_kernels(setting), gpu);
+  return recomputed_seconds(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu);
 }
 
 PartSeconds embedding_seconds(const ModelSetting& setting, const Gpu& gpu) {
@@ -81,12 +97,16 @@ PartSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
 }
 
 double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu) {
-  const config::ParameterBytes& bytes = training.bytes;
   // Scaled weights are cast once an iteration.
   const config::DataType type = training.precision;
   const double cast = config::is_scaled(type) ? 2 + 2 * config::element_bytes(type) : 0;
+  using MainParams = config::Optimizer::MainParams;
+  const bool joined =
+      !training.bytes.optimizer && training.optimizer.main_params == MainParams::remainders;
+  const double upper_half = joined ? 2 : 0;  // of the weights, read
   return memory_seconds(
-      gpu, parameters * (bytes.gradients + 2 * bytes.optimizer + weight_bytes(training) + cast));
+      gpu, parameters * (config::gradient_bytes(training) + 2 * config::optimizer_bytes(training) +
+                         weight_bytes(training) + upper_half + cast));
 }
 
 }  // namespace pipewright::workload

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/config/gpu.hpp"
+#include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/shape/shape.hpp"
 
 // Seconds of one GPU and of its host, by pass.
@@ -45,6 +46,11 @@ struct PartSeconds {
 
 PartSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu);
 PartSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu);
+// Of them the kernels of those parts alone that are `wanted`, of all but embedding and head.
+PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
+                          bool (*wanted)(Part part));
+PassSeconds mtp_seconds(const ModelSetting& setting, const config::Gpu& gpu,
+                        bool (*wanted)(Part part));
 // Of a layer's attention's kernels alone, softmax(Q K') V: what ring attention hides its exchange
 // under.
 PassSeconds attention_seconds(const ModelSetting& setting, const Attention& attention,

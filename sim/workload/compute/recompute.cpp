@@ -1,5 +1,8 @@
 #include "sim/workload/compute/recompute.hpp"
 
+#include <array>
+#include <utility>
+
 namespace pipewright::workload {
 namespace {
 
@@ -59,6 +62,30 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
   if (recompute.granularity == Granularity::none) return false;
   if (recompute.block > 0 && layer - stage.first >= recompute.block) return false;
   return (layer + 1) % recompute.every == 0;
+}
+
+double random_states(const ModelSetting& setting, LayerKind kind) {
+  constexpr double of_checkpoint = 4;
+  const config::Recompute& recompute = setting.training.recompute;
+  if (recompute.granularity == Granularity::full) return of_checkpoint / recompute.uniform;
+  if (recompute.granularity != Granularity::selective) return 0;
+  const config::Model& model = setting.model;
+  const Mixer mixer = mixer_of(model, kind);
+  const bool attends = mixer == Mixer::attention || mixer == Mixer::sliding;
+  const bool latent = mixer == Mixer::latent;
+  const bool experts = has_experts(kind);
+  const std::array<std::pair<RecomputeModule, int>, config::recompute_modules.size()> checkpoints{
+      {{RecomputeModule::core_attn, attends || latent ? 1 : 0},
+       {RecomputeModule::layernorm, (latent ? 1 : 0) + (experts ? 1 : 0)},
+       {RecomputeModule::moe_act, experts ? 1 : 0},
+       {RecomputeModule::mlp, feed_forward_of(kind) == FeedForward::dense ? 1 : 0},
+       {RecomputeModule::moe, experts ? 1 : 0},
+       {RecomputeModule::mla_up_proj, latent ? 1 : 0},
+       {RecomputeModule::shared_experts, experts && model.experts->shared > 0 ? 1 : 0}}};
+  double count = 0;
+  for (const auto& [module, times] : checkpoints)
+    if (recompute.has(module)) count += of_checkpoint * times;
+  return count;
 }
 
 double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages) {

@@ -14,6 +14,12 @@ double share_recomputed(const config::Recompute& recompute, Part part, Kernel::W
 // Whether the layer is recomputed, in a stage of those layers.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
+// How often a recomputed layer handles states of random numbers, which takes the host as long as a
+// launch each time, in our assumption: what is made again stands in the order of Megatron-LM's
+// checkpoints, each of which saves them before the forward pass and saves, sets and restores them
+// around what it makes again (megatron/core/tensor_parallel/random.py). torchtitan's `op` has none.
+double random_states(const ModelSetting& setting, LayerKind kind);
+
 // FLOP of a microbatch that backward passes make again themselves, of the whole model cut into
 // those stages: of each layer's forward the kernels'.
 double recomputed_flops(const ModelSetting& setting, const std::vector<StageParts>& stages);

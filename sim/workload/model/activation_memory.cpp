@@ -43,34 +43,110 @@ double input_element(const ModelSetting& setting) {
   return config::element_bytes(setting.training.precision);
 }
 
+// Both halves of latent attention's compression keep a scaled copy each of the norm's result.
+double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
+  const bool twice = mixer == Mixer::latent && config::is_scaled(setting.training.precision);
+  return hidden_bytes(setting, (twice ? 2 : 1) * input_element(setting));
+}
+
+// Of each number that a router makes: Transformer Engine's fused router keeps those of top-k and
+// those of the balance loss in fp32 and a map in bytes (transformer_engine/pytorch/router.py).
+constexpr double router_bytes = 4 + 4 + 1;
+
+// Where each copy of a token goes, two integers an expert and one more; tokens are put in order
+// before they are sent, or else where they arrive (moe_permute_with_probs of
+// transformer_engine/pytorch/permutation.py: row_id_map).
+double row_map_bytes(const ModelSetting& setting, const Layer& layer) {
+  using config::Dispatcher;
+  const double experts = setting.model.experts->count;
+  if (setting.training.experts.dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1)
+    return 4 * setting.sizes.spread_tokens * (2 * experts + 1);
+  return 4 * layer.routing.received * (2 * experts / setting.sizes.ep + 1);
+}
+
 // Bytes of what a layer keeps beside its input, by what made it: `add(part, work, bytes)`.
 template <class Add>
-void each_kept(const ModelSetting& setting, const Layer& layer, const Add& add) {
+void each_kept_of_attention(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  using Work = Kernel::Work;
+  const Attention& a = layer.attention;
+  add(Part::mla_down, Work::product, 2 * layer.compressed);
+  add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms);
+  add(layer.mixer == Mixer::latent ? Part::mla_up : Part::qkv, Work::product, attention_tensors(a));
+  if (setting.model.qk_layernorm)
+    add(Part::qk_norm, Work::memory, 2 * (a.query_size() + a.key_size()));
+  add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
+  // Attention's backward needs its result in 16 bits, and the projection scales that once more.
+  add(Part::projection, Work::attention, 2 * a.result_size());
+  if (!setting.model.output_gate) return;  // else gates, and the gated result
+  add(Part::qkv, Work::product, 2 * a.result_size());
+  add(Part::projection, Work::memory, input_element(setting) * a.result_size());
+}
+
+// What the first product gives, from which the convolution is made again, the result before its
+// gates and after (mamba_split_conv1d_scan_combined of mamba_ssm). A gated delta net keeps what the
+// convolution gives as well, with its queries and keys as they are normed, and the inverse of each
+// chunk's scores (chunk_gated_delta_rule of flash-linear-attention).
+template <class Add>
+void each_kept_of_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
+  using Work = Kernel::Work;
+  const Recurrence& r = layer.recurrence;
+  add(Part::recurrence_in, Work::product, 2 * r.elements(r.taken));
+  add(Part::recurrence, Work::memory, 2 * r.elements(r.values));
+  add(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
+  if (layer.mixer != Mixer::linear) return;
+  add(Part::convolution, Work::memory, 2 * r.elements(r.channels));
+  add(Part::recurrence, Work::memory, 2 * r.elements(r.channels - r.values + r.scores));
+}
+
+// Of experts as Megatron-Core has them (megatron/core/transformer/moe: experts.py, moe_utils.py,
+// token_dispatcher.py): products keep what they take, the activation function what it takes and
+// each copy's probability in fp32; dispatch, combination and permutations keep no token.
+template <class Add>
+void each_kept_of_feed_forward(const ModelSetting& setting, const Layer& layer, const Add& add) {
   using Work = Kernel::Work;
   const double element = input_element(setting);
-  const Attention& a = layer.attention;
-  add(Part::attention_norm, Work::memory, hidden_bytes(setting, element));
-  add(Part::mla_down, Work::product, 2 * layer.compressed);
-  add(setting.model.latent ? Part::mla_up : Part::qkv, Work::product, attention_tensors(a));
-  add(Part::core_attention, Work::scores, score_bytes(setting, a) + row_sum_bytes(setting, a));
-  // Attention's backward needs its result in 16 bits, the projection what it takes.
-  const bool scaled = config::is_scaled(setting.training.precision);
-  add(Part::projection, Work::attention, (2 + (scaled ? element : 0)) * a.result_size());
-  add(Part::residual, Work::memory, hidden_bytes(setting, 2) + mask_bytes(setting, 2));
-  add(Part::mlp_norm, Work::memory, hidden_bytes(setting, element));
+  const double taken = setting.training.activation_func_fp8_input_store ? 1 : 2;
   const auto add_mlp = [&](Part in, Part activation, const Activation& of) {
-    add(in, Work::product, 2 * (of.made + of.gates));
+    add(in, Work::product, (of.gates > 0 ? taken : 2) * (of.made + of.gates));
     add(activation, Work::memory, element * of.made);
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
+  // Beside the dispatch shared experts gather their tokens themselves, and keep all of them.
+  if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
+      layer.shared.made > 0)
+    add(Part::shared_in, Work::memory, 2 * setting.sizes.tokens * setting.model.hidden);
   if (layer.router.empty()) return;
-  // What experts get and give, and the probabilities of each token's experts in fp32.
   const Linear& router = layer.router.front();
-  add(Part::router, Work::memory, 4 * router.tokens * static_cast<double>(router.outputs));
-  add(Part::permute, Work::memory, element * layer.routing.received * setting.model.hidden);
+  add(Part::router, Work::memory,
+      router_bytes * router.tokens * static_cast<double>(router.outputs));
+  add(Part::permute, Work::memory,
+      (element * setting.model.hidden + 4) * layer.routing.received +
+          row_map_bytes(setting, layer));
   add_mlp(Part::expert_in, Part::expert_activation, layer.experts);
-  add(Part::unpermute, Work::memory, 2 * layer.routing.sent * setting.model.hidden);
+  // Gated functions are one kernel with the probabilities, of others the product keeps its factor.
+  if (layer.experts.gates == 0) add(Part::expert_activation, Work::memory, 2 * layer.experts.made);
+}
+
+template <class Add>
+void each_kept(const ModelSetting& setting, LayerKind kind, const Layer& layer, const Add& add) {
+  using Work = Kernel::Work;
+  const bool mixes = layer.mixer != Mixer::none;
+  if (mixes) {
+    add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer));
+    if (layer.has_attention())
+      each_kept_of_attention(setting, layer, add);
+    else
+      each_kept_of_recurrence(setting, layer, add);
+    add(Part::residual, Work::memory, mask_bytes(setting, 1));
+  }
+  if (feed_forward_of(kind) == FeedForward::none) return;
+  if (mixes) add(Part::residual, Work::memory, hidden_bytes(setting, 2));
+  // Routers and shared experts keep the norm's result in 16 bits.
+  add(mlp_norm_part(kind), Work::memory,
+      hidden_bytes(setting, layer.router.empty() ? input_element(setting) : 2));
+  each_kept_of_feed_forward(setting, layer, add);
+  add(Part::residual, Work::memory, mask_bytes(setting, 1));
 }
 
 double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>& linears) {
@@ -86,14 +162,24 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
   return bytes;
 }
 
-// The gradients alive at once in the larger half of a layer: of scores in three states, or of Q,
+// The gradients alive at once of experts: of their tokens as they are sent and as they arrive, or
+// of what goes into the activation function and comes out, and of the tokens.
+double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
+  const double each = 2 * setting.model.hidden;
+  const double arrived = each * layer.routing.received;
+  return arrived + std::max(each * layer.routing.sent, 2 * layer.experts.all());
+}
+
+// The gradients alive at once in the larger part of a layer: of scores in three states, or of Q,
 // K, V and the result; of what goes into the activation function and comes out.
 double gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double scores = setting.training.flash_attention ? 0 : 6 * layer.attention.scores();
   const double attention =
       scores + attention_tensors(layer.attention) + 2 * layer.attention.result_size();
-  const double mlp = 2 * layer.activations();
-  return std::max(attention, mlp) + hidden_bytes(setting, 4);
+  const Recurrence& r = layer.recurrence;
+  return std::max({attention, 2 * r.elements(r.taken + 2 * r.values), 2 * layer.mlp.all(),
+                   2 * layer.shared.all(), expert_gradient_bytes(setting, layer)}) +
+         hidden_bytes(setting, 4);
 }
 
 // Of one GPU; the vocabulary is padded so that tp divides it.
@@ -110,7 +196,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind) {
   ActivationBytes bytes{.held = hidden_bytes(setting, 2),
                         .for_w = weight_grad_bytes(setting, linears_of(layer)),
                         .working = gradient_bytes(setting, layer)};
-  each_kept(setting, layer, [&](Part part, Kernel::Work work, double kept) {
+  each_kept(setting, kind, layer, [&](Part part, Kernel::Work work, double kept) {
     const double freed = kept * share_recomputed(recompute, part, work);
     bytes.held += kept - freed;
     bytes.working += freed;
@@ -142,9 +228,7 @@ bool frees_nothing(const ModelSetting& setting) {
     constexpr double worth_it = 0.99;  // sums of rows, which attention keeps, are less
     return layer_bytes(setting, kind).held > worth_it * layer_bytes(without, kind).held;
   };
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts})
-    if (layers_of(setting.model, kind) > 0 && !same(kind)) return false;
-  return true;
+  return std::ranges::all_of(kinds_of(setting.model), same);
 }
 
 std::string idle_recompute_note(const ModelSetting& setting) {
@@ -160,11 +244,12 @@ std::string idle_recompute_note(const ModelSetting& setting) {
       freeing.push_back(config::recompute_modules[i]);
   }
   const bool scores = recompute.has(config::RecomputeModule::core_attn);
+  const std::string_view why = scores ? " and takes time: flash attention keeps no scores"
+                                      : ": its norms are a part of the products that take them";
   return fmt::format(
-      "recompute {} frees nothing of this model and takes time{}; what frees memory of it: "
+      "recompute {} frees nothing of this model{}; what frees memory of it: "
       "recompute: {{modules: [..]}} with {}",
-      to_string(recompute), scores ? ": flash attention keeps no scores" : "",
-      fmt::join(freeing, ", "));
+      to_string(recompute), why, fmt::join(freeing, ", "));
 }
 
 ActivationBytes mtp_bytes(const ModelSetting& setting) {
@@ -210,15 +295,19 @@ double context_buffer_bytes(const ModelSetting& setting) {
   const Attention attention =
       layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention;
   const double keys = 2 * (attention.key_size() + attention.value_size());
+  const double ring = 2 * 2 * keys;
+  const double exchanged = 2 * (attention.query_size() + attention.result_size()) + keys;
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
       break;
     case ContextComm::all_gather:
       return 2 * setting.sizes.cp * keys;
     case ContextComm::a2a:
-      return 2 * (attention.query_size() + attention.result_size()) + keys;
+      return exchanged;
+    case ContextComm::a2a_p2p:
+      return (setting.sizes.cp_a2a > 1 ? exchanged : 0) + (setting.sizes.cp_ring() > 1 ? ring : 0);
   }
-  return 2 * 2 * keys;
+  return ring;
 }
 
 }  // namespace pipewright::workload

@@ -25,7 +25,8 @@ class Calls {
   void add(const Call& call) {
     const auto same = std::ranges::find_if(list_, [&](const Call& other) {
       return call.group == other.group && call.collective == other.collective &&
-             call.bytes == other.bytes && call.overlappable_compute == other.overlappable_compute;
+             call.bytes == other.bytes && call.combines == other.combines &&
+             call.overlappable_compute == other.overlappable_compute;
     });
     if (same == list_.end())
       list_.push_back(call);
@@ -146,21 +147,33 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   return call(Collective::all_to_all, element * layer.routing.sent * hidden * sizes.imbalance);
 }
 
-// Where each forward pass goes beside a backward pass of another microbatch, the tokens of one are
-// on their way while the other computes (Megatron-LM's overlap_moe_expert_parallel_comm, DualPipe).
-// Both have as many calls, and as much of either is hidden as if each went beside its own kernels.
-void add_routing(const ModelSetting& setting, const Layer& layer, const PassSeconds& kernels,
-                 PassCalls& calls) {
+// With moe_shared_expert_overlap tokens go to their experts beside the first half of the shared
+// ones, and come back beside the second; gradients likewise, the other way round (Megatron-LM,
+// shared_experts.py).
+PassSeconds shared_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
+                           bool back) {
+  if (!setting.training.experts.shared_overlap) return {};
+  if (back)
+    return layer_seconds(setting, kind, gpu, [](Part part) { return part == Part::shared_out; });
+  return layer_seconds(setting, kind, gpu, [](Part part) {
+    return part == Part::shared_in || part == Part::shared_activation;
+  });
+}
+
+void add_routing(const ModelSetting& setting, const Layer& layer, LayerKind kind,
+                 const config::Gpu& gpu, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   const double received = bytes_of(layer.routing.received, setting.model.hidden);
   const bool again =
       share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
   const double element = config::element_bytes(setting.training.experts.dispatched);
   Calls none;
-  const auto beside_each = [&](const Calls& pass) {
-    if (&pass == &calls.forward) return kernels.forward;
-    if (&pass == &calls.input_grad) return kernels.before_weight_grad();
-    return &pass == &calls.backward ? kernels.backward() : 0;
+  const PassSeconds there = shared_seconds(setting, kind, gpu, false);
+  const PassSeconds and_back = shared_seconds(setting, kind, gpu, true);
+  const auto beside_each = [&](const Calls& pass, bool back) {
+    const PassSeconds& shared = back ? and_back : there;
+    if (&pass == &calls.input_grad) return shared.input_grad;
+    return &pass == &calls.backward ? shared.input_grad + shared.weight_grad : shared.forward;
   };
   for (Calls* const pass :
        {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
@@ -169,7 +182,8 @@ void add_routing(const ModelSetting& setting, const Layer& layer, const PassSeco
     if (sizes.ep > 1)
       for (const bool back : {false, true}) {
         Call call = routing_call(setting, layer, forward && !back ? element : 2, back);
-        if (setting.training.experts.overlap) call.overlappable_compute = beside_each(*pass) / 2;
+        call.overlappable_compute = beside_each(*pass, back);
+        call.combines = back;
         pass->add(call);
       }
     if (sizes.etp == 1) continue;
@@ -180,11 +194,22 @@ void add_routing(const ModelSetting& setting, const Layer& layer, const PassSeco
 
 // Keys and values go round forward, and once more with their gradients backward.
 void add_ring(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
-              double bytes, PassCalls& calls) {
+              Group group, double bytes, PassCalls& calls) {
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
-  calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::ring_exchange, bytes,
-                       1, seconds.forward);
-  calls.add_to_input_grad(Group::cp, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
+  calls.add_to_forward(setting, Part::core_attention, group, Collective::ring_exchange, bytes, 1,
+                       seconds.forward);
+  calls.add_to_input_grad(group, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
+}
+
+// Q, K and V for a part of the heads, and the result for all of them; backward their gradients.
+void add_exchange(const ModelSetting& setting, const Attention& attention, Group group,
+                  PassCalls& calls) {
+  const double given = 2 * attention.result_size();
+  const double taken = 2 * (attention.query_size() + attention.key_size() + attention.value_size());
+  for (const double bytes : {taken, given})
+    calls.add_to_forward(setting, Part::core_attention, group, Collective::all_to_all, bytes);
+  for (const double bytes : {given, taken})
+    calls.add_to_input_grad(group, Collective::all_to_all, bytes);
 }
 
 void add_context(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
@@ -193,28 +218,37 @@ void add_context(const ModelSetting& setting, const Attention& attention, const 
   const std::uint32_t cp = setting.sizes.cp;
   if (cp == 1) return;
   const double keys = 2 * (attention.key_size() + attention.value_size());
-  const auto forward = [&](Collective collective, double bytes) {
-    calls.add_to_forward(setting, Part::core_attention, Group::cp, collective, bytes);
-  };
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
-      add_ring(setting, attention, gpu, cp * keys, calls);
+      add_ring(setting, attention, gpu, Group::cp, cp * keys, calls);
       break;
     case ContextComm::all_gather:  // once more backward, where gradients are summed
-      forward(Collective::all_gather, cp * keys);
+      calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::all_gather,
+                           cp * keys);
       calls.add_to_input_grad(Group::cp, Collective::all_gather, cp * keys);
       calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, cp * keys);
       break;
-    case ContextComm::a2a: {  // Q, K and V for a part of the heads, the result for all of them
-      const double taken = 2 * attention.query_size() + keys;
-      const double given = 2 * attention.result_size();
-      forward(Collective::all_to_all, taken);
-      forward(Collective::all_to_all, given);
-      calls.add_to_input_grad(Group::cp, Collective::all_to_all, given);
-      calls.add_to_input_grad(Group::cp, Collective::all_to_all, taken);
+    case ContextComm::a2a:
+      add_exchange(setting, attention, Group::cp, calls);
       break;
-    }
+    case ContextComm::a2a_p2p:  // what a rank has of the heads left it is as large as before
+      if (setting.sizes.cp_a2a > 1) add_exchange(setting, attention, Group::cp_a2a, calls);
+      if (setting.sizes.cp_ring() > 1)
+        add_ring(setting, attention, gpu, Group::cp_p2p, setting.sizes.cp_ring() * keys, calls);
+      break;
   }
+}
+
+// A state goes along the whole sequence: ranks of cp exchange their tokens for a part of the heads,
+// and back (Megatron-LM's MambaContextParallel).
+void add_recurrence(const ModelSetting& setting, const Recurrence& recurrence, PassCalls& calls) {
+  if (setting.sizes.cp == 1) return;
+  const double taken = 2 * recurrence.elements(recurrence.taken);
+  const double given = 2 * recurrence.elements(recurrence.values);
+  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, taken);
+  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, given);
+  calls.add_to_input_grad(Group::cp, Collective::all_to_all, given);
+  calls.add_to_input_grad(Group::cp, Collective::all_to_all, taken);
 }
 
 PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
@@ -222,10 +256,10 @@ PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config:
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   add_linears(setting, layer.attention_linears, gpu, communication, calls);
-  add_context(setting, layer.attention, gpu, calls);
+  if (layer.has_attention()) add_context(setting, layer.attention, gpu, calls);
+  if (layer.has_recurrence()) add_recurrence(setting, layer.recurrence, calls);
   add_linears(setting, layer.mlp_linears, gpu, communication, calls);
-  if (kind == LayerKind::experts)
-    add_routing(setting, layer, layer_seconds(setting, kind, gpu).kernels, calls);
+  if (has_experts(kind)) add_routing(setting, layer, kind, gpu, calls);
   return calls;
 }
 
@@ -272,6 +306,22 @@ PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
   return calls;
 }
 
+// Of a vocabulary that is cut over the pipeline (arXiv 2411.05288, algorithms 1 and 2), as the
+// authors' program has them: hidden states go to all devices in fp32, each token's greatest logit,
+// that of its target and the sum are found together, and the parts of the gradient are summed up;
+// so are those of the embeddings, whose gradient goes to all. They go beside the layers' passes of
+// other microbatches.
+void add_vocabulary(const ModelSetting& setting, double forward, double backward,
+                    PassCalls& calls) {
+  const double tokens = setting.sizes.spread_tokens;
+  const double hidden = 2 * tokens * setting.model.hidden;
+  calls.forward.add(Group::pp, Collective::broadcast, 2 * hidden, 1, forward / 3);
+  calls.forward.add(Group::pp, Collective::all_reduce, 4 * tokens, 3, forward / 9);
+  calls.forward.add(Group::pp, Collective::all_reduce, hidden, 1, forward / 3);
+  calls.add_to_input_grad(Group::pp, Collective::all_reduce, hidden, 1, backward / 2);
+  calls.add_to_input_grad(Group::pp, Collective::broadcast, hidden, 1, backward / 2);
+}
+
 }  // namespace
 
 StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
@@ -292,6 +342,12 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
         is_recomputed(setting.training.recompute, layers, layer));
   for (std::uint32_t module = 0; module < stage.mtp; ++module)
     add(mtp_calls(setting, gpu, communication), true);
+  if (setting.sizes.cuts_vocabulary) {
+    PassSeconds seconds;
+    for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
+      seconds += layer_seconds(setting, kind_of_layer(setting.model, layer), gpu).kernels;
+    add_vocabulary(setting, seconds.forward, seconds.before_weight_grad(), calls);
+  }
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {
     if (stage.embedding) add_embedding(setting, calls);

@@ -61,7 +61,7 @@ std::vector<Measured> cut(const ModelSetting& setting, const StageParts& stage,
 }  // namespace
 
 PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
-  if (kind == LayerKind::dense) return times.layers;
+  if (!has_experts(kind)) return times.layers;
   PartTimes own = times.experts;
   const bool halves = !own.input_grad.empty() || !own.weight_grad.empty();
   const auto fill = [](std::vector<double>& mine, const std::vector<double>& of_all) {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
+#include "sim/workload/batch/batch.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/compute/flops.hpp"
 #include "sim/workload/compute/recompute.hpp"
@@ -12,6 +15,7 @@
 #include "sim/workload/model/calls.hpp"
 #include "sim/workload/model/measured.hpp"
 #include "sim/workload/model/offload.hpp"
+#include "sim/workload/model/shares.hpp"
 #include "sim/workload/model/stage_sums.hpp"
 #include "sim/workload/model/state.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -53,17 +57,29 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition(const ModelJob& job, const Routes& routes,
                                   const std::vector<StageSums>& seconds) {
+  // Each stage has its part of both, and none is tied to another's.
+  const auto cut = [&](StageParts& parts) {
+    if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
+  };
   const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
-    const StageParts parts = stage_with(job.model, job.partition, routes.stages(), stage, layers);
+    StageParts parts = stage_with(job.model, job.partition, routes.stages(), stage, layers);
+    cut(parts);
     double slowest = 0;
     for (const std::uint32_t device : devices_of(routes, stage))
       slowest = std::max(slowest, seconds[device].longest(parts));
     return slowest;
   };
+  std::vector<std::uint32_t> device_of;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
+    device_of.push_back(routes.device(stage, 0));
   std::vector<StageParts> stages =
-      partition_stages(job.model, job.partition, static_cast<std::uint32_t>(job.gpus.size()),
-                       routes.stages(), stage_seconds);
+      partition_stages(job.model, job.partition, device_of, stage_seconds);
   place(job.model, routes, stages);
+  if (job.parallel.cuts_vocabulary())
+    for (StageParts& stage : stages) {
+      cut(stage);
+      stage.embedding_copy = false;
+    }
   return stages;
 }
 
@@ -71,6 +87,7 @@ std::vector<StageParts> partition(const ModelJob& job, const Routes& routes,
 struct PassesOfStages {
   schedules::PassTimes kernels;
   schedules::PassTimes all;
+  schedules::PassTimes launches;  // of the host alone
 };
 
 // Of a stage that lives on several devices, of the slowest. A slice of a microbatch has a part of
@@ -79,7 +96,7 @@ PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, cons
                           std::uint32_t slices, const std::vector<StageParts>& stages,
                           const std::vector<StageSums>& seconds) {
   PassesOfStages times;
-  for (auto* const of_kinds : {&times.kernels, &times.all})
+  for (auto* const of_kinds : {&times.kernels, &times.all, &times.launches})
     for (auto& of_stage : of_kinds->of_stage) of_stage.assign(routes.stages(), 0);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts& parts = stages[stage];
@@ -91,7 +108,9 @@ PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, cons
       const auto set = [&](PassKind kind, double busy, double host) {
         double& of_gpu = times.kernels[kind][stage];
         double& of_both = times.all[kind][stage];
+        double& of_host = times.launches[kind][stage];
         of_gpu = std::max(of_gpu, overhead + busy / slices);
+        of_host = std::max(of_host, overhead + host);
         of_both = std::max(of_both, overhead + std::max(busy / slices, host));
       };
       set(PassKind::forward, std::max(copy, kernels.forward), launches.forward);
@@ -117,31 +136,53 @@ void set_times(const PassesOfStages& times, StageCosts& costs) {
 
 // Some processors run kernels of collectives, so that waves of tiles are smaller, and no tile is
 // slower. What moves bytes alone is as fast. By the model's kernels, also where times were
-// measured.
-void set_overlap_slowdown(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
-                          std::uint32_t slices, const std::vector<StageParts>& stages,
-                          const PassesOfStages& times, StageCosts& costs) {
-  if (job.communication.overlap_slowdown) return;
-  std::vector<config::Gpu> left;
+// measured: how many times as long passes take on GPUs that have `left` of their processors.
+StageCosts::ByKindAndStage slowdown_on(
+    const ModelJob& job, const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
+    const std::vector<StageParts>& stages, const PassesOfStages& times,
+    const std::function<std::uint32_t(const config::Gpu&)>& left) {
+  std::vector<config::Gpu> smaller;
   for (const config::Gpu& gpu : job.gpus)
-    left.push_back(
-        config::with_processors(gpu, processors_beside_collectives(gpu, job.communication)));
+    smaller.push_back(config::with_processors(gpu, left(gpu)));
   const auto kernels_on = [&](const std::vector<config::Gpu>& gpus) {
     return pass_times(job, setting, routes, slices, stages, stage_sums(setting, gpus, std::nullopt))
         .kernels;
   };
   const schedules::PassTimes plain = job.measured ? kernels_on(job.gpus) : times.kernels;
-  const schedules::PassTimes slow = kernels_on(left);
+  const schedules::PassTimes slow = kernels_on(smaller);
+  StageCosts::ByKindAndStage slowdown;
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       const double seconds = plain.of_stage[kind][stage];
-      costs.overlap_slowdown[kind].push_back(seconds > 0 ? slow.of_stage[kind][stage] / seconds
-                                                         : 1);
+      slowdown[kind].push_back(seconds > 0 ? slow.of_stage[kind][stage] / seconds : 1);
     }
+  return slowdown;
 }
 
-Activations activations_of(const ModelSetting& setting, const StageParts& stage,
+// Kernels of NCCL take processors from those of passes, and so do those that send tokens.
+void set_overlaps(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+                  std::uint32_t slices, const std::vector<StageParts>& stages,
+                  const PassesOfStages& times, StageCosts& costs) {
+  if (job.communication.overlap_slowdown) return;
+  costs.overlap_slowdown =
+      slowdown_on(job, setting, routes, slices, stages, times, [&](const config::Gpu& gpu) {
+        return processors_beside_collectives(gpu, job.communication);
+      });
+  const config::ExpertTraining& experts = job.training.experts;
+  const bool has_own_kernels = experts.dispatcher == config::Dispatcher::deepep ||
+                               experts.dispatcher == config::Dispatcher::hybridep;
+  if (setting.sizes.ep == 1 || !has_own_kernels) return;
+  costs.dispatch_slowdown =
+      slowdown_on(job, setting, routes, slices, stages, times, [&](const config::Gpu& gpu) {
+        return std::max(1U, gpu.processors - std::min(gpu.processors, dispatch_sms(experts)));
+      });
+}
+
+// With room for experts that get many tokens.
+Activations activations_of(const ModelSetting& of_mean, const StageParts& stage,
                            std::uint32_t slices) {
+  ModelSetting setting = of_mean;
+  setting.sizes.imbalance = setting.sizes.most_imbalance;
   ActivationBytes sum;
   const auto add = [&](const ActivationBytes& bytes) {
     sum.held += bytes.held;
@@ -151,11 +192,13 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
   const LayerRange& layers = stage.layers;
   for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
     add(layer_bytes(setting, layers, layer));
-  if (stage.embedding) add(embedding_bytes(setting));
+  const bool cut = setting.sizes.cuts_vocabulary;
+  if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
-  const std::uint32_t heads = stage.head ? 1 + setting.model.mtp_layers : 0;
+  // Parts of a cut one hold a microbatch's from one pass to the next: see add_vocabulary_buffers().
+  const std::uint32_t heads = stage.head && !cut ? 1 + setting.model.mtp_layers : 0;
   for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
-  if (!setting.training.deallocate_outputs && !stage.head)
+  if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
     sum.held += 2 * setting.sizes.spread_tokens * setting.model.hidden;
   sum.held -= offloaded(setting, stage).bytes;
   Activations result;
@@ -163,7 +206,7 @@ Activations activations_of(const ModelSetting& setting, const StageParts& stage,
   result.released_by_input_grad = whole((sum.held - sum.for_w) / slices);
   result.made_by_input_grad = whole((sum.for_w - sum.held) / slices);
   result.working = whole(sum.working / slices);
-  if (stage.head) {
+  if (heads > 0) {
     result.logits = whole(heads * logits_bytes(setting) / slices);
     result.made_by_input_grad += whole(heads * logits_grad_bytes(setting) / slices);
   }
@@ -226,6 +269,15 @@ void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std:
     costs.state[device].buffers += most[device];
 }
 
+// A device's part of the logits of one microbatch, and of their gradient, and the hidden states
+// that it was sent in fp32, as the authors' program does.
+void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
+  if (!setting.sizes.cuts_vocabulary) return;
+  const double hidden = 4 * setting.sizes.spread_tokens * setting.model.hidden;
+  for (DeviceState& state : costs.state)
+    state.buffers += whole(logits_bytes(setting) + logits_grad_bytes(setting) + hidden);
+}
+
 // Kernels of F, I and W of the layers of each stage.
 void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
                   StageCosts& costs) {
@@ -243,12 +295,20 @@ void set_launches(const ModelSetting& setting, const std::vector<StageParts>& st
   }
 }
 
+// Documents of a microbatch that there is something to learn from, all as long as is right of its
+// tokens and of their squares.
+std::pair<double, double> learned(const ModelSetting& setting) {
+  if (!setting.training.lengths) return {setting.sizes.samples, setting.sizes.sequence};
+  const TokenCounts mean =
+      batch_of(setting.training, sequence_of(setting.model, setting.training))->real;
+  return {mean.tokens / mean.document(), mean.document()};
+}
+
 // FLOP of a microbatch through the whole model, and of F through those stages.
 void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stages,
                StageCosts& costs) {
   const config::Model& model = setting.model;
-  const double samples = setting.sizes.samples;
-  const double sequence = setting.sizes.sequence;
+  const auto [samples, sequence] = learned(setting);
   const AttentionPairs pairs = pairs_of(setting.training);
   const double forward = forward_flops(model, samples, sequence, pairs);
   const double head = head_flops(model, samples, sequence);
@@ -267,7 +327,10 @@ void set_flops(const ModelSetting& setting, const std::vector<StageParts>& stage
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       flops += kinds[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
-  costs.forward_flops.back() += (1 + model.mtp_layers) * head;
+  if (setting.sizes.cuts_vocabulary)
+    for (double& flops : costs.forward_flops) flops += head / static_cast<double>(stages.size());
+  else
+    costs.forward_flops.back() += (1 + model.mtp_layers) * head;
 }
 
 }  // namespace
@@ -317,10 +380,14 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   }
   set_state(job, setting, routes, slices, parameters, costs);
   add_offload_buffers(setting, routes, slices, stages, costs);
+  add_vocabulary_buffers(setting, costs);
   set_flops(setting, stages, costs);
   set_times(times, costs);
   set_launches(setting, stages, costs);
-  set_overlap_slowdown(job, setting, routes, slices, stages, times, costs);
+  set_shares(setting, job.gpus, routes, stages, costs);
+  set_overlaps(job, setting, routes, slices, stages, times, costs);
+  if (job.training.lengths || job.training.experts.power_law)
+    costs.launch_seconds = times.launches.of_stage;
   costs.gathered_element = config::gathered_bytes(job.training);
   costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
   const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;

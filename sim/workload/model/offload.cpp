@@ -14,12 +14,17 @@ Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
       std::min(offload.layers.value_or(stage.layers.count), stage.layers.count);
   Offloaded all;
   double largest = 0;
-  for (std::uint32_t index = 0; index < layers; ++index) {
-    const std::uint32_t layer = stage.layers.first + index;
-    const double bytes = offload.share * layer_bytes(setting, stage.layers, layer).held;
+  const auto add = [&](const ActivationBytes& layer) {
+    const double bytes = offload.share * layer.held;
     all.bytes += bytes;
     largest = std::max(largest, bytes);
-  }
+  };
+  for (std::uint32_t index = 0; index < layers; ++index)
+    add(layer_bytes(setting, stage.layers, stage.layers.first + index));
+  // A number of layers is one of the model's own.
+  if (!offload.layers)
+    for (std::uint32_t module = 0; module < stage.mtp; ++module)
+      add(layer_bytes(setting, kind_of_mtp(setting.model)));
   all.buffers = std::min(all.bytes, 2 * largest);
   return all;
 }

@@ -20,6 +20,28 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
   const PartSeconds one_head = head_;
   for (std::uint32_t module = 0; module < setting.model.mtp_layers; ++module) head_ += one_head;
   if (setting.model.mtp_layers > 0) mtp_ = mtp_seconds(setting, gpu);
+  add_layers(
+      setting, [&](LayerKind kind) { return kinds[static_cast<std::size_t>(kind)]; },
+      [&](const PartSeconds& own, LayerKind kind, std::uint32_t layer) {
+        return times ? measured(own, times_of_layers(*times, kind), layer) : own;
+      });
+}
+
+StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
+                     bool (*wanted)(Part part)) {
+  const auto kinds = by_kind(setting.model, [&](LayerKind kind) {
+    return PartSeconds{.kernels = layer_seconds(setting, kind, gpu, wanted), .launches = {}};
+  });
+  if (setting.model.mtp_layers > 0) mtp_.kernels = mtp_seconds(setting, gpu, wanted);
+  add_layers(
+      setting, [&](LayerKind kind) { return kinds[static_cast<std::size_t>(kind)]; },
+      [](const PartSeconds& own, LayerKind, std::uint32_t) { return own; });
+}
+
+// What a layer adds is its kind's, without what it does not make again.
+template <class OfKind, class Settle>
+void StageSums::add_layers(const ModelSetting& setting, const OfKind& of_kind,
+                           const Settle& settle) {
   block_ = setting.training.recompute.block;
   before_.resize(setting.model.layers + 1);
   const LayerRange all{0, setting.model.layers};
@@ -27,11 +49,11 @@ StageSums::StageSums(const ModelSetting& setting, const config::Gpu& gpu,
   everywhere.block = 0;
   for (std::uint32_t layer = 0; layer < setting.model.layers; ++layer) {
     const LayerKind kind = kind_of_layer(setting.model, layer);
-    PartSeconds own = kinds[static_cast<std::size_t>(kind)];
+    PartSeconds own = of_kind(kind);
     if (!is_recomputed(everywhere, all, layer))
       own.kernels.recomputed = own.launches.recomputed = 0;
     before_[layer + 1] = before_[layer];
-    before_[layer + 1] += times ? measured(own, times_of_layers(*times, kind), layer) : own;
+    before_[layer + 1] += settle(own, kind, layer);
   }
 }
 

@@ -16,11 +16,17 @@ class StageSums {
   StageSums(const ModelSetting& setting, const config::Gpu& gpu,
             const std::optional<config::LayerTimes>& times);
 
+  // Of the kernels of those parts alone that are `wanted`, as the model has them.
+  StageSums(const ModelSetting& setting, const config::Gpu& gpu, bool (*wanted)(Part part));
+
   PartSeconds of(const StageParts& stage) const;
   // Of all its passes, each as long as its kernels or its host.
   double longest(const StageParts& stage) const;
 
  private:
+  template <class OfKind, class Settle>
+  void add_layers(const ModelSetting& setting, const OfKind& of_kind, const Settle& settle);
+
   std::vector<PartSeconds> before_;  // of all layers before this one
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;

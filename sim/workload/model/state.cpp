@@ -15,8 +15,10 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
   std::vector<Parameters> parts;
   if (stage.embedding)
-    parts.push_back(
-        {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding});
+    parts.push_back({.dense = embedding + (stage.receives && setting.sizes.cuts_vocabulary
+                                               ? 0
+                                               : position_parameters(model, setting.sizes)),
+                     .vocabulary = embedding});
   for (std::uint32_t index = 0; index < stage.layers.count; ++index)
     parts.push_back(
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
@@ -66,9 +68,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   const double plain = static_cast<double>(parameters.vocabulary) *
                        (training.bytes.weights.value_or(2) - weight_bytes(training));
   DeviceState state;
-  state.optimizer = whole(part(training.bytes.optimizer, 1));
+  state.optimizer = whole(part(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t never = 4;
-  state.gradients = whole(part(training.bytes.gradients, zero.keeps_weights ? never : 2));
+  state.gradients = whole(part(config::gradient_bytes(training), zero.keeps_weights ? never : 2));
   const double beside =
       zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
   state.weights = whole(part(weight_bytes(training), 3) +

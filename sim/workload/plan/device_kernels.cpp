@@ -10,9 +10,11 @@ namespace {
 
 void add(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
   if (times == 0 || kernel.work == Kernel::Work::collective) return;
-  KernelTotal& sum = kernel.work == Kernel::Work::memory      ? sums.memory
-                     : kernel.work == Kernel::Work::attention ? sums.attention
-                                                              : sums.products;
+  using Work = Kernel::Work;
+  const bool moves = kernel.work == Work::memory || kernel.work == Work::recurrence;
+  KernelTotal& sum = moves                            ? sums.memory
+                     : kernel.work == Work::attention ? sums.attention
+                                                      : sums.products;
   sum.kernels += times;
   sum.seconds += times * kernel_time(kernel, gpu).seconds;
 }

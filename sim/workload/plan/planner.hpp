@@ -54,6 +54,8 @@ class Planner {
   PlanningCosts model_costs(const schedules::Routes& routes,
                             const std::string& name) const;  // for the schedule called so
   schedules::Parameters parameters(const config::ScheduleSpec& spec);
+  // Throws where dispatch is to be overlapped and passes run one by one. Null: as searched ones do.
+  void check_pairs(const config::ScheduleSpec& spec, const schedules::Schedule* schedule) const;
   const StageCosts& placed(const schedules::Schedule& schedule);
 
   const config::Scenario& scenario_;
@@ -65,6 +67,9 @@ class Planner {
   std::deque<Placed> placed_;
   StageCosts own_;  // of one schedule alone
 };
+
+// Throws config::Error for a schedule that has no place for passes of a vocabulary that is cut.
+void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSpec& spec);
 
 // Throws config::Error, at the place in the scenario that asked for what cannot be: an unknown
 // schedule, sizes that it cannot do, a list of times that fits neither devices nor stages.

@@ -47,6 +47,17 @@ constexpr Size etp{"parallel.etp",
                    },
                    [](Parallel& parallel, std::uint32_t size) { parallel.etp->value = size; }};
 
+// Ranks of cp that deal out heads, of a2a+p2p; the others stay in a ring.
+constexpr Size cp_a2a{"the first of parallel.hierarchical_context_parallel_sizes",
+                      [](const Parallel& parallel) -> const Located& {
+                        return parallel.cp_sizes.empty() ? parallel.cp : parallel.cp_sizes.front();
+                      },
+                      [](Parallel& parallel, std::uint32_t size) {
+                        if (parallel.cp_sizes.empty()) return;
+                        parallel.cp_sizes.front().value = size;
+                        parallel.cp_sizes.back().value = parallel.cp.value / size;
+                      }};
+
 // One number of a layout has to divide something. All layouts of a model have the same rules, in
 // the same order.
 struct Rule {
@@ -71,9 +82,18 @@ void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
     rules.push_back({tp, whole, of});
   };
   add(model.heads, "the model's heads");
-  if (!model.latent) add(model.kv_heads, "the model's kv_heads");
-  const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
+  bool dense = false;
+  bool grouped = false;  // keys and values, in heads of their own
+  for (const LayerKind kind : kinds_of(model)) {
+    const Mixer mixer = mixer_of(model, kind);
+    grouped = grouped || mixer == Mixer::attention || mixer == Mixer::sliding;
+    dense = dense || feed_forward_of(kind) == FeedForward::dense;
+  }
+  if (grouped) add(model.kv_heads, "the model's kv_heads");
   if (dense) add(model.ffn, "the model's ffn");
+  if (model.mamba) add(model.mamba->groups, "the groups of the model's Mamba-2 layers");
+  if (model.linear_attention)
+    add(model.linear_attention->key_heads, "the heads of the model's gated delta nets");
   if (model.experts && model.experts->shared > 0)
     add(std::uint64_t{model.experts->shared} * model.experts->shared_ffn,
         "the ffn of the model's shared experts");
@@ -97,11 +117,17 @@ std::vector<Rule> rules_of(const config::Model& model, const config::Training& t
   add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
   rules.push_back({cp, sequence, "the sequence"});
-  if (parallel.cp_comm == config::ContextComm::a2a) {
-    const std::uint32_t heads = model.latent ? model.heads : model.kv_heads;
-    rules.push_back({cp, std::max<std::uint64_t>(1, heads / parallel.tp.value),
-                     "a rank's heads of keys and values, which a2a deals out"});
-  }
+  // As Megatron-LM asks for.
+  if (parallel.cp_balance == config::ContextBalance::head_tail)
+    rules.push_back({cp, sequence / 2,
+                     "half of the sequence, of whose ends cp_load_balance head_tail gives a rank "
+                     "a part each"});
+  const std::uint64_t heads =
+      std::max<std::uint64_t>(1, (model.latent ? model.heads : model.kv_heads) / parallel.tp.value);
+  if (parallel.cp_comm == config::ContextComm::a2a)
+    rules.push_back({cp, heads, "a rank's heads of keys and values, which a2a deals out"});
+  if (parallel.cp_comm == config::ContextComm::a2a_p2p)
+    rules.push_back({cp_a2a, heads, "a rank's heads of keys and values, which a2a deals out"});
   if (parallel.sequence)
     rules.push_back({tp, sequence / parallel.cp.value,
                      "a rank's part of the sequence, which parallel.sp cuts"});

@@ -94,7 +94,7 @@ void check_listed(const config::Model& model, const config::Partition& partition
 std::string stages_allowed(const config::Partition& partition, std::uint32_t layers,
                            std::uint32_t stages) {
   const std::vector<std::uint32_t> counts = nearest(stages, layers + 2, [&](std::uint32_t count) {
-    return can_deal_out(partition, layers, count);
+    return can_deal_out(partition, layers, count, count);
   });
   return fmt::format("{} stages", fmt::join(counts, " or "));
 }
@@ -103,7 +103,7 @@ void check(const config::Model& model, const config::Partition& partition, std::
            std::uint32_t stages) {
   if (partition.rule == Rule::listed) return check_listed(model, partition, devices, stages);
   if (partition.rule == Rule::layout) return check_layout(model, partition, devices, stages);
-  if (can_deal_out(partition, model.layers, stages)) return;
+  if (can_deal_out(partition, model.layers, devices, stages)) return;
   const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
   std::string allowed = stages_allowed(partition, model.layers, stages);
   if (!others.empty()) allowed += fmt::format(", or partition {}", fmt::join(others, " or "));
@@ -119,11 +119,56 @@ Counts even(std::uint32_t layers, std::uint32_t stages) {
   return counts;
 }
 
-Counts ends_less(std::uint32_t layers, std::uint32_t stages) {
-  Counts counts(stages, (layers + 2) / stages);
-  --counts.front();
-  --counts.back();
+// What counts as a layer beside those of the model.
+std::uint32_t layers_more(const config::Partition& partition) {
+  return (partition.embedding_counts ? 1 : 0) + (partition.loss_counts ? 1 : 0);
+}
+
+Counts ends_less(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages) {
+  Counts counts(stages, (layers + layers_more(partition)) / stages);
+  if (partition.embedding_counts) --counts.front();
+  if (partition.loss_counts) --counts.back();
   return counts;
+}
+
+// What is dealt out evenly between the ends, and on how many devices.
+struct Between {
+  std::int64_t layers;
+  std::uint32_t devices;
+};
+Between between(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices) {
+  const std::uint32_t given = (partition.first ? 1 : 0) + (partition.last ? 1 : 0);
+  return {std::int64_t{layers} - partition.first.value_or(0) - partition.last.value_or(0),
+          devices < given ? 0 : devices - given};
+}
+
+// As Megatron-LM does, each device shares its layers out to its chunks in equal parts.
+Counts with_ends(const config::Partition& partition, std::uint32_t layers,
+                 const std::vector<std::uint32_t>& device_of) {
+  const std::uint32_t devices = std::ranges::max(device_of) + 1;
+  const std::uint32_t chunks = static_cast<std::uint32_t>(device_of.size()) / devices;
+  const Between rest = between(partition, layers, devices);
+  Counts counts;
+  for (const std::uint32_t device : device_of) {
+    if (device == 0 && partition.first)
+      counts.push_back(*partition.first / chunks);
+    else if (device + 1 == devices && partition.last)
+      counts.push_back(*partition.last / chunks);
+    else
+      counts.push_back(static_cast<std::uint32_t>(rest.layers) / rest.devices / chunks);
+  }
+  return counts;
+}
+
+bool can_have_ends(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
+                   std::uint32_t stages) {
+  const std::uint32_t chunks = stages / devices;
+  const bool whole = stages % devices == 0 && partition.first.value_or(0) % chunks == 0 &&
+                     partition.last.value_or(0) % chunks == 0;
+  if (!whole || (partition.first && partition.last && devices < 2)) return false;
+  const Between rest = between(partition, layers, devices);
+  if (rest.devices == 0) return rest.layers == 0;
+  return rest.layers > 0 && rest.layers % (std::int64_t{rest.devices} * chunks) == 0;
 }
 
 // The least greatest time of a stage; among those, the times as equal as may be.
@@ -184,15 +229,19 @@ class ByCost {
 
 }  // namespace
 
-bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages) {
+bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
+                  std::uint32_t stages) {
   const std::uint64_t most = layers;
   switch (partition.rule) {
     case Rule::even:  // the last stage alone may go without
       return stages <= 2 || stages <= most + 1;
     case Rule::ends_less:
-      return stages >= 2 && (most + 2) % stages == 0;
+      return stages >= 2 && most + layers_more(partition) >= stages &&
+             (most + layers_more(partition)) % stages == 0;
     case Rule::by_cost:
       return stages <= most + 2;
+    case Rule::ends:
+      return can_have_ends(partition, layers, devices, stages);
     case Rule::listed:
     case Rule::layout:
       break;
@@ -208,7 +257,7 @@ std::vector<std::string_view> other_partitions(const config::Partition& partitio
                                                std::uint32_t layers, std::uint32_t stages) {
   std::vector<std::string_view> names;
   for (const auto& [rule, name] : rules)
-    if (rule != partition.rule && can_deal_out({rule, {}, {}}, layers, stages))
+    if (rule != partition.rule && can_deal_out({rule, {}, {}}, layers, stages, stages))
       names.push_back(name);
   return names;
 }
@@ -218,8 +267,16 @@ std::string what_it_needs(const config::Partition& partition) {
     case Rule::even:
       return "partition even gives every stage but the last at least one";
     case Rule::ends_less:
+      if (!partition.loss_counts || !partition.embedding_counts)
+        return fmt::format("partition {} gives all stages the same number, the {} one fewer",
+                           to_string(partition), partition.loss_counts ? "last" : "first");
       return "partition ends_less gives all stages the same number, the first and the last one "
              "fewer";
+    case Rule::ends:
+      return fmt::format(
+          "partition {} gives the devices between the ends the same number, and "
+          "each device its chunks in equal parts",
+          to_string(partition));
     case Rule::by_cost:
       return "partition by_cost gives every stage but the first and the last at least one";
     case Rule::listed:
@@ -240,19 +297,24 @@ StageParts stage_with(const config::Model& model, const config::Partition& parti
 }
 
 std::vector<StageParts> partition_stages(const config::Model& model,
-                                         const config::Partition& partition, std::uint32_t devices,
-                                         std::uint32_t stages, const StageSeconds& seconds) {
-  check(model, partition, devices, stages);
+                                         const config::Partition& partition,
+                                         const std::vector<std::uint32_t>& device_of,
+                                         const StageSeconds& seconds) {
+  const auto stages = static_cast<std::uint32_t>(device_of.size());
+  check(model, partition, std::ranges::max(device_of) + 1, stages);
   Counts counts;
   switch (partition.rule) {
     case Rule::even:
       counts = even(model.layers, stages);
       break;
     case Rule::ends_less:
-      counts = ends_less(model.layers, stages);
+      counts = ends_less(partition, model.layers, stages);
       break;
     case Rule::by_cost:
       counts = ByCost(model.layers, stages, seconds).solve();
+      break;
+    case Rule::ends:
+      counts = with_ends(partition, model.layers, device_of);
       break;
     case Rule::listed:
     case Rule::layout:

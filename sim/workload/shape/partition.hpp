@@ -36,7 +36,8 @@ using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers
 
 // Whether a rule (or a list) deals so many layers out to so many stages, and leaves only the first
 // and the last without any: they have the embedding and the output layer. A layout may leave any.
-bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages);
+bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
+                  std::uint32_t stages);
 // The other rules that do, by name; and what a rule asks for, as part of a sentence.
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
                                                std::uint32_t layers, std::uint32_t stages);
@@ -47,10 +48,12 @@ std::string what_it_needs(const config::Partition& partition);
 StageParts stage_with(const config::Model& model, const config::Partition& partition,
                       std::uint32_t stages, std::uint32_t stage, LayerRange layers);
 
-// Deals the layers out to the stages, in order. `seconds` is asked by Rule::by_cost alone. Throws
-// config::Error at the partition's place, with both numbers and the nearest that would do.
+// Deals the layers out to the stages, in order, whose devices are `device_of`. `seconds` is asked
+// by Rule::by_cost alone. Throws config::Error at the partition's place, with both numbers and the
+// nearest that would do.
 std::vector<StageParts> partition_stages(const config::Model& model,
-                                         const config::Partition& partition, std::uint32_t devices,
-                                         std::uint32_t stages, const StageSeconds& seconds);
+                                         const config::Partition& partition,
+                                         const std::vector<std::uint32_t>& device_of,
+                                         const StageSeconds& seconds);
 
 }  // namespace pipewright::workload

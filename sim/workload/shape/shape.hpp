@@ -3,12 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/training.hpp"
+#include "sim/workload/batch/expert_loads.hpp"
+#include "sim/workload/shape/layer_kind.hpp"
 
 // The parts of a transformer's layers on one GPU: matrices, attention, parameters.
 namespace pipewright::workload {
@@ -17,21 +20,35 @@ namespace pipewright::workload {
 struct Sizes {
   double samples = 1;
   double sequence = 0;       // tokens of a sample
+  double document = 0;       // of which so many at a time attend to each other
   double queries = 0;        // of them on this GPU: sequence / cp
   double tokens = 0;         // of the microbatch where ranks of tp work on all of each other's
   double spread_tokens = 0;  // in norms, dropouts and residuals: with sequence parallelism over tp
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
   config::ContextComm cp_comm = config::ContextComm::p2p;
+  std::uint32_t cp_a2a = 1;  // ranks of cp that deal out heads
+  config::ContextBalance cp_balance = config::ContextBalance::head_tail;
+  std::uint32_t cp_ring() const { return cp / cp_a2a; }
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;
-  double imbalance = 1;  // tokens of the busiest rank of ep over the mean
+  double imbalance = 1;       // tokens of the busiest rank of ep over the mean
+  double most_imbalance = 1;  // for which it has memory
   bool sequence_parallel = false;
-  std::uint64_t vocabulary = 0;  // padded, over all ranks of tp
+  std::uint64_t vocabulary = 0;  // padded, over all ranks of tp, of one device where it is cut
+  bool cuts_vocabulary = false;  // over the pipeline's devices
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,
                const config::Parallel& parallel);
+
+// Tokens of a sample.
+std::uint32_t sequence_of(const config::Model& model, const config::Training& training);
+
+// By what the busiest rank of ep is drawn; none where all ranks' experts have as many tokens, or
+// all of their buffers are filled.
+std::optional<PowerLaw> power_law(const config::Model& model, const config::Training& training,
+                                  const Sizes& sizes);
 
 // Of a model that nothing is cut of.
 Sizes uncut_sizes(const config::Model& model, double samples, double sequence);
@@ -46,22 +63,24 @@ struct ModelSetting {
 // The vocabulary padded so that each rank of tp has as much of it, a multiple of `multiple`.
 std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple, std::uint32_t tp);
 
-enum class LayerKind : std::uint8_t { dense, experts };
-LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
-LayerKind kind_of_mtp(const config::Model& model);  // as the last layer
-
 // What a kernel is a part of, in the order of a forward pass. Recomputation names some of them, as
 // Megatron-LM's modules.
 enum class Part : std::uint8_t {
   embedding,
   attention_norm,
-  qkv,  // of latent attention, queries from their compressed vector as well
+  qkv,
   mla_down,
   mla_up,
+  qk_norm,
   rotary,
   core_attention,
   projection,
-  residual,  // both, with their dropout
+  recurrence_in,  // of a Mamba-2 layer or a gated delta net
+  convolution,
+  recurrence,
+  recurrence_norm,
+  recurrence_out,
+  residual,  // each, with its dropout
   mlp_norm,
   mlp_in,
   activation,
@@ -81,19 +100,16 @@ enum class Part : std::uint8_t {
   head,
   loss,
 };
-inline constexpr std::size_t part_count = 27;
+inline constexpr std::size_t part_count = 33;
 std::string_view name_of(Part part);
+// Where a product alone takes a norm's result, both are one module (Transformer Engine's
+// LayerNormLinear): these norms are a part of it. Latent attention compresses twice, and a
+// mixture's router, experts and shared experts take the same, so that theirs are parts of their
+// own.
+Part attention_norm_part(Mixer mixer);
+Part mlp_norm_part(LayerKind kind);
 constexpr bool is_of_experts(Part part) {
   return Part::expert_in <= part && part <= Part::expert_out;
-}
-
-// What `of_kind` says of each kind of layer that the model has.
-template <class OfKind>
-auto by_kind(const config::Model& model, const OfKind& of_kind) {
-  std::array<decltype(of_kind(LayerKind::dense)), 2> kinds{};
-  kinds[0] = of_kind(LayerKind::dense);
-  if (model.experts) kinds[1] = of_kind(LayerKind::experts);
-  return kinds;
 }
 
 // A matrix that all of the tokens go through: tokens x inputs times inputs x outputs.
@@ -122,6 +138,8 @@ struct Attention {
   std::uint32_t kv_heads = 0;  // likewise
   std::uint32_t key_dim = 0;
   std::uint32_t value_dim = 0;
+  double window = 0;    // keys that a query sees of a sliding window,
+  double windowed = 0;  // which so large a part of the layers has
 
   double scores() const { return samples * heads * queries * keys; }
   double flops() const { return 2 * scores() * (key_dim + value_dim); }  // of the whole square
@@ -149,8 +167,25 @@ struct Activation {
   double all() const { return 2 * made + gates; }  // taken and made
 };
 
+// A layer that hands states on along the sequence, chunk by chunk of tokens, on one GPU: elements
+// that a token has of each.
+struct Recurrence {
+  double tokens = 0;
+  double taken = 0;     // what the first product gives
+  double channels = 0;  // of them through the convolution
+  double values = 0;    // of all heads, in and out
+  double keys = 0;      // as the chunks' kernels read them: B, or keys
+  double scores = 0;    // of a token with those of its chunk, of all groups or heads
+  double states = 0;    // of a chunk, over its tokens
+  double flops = 0;     // of products along the sequence
+
+  double elements(double of_token) const { return tokens * of_token; }
+};
+
 struct Layer {
-  Attention attention;
+  Mixer mixer = Mixer::attention;
+  Attention attention;    // without heads where the mixer is another
+  Recurrence recurrence;  // likewise
   std::vector<Linear> attention_linears;
   std::vector<Linear> mlp_linears;     // dense or shared
   std::vector<Linear> expert_linears;  // and of experts, without the router
@@ -159,10 +194,12 @@ struct Layer {
   Activation mlp;  // of dense MLPs
   Activation shared;
   Activation experts;
-  double compressed = 0;  // elements of latent attention's compressed vectors
+  // Elements of latent attention's compressed vectors, and of those that norms go over.
+  double compressed = 0;
+  double compressed_norms = 0;
 
-  // Elements before and after the activation functions.
-  double activations() const { return mlp.all() + shared.all() + experts.all(); }
+  bool has_recurrence() const { return mixer == Mixer::mamba || mixer == Mixer::linear; }
+  bool has_attention() const { return mixer != Mixer::none && !has_recurrence(); }
 };
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <hdf5.h>
@@ -79,6 +80,35 @@ void replace_table(hid_t file, const char* table, const char* column) {
   H5Tclose(type);
 }
 
+// Leaves out the last columns of a table.
+void drop_columns(hid_t file, const char* table, unsigned count) {
+  const hid_t data = H5Dopen2(file, table, H5P_DEFAULT);
+  const hid_t all = H5Dget_type(data);
+  const hid_t space = H5Dget_space(data);
+  const hid_t properties = H5Dget_create_plist(data);
+  const auto kept = static_cast<unsigned>(H5Tget_nmembers(all)) - count;
+  const hid_t some = H5Tcreate(H5T_COMPOUND, H5Tget_member_offset(all, kept));
+  for (unsigned i = 0; i < kept; ++i) {
+    const hid_t type = H5Tget_member_type(all, i);
+    char* const name = H5Tget_member_name(all, i);
+    H5Tinsert(some, name, H5Tget_member_offset(all, i), type);
+    H5free_memory(name);
+    H5Tclose(type);
+  }
+  std::vector<char> rows(H5Tget_size(some) *
+                         static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  REQUIRE(H5Dread(data, some, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()) >= 0);
+  H5Dclose(data);
+  H5Ldelete(file, table, H5P_DEFAULT);
+  const hid_t fewer = H5Dcreate2(file, table, some, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  REQUIRE(H5Dwrite(fewer, some, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()) >= 0);
+  H5Dclose(fewer);
+  H5Pclose(properties);
+  H5Sclose(space);
+  H5Tclose(some);
+  H5Tclose(all);
+}
+
 void rename(hid_t file, const char* from, const char* to) {
   REQUIRE(H5Lmove(file, from, file, to, H5P_DEFAULT, H5P_DEFAULT) >= 0);
 }
@@ -93,6 +123,15 @@ TEST_CASE("a trace from before it said its job and what its times rest on is rea
   expected.assumed = {};
   expected.job = {};
   CHECK(read_trace(changed.path).run == expected);
+}
+
+TEST_CASE("a trace from before it told of fused pairs is read", "[trace]") {
+  const Changed changed([](hid_t file) { drop_columns(file, "stages", 2); });
+  auto expected = test::random_trace(1, 4, 100).stages;
+  for (trace::StageRow& stage : expected) stage.waits_paired_f = stage.waits_paired_b = 0;
+  CHECK((read_trace(changed.path).stages == expected));
+  check_error([](hid_t file) { drop_columns(file, "stages", 3); },
+              "column 'waits_r' of table 'stages' is missing");
 }
 
 TEST_CASE("what is no trace is named for what it is", "[trace]") {

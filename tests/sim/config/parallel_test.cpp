@@ -75,6 +75,26 @@ TEST_CASE("weights are gathered anew for backward passes, but not in PyTorch's p
   CHECK(reshards("{dp: 8, zero: 3}", 4) == std::pair(true, false));
 }
 
+TEST_CASE("hierarchical context parallelism has two sizes") {
+  const Parallel p =
+      parallel("{cp: 16, cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [8, 2]}");
+  CHECK(p.cp_comm == ContextComm::a2a_p2p);
+  CHECK(p.cp_a2a() == 8);
+  CHECK(parallel("{cp: 4, cp_comm_type: a2a}").cp_a2a() == 4);
+  CHECK(parallel("{cp: 4}").cp_a2a() == 1);
+  CHECK(parallel("{cp_comm_type: a2a+p2p}").cp_a2a() == 1);
+  CHECK(error_of([] { parallel("{cp: 16, cp_comm_type: a2a+p2p}"); }) ==
+        "t:1:24: parallel.cp_comm_type is a2a+p2p without "
+        "parallel.hierarchical_context_parallel_sizes; allowed: with two sizes whose product is "
+        "cp, such as [8, 2]");
+  CHECK_THAT(error_of([] { parallel("{cp: 16, hierarchical_context_parallel_sizes: [8, 2]}"); }),
+             Catch::EndsWith("is for cp_comm_type a2a+p2p, which is p2p; leave it out"));
+  CHECK_THAT(error_of([] {
+               parallel("{cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [2, 2, 2]}");
+             }),
+             Catch::Contains("allowed: two sizes whose product is cp, such as [8, 2]"));
+}
+
 TEST_CASE("each fault in a layout is named") {
   constexpr auto right =
       "allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other "
@@ -97,7 +117,9 @@ TEST_CASE("each fault in a layout is named") {
        "allowed: zero 3, or leave it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
-       "context), cp_comm_type, ep (or expert), etp, dp (or data), pp (or pipeline), sp (or "
+       "context), cp_comm_type, "
+       "hierarchical_context_parallel_sizes, cp_load_balance, ep (or expert), etp, dp (or data), "
+       "pp (or pipeline), vocab_parallel, sp (or "
        "sequence), zero, shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, "
        "order"},
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},

@@ -22,7 +22,27 @@ TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]
   CHECK(listed.rule == Partition::Rule::listed);
   CHECK(listed.layers == Counts{0, 3, 2});
   CHECK_THAT(error_of([] { partition("evenly"); }), Catch::Contains("did you mean 'even'?"));
-  CHECK_THAT(error_of([] { partition("{a: 1}"); }), Catch::Contains("a list of layers per stage"));
+  CHECK_THAT(error_of([] { partition("{a: 1}"); }), Catch::Contains("unknown key"));
+  CHECK_THAT(error_of([] { partition("0"); }), Catch::Contains("even"));
+}
+
+TEST_CASE("a map says what the ends of a pipeline have", "[training]") {
+  const Partition ends = partition("{first: 3, last: 2}");
+  CHECK(ends.rule == Partition::Rule::ends);
+  CHECK(ends.first == 3U);
+  CHECK(ends.last == 2U);
+  CHECK(to_string(ends) == "first 3 last 2");
+  CHECK(to_string(partition("{last: 2}")) == "last 2");
+  const Partition loss = partition("{account_for_loss: true}");
+  CHECK(loss.rule == Partition::Rule::ends_less);
+  CHECK_FALSE(loss.embedding_counts);
+  CHECK(to_string(loss) == "account_for_loss");
+  CHECK(to_string(partition("{account_for_embedding: true, account_for_loss: true}")) ==
+        "ends_less");
+  CHECK_THAT(error_of([] { partition("{first: 3, account_for_loss: true}"); }),
+             Catch::Contains("p.yaml:1:12: partition says both how many layers the ends have and "
+                             "what counts as one; allowed: first or last, or account"));
+  CHECK(partition("{account_for_loss: false}").rule == Partition::Rule::even);
 }
 
 TEST_CASE("a layout gives each stage its layers, in Megatron-LM's letters", "[training]") {

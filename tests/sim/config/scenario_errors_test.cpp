@@ -173,7 +173,7 @@ TEST_CASE("each key refuses what it cannot mean") {
        "8"},
       {"schedule", "{name: a, chunk: 2}",
        "unknown key 'chunk' in schedule; did you mean 'chunks'? allowed: name, chunks, "
-       "group_size, slices, recompute, memory_limit"},
+       "group_size, slices, recompute, fused, memory_limit"},
       {"activation", "{per_microbatch: [1, 2, 3]}",
        "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"state", "{weights: -1}",
@@ -183,15 +183,15 @@ TEST_CASE("each key refuses what it cannot mean") {
       {"output", "[]", "output is an empty list; allowed: a path or a list of paths"},
       {"trace", "[a.h5]", "trace is a list; allowed: a path such as run.h5"},
       {"placement", "[a, b]",
-       "placement names hosts of a cluster, but no cluster is given; give one or leave out "
+       "placement is on hosts of a cluster, but no cluster is given; give one or leave out "
        "placement"},
       {"placement", "[a, b, c]",
        "placement has 3 hosts for 2 GPUs; allowed: a list of host names, one per GPU"},
       {"placement", "[a, '']",
        "placement[1] is an empty text; allowed: a host name of the cluster"},
       {"placement", "[]",
-       "placement is an empty list; allowed: a list of host names, one per "
-       "GPU"},
+       "placement is an empty list; allowed: a list of host names, one per GPU, or {domain: 64}, "
+       "GPUs to use of each NVLink domain"},
       {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
   }));
   CAPTURE(key, value);

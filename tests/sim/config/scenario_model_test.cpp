@@ -85,6 +85,33 @@ TEST_CASE("keys that cannot be together are named with where the other one stand
   CHECK_THAT(error_of([&] { read(base + given + "}"); }), Catch::Contains(message));
 }
 
+TEST_CASE("tokens go beside compute where Megatron-LM sends them so") {
+  const auto [experts, message] = GENERATE(table<std::string, std::string>({
+      {"delay_wgrad: true", "delay_wgrad is true, and training.experts.overlap is not"},
+      {"overlap: true, shared_overlap: true",
+       "shared_overlap is true, and so is training.experts.overlap"},
+      {"shared_overlap: true, dispatcher: deepep", "only works with training.experts.dispatcher"},
+      {"shared_overlap: true", "shared_overlap is true, and the model has no shared experts"},
+      {"overlap: true, dispatcher: allgather", "alltoall, deepep or hybridep, and not with"},
+      {"overlap: true", ""},
+      {"overlap: true, delay_wgrad: true, dispatcher: hybridep", ""},
+  }));
+  const std::string given = experts;
+  const auto error_with_ep = [&](const std::string& ep) {
+    return error_of([&] {
+      read("{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, parallel: {dp: 8, ep: " + ep +
+           "}, training: {experts: {" + given + "}}}");
+    });
+  };
+  if (message.empty())
+    CHECK(error_with_ep("8").empty());
+  else
+    CHECK_THAT(error_with_ep("8"), Catch::Contains(message));
+  if (message.empty())
+    CHECK_THAT(error_with_ep("1"),
+               Catch::Contains("training.experts.overlap is true, and parallel.ep is 1"));
+}
+
 TEST_CASE("what is overlapped needs no cut sequence where nothing is cut") {
   CHECK(read("{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, "
              "communication: {tp_comm_overlap: true}}")

@@ -42,9 +42,9 @@ trace: run.h5
   REQUIRE(s.cluster);
   CHECK(s.cluster->value == folder.path() / "clusters/net.xml");
   CHECK(s.devices.value == 2);
-  REQUIRE(s.placement.size() == 2);
-  CHECK(s.placement[1].value == "gpu-1");
-  CHECK(to_string(s.placement[1].origin) == path + ":4:20");
+  REQUIRE(s.placement.hosts.size() == 2);
+  CHECK(s.placement.hosts[1].value == "gpu-1");
+  CHECK(to_string(s.placement.hosts[1].origin) == path + ":4:20");
   CHECK(s.microbatches.value == 64);
   CHECK(s.iterations.value == 3);
   REQUIRE(s.schedules.size() == 2);
@@ -76,7 +76,7 @@ trace: run.h5
 TEST_CASE("what a scenario leaves out has its default") {
   const Scenario s = read(small);
   CHECK_FALSE(s.cluster);
-  CHECK(s.placement.empty());
+  CHECK(s.placement.hosts.empty());
   CHECK(s.iterations.value == 1);
   REQUIRE(s.schedules.size() == 1);
   CHECK(s.schedules[0].name == "1f1b");
@@ -245,6 +245,8 @@ TEST_CASE("every choice that the table of keys lists can be read, and so can the
         override_key(root, "parallel.zero", "3", {});
       if (row.name == "communication.tp_comm_overlap")
         override_key(root, "parallel.sp", "true", {});
+      if (row.name.starts_with("training.lengths."))
+        override_key(root, "training.lengths.longest", "512", {});
       CHECK_NOTHROW(read_scenario(root));
     }
   }
@@ -258,7 +260,8 @@ TEST_CASE("the help of a key says its choices and its default") {
   };
   CHECK(help("p2p") == "transfers point to point: eager, rendezvous or blocking (eager)");
   CHECK(help("partition") ==
-        "layers of the stages; a layout such as Et*3|(t*4|)*2tL, or: even, ends_less, by_cost, or "
+        "layers of the stages; a layout such as Et*3|(t*4|)*2tL, a map, or: even, ends_less, "
+        "by_cost, or "
         "a list (even)");
   CHECK(help("parallel.tp") == "tensor parallelism: GPUs that share each layer (1)");
   CHECK(help("forward_times") == "time of F: one, one per device, or one per stage");

@@ -19,7 +19,7 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
   const Training plain = training("{}");
   CHECK(plain.fragmentation == 0.1);
   CHECK(plain.reserved == std::uint64_t{2} << 30U);
-  CHECK(weight_bytes(plain) + plain.bytes.gradients + plain.bytes.optimizer == 18);
+  CHECK(weight_bytes(plain) + gradient_bytes(plain) + optimizer_bytes(plain) == 18);
   CHECK(plain.flash_attention);
   const Training t = training(
       "{micro_batch_size: 4, sequence: 512, recompute: selective, causal: false, "
@@ -52,6 +52,32 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
              Catch::Contains("allowed: one of bf16, fp16, fp8, fp8-block, mxfp8, nvfp4"));
   CHECK_THAT(error_of([] { training("{recompute: all}"); }),
              Catch::Contains("allowed: one of none, selective, full"));
+}
+
+TEST_CASE("the optimizer's state is as wide as its number formats", "[training]") {
+  const auto bytes = [](const std::string& optimizer) {
+    const Training t = training("{optimizer: " + optimizer + "}");
+    return std::pair(gradient_bytes(t), optimizer_bytes(t));
+  };
+  CHECK(bytes("{}") == std::pair(4.0, 12.0));
+  // DeepSeek-V3: moments in bf16.
+  CHECK(bytes("{exp_avg: bf16, exp_avg_sq: bf16}") == std::pair(4.0, 4.0 + 2 + 2));
+  CHECK(bytes("{exp_avg_dtype: fp8, exp_avg_sq_dtype: fp16, main_params_dtype: remainders, "
+              "main_grads_dtype: bf16}") == std::pair(2.0, 2.0 + 1 + 2));
+  const Training given = training(
+      "{optimizer: {exp_avg: fp8, main_grads: bf16}, bytes: {gradients: 4, optimizer: 8}}");
+  CHECK(gradient_bytes(given) == 4);
+  CHECK(optimizer_bytes(given) == 8);
+  CHECK_THAT(error_of([] {
+               training(
+                   "{precision: fp8, fp8_param_gather: true, "
+                   "optimizer: {main_params: remainders}}");
+             }),
+             Catch::Contains("t.yaml:1:") &&
+                 Catch::Contains("training.optimizer.main_params is the text 'remainders'; "
+                                 "allowed: fp32 or fp16 with fp8_param_gather"));
+  CHECK_THAT(error_of([] { training("{optimizer: {exp_avg: fp4}}"); }),
+             Catch::Contains("allowed: one of fp32, fp16, bf16, fp8"));
 }
 
 TEST_CASE("shares are at most all, and widths are those of numbers", "[training]") {

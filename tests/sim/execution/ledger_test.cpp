@@ -94,6 +94,33 @@ TEST_CASE("a loop whose rounds add to what is held peaks in its last round", "[l
   CHECK(peak.at_peak[static_cast<std::size_t>(MemoryCategory::activations)] == 1000 * 100);
 }
 
+TEST_CASE("of a fused pair the forward pass takes what the backward pass lets go", "[ledger]") {
+  using schedules::Pass;
+  const auto peak = [](const Pass& first, const Pass& second, bool of_model = true) {
+    schedules::Program program;
+    program.repeat(1, 0, {{PassKind::forward, 0, 0}, first, second, {PassKind::backward, 0, 1}});
+    const schedules::Schedule schedule{.name = "a pair",
+                                       .devices = 1,
+                                       .microbatches = 2,
+                                       .routes = schedules::Routes::looped(1, 1),
+                                       .programs = {program}};
+    const auto network = cluster::Cluster::ideal(0);
+    workload::StageCosts costs = costs_of(schedule);
+    if (of_model) costs.traffic.resize(1);
+    return execution::peak_memory(alone(schedule, costs, network), 0).bytes;
+  };
+  const Pass forward{PassKind::forward, 0, 1};
+  const Pass backward{PassKind::backward, 0, 0};
+  const auto fused = [](Pass pass) {
+    pass.fused = true;
+    return pass;
+  };
+  CHECK(peak(fused(forward), backward) == 7 + 100);
+  CHECK(peak(fused(backward), forward) == 7 + 100);
+  CHECK(peak(forward, backward) == 7 + 200);
+  CHECK(peak(fused(forward), backward, false) == 7 + 200);
+}
+
 TEST_CASE("a million microbatches peak as ten times as many as devices do", "[ledger]") {
   const auto network = cluster::Cluster::ideal(0);
   for (const char* name : {"1f1b", "interleaved-1f1b", "zb-h1", "v-half"}) {

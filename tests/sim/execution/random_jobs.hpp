@@ -30,6 +30,7 @@ inline std::unique_ptr<HybridJob> random_job(const schedules::Entry& entry, Rand
                                    .iterations = random.whole(1, space.most_iterations)};
   if (random.flip()) parameters.microbatches *= 2;
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+  if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
   if (entry.takes(&schedules::Parameters::slices)) parameters.slices = random.whole(1, 2);
   if (entry.takes(&schedules::Parameters::recompute) && random.flip()) parameters.recompute = 1;
   Layout layout{

@@ -46,6 +46,18 @@ def draw_variation(draw, layout):
     return {"stragglers": [one]}
 
 
+def add_unevenness(draw, space):
+    """Documents of different lengths, which the timing engine refuses under ZeRO-2 and 3."""
+    if draw.random() < 0.3:
+        mean = draw.choice([200, 600])
+        space["training"]["lengths"] = {
+            "mean": mean,
+            "p95": mean * draw.choice([1, 2, 3.5]),
+            "packed": draw.choice([True, False, [True, False]]),
+            "balance": draw.choice(["none", "length", ["none", "length"]]),
+        }
+
+
 def draw_space(seed, clusters, schedules):
     """A few seeds in a row have every cluster and every schedule."""
     draw = random.Random(seed)
@@ -88,6 +100,8 @@ def draw_space(seed, clusters, schedules):
         space["engine"] = "timing"
     elif other < 0.6:
         space["symmetric"] = True
+    if space.get("engine") != "timing":
+        add_unevenness(random.Random(f"uneven {seed}"), space)
     return space
 
 

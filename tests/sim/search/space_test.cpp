@@ -213,6 +213,15 @@ TEST_CASE("constraints may speak of sizes, of what is used, and of other keys", 
   CHECK(candidates_of(space).size() == 5 + 4);
 }
 
+TEST_CASE("parts of NVLink domains are an axis", "[search][space]") {
+  CHECK(axes_of(space_of(on_cluster + "placement: {domain: [6, 8]}")) ==
+        "domain: 6 8, schedule: 1f1b");
+  // Domains of eight have whole runs of every power of two.
+  CHECK(axes_of(space_of(on_cluster + "placement: {domain: auto}")) == "schedule: 1f1b");
+  CHECK(axes_of(Space(sweep_of(on_cluster + "placement: {domain: auto}"),
+                      {{"racks", 144, 72, "gb200", 0}})) == "domain: 64 72, schedule: 1f1b");
+}
+
 TEST_CASE("auto is all that the table of keys lists, and constraints know each key by its default",
           "[search][space]") {
   CHECK(axes_of(space_of(on_cluster + "communication: {all_reduce: auto}")) ==
@@ -229,6 +238,7 @@ TEST_CASE("auto is all that the table of keys lists, and constraints know each k
     std::string sections = row.name;
     while (sections.find('.') != std::string::npos) {
       sections.resize(sections.rfind('.'));
+      if (sections == "training.lengths") given += ", mean: 500, p95: 900";
       given = sections.substr(sections.rfind('.') + 1) + ": {" + given + "}";
     }
     const Space space = space_of(on_cluster + given);
@@ -292,12 +302,15 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
   CHECK(
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
-      "microbatches, global_batch, iterations, tp, cp, cp_comm_type, ep, etp, dp, pp, sp, zero, "
-      "shard, replicate, reshard_after_forward, partition, microbatch_size, recompute, "
-      "granularity, modules, method, num_layers, every, precision, fp8_param_gather, cuda_graphs, "
-      "causal, flash_attention, fused_loss, fused_accumulation, deallocate_outputs, "
-      "vocabulary_multiple, weights, gradients, optimizer, gathered, share, dispatcher, "
-      "dispatch_precision, sms, overlap, imbalance, fragmentation, overlap_p2p, "
+      "domain, microbatches, global_batch, iterations, tp, cp, cp_comm_type, cp_load_balance, ep, "
+      "etp, dp, pp, vocab_parallel, sp, zero, shard, replicate, reshard_after_forward, partition, "
+      "first, last, account_for_embedding, account_for_loss, microbatch_size, mean, p95, shortest, "
+      "longest, packed, balance, pad_to, recompute, granularity, modules, method, num_layers, "
+      "every, precision, fp8_param_gather, cuda_graphs, causal, flash_attention, fused_loss, "
+      "fused_accumulation, deallocate_outputs, vocabulary_multiple, weights, gradients, optimizer, "
+      "gathered, exp_avg, exp_avg_sq, main_params, main_grads, activation_func_fp8_input_store, "
+      "share, dispatcher, dispatch_precision, sms, overlap, delay_wgrad, shared_overlap, "
+      "op_fuser, imbalance, power_law, fragmentation, overlap_p2p, "
       "overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
       "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
       "overlap_slowdown, global_norm, detail, jitter, distribution, seed, symmetric, "

@@ -205,6 +205,39 @@ TEST_CASE("experts folded over tp have groups of their own", "[ranks]") {
   CHECK(Ranks(folded).groups(Group::edp) == Groups{{0, 2}, {1, 3}});
 }
 
+TEST_CASE("hierarchical context parallelism deals heads out to neighbours", "[ranks]") {
+  // As Megatron-Core's create_hierarchical_groups(): of 8 ranks in groups of 4 x 2 the first four
+  // are one, and those with the same place in theirs another.
+  config::Parallel parallel = layout({.tp = 2, .cp = 8});
+  parallel.cp_comm = config::ContextComm::a2a_p2p;
+  parallel.cp_sizes = {{4, {}}, {2, {}}};
+  const Ranks ranks(parallel);
+  CHECK(ranks.groups(Group::cp_a2a) ==
+        Groups{{0, 2, 4, 6}, {1, 3, 5, 7}, {8, 10, 12, 14}, {9, 11, 13, 15}});
+  CHECK(ranks.groups(Group::cp_p2p) ==
+        Groups{{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
+  CHECK(ranks.groups(Group::cp) ==
+        Groups{{0, 2, 4, 6, 8, 10, 12, 14}, {1, 3, 5, 7, 9, 11, 13, 15}});
+  CHECK(ranks.group_size(Group::dp) == 8);
+  CHECK(ranks.of(11).cp == 5);
+  CHECK(ranks.ranks_per_stage() == 16);
+  parallel.cp_sizes.back().value = 4;
+  CHECK_THAT(error_of(parallel),
+             Catch::Contains("4 x 4 = 16, and cp is 8; allowed: two sizes whose product is cp"));
+}
+
+TEST_CASE("runs of ranks hold groups whole", "[ranks]") {
+  config::Parallel parallel = layout({.tp = 2, .cp = 4, .ep = 16, .dp = 8, .pp = 2});
+  parallel.etp = {1, {}};
+  const Ranks ranks(parallel);
+  CHECK(ranks.run(Group::tp) == 2);
+  CHECK(ranks.run(Group::cp) == 8);
+  CHECK(ranks.run(Group::etp) == 1);
+  CHECK(ranks.run(Group::ep) == 16);
+  CHECK(ranks.run(Group::dp) == 64);
+  CHECK(ranks.run(Group::pp) == 128);
+}
+
 TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
   const Ranks ranks(layout({.tp = 2, .cp = 3, .ep = 6, .dp = 4, .pp = 5},
                            {Axis::dp, Axis::tp, Axis::ep, Axis::cp, Axis::pp}));

@@ -81,6 +81,38 @@ TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
   CHECK_THAT(out, Catch::Contains("\n0      2-3           2-3    0-1  2-3  1\n"));
 }
 
+TEST_CASE("a model's tokens go to their experts as its dispatcher has it", "[layout]") {
+  const tests::Workplace place;
+  place.write("c.xml", tests::platform_text({{4, 4}}));
+  place.write("c.yaml",
+              "cluster: c.xml\nmicrobatches: 4\nmodel: mixtral-8x7b\ngpu: h100-sxm\n"
+              "parallel: {pp: 1, ep: 4, dp: 8, zero: 1}\n");
+  const auto by = [&](const std::string& dispatcher) {
+    return place.run(quick + "--set training.experts.dispatcher=" + dispatcher).out;
+  };
+  CHECK_THAT(by("alltoall"), Catch::Contains("  4  all-to-all of 64.0 MiB"));
+  CHECK_THAT(by("allgather"), Catch::Contains("  4  all-gather of 64.0 MiB"));
+  CHECK_THAT(by("deepep"), Catch::Contains("  4  dispatch of 64.0 MiB"));
+}
+
+TEST_CASE("a hierarchical exchange has two kinds of groups", "[layout]") {
+  const tests::Workplace place;
+  prepare(place, {{4, 4}},
+          "{pp: 1, cp: 8, cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [4, 2]}");
+  const std::string out = place.run(quick).out;
+  CHECK_THAT(out, Catch::Contains("cp, heads       2      4  all-to-all of 64.0 MiB"));
+  CHECK_THAT(out, Catch::Contains("cp, keys        4      2  ring exchange of 64.0 MiB"));
+}
+
+TEST_CASE("groups across NVLink domains that could hold them are noted", "[layout]") {
+  const tests::Workplace place;
+  prepare(place, {{3, 3, 3}}, "{pp: 1, tp: 2, dp: 3}");
+  CHECK(place.run(quick).err.empty());
+  CHECK(place.run(quick + " --set placement.domain=3").err ==
+        "pipewright: groups of tp (2 ranks) straddle NVLink domains; placement.domain=2, so many "
+        "GPUs of each, keeps them whole\n");
+}
+
 TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 1, tp: 4, etp: 2, ep: 2, dp: 2, zero: 1}");

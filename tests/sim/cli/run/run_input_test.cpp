@@ -150,7 +150,13 @@ TEST_CASE("outputs say what was run", "[run]") {
                     {"recompute", "full"},
                     {"offload", "none"},
                     {"partition", "by_cost"},
-                    {"symmetric", false}});
+                    {"symmetric", false},
+                    {"lengths", ""},
+                    {"padding", 0},
+                    {"dispatch", ""},
+                    {"routing", ""},
+                    {"uneven", 0},
+                    {"straddling", ""}});
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));

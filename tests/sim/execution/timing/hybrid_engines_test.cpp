@@ -85,7 +85,9 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
 void randomize(tests::HybridJob& job, tests::Random& random) {
   for (auto& of_stage : job.costs.times.of_stage)
     for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
-  job.costs.boundary_bytes = schedules::has_fused_pairs(job.schedule) ? 0 : 1'000'000;
+  // Of a pair, or of two routes, several may go at once.
+  const bool alone = !schedules::has_fused_pairs(job.schedule) && job.schedule.routes.count() == 1;
+  job.costs.boundary_bytes = alone ? 1'000'000 : 0;
   // Flows are of whole bytes: groups of up to 8 ranks and up to 8 buckets share these evenly.
   constexpr std::uint64_t divisible = 840 * 840;
   for (workload::StageTraffic& stage : job.costs.traffic)
@@ -137,13 +139,13 @@ void slow_down(tests::HybridJob& job, tests::Random& random) {
 }
 
 // Beside which some compute, of which some would rather have more than there is.
-void add_calls(tests::HybridJob& job, tests::Random& random) {
+void add_calls(tests::HybridJob& job, workload::Group group, tests::Random& random) {
   using schedules::PassKind;
   job.communication().detail = config::Detail::full;
   job.communication().overlap_grad_reduce = false;
   for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
     for (std::uint32_t count = random.whole(0, 2); count > 0; --count)
-      job.add_call(kind, {.group = workload::Group::tp,
+      job.add_call(kind, {.group = group,
                           .collective = random.flip() ? workload::Collective::all_gather
                                                       : workload::Collective::reduce_scatter,
                           .bytes = random.whole(1, 4) * 840 * 840,
@@ -164,6 +166,7 @@ void compare(const Space& space) {
             .microbatches = 2 * random.whole(1, 6),
             .iterations = space.most_iterations > 1 ? random.whole(2, space.most_iterations) : 1};
         if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
+        if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
         std::optional<schedules::Schedule> schedule;
         try {
           schedule = entry.make(parameters);
@@ -174,14 +177,15 @@ void compare(const Space& space) {
         // shard its gradients.
         if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
         if (zero >= 2 && schedule->routes.count() > 1) continue;
-        if (space.in_full && schedules::has_fused_pairs(*schedule)) continue;
+        const bool folded = space.in_full && random.flip();
         const std::uint32_t dp = 16 / space.tp / parameters.devices;
         const std::uint32_t copies = space.copies ? random.whole(1, 2) : 1;
         tests::HybridJob job(std::move(*schedule), {.tp = space.tp,
                                                     .dp = random.whole(1, dp / copies) * copies,
                                                     .replicate = copies,
                                                     .zero = zero,
-                                                    .replicas_together = random.flip()});
+                                                    .replicas_together = random.flip(),
+                                                    .folded = folded});
         randomize(job, random);
         if (parameters.iterations > 1) job.communication().global_norm = true;
         if (zero == 3 && random.flip())  // which holds some layers at a time
@@ -192,7 +196,9 @@ void compare(const Space& space) {
         }
         if (random.flip()) add_host(job, random);
         if (space.stragglers) slow_down(job, random);
-        if (space.in_full) add_calls(job, random);
+        if (space.in_full)
+          add_calls(job, folded ? workload::Group::ep : workload::Group::tp, random);
+        job.costs.weight_grads_apart = random.flip();
         if (space.jitter)
           job.conditions.variation = {.jitter = random.real(0.01, 0.2),
                                       .seed = random.whole(1, 99)};

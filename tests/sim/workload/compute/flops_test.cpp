@@ -24,16 +24,35 @@ TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et
 }
 
 TEST_CASE("a sliding window limits the pairs that count", "[model]") {
-  config::Model m = library_model("llama-3-8b");
-  m.sliding_window = 128;
+  workload::Attention attention{.window = 128, .windowed = 1};
+  const auto pairs = [&](double sequence) {
+    return workload::attention_pairs(attention, sequence, AttentionPairs::causal);
+  };
   // Query i sees min(i, 128) keys: 128 s less the triangle before the window is full.
-  CHECK(workload::attention_pairs(m, 1000, AttentionPairs::causal) == 128.0 * 1000 - 128 * 128 / 2);
-  CHECK(workload::attention_keys(m, 1000) == 128);
-  CHECK(workload::attention_pairs(m, 100, AttentionPairs::causal) == 5e3);
-  m.full_attention_every = 2;  // as GPT-OSS
-  CHECK(workload::attention_pairs(m, 1000, AttentionPairs::causal) ==
-        (5e5 + 128.0 * 1000 - 128 * 128 / 2) / 2);
-  CHECK(workload::attention_keys(m, 1000) == 564);
+  CHECK(pairs(1000) == 128.0 * 1000 - 128 * 128 / 2);
+  CHECK(workload::attention_keys(attention, 1000) == 128);
+  CHECK(pairs(100) == 5e3);
+  attention.windowed = 0.5;  // as the mean layer of GPT-OSS
+  CHECK(pairs(1000) == (5e5 + 128.0 * 1000 - 128 * 128 / 2) / 2);
+  CHECK(workload::attention_keys(attention, 1000) == 564);
+}
+
+TEST_CASE("in order, the last of several ranks sees the most", "[model]") {
+  workload::Attention attention;
+  const auto pairs = [&](AttentionPairs kind, std::uint32_t ranks) {
+    return workload::last_rank_pairs(attention, 1000, kind, ranks);
+  };
+  // Of four quarters the last has 1/4 x 7/8 of the square, where the mean has 1/8: 7/4 times.
+  CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e6 * 7 / 8));
+  CHECK(pairs(AttentionPairs::causal, 1) == 5e5);
+  CHECK(pairs(AttentionPairs::full, 4) == 1e6);
+  // With a window that is shorter than a part all of its queries see as many keys.
+  attention = {.window = 100, .windowed = 1};
+  CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e5));
+  // One that is longer begins within the last part: queries from 750 to 900 see 825 in the mean,
+  // those from 900 on 900.
+  attention.window = 900;
+  CHECK(pairs(AttentionPairs::causal, 4) == Approx(4 * (150 * 825 + 100 * 900)));
 }
 
 TEST_CASE("causal attention counts half of the scores", "[model]") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/workload/compute/assumed.hpp"
+#include "sim/workload/compute/efficiency.hpp"
 #include "tests/sim/workload/model/support.hpp"
 
 using namespace pipewright;
@@ -53,6 +54,46 @@ TEST_CASE("a GPU's experts are one grouped product, a single one is a product", 
   CHECK(alone.rows == 2048);
 }
 
+TEST_CASE("the GPU waits for launches where the host reads how many tokens experts get",
+          "[model]") {
+  // Until tokens have been put in order and sent, or with all experts here until the first product.
+  CHECK(found(forward_of(2), Part::router, "copy to host").stalls == 2);
+  const Kernel copy = found(forward_of(1), Part::router, "copy to host");
+  CHECK(copy.stalls == 2);
+  config::Gpu gpu = config::find_gpu("h100-sxm");
+  const double waited = kernel_time(copy, gpu).seconds;
+  CHECK(kernel_time(copy, gpu).bound == workload::Bound::host);
+  gpu.launch = 0;
+  CHECK(waited - kernel_time(copy, gpu).seconds == Approx(2 * 125e-6));
+  const OwnSetting graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
+  CHECK(found(layer_kernels(graphs.setting, workload::LayerKind::experts).forward, Part::router,
+              "copy to host")
+            .stalls == 0);
+}
+
+TEST_CASE("fused operations make experts' activation, casts and biases in their products",
+          "[model]") {
+  const auto kernels = [](const std::string& experts) {
+    const OwnSetting own(model_of(mixture), "{precision: fp8, experts: {" + experts + "}}",
+                         {.ep = 2, .dp = 2});
+    return layer_kernels(own.setting, workload::LayerKind::experts);
+  };
+  const auto moved = [](const std::vector<Kernel>& pass) {
+    double bytes = 0;
+    for (const Kernel& kernel : pass)
+      if (is_of_experts(kernel.part) && kernel.work == Kernel::Work::memory) bytes += kernel.bytes;
+    return bytes;
+  };
+  const workload::PassKernels apart = kernels("");
+  const workload::PassKernels fused = kernels("op_fuser: true");
+  // 2,048 copies of 64 and 96 elements. A cast is 2 + 2 bytes an element, the activation 6 of each
+  // that it makes and 10 backward; the second product's bias 28 and 36, as it goes through fp32.
+  CHECK(moved(apart.forward) == 2048.0 * (4 * 64 + 6 * 96 + 4 * 96 + 28 * 64));
+  CHECK(moved(fused.forward) == 2048.0 * 4 * 64);
+  CHECK(moved(apart.input_grad) == 2048.0 * (4 * 2 * 96 + 10 * 96 + 4 * 64 + 36 * 64));
+  CHECK(moved(fused.input_grad) == 2048.0 * 4 * 64);
+}
+
 TEST_CASE("grouped products rest on numbers of theirs, or on those of single ones", "[model]") {
   const Kernel in = found(forward_of(2), Part::expert_in, "grouped");
   const Kernel router = found(forward_of(2), Part::router, "product");
@@ -67,4 +108,26 @@ TEST_CASE("grouped products rest on numbers of theirs, or on those of single one
   gpu.assumed = {"products.bf16"};
   CHECK(assumed_for(in, gpu) == gpu.assumed);
   CHECK(assumed_for(router, gpu) == gpu.assumed);
+}
+
+TEST_CASE("without load balance all ranks of cp wait for the last one's attention", "[model]") {
+  using config::ContextBalance;
+  using config::ContextComm;
+  const auto attention = [](ContextComm comm, ContextBalance balance, std::uint32_t a2a = 0) {
+    const OwnSetting own(library_model("llama-3-8b"), "{}",
+                         {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
+    double flops = 0;
+    for (const Kernel& kernel : layer_kernels(own.setting, workload::LayerKind::dense).forward)
+      if (kernel.work == Kernel::Work::attention) flops += kernel.flops;
+    return flops;
+  };
+  // Of a quarter of 8,192 queries each, 32 heads of 128: half of the keys count, or 7/8.
+  const double square = 4.0 * 8192 / 4 * 8192 * 32 * 128;
+  for (const ContextComm comm : {ContextComm::p2p, ContextComm::all_gather}) {
+    CHECK(attention(comm, ContextBalance::head_tail) == Approx(square / 2));
+    CHECK(attention(comm, ContextBalance::none) == Approx(square * 7 / 8));
+  }
+  // Who has a part of the heads has the whole sequence; of two groups in a ring the last has 3/4.
+  CHECK(attention(ContextComm::a2a, ContextBalance::none) == Approx(square / 2));
+  CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }

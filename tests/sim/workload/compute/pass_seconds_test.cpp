@@ -154,4 +154,9 @@ TEST_CASE("the optimizer's step takes its bytes over memory bandwidth", "[model]
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
+  // Gradients in bf16, moments in bf16 and fp8, the lower half of each weight beside the upper one.
+  const config::Training aware = training_of(
+      "{optimizer: {exp_avg: bf16, exp_avg_sq: fp8, main_params: remainders, main_grads: bf16}}");
+  CHECK(workload::optimizer_seconds(aware, 1e6, gpu) ==
+        Approx((2 + 2 * (2 + 2 + 1) + 2 + 2) * 1e6 / 1e9));
 }

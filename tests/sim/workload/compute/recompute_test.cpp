@@ -79,6 +79,23 @@ TEST_CASE("time of what is recomputed is that of its forward kernels", "[recompu
   CHECK(seconds("{granularity: op}").recomputed < 0.6 * forward);
 }
 
+TEST_CASE("each checkpoint of a layer handles states of random numbers", "[recompute]") {
+  using workload::LayerKind;
+  const auto checkpoints = [](const char* model, const std::string& yaml, LayerKind kind) {
+    const OwnSetting own(library_model(model), "{recompute: " + yaml + "}", {});
+    return workload::random_states(own.setting, kind) / 4;
+  };
+  CHECK(checkpoints("llama-3-8b", "none", LayerKind::dense) == 0);
+  CHECK(checkpoints("llama-3-8b", "full", LayerKind::dense) == 1);
+  CHECK(checkpoints("llama-3-8b", "{method: uniform, num_layers: 4}", LayerKind::dense) == 0.25);
+  CHECK(checkpoints("llama-3-8b", "{modules: [mlp, layernorm]}", LayerKind::dense) == 1);
+  CHECK(checkpoints("llama-3-8b", "{granularity: op}", LayerKind::dense) == 0);
+  // Two norms of their own and the activation function; of a dense layer one norm.
+  const std::string modules = "{modules: [layernorm, moe_act]}";
+  CHECK(checkpoints("deepseek-v3", modules, LayerKind::experts) == 3);
+  CHECK(checkpoints("deepseek-v3", modules, LayerKind::dense) == 1);
+}
+
 TEST_CASE("selective recomputation frees nothing where attention keeps no scores", "[recompute]") {
   const OwnSetting flash(library_model("llama-3-8b"), "{recompute: selective}", {});
   CHECK(frees_nothing(flash.setting));
@@ -93,7 +110,10 @@ TEST_CASE("recomputation that frees nothing says why, and what of the model woul
   };
   CHECK(note("llama-3-8b", "{recompute: selective}") ==
         "recompute selective frees nothing of this model and takes time: flash attention keeps no "
-        "scores; what frees memory of it: recompute: {modules: [..]} with layernorm, mlp");
+        "scores; what frees memory of it: recompute: {modules: [..]} with mlp");
+  CHECK(note("llama-3-8b", "{recompute: {modules: [layernorm]}}") ==
+        "recompute layernorm frees nothing of this model: its norms are a part of the products "
+        "that take them; what frees memory of it: recompute: {modules: [..]} with mlp");
   // Of which no layer has a dense MLP.
   CHECK_THAT(note("mixtral-8x7b", "{recompute: selective}"),
              Catch::EndsWith("with layernorm, moe_act, moe"));

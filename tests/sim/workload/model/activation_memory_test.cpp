@@ -24,6 +24,12 @@ workload::ActivationBytes gpt(const std::string& more, const Layout& layout = {}
   return layer_bytes(own.setting, LayerKind::dense);
 }
 
+// Each of a router's numbers in fp32 for top-k and for the balance loss, and in a map; and for each
+// token two integers an expert and one more.
+double router(double tokens, double experts) {
+  return tokens * experts * 9 + 4 * tokens * (2 * experts + 1);
+}
+
 }  // namespace
 
 TEST_CASE("a GPT layer holds what table 2 of arXiv 2205.05198 says", "[model]") {
@@ -121,8 +127,110 @@ TEST_CASE("experts hold the tokens that they got", "[model]") {
   const double visits = 2 * tokens;
   const double dense = 4 * 4096 + (4096 + 2 * 1024 + 4096);
   CHECK(layer_bytes(own.setting, LayerKind::experts).held ==
-        Approx(2 * tokens * dense + 4 * tokens * 32 + 4 * tokens * 8 +
-               2 * visits * (2 * 4096 + 3 * 14336)));
+        Approx(2 * tokens * dense + 4 * tokens * 32 + router(tokens, 8) +
+               visits * (2 * (4096 + 3 * 14336) + 4)));
+}
+
+// What a GPU holds of a layer of DeepSeek-V3 with 1,024 tokens, with 64 ranks of ep 4 experts each.
+namespace {
+
+constexpr double t = 1024;
+constexpr double copies = 8 * t;
+
+workload::ActivationBytes v3(const std::string& more) {
+  const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + more + "}", {.ep = 64});
+  return layer_bytes(own.setting, LayerKind::experts);
+}
+
+}  // namespace
+
+TEST_CASE("a layer of latent attention and experts keeps what its products take", "[model]") {
+  // The inputs of both norms and their results; compressed queries, keys and values, the part with
+  // positions, and the norms' results; Q and K of 192 and V and the result of 128 of 128 heads;
+  // gate, up and their product of the shared expert.
+  const double elements =
+      4 * 7168 + (2 * 1536 + 2 * 512 + 64) + 128 * (192 + 192 + 128 + 128) + 3 * 2048;
+  CHECK(v3("").held == Approx(2 * t * elements + 4 * t * 128 + router(t, 256) +
+                              copies * (2 * (7168 + 3 * 2048) + 4)));
+}
+
+TEST_CASE("in scaled types both compressing products have a copy, and shared experts none",
+          "[model][precision]") {
+  // A byte less: the compressed vectors' norms, the shared expert's product and the experts', their
+  // tokens. The first norm's result is there twice, the second one's is the router's in 16 bits.
+  CHECK(v3("").held - v3(", precision: fp8").held ==
+        Approx(t * (1536 + 512 + 2048) + copies * (7168 + 2048)));
+}
+
+TEST_CASE("DeepSeek-V3 as its authors trained it keeps 167 KB of a token and layer", "[model]") {
+  // arXiv 2412.19437, sections 3.2.3 and 3.3.3; a scale of 4 bytes for each 128 elements.
+  constexpr double fp8 = 1 + 4.0 / 128;
+  const double inputs = 2 * 2 * 7168;
+  const double compressed = 2 * (1536 + 512 + 64);
+  const double attention = 2 * 128 * 128 + 4 * 128;
+  const double router = 9 * 256 + 8 * 4 * (2 * 4 + 1);
+  const double tokens = 8 * (fp8 * 7168 + 4);
+  const double gates = 9 * 2 * 2048;
+  const double shared = fp8 * 2048;
+  const double all = inputs + compressed + attention + router + tokens + gates + shared;
+  CHECK(v3(", precision: fp8-block, activation_func_fp8_input_store: true, "
+           "recompute: {modules: [layernorm, mla_up_proj, moe_act]}, experts: {dispatcher: deepep}")
+            .held == Approx(t * all));
+  CHECK(all == Approx(167e3).epsilon(0.003));
+}
+
+TEST_CASE("what activation functions take can be kept in a byte", "[model][precision]") {
+  CHECK(v3("").held - v3(", activation_func_fp8_input_store: true").held ==
+        Approx(t * 2 * 2048 + copies * 2 * 2048));
+}
+
+TEST_CASE("shared experts beside the dispatch keep what they gathered", "[model]") {
+  const auto held = [](const std::string& more, std::uint32_t tp) {
+    const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + more + "}",
+                         {.tp = tp, .sequence = true, .ep = 8, .etp = 1});
+    return layer_bytes(own.setting, LayerKind::experts).held;
+  };
+  const std::string beside = ", experts: {shared_overlap: true}";
+  CHECK(held(beside, 4) - held("", 4) == Approx(2 * t * 7168));
+  CHECK(held(beside, 1) == held("", 1));
+}
+
+TEST_CASE("dispatchers keep no token, but where each goes", "[model]") {
+  const double alltoall = v3("").held;
+  const double sent = 4 * t * (2 * 256 + 1);
+  const double arrived = 4 * copies * (2 * 4 + 1);
+  for (const char* const other : {"allgather", "deepep", "hybridep"})
+    CHECK(v3(std::string(", experts: {dispatcher: ") + other + "}").held ==
+          Approx(alltoall - sent + arrived));
+}
+
+TEST_CASE("beside what experts keep are gradients of their tokens, as sent and as arrived",
+          "[model]") {
+  // Gradients of the activation function are less: 3 x 2,048 a copy.
+  CHECK(v3("").working == Approx(2 * 2 * copies * 7168 + 4 * t * 7168));
+}
+
+TEST_CASE("experts without gates keep their function's result before and after it is weighted",
+          "[model]") {
+  const auto held = [](const char* mlp) {
+    const OwnSetting own(model_of("{layers: 1, hidden: 64, heads: 8, vocabulary: 1000, sequence: "
+                                  "32, ffn: 64, experts: {count: 8, top_k: 2, ffn: 128}, mlp: " +
+                                  std::string(mlp) + "}"),
+                         "{}", {});
+    return layer_bytes(own.setting, LayerKind::experts).held;
+  };
+  // 64 copies of 128: taken, made and weighted; or gate, up and their weighted product.
+  CHECK(held("gelu") == Approx(held("swiglu")));
+}
+
+TEST_CASE("norms of queries and keys keep what they take", "[model]") {
+  config::Model model = library_model("qwen3-30b-a3b");
+  const OwnSetting with(model, "{sequence: 1024}", {});
+  model.qk_layernorm = false;
+  const OwnSetting without(model, "{sequence: 1024}", {});
+  CHECK(layer_bytes(with.setting, LayerKind::experts).held -
+            layer_bytes(without.setting, LayerKind::experts).held ==
+        Approx(2 * t * (32 + 4) * 128));
 }
 
 TEST_CASE("sequence parallelism cuts a layer's bytes into equal parts, in random shapes",
@@ -165,18 +273,21 @@ TEST_CASE("recomputation of a module frees what it makes, and no more", "[model]
     CHECK(all.held + all.working == Approx(some.held + some.working));
     return all.held - some.held;
   };
-  const double t = 1024;
-  CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == Approx(2 * 2 * t * 4096));
-  CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * 3 * 14336));
+  // Norms are a part of the products that take them, the second one of the MLP.
+  CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == 0);
+  CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * (3 * 14336 + 4096)));
   CHECK(freed("llama-3-8b", "mlp, layernorm", LayerKind::dense) ==
-        Approx(2 * t * (3 * 14336 + 2 * 4096)));
+        freed("llama-3-8b", "mlp", LayerKind::dense));
   CHECK(freed("llama-3-8b", "moe", LayerKind::dense) == 0);
+  // But not where router and experts take it, nor where attention compresses twice.
+  CHECK(freed("mixtral-8x7b", "layernorm", LayerKind::experts) == Approx(2 * t * 4096));
+  CHECK(freed("deepseek-v3", "layernorm", LayerKind::experts) == Approx(2 * 2 * t * 7168));
   CHECK(freed("mixtral-8x7b", "moe_act", LayerKind::experts) == Approx(2 * 2 * t * 14336));
   CHECK(freed("mixtral-8x7b", "moe", LayerKind::experts) ==
-        Approx(2 * 2 * t * (3 * 14336 + 2 * 4096) + 4 * t * 8));
-  // Queries and keys of 192, values of 128, of 128 heads each.
+        Approx(2 * t * (2 * (3 * 14336 + 4096) + 4) + router(t, 8)));
+  // Queries and keys of 192, values of 128, of 128 heads each; and norms of compressed vectors.
   CHECK(freed("deepseek-v3", "mla_up_proj", LayerKind::dense) ==
-        Approx(2 * t * 128 * (192 + 192 + 128)));
+        Approx(2 * t * (128 * (192 + 192 + 128) + 1536 + 512)));
   CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
   // Every second product is kept, and attention: half of Q, K, V, half of gate and up, the result.
   CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
@@ -189,9 +300,8 @@ TEST_CASE("a scaled recipe keeps what its products take in its own type", "[mode
                          "{sequence: 1024, precision: " + precision + "}", {});
     return layer_bytes(own.setting, LayerKind::dense);
   };
-  const double t = 1024;
   // Both norms' results and the activation function's are kept in 8 bits; attention's in 16 bits
-  // for itself, and in 8 for the projection.
-  CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336 - 4096)));
+  // alone.
+  CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336)));
   CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
 }

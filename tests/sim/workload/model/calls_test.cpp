@@ -156,6 +156,25 @@ TEST_CASE("keys and values may be gathered, or exchanged for heads", "[model]") 
   }
 }
 
+TEST_CASE("heads are dealt out inside of groups, and keys go round between them", "[model]") {
+  // Two groups of two ranks. Each rank has a quarter of the queries, 2,048 of 32 heads of 128, and
+  // of the keys and values of 8 heads; of half of the heads it then has half of the tokens, as
+  // many bytes, which go round the two groups.
+  const std::uint64_t queries = 2ULL * 2048 * 32 * 128;
+  const std::uint64_t keys = 2ULL * 2048 * 2 * 8 * 128;
+  const auto t =
+      traffic("llama-3-8b", "{}", {.cp = 4, .cp_comm = config::ContextComm::a2a_p2p, .cp_a2a = 2},
+              three_layers);
+  for (const PassKind kind : {PassKind::forward, PassKind::input_grad}) {
+    CHECK(times(t, kind, Group::cp_a2a, Collective::all_to_all, queries + keys) == 3);
+    CHECK(times(t, kind, Group::cp_a2a, Collective::all_to_all, queries) == 3);
+  }
+  CHECK(times(t, PassKind::forward, Group::cp_p2p, Collective::ring_exchange, 2 * keys, true) == 3);
+  CHECK(times(t, PassKind::input_grad, Group::cp_p2p, Collective::ring_exchange, 2 * keys, true) ==
+        6);
+  CHECK(kinds_of_calls(t, PassKind::forward) == 3);
+}
+
 TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
   const auto t = traffic("mixtral-8x7b", "{sequence: 8192}", {.ep = 4, .dp = 4}, three_layers);
   CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);
@@ -208,16 +227,32 @@ TEST_CASE("tokens go as their dispatcher sends them", "[model]") {
   CHECK(times(uneven, PassKind::forward, Group::ep, Collective::all_to_all, 3 * llama_bytes) == 6);
 }
 
-TEST_CASE("overlapped tokens go beside a layer's kernels", "[model]") {
-  const auto t =
-      traffic("mixtral-8x7b", "{experts: {overlap: true}}", {.ep = 4, .dp = 4}, three_layers);
-  const OwnSetting own(library_model("mixtral-8x7b"), "{}", {.ep = 4, .dp = 4});
-  const auto kernels = workload::layer_seconds(own.setting, workload::LayerKind::experts,
-                                               config::find_gpu("a100-80gb"))
-                           .kernels;
-  REQUIRE(t[PassKind::forward].size() == 1);
-  CHECK(t[PassKind::forward][0].overlappable_compute == Approx(3 * kernels.forward));
-  CHECK(t[PassKind::backward][0].overlappable_compute == Approx(3 * kernels.backward()));
+TEST_CASE("tokens go beside the shared experts of their layer, or wait for nothing", "[model]") {
+  const Layout layout{.ep = 8, .dp = 8};
+  const StageParts three{.layers = {10, 3}};
+  for (const char* const apart_from : {"{}", "{experts: {overlap: true}}"})
+    for (const auto& calls : traffic("deepseek-v3", apart_from, layout, three).inside)
+      for (const Call& call : calls) CHECK(call.overlappable_compute == 0);
+
+  const auto t = traffic("deepseek-v3", "{experts: {shared_overlap: true}}", layout, three);
+  const OwnSetting own(library_model("deepseek-v3"), "{}", layout);
+  const auto seconds = [&](bool (*wanted)(workload::Part)) {
+    return workload::layer_seconds(own.setting, workload::LayerKind::experts,
+                                   config::find_gpu("a100-80gb"), wanted);
+  };
+  const auto first = seconds([](workload::Part part) {
+    return part == workload::Part::shared_in || part == workload::Part::shared_activation;
+  });
+  const auto second =
+      seconds([](workload::Part part) { return part == workload::Part::shared_out; });
+  CHECK(first.forward > 0);
+  REQUIRE(t[PassKind::forward].size() == 2);
+  CHECK(t[PassKind::forward][0].overlappable_compute == Approx(3 * first.forward));
+  CHECK(t[PassKind::forward][1].overlappable_compute == Approx(3 * second.forward));
+  REQUIRE(t[PassKind::backward].size() == 2);
+  CHECK(t[PassKind::backward][0].overlappable_compute ==
+        Approx(3 * (first.input_grad + first.weight_grad)));
+  CHECK(t[PassKind::input_grad][1].overlappable_compute == Approx(3 * second.input_grad));
 }
 
 TEST_CASE("dense layers of a mixture call no experts", "[model]") {

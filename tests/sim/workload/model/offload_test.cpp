@@ -1,3 +1,5 @@
+#include <array>
+
 #include <catch2/catch.hpp>
 
 #include "sim/config/text/yaml.hpp"
@@ -39,6 +41,24 @@ TEST_CASE("what is in the host's memory is not in the GPU's", "[offload]") {
   CHECK(held(costs("offload: {cpu_offloading_num_layers: 8}")) == 0);
   CHECK(held(costs("offload: {share: 25 %}")) == Approx(6 * layer));
   CHECK(held(costs("offload: {num_layers: 4, share: 0.5}")) == Approx(6 * layer));
+}
+
+TEST_CASE("a module of multi-token prediction waits there with all layers", "[offload]") {
+  const auto last = [](const std::string& more) {
+    const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
+        "{model: {layers: 4, hidden: 64, heads: 8, vocabulary: 1000, sequence: 32, mtp_layers: 1}, "
+        "devices: 2, microbatches: 8, gpu: h100-sxm, training: {" +
+            more + "}}",
+        "s.yaml"));
+    const workload::Gpus gpus(2, *scenario.gpu);
+    const workload::StageCosts made =
+        workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
+    return std::array{static_cast<double>(made.activations[0].held),
+                      static_cast<double>(made.activations[1].held)};
+  };
+  const double layer = last("")[0] / 2;
+  CHECK(last("offload: {num_layers: 2}")[1] == Approx(last("")[1] - 2 * layer));
+  CHECK(last("offload: {}")[1] == Approx(last("")[1] - 3 * layer));
 }
 
 TEST_CASE("two layers have buffers on the GPU", "[offload]") {

@@ -30,6 +30,8 @@ struct Layout {
   bool sequence = false;
   std::uint32_t cp = 1;
   config::ContextComm cp_comm = config::ContextComm::p2p;
+  std::uint32_t cp_a2a = 0;  // of a2a+p2p: ranks that deal out heads
+  config::ContextBalance cp_balance = config::ContextBalance::head_tail;
   std::uint32_t ep = 1;
   std::uint32_t etp = 0;  // 0: as tp
   std::uint32_t dp = 1;
@@ -42,6 +44,8 @@ inline config::Parallel parallel_of(const Layout& layout) {
   parallel.tp.value = layout.tp;
   parallel.cp.value = layout.cp;
   parallel.cp_comm = layout.cp_comm;
+  if (layout.cp_a2a > 0) parallel.cp_sizes = {{layout.cp_a2a, {}}, {layout.cp / layout.cp_a2a, {}}};
+  parallel.cp_balance = layout.cp_balance;
   parallel.ep.value = layout.ep;
   if (layout.etp > 0) parallel.etp = {layout.etp, {}};
   parallel.dp.value = layout.dp;

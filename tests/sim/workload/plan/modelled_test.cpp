@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -214,6 +215,36 @@ TEST_CASE("fused passes take the time that was measured of them", "[modelled]") 
   const workload::Plan made = plan("schedule: dualpipe-v, fused_times: 3");
   CHECK(made.costs.times.fused == std::vector<double>(8, 1.5));
   CHECK(plan("schedule: dualpipe-v").costs.times.fused.empty());
+}
+
+TEST_CASE("overlapped dispatch takes a schedule with pairs", "[modelled]") {
+  const auto mixtral = [](const std::string& keys, std::uint32_t devices) {
+    const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
+        "{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 16, parallel: {pp: " +
+            std::to_string(devices) + ", dp: 8, ep: 8}, training: {experts: {overlap: true}}, " +
+            keys + "}",
+        "mine.yaml"));
+    const workload::Gpus gpus(devices, *scenario.gpu);
+    return workload::make_plan(scenario, scenario.schedules.front(), gpus);
+  };
+  for (const char* const schedule : {"interleaved-1f1b", "dualpipe-v", "dualpipe"}) {
+    const workload::Plan made = mixtral(fmt::format("schedule: {}", schedule), 4);
+    CHECK(schedules::has_fused_pairs(made.schedule));
+    CHECK_FALSE(made.costs.times.says_pairs());
+    // DualPipe splits W off in any case.
+    CHECK(made.costs.weight_grads_apart == made.schedule.name.starts_with("dualpipe"));
+  }
+  CHECK(mixtral("schedule: interleaved-1f1b, overlap: 0.9", 4).costs.times.overlap == 0.9);
+  CHECK(mixtral("schedule: 1f1b", 1).schedule.programs[0].loops.at(1).body.at(0).fused);
+  CHECK_THROWS_WITH(mixtral("schedule: 1f1b", 4), Catch::Contains("need several chunks a device"));
+  const std::string offer =
+      "runs no forward pass together with a backward pass; take one of 1f1b, interleaved-1f1b, "
+      "dualpipe, dualpipe-v, or leave it out";
+  CHECK_THROWS_WITH(mixtral("schedule: zb-h1", 4),
+                    "mine.yaml:1:137: training.experts.overlap is true, and zb-h1 " + offer);
+  CHECK_THROWS_WITH(mixtral("schedule: searched", 4), Catch::Contains("and searched " + offer));
+  CHECK_THROWS_WITH(mixtral("schedule: {name: dualpipe, fused: false}", 4),
+                    Catch::Contains("and dualpipe with fused: false " + offer));
 }
 
 TEST_CASE("what lies between passes is added to given times, and to no other", "[modelled]") {

@@ -94,6 +94,26 @@ TEST_CASE("an exchange of heads deals out those of keys and values", "[model]") 
                                               "heads of keys and values, which a2a deals out (2)"));
 }
 
+TEST_CASE("a rank of cp has a part of both ends of a sequence", "[model]") {
+  CHECK_THAT(fault("llama-3-8b", {.cp = 4}, "{sequence: 4}"),
+             Catch::Contains("parallel.cp is 4, which does not divide half of the sequence, of "
+                             "whose ends cp_load_balance head_tail gives a rank a part each (2)"));
+  CHECK(fault("llama-3-8b", {.cp = 4, .cp_balance = config::ContextBalance::none}, "{sequence: 4}")
+            .empty());
+}
+
+TEST_CASE("a hierarchical exchange deals out heads among its first ranks", "[model]") {
+  const auto exchanged = [](std::uint32_t tp, std::uint32_t a2a) {
+    return fault("llama-3-8b",
+                 {.tp = tp, .cp = 16, .cp_comm = config::ContextComm::a2a_p2p, .cp_a2a = a2a});
+  };
+  CHECK(exchanged(2, 4).empty());
+  CHECK_THAT(exchanged(4, 4),
+             Catch::Contains("the first of parallel.hierarchical_context_parallel_sizes is 4, "
+                             "which does not divide a rank's heads of keys and values, which a2a "
+                             "deals out (2); allowed: a divisor, such as 2"));
+}
+
 TEST_CASE("experts are cut by rules of their own", "[model]") {
   CHECK_THAT(fault("mixtral-8x7b", {.tp = 2, .dp = 2}),
              Catch::StartsWith("s.yaml:2:5: parallel.tp is 2 without parallel.sp") &&

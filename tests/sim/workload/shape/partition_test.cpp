@@ -26,8 +26,10 @@ Counts counts(std::uint32_t layer_count, const Partition& partition, std::uint32
               std::uint32_t stages, const workload::StageSeconds& seconds = {}) {
   Counts result;
   std::uint32_t next = 0;
+  std::vector<std::uint32_t> looped;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) looped.push_back(stage % devices);
   for (const workload::StageParts& stage :
-       partition_stages(layers(layer_count), partition, devices, stages, seconds)) {
+       partition_stages(layers(layer_count), partition, looped, seconds)) {
     CHECK(stage.layers.first == next);
     CHECK(stage.embedding == result.empty());
     CHECK(stage.head == (result.size() + 1 == stages));
@@ -140,11 +142,52 @@ TEST_CASE("a rule is refused exactly where it would leave a stage in the middle 
         CAPTURE(static_cast<int>(partition.rule), layer_count, stages);
         const std::string error =
             error_of([&] { counts(layer_count, partition, stages, stages, seconds); });
-        REQUIRE(error.empty() == workload::can_deal_out(partition, layer_count, stages));
+        REQUIRE(error.empty() == workload::can_deal_out(partition, layer_count, stages, stages));
         if (!error.empty()) continue;
         const Counts dealt = counts(layer_count, partition, stages, stages, seconds);
         for (std::uint32_t stage = 1; stage + 1 < stages; ++stage) CHECK(dealt[stage] > 0);
       }
+}
+
+TEST_CASE("the first and the last device may have numbers of their own", "[model]") {
+  const auto ends = [](std::optional<std::uint32_t> first, std::optional<std::uint32_t> last) {
+    return Partition{
+        .rule = Partition::Rule::ends, .origin = {"s.yaml", 4, 12}, .first = first, .last = last};
+  };
+  // Megatron-LM's example: 61 layers on 16 devices, of which the ends have 3 and 2.
+  CHECK(counts(61, ends(3, 2), 16, 16) == Counts{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2});
+  CHECK(counts(14, ends({}, 2), 4, 4) == Counts{4, 4, 4, 2});
+  CHECK(counts(7, ends(1, {}), 3, 3) == Counts{1, 3, 3});
+  CHECK(counts(5, ends(3, 2), 2, 2) == Counts{3, 2});
+  // Two chunks of each device: 2 + 6 + 6 + 4 layers.
+  CHECK(counts(18, ends(2, 4), 4, 8) == Counts{1, 3, 3, 2, 1, 3, 3, 2});
+  CHECK(error_of([&] { counts(61, ends(3, 3), 16, 16); }) ==
+        "s.yaml:4:12: 61 layers do not go into 16 stages: partition first 3 last 3 gives the "
+        "devices between the ends the same number, and each device its chunks in equal parts; "
+        "allowed: 13 or 57 stages, or partition even or by_cost");
+  CHECK_THAT(error_of([&] { counts(18, ends(3, 3), 4, 8); }), Catch::Contains("first 3 last 3"));
+  CHECK_THAT(error_of([&] { counts(5, ends(3, 2), 1, 1); }), Catch::Contains("1 stage"));
+}
+
+TEST_CASE("in a V the first device's chunks are at both ends", "[model]") {
+  const Partition ends{.rule = Partition::Rule::ends, .first = 2, .last = 8};
+  Counts found;
+  for (const auto& stage :
+       workload::partition_stages(layers(22), ends, {0, 1, 2, 3, 3, 2, 1, 0}, {}))
+    found.push_back(stage.layers.count);
+  CHECK(found == Counts{1, 3, 3, 4, 4, 3, 3, 1});
+}
+
+TEST_CASE("the embedding and the loss may count as layers, each by itself", "[model]") {
+  Partition loss = ends_less;
+  loss.embedding_counts = false;
+  CHECK(counts(15, loss, 4, 4) == Counts{4, 4, 4, 3});
+  Partition embedding = ends_less;
+  embedding.loss_counts = false;
+  CHECK(counts(15, embedding, 4, 8) == Counts{1, 2, 2, 2, 2, 2, 2, 2});
+  CHECK_THAT(error_of([&] { counts(14, loss, 4, 4); }),
+             Catch::Contains("partition account_for_loss gives all stages the same number, the "
+                             "last one fewer"));
 }
 
 TEST_CASE("by cost, a heavy last stage gets fewer layers", "[model]") {

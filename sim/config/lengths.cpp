@@ -1,0 +1,193 @@
+#include "sim/config/lengths.hpp"
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "sim/config/text/library.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::array<std::string_view, 2> balance_names{"none", "length"};
+constexpr std::array<std::string_view, 2> pad_names{"longest", "sequence"};
+constexpr std::uint32_t most_tokens = 1U << 28U;
+constexpr std::size_t most_lines = 10'000'000;
+constexpr double quantile_95 = 1.6448536269514722;  // of the normal distribution
+
+std::filesystem::path read_file(const Field& field) {
+  return existing_path(field, "a file with one length a line, or with length,count");
+}
+
+std::vector<std::uint32_t> read_documents(const Field& field) {
+  constexpr std::string_view allowed = "a list of lengths in tokens, such as [512, 2048]";
+  std::vector<std::uint32_t> lengths;
+  for (const Field& item : items(field, allowed)) lengths.push_back(read_count(item, "512"));
+  if (lengths.empty()) throw wrong(field, allowed);
+  return lengths;
+}
+
+constexpr std::array table{
+    Key<Lengths>{{.name = "file", .help = "one length a line in tokens, or lines length,count"},
+                 into<&Lengths::file, read_file>({ValueType::path})},
+    Key<Lengths>{{.name = "documents", .help = "or a list of them, over and over"},
+                 into<&Lengths::documents, read_documents>({ValueType::count, true})},
+    Key<Lengths>{{.name = "mean", .help = "or drawn, lognormal with this mean", .unit = "tokens"},
+                 number<&Lengths::mean, "a mean length in tokens such as 1200">},
+    Key<Lengths>{{.name = "p95", .help = "and this 95th percentile", .unit = "tokens"},
+                 number<&Lengths::p95, "a length in tokens such as 4000">},
+    Key<Lengths>{{.name = "shortest",
+                  .help = "what is drawn has no fewer; with longest alone: uniform",
+                  .unit = "tokens",
+                  .default_value = "1"},
+                 count<&Lengths::shortest, "1">},
+    Key<Lengths>{{.name = "longest",
+                  .help = "and no more",
+                  .unit = "tokens",
+                  .default_value = "training.sequence"},
+                 count<&Lengths::longest, "8192">},
+    Key<Lengths>{{.name = "packed",
+                  .help = "documents fill each sample, and none attends to another; else one each",
+                  .default_value = "true"},
+                 flag<&Lengths::packed>},
+    Key<Lengths>{{.name = "balance",
+                  .help = "which document goes where: as they come, or so that work is even",
+                  .default_value = "none"},
+                 choice<&Lengths::balance, balance_names>},
+    Key<Lengths>{{.name = "pad_to",
+                  .help = "unpacked: samples are as long as their microbatch's longest, or all are",
+                  .default_value = "longest"},
+                 choice<&Lengths::pad_to, pad_names>},
+};
+
+// "lengths.csv:7: 'abc' is no length; allowed: ..."
+Error bad_line(const std::filesystem::path& file, std::size_t line, std::string_view text) {
+  return Error(fmt::format(
+      "{}:{}: '{}' is no length; allowed: a whole number of tokens from 1 to {}, and after a comma "
+      "how many documents are as long",
+      file.string(), line, text, most_tokens));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& number) {
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc{} && rest == text.data() + text.size();
+}
+
+// A first line that begins with a letter is a header; all other lines have one column or two.
+void load(const std::filesystem::path& file, Lengths& lengths) {
+  std::ifstream in(file);
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    const std::string_view text = trimmed(line);
+    const bool header =
+        number == 1 && !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+    if (text.empty() || text.front() == '#' || header) continue;
+    const std::size_t comma = text.find(',');
+    Lengths::Bin bin;
+    if (!parse(trimmed(text.substr(0, comma)), bin.tokens) || bin.tokens == 0 ||
+        bin.tokens > most_tokens)
+      throw bad_line(file, number, text);
+    const bool weighted = comma != std::string_view::npos;
+    if (weighted && (!parse(trimmed(text.substr(comma + 1)), bin.weight) || bin.weight < 0 ||
+                     !std::isfinite(bin.weight)))
+      throw bad_line(file, number, text);
+    if (weighted ? !lengths.documents.empty() : !lengths.histogram.empty())
+      throw Error(
+          fmt::format("{}:{}: lines with a count stand among lines without; allowed: all "
+                      "lines alike",
+                      file.string(), number));
+    if (weighted)
+      lengths.histogram.push_back(bin);
+    else
+      lengths.documents.push_back(bin.tokens);
+    if (lengths.histogram.size() + lengths.documents.size() > most_lines)
+      throw Error(
+          fmt::format("{} has more than {} lines; allowed: fewer, or a histogram of lines "
+                      "length,count",
+                      file.string(), most_lines));
+  }
+  double all = 0;
+  for (const Lengths::Bin& bin : lengths.histogram) all += bin.weight;
+  if (lengths.documents.empty() && all <= 0)
+    throw Error(fmt::format("{} has no lengths; allowed: one a line, such as 512", file.string()));
+}
+
+// They are said in one way alone.
+void check(const Field& field, const Lengths& lengths) {
+  constexpr std::string_view ways =
+      "one of file; documents: [512, 2048]; mean and p95 (lognormal); or shortest and longest "
+      "(uniform)";
+  const bool drawn = lengths.mean || lengths.p95 || lengths.shortest || lengths.longest;
+  const int given = (lengths.file ? 1 : 0) + (lengths.documents.empty() ? 0 : 1) + (drawn ? 1 : 0);
+  if (given != 1)
+    throw Error(fmt::format("{} {}; allowed: {}", subject(field),
+                            given == 0 ? "does not say how long documents are"
+                                       : "says in several ways how long documents are",
+                            ways));
+  if (!drawn) return;
+  const std::uint32_t least = lengths.shortest.value_or(1);
+  if (lengths.longest && *lengths.longest < least)
+    throw Error(fmt::format("{}.longest is {}, below shortest ({}); allowed: at least that",
+                            subject(field), *lengths.longest, least));
+  if (!lengths.mean && !lengths.p95) {
+    if (!lengths.longest)
+      throw Error(fmt::format("{} has no longest; allowed: {}", subject(field), ways));
+    return;
+  }
+  if (!lengths.mean || !lengths.p95)
+    throw Error(fmt::format("{} has {} without {}; allowed: {}", subject(field),
+                            lengths.mean ? "mean" : "p95", lengths.mean ? "p95" : "mean", ways));
+  // Beyond, no lognormal distribution has both.
+  const double largest = *lengths.mean * std::exp(quantile_95 * quantile_95 / 2);
+  if (*lengths.p95 < *lengths.mean || *lengths.p95 > largest)
+    throw Error(fmt::format("{}.p95 is {}, with a mean of {}; allowed: {} to {:.0f}, 3.86 times it",
+                            subject(field), *lengths.p95, *lengths.mean, *lengths.mean,
+                            std::floor(largest)));
+}
+
+}  // namespace
+
+// mean = exp(m + s^2/2) and p95 = exp(m + 1.645 s), of which the smaller s has the lighter tail.
+double lognormal_deviation(double mean, double p95) {
+  const double apart = std::log(p95 / mean);
+  return quantile_95 - std::sqrt(std::max(0.0, quantile_95 * quantile_95 - 2 * apart));
+}
+
+std::string to_string(const Lengths& lengths) {
+  std::string text;
+  if (lengths.file)
+    text = "of " + lengths.file->filename().string();
+  else if (!lengths.documents.empty())
+    text = fmt::format("of {} lengths", lengths.documents.size());
+  else if (lengths.mean)
+    text = fmt::format("lognormal with mean {} and p95 {}", *lengths.mean, *lengths.p95);
+  else
+    text = fmt::format("from {} to {}", lengths.shortest.value_or(1), *lengths.longest);
+  if (lengths.packed)
+    text += " packed";
+  else
+    text += fmt::format(" padded to {}", pad_names.at(static_cast<std::size_t>(lengths.pad_to)));
+  return text + (lengths.balance == Lengths::Balance::length ? " balanced by length" : "");
+}
+
+Lengths read_lengths(const Field& field) {
+  Lengths lengths = read_map<table>(field);
+  check(field, lengths);
+  if (lengths.file) load(*lengths.file, lengths);
+  return lengths;
+}
+
+std::vector<KeyRow> lengths_keys() { return rows_of(table); }
+
+}  // namespace pipewright::config

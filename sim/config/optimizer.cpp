@@ -1,0 +1,57 @@
+#include "sim/config/optimizer.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr std::array table{
+    Key<Optimizer>{{.name = "exp_avg",
+                    .alias = "exp_avg_dtype",
+                    .help = "first moment",
+                    .default_value = "fp32"},
+                   choice<&Optimizer::exp_avg, moment_names>},
+    Key<Optimizer>{{.name = "exp_avg_sq",
+                    .alias = "exp_avg_sq_dtype",
+                    .help = "second moment",
+                    .default_value = "fp32"},
+                   choice<&Optimizer::exp_avg_sq, moment_names>},
+    Key<Optimizer>{{.name = "main_params",
+                    .alias = "main_params_dtype",
+                    .help = "weights that are updated; remainders: what bf16 weights lack of fp32",
+                    .default_value = "fp32"},
+                   choice<&Optimizer::main_params, main_params_names>},
+    Key<Optimizer>{{.name = "main_grads",
+                    .alias = "main_grads_dtype",
+                    .help = "gradients where they are summed",
+                    .default_value = "fp32"},
+                   choice<&Optimizer::main_grads, main_grads_names>},
+};
+
+double bytes_of(Optimizer::Moment moment) {
+  switch (moment) {
+    case Optimizer::Moment::fp32:
+      break;
+    case Optimizer::Moment::fp16:
+    case Optimizer::Moment::bf16:
+      return 2;
+    case Optimizer::Moment::fp8:
+      return 1;
+  }
+  return 4;
+}
+
+}  // namespace
+
+double state_bytes(const Optimizer& optimizer) {
+  const double main_params = optimizer.main_params == Optimizer::MainParams::fp32 ? 4 : 2;
+  return main_params + bytes_of(optimizer.exp_avg) + bytes_of(optimizer.exp_avg_sq);
+}
+
+double gradient_bytes(const Optimizer& optimizer) {
+  return optimizer.main_grads == Optimizer::MainGrads::fp32 ? 4 : 2;
+}
+
+Optimizer read_optimizer(const Field& field) { return read_map<table>(field); }
+
+std::vector<KeyRow> optimizer_keys() { return rows_of(table); }
+
+}  // namespace pipewright::config

@@ -1,0 +1,187 @@
+#include "sim/evaluation/placing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::evaluation {
+namespace {
+
+using cluster::Cluster;
+using cluster::Host;
+using workload::Group;
+using workload::Ranks;
+
+// Those who talk in every layer.
+struct Kind {
+  Group group;
+  const char* name;
+};
+constexpr std::array kinds{Kind{Group::tp, "tp"}, Kind{Group::cp, "cp"},
+                           Kind{Group::cp_a2a, "cp's all-to-all"}, Kind{Group::etp, "etp"},
+                           Kind{Group::ep, "ep"}};
+
+using Domains = std::vector<std::vector<Host*>>;
+
+std::uint32_t largest_of(const Domains& domains) {
+  std::size_t largest = 0;
+  for (const auto& gpus : domains) largest = std::max(largest, gpus.size());
+  return static_cast<std::uint32_t>(largest);
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& used) {
+  return std::accumulate(used.begin(), used.end(), std::uint64_t{0});
+}
+
+// Of each domain, as many GPUs as make whole runs of `unit` ranks.
+std::vector<std::uint64_t> whole_runs(const Domains& domains, std::uint64_t unit) {
+  std::vector<std::uint64_t> used;
+  for (const auto& gpus : domains) used.push_back(gpus.size() / unit * unit);
+  return used;
+}
+
+std::vector<std::uint64_t> at_most(const Domains& domains, std::uint64_t most) {
+  std::vector<std::uint64_t> used;
+  for (const auto& gpus : domains) used.push_back(std::min<std::uint64_t>(gpus.size(), most));
+  return used;
+}
+
+// Runs of ranks that hold the groups of a kind whole, for all kinds that a domain can hold and that
+// leave enough GPUs: where not all do, those of the shortest runs.
+std::uint64_t unit_of(const Ranks& ranks, const Domains& domains) {
+  std::vector<std::uint64_t> runs;
+  for (const Kind& kind : kinds)
+    if (const std::uint32_t run = ranks.run(kind.group); run <= largest_of(domains))
+      runs.push_back(run);
+  std::ranges::sort(runs);
+  for (; !runs.empty(); runs.pop_back()) {
+    std::uint64_t unit = 1;
+    for (const std::uint64_t run : runs) unit = std::lcm(unit, run);
+    if (sum(whole_runs(domains, unit)) >= ranks.size()) return unit;
+  }
+  return 1;
+}
+
+std::vector<Host*> take(const Domains& domains, const std::vector<std::uint64_t>& used,
+                        std::uint32_t count) {
+  std::vector<Host*> hosts;
+  for (std::size_t i = 0; i < domains.size() && hosts.size() < count; ++i) {
+    const std::uint64_t more = std::min<std::uint64_t>(used[i], count - hosts.size());
+    hosts.insert(hosts.end(), domains[i].begin(),
+                 domains[i].begin() + static_cast<std::ptrdiff_t>(more));
+  }
+  return hosts;
+}
+
+// The least that is enough of each domain; 0: there is none.
+std::uint32_t least_enough(const Domains& domains, std::uint32_t ranks) {
+  for (std::uint32_t most = 1; most <= largest_of(domains); ++most)
+    if (sum(at_most(domains, most)) >= ranks) return most;
+  return 0;
+}
+
+std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& most, const Cluster& cluster,
+                                std::uint32_t ranks) {
+  const Domains& domains = cluster.nodes();
+  const std::uint32_t largest = largest_of(domains);
+  if (most.value > largest)
+    throw config::Error(config::locate(
+        most.origin, fmt::format("placement.domain is {}, and the largest NVLink domain of {} has "
+                                 "{} GPUs; allowed: 1 to {}",
+                                 most.value, cluster.name(), largest, largest)));
+  const std::vector<std::uint64_t> used = at_most(domains, most.value);
+  if (sum(used) >= ranks) return take(domains, used, ranks);
+  const std::uint32_t enough = least_enough(domains, ranks);
+  throw config::Error(config::locate(
+      most.origin,
+      fmt::format("placement.domain is {}, of {} NVLink domains of {} {} GPUs, and the job takes "
+                  "{}; allowed: {}",
+                  most.value, domains.size(), cluster.name(), sum(used), ranks,
+                  enough > 0 ? fmt::format("{} to {}", enough, largest)
+                             : std::string("a job of fewer GPUs, or a larger cluster"))));
+}
+
+std::vector<Host*> take_named(const config::Placement& placement, const Cluster& cluster,
+                              std::uint32_t ranks) {
+  std::vector<std::string> names;
+  for (const auto& host : placement.hosts) names.push_back(host.value);
+  try {
+    return cluster.place(names, ranks);
+  } catch (const cluster::Error& error) {
+    throw config::Error(config::locate(placement.hosts.front().origin, error.what()));
+  }
+}
+
+bool straddles(const std::vector<std::uint32_t>& group, const std::vector<Host*>& hosts,
+               const Cluster& cluster) {
+  return std::ranges::any_of(group, [&](std::uint32_t rank) {
+    return cluster.node_of(hosts[rank]) != cluster.node_of(hosts[group.front()]);
+  });
+}
+
+}  // namespace
+
+std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluster,
+                         const Ranks& ranks) {
+  const config::Placement& placement = scenario.placement;
+  if (!placement.hosts.empty()) return take_named(placement, cluster, ranks.size());
+  if (placement.domain) return take_of_each(*placement.domain, cluster, ranks.size());
+  const Domains& domains = cluster.nodes();
+  const std::uint64_t unit = domains.size() > 1 ? unit_of(ranks, domains) : 1;
+  const bool all =
+      std::ranges::all_of(domains, [&](const auto& gpus) { return gpus.size() % unit == 0; });
+  if (all) return cluster.place({}, ranks.size());
+  return take(domains, whole_runs(domains, unit), ranks.size());
+}
+
+std::uint64_t usable_gpus(const config::Placement& placement, const Cluster& cluster) {
+  if (!placement.domain) return cluster.gpus().size();
+  return sum(at_most(cluster.nodes(), placement.domain->value));
+}
+
+std::string Straddling::note() const {
+  return groups.empty() ? ""
+                        : fmt::format("groups of {} straddle NVLink domains; {}", groups, remedy);
+}
+
+Straddling straddling(const Ranks& ranks, const std::vector<Host*>& hosts, const Cluster& cluster) {
+  const Domains& domains = cluster.nodes();
+  if (domains.size() < 2) return {};
+  const std::uint32_t largest = largest_of(domains);
+  const std::uint64_t unit = unit_of(ranks, domains);
+  std::vector<std::string> found;
+  std::vector<std::string_view> kept;
+  for (const Kind& kind : kinds) {
+    const std::uint32_t size = ranks.group_size(kind.group);
+    const std::uint32_t run = ranks.run(kind.group);
+    // All of cp may be one all-to-all, and ranks of tp those who share experts.
+    const auto same = [&](Group other) {
+      return size == ranks.group_size(other) && run == ranks.run(other);
+    };
+    const bool again = (kind.group == Group::cp_a2a && same(Group::cp)) ||
+                       (kind.group == Group::etp && same(Group::tp));
+    if (size == 1 || again || run > largest) continue;
+    if (std::ranges::none_of(ranks.groups(kind.group),
+                             [&](const auto& group) { return straddles(group, hosts, cluster); }))
+      continue;
+    found.push_back(fmt::format("{} ({} ranks)", kind.name, size));
+    if (unit % run == 0) kept.emplace_back(kind.name);
+  }
+  if (found.empty()) return {};
+  const std::string whose =
+      kept.size() == found.size() ? "them" : fmt::format("those of {}", fmt::join(kept, " and "));
+  return {fmt::format("{}", fmt::join(found, " and ")),
+          kept.empty() ? fmt::format("no part of {} domains of {} GPUs that keeps them whole is "
+                                     "enough for {} ranks; allowed: more domains, or fewer "
+                                     "replicas",
+                                     domains.size(), largest, ranks.size())
+                       : fmt::format("placement.domain={}, so many GPUs of each, keeps {} whole",
+                                     largest / unit * unit, whose)};
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,92 @@
+#include "sim/workload/plan/uneven_work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/workload/batch/batch.hpp"
+#include "sim/workload/batch/expert_loads.hpp"
+#include "sim/workload/compute/flops.hpp"
+#include "sim/workload/shape/shape.hpp"
+
+namespace pipewright::workload {
+namespace {
+
+// A model's kinds of layers with attention, and how many are of each.
+std::vector<std::pair<double, Attention>> attention_of(const config::Model& model) {
+  std::vector<std::pair<double, Attention>> all;
+  for (const LayerKind kind : kinds_of(model)) {
+    const Layer layer = layer_on_gpu(model, kind, uncut_sizes(model, 1, model.sequence));
+    if (layer.has_attention()) all.emplace_back(layers_of(model, kind), layer.attention);
+  }
+  return all;
+}
+
+// Over the mean microbatch's.
+std::vector<Uneven::Work> works_of(const config::Model& model, const config::Training& training) {
+  const auto batch = batch_of(training, sequence_of(model, training));
+  const AttentionPairs pairs = pairs_of(training);
+  const auto layers = attention_of(model);
+  std::vector<Uneven::Work> works;
+  double all = 0;
+  for (const Microbatch& microbatch : batch->all) {
+    Uneven::Work& work = works.emplace_back();
+    work.tokens = microbatch.computed.tokens / batch->computed.tokens;
+    work.attention = 0;
+    for (const std::uint32_t document : microbatch.documents)
+      for (const auto& [count, attention] : layers)
+        work.attention += count * attention_pairs(attention, document, pairs);
+    all += work.attention;
+  }
+  const double mean = all / static_cast<double>(works.size());
+  bool differ = false;
+  for (Uneven::Work& work : works) {
+    work.attention = mean > 0 ? work.attention / mean : 1;
+    differ =
+        differ || work.tokens != works.front().tokens || work.attention != works.front().attention;
+  }
+  return differ ? works : std::vector<Uneven::Work>{};
+}
+
+// Of each stage's layers together, over the mean of many draws.
+std::vector<double> loads_of(const config::Scenario& scenario, const StageCosts& costs,
+                             std::uint32_t microbatches) {
+  const config::Model& model = scenario.model->value;
+  const auto law =
+      power_law(model, scenario.training, sizes_of(model, scenario.training, scenario.parallel));
+  if (!law) return {};
+  const double mean = imbalance_of(*law).mean;
+  const auto loads =
+      expert_loads(*law, model.layers + model.mtp_layers, microbatches, scenario.variation.seed);
+  std::vector<double> all;
+  for (const std::vector<std::uint32_t>& layers : costs.expert_layers)
+    for (std::uint32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+      double sum = 0;
+      for (const std::uint32_t layer : layers) sum += loads->of(layer, microbatch);
+      all.push_back(layers.empty() ? 1 : sum / (mean * static_cast<double>(layers.size())));
+    }
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
+                                          const schedules::Schedule& schedule,
+                                          const StageCosts& costs) {
+  if (!scenario.model || costs.activations.empty()) return nullptr;
+  Uneven uneven{.microbatches = schedule.microbatches * schedule.iterations,
+                .slices = schedule.slices,
+                .works = {},
+                .experts = {}};
+  if (scenario.training.lengths) {
+    uneven.microbatches =
+        scenario.training.lengths->microbatches * scenario.training.lengths->iterations;
+    uneven.works = works_of(scenario.model->value, scenario.training);
+    uneven.tokens_differ = std::ranges::any_of(
+        uneven.works, [](const Uneven::Work& work) { return work.tokens != 1; });
+  }
+  uneven.experts = loads_of(scenario, costs, uneven.microbatches);
+  if (uneven.works.empty() && uneven.experts.empty()) return nullptr;
+  return std::make_shared<const Uneven>(std::move(uneven));
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,293 @@
+#include "sim/workload/shape/recurrence.hpp"
+#include "sim/workload/shape/shape.hpp"
+
+// Layers on one GPU: their matrices, and their parameters.
+namespace pipewright::workload {
+namespace {
+
+using config::Model;
+
+// The layers of a transformer that have a sliding window, as a part of all.
+double windowed(const Model& model) {
+  if (model.sliding_window == 0) return 0;
+  return model.full_attention_every == 0 ? 1 : 1 - 1.0 / model.full_attention_every;
+}
+
+Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
+  Attention attention{.samples = sizes.samples,
+                      .queries = sizes.queries,
+                      .keys = sizes.document,
+                      .heads = model.heads / sizes.tp,
+                      .kv_heads = model.kv_heads / sizes.tp,
+                      .key_dim = model.head_dim,
+                      .value_dim = model.head_dim,
+                      .window = static_cast<double>(model.sliding_window)};
+  if (mixer == Mixer::sliding)
+    attention.windowed = 1;
+  else if (model.pattern.empty())
+    attention.windowed = windowed(model);
+  if (mixer == Mixer::latent) {
+    attention.kv_heads = attention.heads;
+    attention.key_dim = model.latent->nope_head_dim + model.latent->rope_head_dim;
+    attention.value_dim = model.latent->value_head_dim;
+  }
+  return attention;
+}
+
+// Of queries, keys and values, and gates.
+std::uint32_t attention_heads(const Model& model, const Attention& a) {
+  return (model.output_gate ? 2 : 1) * a.heads + 2 * a.kv_heads;
+}
+
+// Each rank of tp has its heads of the matrices; compressing is done by all of them, on the tokens
+// that they have anyway.
+void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Latent& latent = *model.latent;
+  const Attention& a = layer.attention;
+  const std::uint64_t hidden = model.hidden;
+  auto& linears = layer.attention_linears;
+  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  if (latent.query_rank > 0)
+    linears.push_back({Part::mla_down, sizes.spread_tokens, hidden, latent.query_rank});
+  linears.push_back({.part = Part::mla_up,
+                     .tokens = sizes.tokens,
+                     .inputs = latent.query_rank > 0 ? latent.query_rank : hidden,
+                     .outputs = queries,
+                     .gathers_input = true});
+  linears.push_back(
+      {Part::mla_down, sizes.spread_tokens, hidden, latent.kv_rank + latent.rope_head_dim});
+  linears.push_back(
+      {.part = Part::mla_up,
+       .tokens = sizes.tokens,
+       .inputs = latent.kv_rank,
+       .outputs = std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim),
+       .gathers_input = true});
+  layer.compressed_norms = sizes.spread_tokens * (latent.query_rank + latent.kv_rank);
+  layer.compressed = layer.compressed_norms + sizes.spread_tokens * latent.rope_head_dim;
+}
+
+void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
+  layer.attention = attention_of(model, layer.mixer, sizes);
+  const Attention& a = layer.attention;
+  if (layer.mixer == Mixer::latent)
+    add_latent(model, sizes, layer);
+  else
+    layer.attention_linears.push_back(
+        {.part = Part::qkv,
+         .tokens = sizes.tokens,
+         .inputs = model.hidden,
+         .outputs = std::uint64_t{attention_heads(model, a)} * model.head_dim,
+         .gathers_input = true});
+  layer.attention_linears.push_back({.part = Part::projection,
+                                     .tokens = sizes.tokens,
+                                     .inputs = std::uint64_t{a.heads} * a.value_dim,
+                                     .outputs = model.hidden,
+                                     .scatters_output = true});
+}
+
+struct Mlp {
+  Part in = Part::mlp_in;
+  Part out = Part::mlp_out;
+  std::uint64_t ffn = 0;
+  double tokens = 0;
+  std::uint32_t count = 1;  // so many side by side, with `tokens` tokens each
+};
+
+Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& linears) {
+  linears.push_back({.part = mlp.in,
+                     .tokens = mlp.tokens,
+                     .inputs = model.hidden,
+                     .outputs = (model.gated ? 2 : 1) * mlp.ffn,
+                     .count = mlp.count,
+                     .gathers_input = true});
+  linears.push_back({.part = mlp.out,
+                     .tokens = mlp.tokens,
+                     .inputs = mlp.ffn,
+                     .outputs = model.hidden,
+                     .count = mlp.count,
+                     .scatters_output = true});
+  const double made = mlp.tokens * static_cast<double>(mlp.ffn) * mlp.count;
+  return {.made = made, .gates = model.gated ? made : 0};
+}
+
+void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
+  const Model::Experts& experts = *model.experts;
+  layer.router.push_back({Part::router, sizes.spread_tokens, model.hidden, experts.count});
+  const double visits = experts.top_k * experts.capacity_factor;
+  layer.routing = {.sent = sizes.spread_tokens * visits,
+                   .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
+  const std::uint32_t here = experts.count / sizes.ep;
+  layer.experts = add_mlp(model,
+                          {.in = Part::expert_in,
+                           .out = Part::expert_out,
+                           .ffn = experts.ffn / sizes.etp,
+                           .tokens = layer.routing.received / here,
+                           .count = here},
+                          layer.expert_linears);
+  if (experts.shared > 0)
+    layer.shared = add_mlp(model,
+                           {.in = Part::shared_in,
+                            .out = Part::shared_out,
+                            .ffn = std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp,
+                            .tokens = sizes.tokens},
+                           layer.mlp_linears);
+}
+
+// Of a matrix and its bias.
+std::uint64_t weights(const Model& model, std::uint64_t inputs, std::uint64_t outputs) {
+  return inputs * outputs + (model.biases ? outputs : 0);
+}
+
+std::uint64_t norm_parameters(const Model& model, std::uint64_t size) {
+  return model.norm == Model::Norm::layernorm ? 2 * size : size;
+}
+
+std::uint64_t mlp_parameters(const Model& model, std::uint64_t ffn) {
+  return weights(model, model.hidden, (model.gated ? 2 : 1) * ffn) +
+         weights(model, ffn, model.hidden);
+}
+
+std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
+  const Attention a = attention_of(model, mixer, sizes);
+  const std::uint64_t out = weights(model, std::uint64_t{a.heads} * a.value_dim, model.hidden);
+  if (mixer != Mixer::latent)
+    return out +
+           weights(model, model.hidden, std::uint64_t{attention_heads(model, a)} * model.head_dim) +
+           (model.qk_layernorm ? 2 * norm_parameters(model, model.head_dim) : 0);
+  const Model::Latent& latent = *model.latent;
+  const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
+  const std::uint64_t from_query = latent.query_rank == 0
+                                       ? weights(model, model.hidden, queries)
+                                       : weights(model, model.hidden, latent.query_rank) +
+                                             norm_parameters(model, latent.query_rank) +
+                                             weights(model, latent.query_rank, queries);
+  return out + from_query + weights(model, model.hidden, latent.kv_rank + latent.rope_head_dim) +
+         norm_parameters(model, latent.kv_rank) +
+         weights(model, latent.kv_rank,
+                 std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
+}
+
+void add_mixer(const Model& model, const Sizes& sizes, Layer& layer) {
+  switch (layer.mixer) {
+    case Mixer::none:
+      break;
+    case Mixer::mamba:
+      add_mamba(*model.mamba, model.hidden, sizes, layer);
+      break;
+    case Mixer::linear:
+      add_linear_attention(*model.linear_attention, model.hidden, sizes, layer);
+      break;
+    case Mixer::attention:
+    case Mixer::sliding:
+    case Mixer::latent:
+      add_attention(model, sizes, layer);
+  }
+}
+
+std::uint64_t mixer_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
+  switch (mixer) {
+    case Mixer::none:
+      return 0;
+    case Mixer::mamba:
+      return mamba_parameters(*model.mamba, model.hidden, sizes.tp);
+    case Mixer::linear:
+      return linear_attention_parameters(*model.linear_attention, model.hidden, sizes.tp);
+    case Mixer::attention:
+    case Mixer::sliding:
+    case Mixer::latent:
+      break;
+  }
+  return attention_parameters(model, mixer, sizes);
+}
+
+}  // namespace
+
+Linear mtp_projection(const Model& model, const Sizes& sizes) {
+  return {.part = Part::mtp_projection,
+          .tokens = sizes.tokens,
+          .inputs = 2ULL * model.hidden,
+          .outputs = model.hidden / sizes.tp,
+          .gathers_input = true};
+}
+
+Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
+  Layer layer;
+  layer.mixer = mixer_of(model, kind);
+  add_mixer(model, sizes, layer);
+  const FeedForward feed_forward = feed_forward_of(kind);
+  if (feed_forward == FeedForward::experts) add_experts(model, sizes, layer);
+  if (feed_forward == FeedForward::dense)
+    layer.mlp =
+        add_mlp(model, {.ffn = model.ffn / sizes.tp, .tokens = sizes.tokens}, layer.mlp_linears);
+  return layer;
+}
+
+std::vector<Linear> linears_of(const Layer& layer) {
+  std::vector<Linear> all = layer.attention_linears;
+  for (const auto* linears : {&layer.router, &layer.mlp_linears, &layer.expert_linears})
+    all.insert(all.end(), linears->begin(), linears->end());
+  return all;
+}
+
+Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
+  Parameters parameters;
+  const std::uint64_t norm = norm_parameters(model, model.hidden);
+  const Mixer mixer = mixer_of(model, kind);
+  const FeedForward feed_forward = feed_forward_of(kind);
+  if (mixer != Mixer::none) parameters.dense += norm + mixer_parameters(model, mixer, sizes);
+  if (feed_forward == FeedForward::none) return parameters;
+  parameters.dense += norm;
+  if (feed_forward == FeedForward::dense) {
+    parameters.dense += mlp_parameters(model, model.ffn / sizes.tp);
+    return parameters;
+  }
+  const Model::Experts& experts = *model.experts;
+  parameters.dense += std::uint64_t{model.hidden} * experts.count;
+  if (experts.shared > 0)
+    parameters.dense +=
+        mlp_parameters(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
+  parameters.experts = mlp_parameters(model, experts.ffn / sizes.etp) * (experts.count / sizes.ep);
+  return parameters;
+}
+
+Parameters mtp_parameters(const Model& model, const Sizes& sizes) {
+  Parameters parameters = layer_parameters(model, kind_of_mtp(model), sizes);
+  const Linear projection = mtp_projection(model, sizes);
+  parameters.dense +=
+      projection.inputs * projection.outputs + 3 * norm_parameters(model, model.hidden);
+  return parameters;
+}
+
+std::uint64_t embedding_parameters(const Model& model, const Sizes& sizes) {
+  return sizes.vocabulary / sizes.tp * model.hidden;
+}
+
+std::uint64_t position_parameters(const Model& model, const Sizes& sizes) {
+  return model.learned_positions ? static_cast<std::uint64_t>(sizes.sequence) * model.hidden : 0;
+}
+
+std::uint64_t head_parameters(const Model& model, const Sizes& sizes) {
+  return norm_parameters(model, model.hidden) +
+         (model.tied_embeddings ? 0 : embedding_parameters(model, sizes));
+}
+
+Parameters all_parameters(const Model& model) {
+  const Sizes sizes = uncut_sizes(model, 1, model.sequence);
+  Parameters all{.dense = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
+                          head_parameters(model, sizes)};
+  for (std::uint32_t layer = 0; layer < model.layers; ++layer)
+    all += layer_parameters(model, kind_of_layer(model, layer), sizes);
+  for (std::uint32_t module = 0; module < model.mtp_layers; ++module)
+    all += mtp_parameters(model, sizes);
+  return all;
+}
+
+std::uint64_t parameter_count(const Model& model) { return all_parameters(model).all(); }
+
+std::uint64_t active_parameter_count(const Model& model) {
+  const Parameters all = all_parameters(model);
+  if (!model.experts) return all.all();
+  return all.dense + all.experts / model.experts->count * model.experts->top_k;
+}
+
+}  // namespace pipewright::workload

@@ -1,0 +1,172 @@
+#include "sim/evaluation/placing.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/cluster/platform/names.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/evaluation/evaluator.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "tests/sim/config/support.hpp"
+
+using namespace pipewright;
+using Catch::Matchers::Contains;
+using config::test::error_of;
+
+namespace {
+
+// Racks of GB200 NVL72, or nodes of eight H100s.
+struct Racks {
+  config::test::Folder folder;
+  std::string file;
+
+  explicit Racks(std::uint32_t count, const char* node = "gb200-nvl72")
+      : file(folder.write(
+            "racks.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind(node), count}},
+                                                 .fabric = "leaf-spine"}))) {}
+
+  config::Scenario scenario(const std::string& parallel, const std::string& more = "") const {
+    return config::read_scenario(config::read_yaml_text(
+        fmt::format("{{cluster: {}, model: mixtral-8x7b, microbatches: 8, parallel: {{{}}}, "
+                    "training: {{sequence: 512}}{}}}",
+                    file, parallel, more),
+        "t.yaml"));
+  }
+};
+
+// GPUs of each domain, in the order of ranks.
+std::vector<std::size_t> of_domains(const evaluation::Hardware& hardware) {
+  std::vector<std::size_t> counts;
+  std::uint32_t last = ~0U;
+  for (const cluster::Host* host : hardware.hosts) {
+    const std::uint32_t domain = hardware.cluster.node_of(host);
+    if (domain != last) counts.push_back(0);
+    last = domain;
+    ++counts.back();
+  }
+  return counts;
+}
+
+using Counts = std::vector<std::size_t>;
+
+}  // namespace
+
+TEST_CASE("racks of 72 are used by 64 where groups of 32 or 64 are whole so", "[placement]") {
+  const Racks racks(3);
+  evaluation::Hardware hardware =
+      evaluation::open_hardware(racks.scenario("ep: 8, etp: 4, tp: 4, sp: true, dp: 32"));
+  CHECK(of_domains(hardware) == Counts{64, 64});
+  CHECK(cluster::name_of(hardware.hosts[64]) == "node-1-gpu-0");
+  const auto place = [&](const std::string& parallel, const std::string& more = "") {
+    hardware = evaluation::place_on(hardware.cluster, racks.scenario(parallel, more));
+    return of_domains(hardware);
+  };
+  const auto note = [&] {
+    return evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
+  };
+  // Groups of 4 and 8 divide 72, and groups of 12 of cp x tp, too.
+  CHECK(place("ep: 8, etp: 1, dp: 136") == Counts{72, 64});
+  CHECK(place("tp: 4, sp: true, cp: 3, etp: 1, dp: 12, ep: 4", "") == Counts{72, 72});
+  CHECK(note().empty());
+  // Runs of 16 of tp x cp are four in each, but not of 208 ranks: then those of tp stay whole.
+  CHECK(place("tp: 2, sp: true, cp: 8, dp: 12") == Counts{64, 64, 64});
+  CHECK(note().empty());
+  CHECK(place("tp: 2, sp: true, cp: 8, dp: 13") == Counts{72, 72, 64});
+  CHECK_THAT(note(), Contains("groups of cp (8 ranks) straddle"));
+}
+
+TEST_CASE("how many GPUs of each domain may be said", "[placement]") {
+  const Racks racks(3);
+  evaluation::Hardware hardware =
+      evaluation::open_hardware(racks.scenario("ep: 8, dp: 64", ", placement: {domain: 32}"));
+  CHECK(of_domains(hardware) == Counts{32, 32});
+  const auto place = [&](const std::string& parallel, const std::string& more) {
+    hardware = evaluation::place_on(hardware.cluster, racks.scenario(parallel, more));
+    return of_domains(hardware);
+  };
+  const std::string folded = "ep: 8, etp: 4, tp: 4, sp: true, dp: ";
+  CHECK(place(folded + "32", ", placement: {domain: 72}") == Counts{72, 56});
+  const evaluation::Straddling found =
+      evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster);
+  CHECK(found.groups == "ep (8 ranks)");
+  CHECK(found.note() ==
+        "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64, so many GPUs of "
+        "each, keeps them whole");
+  // Hosts that are named stay where they are.
+  CHECK(place("dp: 2", ", placement: [node-2-gpu-0, node-0-gpu-7]") == Counts{1, 1});
+
+  const auto fault = [&](const std::string& parallel, const std::string& more) {
+    return error_of([&] { place(parallel, more); });
+  };
+  CHECK_THAT(fault("dp: 2", ", placement: {domain: 96}"),
+             Contains("t.yaml:1:") &&
+                 Contains("placement.domain is 96, and the largest NVLink "
+                          "domain of") &&
+                 Contains("has 72 GPUs; allowed: 1 to 72"));
+  CHECK_THAT(fault("dp: 100", ", placement: {domain: 32}"),
+             Contains("placement.domain is 32, of 3 NVLink domains of") &&
+                 Contains("96 GPUs, and the job takes 100; allowed: 34 to 72"));
+  CHECK_THAT(fault("dp: 300", ", placement: {domain: 32}"),
+             Contains("allowed: a job of fewer GPUs, or a larger cluster"));
+}
+
+TEST_CASE("where GPUs are too few for all groups, those of tp stay whole", "[placement]") {
+  const Racks racks(2);
+  // 144 ranks: runs of 16 leave 128. Those of tp are 4, which divides 72.
+  const evaluation::Hardware hardware =
+      evaluation::open_hardware(racks.scenario("ep: 4, etp: 4, tp: 4, sp: true, dp: 36"));
+  CHECK(of_domains(hardware) == Counts{72, 72});
+  CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note() ==
+        "groups of ep (4 ranks) straddle NVLink domains; no part of 2 domains of 72 GPUs that "
+        "keeps them whole is enough for 144 ranks; allowed: more domains, or fewer replicas");
+}
+
+TEST_CASE("nodes of eight are used as they come", "[placement]") {
+  const Racks nodes(4, "dgx-h100");
+  evaluation::Hardware hardware =
+      evaluation::open_hardware(nodes.scenario("tp: 8, sp: true, ep: 4, dp: 4"));
+  CHECK(of_domains(hardware) == Counts{8, 8, 8, 8});
+  // Groups that no domain holds are nobody's fault.
+  CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
+}
+
+TEST_CASE("a search says of a layout which groups straddle", "[placement]") {
+  const Racks racks(3);
+  const auto tree = [&](const std::string& more) {
+    return racks
+        .scenario("ep: 8, etp: 4, tp: 4, sp: true, dp: 32, zero: 1",
+                  ", symmetric: true, gpu: h100-sxm" + more)
+        .tree;
+  };
+  const config::Scenario first = racks.scenario("dp: 1");
+  evaluation::Evaluator evaluator(first, 1ULL << 50);
+  const auto by_72 = evaluator.simulate(tree(", placement: {domain: 72}"));
+  const auto by_default = evaluator.simulate(tree(""));
+  const auto by_64 = evaluator.simulate(tree(", placement: {domain: 64}"));
+  CHECK_THAT(by_72.note, Contains("placement.domain=64"));
+  CHECK(by_default.note.empty());
+  CHECK(by_64.time_s == Approx(by_default.time_s));
+  CHECK(by_64.time_s < by_72.time_s);
+}
+
+TEST_CASE("layouts that deal out heads differently are told apart", "[placement]") {
+  const Racks racks(1);
+  evaluation::Evaluator evaluator(racks.scenario("dp: 1"), 1ULL << 50);
+  const auto seconds = [&](const char* sizes, const char* more = "") {
+    return evaluator
+        .simulate(racks
+                      .scenario(fmt::format("cp: 4, cp_comm_type: a2a+p2p, "
+                                            "hierarchical_context_parallel_sizes: {}",
+                                            sizes),
+                                more)
+                      .tree)
+        .time_s;
+  };
+  const double all_heads = seconds("[4, 1]");
+  const double both = seconds("[2, 2]");
+  CHECK(both != all_heads);
+  CHECK(both == Approx(seconds("[2, 2]", ", symmetric: true")));
+}

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <optional>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/cluster/make/make_platform.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/evaluation/evaluator.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/uneven_cost.hpp"
+#include "sim/evaluation/work_and_memory.hpp"
+#include "sim/execution/run.hpp"
+#include "sim/workload/shape/shape.hpp"
+#include "support/jobs.hpp"
+#include "support/random.hpp"
+#include "tests/sim/cluster/in_child.hpp"
+#include "tests/sim/config/support.hpp"
+
+using namespace pipewright;
+using execution::EngineKind;
+using schedules::PassKind;
+
+namespace {
+
+config::Scenario read(const std::string& text) {
+  return config::read_scenario(config::read_yaml_text(text, "uneven.yaml"));
+}
+
+// A scenario on its hardware, as `run` has it.
+class Run {
+ public:
+  explicit Run(const std::string& text)
+      : scenario(read(text)),
+        hardware(evaluation::open_hardware(scenario)),
+        plan(evaluation::plan_on(scenario, scenario.schedules.front(), hardware)),
+        job(evaluation::make_job(scenario, hardware, plan)) {}
+
+  trace::Trace trace(EngineKind engine = EngineKind::timing) const {
+    trace::TraceCollector collector;
+    execution::run(job, engine, {}, collector);
+    return std::move(collector.trace);
+  }
+  double seconds(EngineKind engine = EngineKind::timing) const {
+    return tests::last_end(trace(engine));
+  }
+
+  config::Scenario scenario;
+  evaluation::Hardware hardware;
+  workload::Plan plan;
+  execution::Job job;
+};
+
+double forward(const trace::Trace& trace, std::uint32_t microbatch) {
+  for (const trace::PassRow& row : trace.passes)
+    if (row.kind == trace::PassKind::forward && row.microbatch == microbatch && row.stage == 0)
+      return row.end - row.start;
+  return 0;
+}
+
+// 16 GPUs in two nodes.
+std::string two_nodes(const config::test::Folder& folder) {
+  return folder.write(
+      "two.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("a100-4nic"), 2}}}));
+}
+
+constexpr const char* alone =
+    "{{model: megatron-1.7b, gpu: h100-sxm, microbatches: 2, engine: timing, training: {{sequence: "
+    "8192, reserved: 0, {}}}}}";
+
+}  // namespace
+
+TEST_CASE("documents that are all as long as a sample change nothing", "[uneven]") {
+  const Run plain(fmt::format(fmt::runtime(alone), "fragmentation: 0.1"));
+  const Run same(fmt::format(fmt::runtime(alone), "lengths: {documents: [8192]}"));
+  CHECK(same.job.uneven == nullptr);
+  CHECK(same.seconds() == plain.seconds());
+  CHECK(same.plan.costs.model_flops_per_microbatch ==
+        Approx(plain.plan.costs.model_flops_per_microbatch).epsilon(1e-12));
+}
+
+TEST_CASE("of two documents half as long each, attention does half", "[uneven]") {
+  const Run one(fmt::format(fmt::runtime(alone), "fragmentation: 0.1"));
+  const Run two(fmt::format(fmt::runtime(alone), "lengths: {documents: [4096]}"));
+  // Scores and values: 2 products of 8192^2/2 pairs and 24 layers of 2,304 hidden, each three
+  // times: for F, I and W.
+  const double scores = 3 * 2 * 2 * 8192.0 * 8192 / 2 * 2304 * 24;
+  CHECK(one.plan.costs.model_flops_per_microbatch - two.plan.costs.model_flops_per_microbatch ==
+        Approx(scores / 2).epsilon(1e-9));
+  CHECK(two.job.uneven == nullptr);  // all microbatches are alike
+  CHECK(two.seconds() < one.seconds());
+}
+
+TEST_CASE("a microbatch takes time by the squares of its documents", "[uneven]") {
+  // One of 8,192 tokens, then two of 4,096: 4/3 and 2/3 of the mean's pairs.
+  const Run run(fmt::format(fmt::runtime(alone), "lengths: {documents: [8192, 4096, 4096]}"));
+  REQUIRE(run.job.uneven != nullptr);
+  const double planned = run.plan.costs.times[PassKind::forward][0];
+  const double attention = run.plan.costs.attention_share[0][0] * planned;
+  CHECK(attention > 0.1 * planned);
+  const trace::Trace trace = run.trace();
+  CHECK(forward(trace, 0) == Approx(planned + attention / 3));
+  CHECK(forward(trace, 1) == Approx(planned - attention / 3));
+  CHECK(run.seconds(EngineKind::simgrid) == Approx(run.seconds()).epsilon(1e-9));
+}
+
+TEST_CASE("replicas wait for the one with most work, and balance makes them alike", "[uneven]") {
+  const auto scenario = [](const char* balance) {
+    return fmt::format(
+        "{{model: megatron-1.7b, gpu: h100-sxm, microbatches: 1, engine: timing, parallel: {{dp: "
+        "2}}, training: {{sequence: 8192, lengths: {{documents: [8192, 2048, 2048, 2048, 2048], "
+        "balance: {}}}}}}}",
+        balance);
+  };
+  const Run run(scenario("none"));
+  // 8192^2 and 4 x 2048^2 are 8/5 and 2/5 of their mean.
+  CHECK(run.job.uneven->work(0, 0).attention == Approx(1.6));
+  CHECK(run.job.uneven->work(1, 0).attention == Approx(0.4));
+  const double cost = evaluation::uneven_cost(run.scenario, run.hardware, run.plan.schedule);
+  const double attention =
+      0.6 * (run.plan.costs.attention_share[0][0] * run.plan.costs.times[PassKind::forward][0] +
+             run.plan.costs.attention_share[static_cast<int>(PassKind::backward)][0] *
+                 run.plan.costs.times[PassKind::backward][0]);
+  CHECK(cost * run.seconds() == Approx(attention).epsilon(1e-6));
+}
+
+TEST_CASE("padding is computed, and no token of it counts", "[uneven]") {
+  const Run run(fmt::format(
+      fmt::runtime(alone),
+      "microbatch_size: 2, lengths: {documents: [1024, 7168, 4096, 4096], packed: false}"));
+  // 2 x 7,168 and 2 x 4,096 tokens are computed, 8,192 each are there.
+  CHECK(evaluation::tokens_per_microbatch(run.scenario) == 8192);
+  CHECK(run.job.uneven->work(0, 0).tokens == Approx(7168.0 / 5632));
+  CHECK(run.job.uneven->work(0, 1).tokens == Approx(4096.0 / 5632));
+  // And it is held.
+  const trace::Trace trace = run.trace();
+  std::uint64_t most = 0;
+  for (const trace::MemoryRow& row : trace.memory)
+    if (row.category == trace::MemoryCategory::activations) most = std::max(most, row.bytes);
+  const auto held = static_cast<double>(run.plan.costs.activations[0].held);
+  CHECK(static_cast<double>(most) == Approx(held * 7168 / 5632).epsilon(1e-6));
+}
+
+TEST_CASE("the busiest rank of each layer and microbatch sets the time of its experts",
+          "[uneven]") {
+  const auto scenario = [](const char* experts, const char* model) {
+    return fmt::format(
+        "{{model: {}, gpu: h100-sxm, microbatches: 4, engine: timing, parallel: {{ep: 8, dp: 8}}, "
+        "training: {{experts: {{{}}}}}}}",
+        model, experts);
+  };
+  const Run run(scenario("power_law: 0.8", "mixtral-8x7b"));
+  REQUIRE(run.job.uneven != nullptr);
+  CHECK_FALSE(run.job.uneven->replicas_differ());
+  const auto sizes =
+      workload::sizes_of(run.scenario.model->value, run.scenario.training, run.scenario.parallel);
+  CHECK(sizes.imbalance > 1.2);
+  CHECK(sizes.most_imbalance > sizes.imbalance);
+  const trace::Trace trace = run.trace();
+  const double planned = run.plan.costs.times[PassKind::forward][0];
+  const double experts = run.plan.costs.experts_share[0][0] * planned;
+  for (std::uint32_t microbatch = 0; microbatch < 4; ++microbatch)
+    CHECK(forward(trace, microbatch) ==
+          Approx(planned + (run.job.uneven->of_experts(0, microbatch) - 1) * experts));
+  // More than evenly spread tokens take, and less memory.
+  const Run balanced(scenario("imbalance: 1", "mixtral-8x7b"));
+  CHECK(run.seconds() > balanced.seconds());
+  CHECK(run.plan.costs.activations[0].held > balanced.plan.costs.activations[0].held);
+  // Buffers that are filled up are as full everywhere.
+  const config::Value capped =
+      config::read_yaml_text(scenario("power_law: 0.8", "mixtral-8x7b"), "uneven.yaml");
+  config::Value root = capped;
+  config::override_key(root, "model.experts.capacity_factor", "1.5", {});
+  const config::Scenario filled = config::read_scenario(root);
+  CHECK(workload::sizes_of(filled.model->value, filled.training, filled.parallel).imbalance == 1);
+}
+
+TEST_CASE("both engines agree on uneven microbatches, in both details", "[uneven]") {
+  const config::test::Folder folder;
+  const std::string file = two_nodes(folder);
+  for (const char* const uneven :
+       {"lengths: {mean: 700, p95: 2000}", "lengths: {mean: 700, p95: 2000, packed: false}",
+        "experts: {power_law: 0.8}"})
+    for (const char* const detail : {"fast", "full"}) {
+      const std::string times = tests::in_child([&] {
+        const Run run(fmt::format(
+            "{{cluster: {}, model: mixtral-8x7b, global_batch: 6, parallel: {{tp: 2, ep: 2, etp: "
+            "1, pp: 4, sp: true}}, communication: {{detail: {}}}, training: {{sequence: 4096, "
+            "{}}}}}",
+            file, detail, uneven));
+        return fmt::format("{} {}", run.seconds(EngineKind::simgrid), run.seconds());
+      });
+      CAPTURE(uneven, detail, times);  // flows are of whole bytes
+      CHECK(std::stod(times) == Approx(std::stod(times.substr(times.find(' ')))).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("a symmetric run is that of the replica with most to do", "[uneven]") {
+  const auto scenario = [](const char* symmetric) {
+    return fmt::format(
+        "{{model: megatron-1.7b, gpu: h100-sxm, global_batch: 48, engine: timing, symmetric: {}, "
+        "parallel: {{dp: 4, pp: 4}}, training: {{sequence: 8192, lengths: {{mean: 2000, p95: "
+        "6000}}}}}}",
+        symmetric);
+  };
+  const Run all(scenario("false"));
+  const Run one(scenario("true"));
+  CHECK(one.seconds() == Approx(all.seconds()).epsilon(0.01));
+  CHECK(one.seconds() <= all.seconds() * (1 + 1e-12));
+}
+
+TEST_CASE("no bound is above a simulation with uneven microbatches", "[uneven]") {
+  const config::test::Folder folder;
+  const std::string file = two_nodes(folder);
+  tests::Random random(11);
+  const auto one_of = [&](std::initializer_list<const char*> of) {
+    return *(of.begin() + random.whole(0, static_cast<std::uint32_t>(of.size()) - 1));
+  };
+  std::optional<evaluation::Evaluator> evaluator;
+  int simulated = 0;
+  for (int round = 0; round < 24; ++round) {
+    const std::uint32_t pp = 1U << random.whole(0, 2);
+    const std::uint32_t dp = 1U << random.whole(0, 2);
+    const bool experts = random.flip();
+    const std::string text = fmt::format(
+        "{{cluster: {}, model: {}, global_batch: {}, iterations: {}, schedule: {}, parallel: {{pp: "
+        "{}, dp: {}, ep: {}, zero: {}}}, communication: {{detail: {}}}, training: {{sequence: "
+        "2048, microbatch_size: 2, lengths: {{mean: 500, p95: 1600, packed: {}, balance: "
+        "{}}}{}}}}}",
+        file, experts ? "mixtral-8x7b" : "megatron-1.7b", dp * 2 * random.whole(2, 6),
+        random.whole(1, 2), one_of({"1f1b", "gpipe", "zb-h1", "searched"}), pp, dp,
+        experts ? dp : 1, random.whole(0, 3), one_of({"fast", "full"}), one_of({"true", "false"}),
+        one_of({"none", "length"}), experts ? ", experts: {power_law: 0.7}" : "");
+    CAPTURE(text);
+    const config::Value scenario = config::read_yaml_text(text, "uneven.yaml");
+    if (!evaluator) evaluator.emplace(config::read_scenario(scenario), std::uint64_t{1} << 40U);
+    const analysis::CandidateRow row = evaluator->assess(scenario).front();
+    CAPTURE(row.note);
+    if (row.outcome != analysis::Outcome::open) continue;
+    ++simulated;
+    const analysis::CandidateRow found = evaluator->simulate(scenario);
+    CHECK(row.bound_s > 0.2 * found.time_s);
+    CHECK(row.bound_s <= found.time_s * (1 + 1e-9));
+  }
+  CHECK(simulated > 12);
+}
