@@ -31,6 +31,7 @@ double exposed_in(const Gap& gap, double now) {
 void SummarySink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
                         const std::vector<trace::StageRow>& stages) {
   summary_ = {};
+  pass_collectives_.clear();
   summary_.run = run;
   summary_.devices.resize(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -187,6 +188,7 @@ void SummarySink::finish() {
         std::max(summary_.span_bubble_s, device.end_s - device.start_s - device.busy_s);
   }
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) summary_.devices[i].parts = parts_of(i);
+  summary_.pass_collectives = over_devices(pass_collectives_);
   if (summary_.makespan_s <= 0) return;  // no passes: nothing to divide by
   constexpr double rounding = 1e-12;     // of sums of times
   if (summary_.span_bubble_s < rounding * summary_.makespan_s) summary_.span_bubble_s = 0;

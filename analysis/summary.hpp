@@ -9,6 +9,7 @@
 
 #include "analysis/idle_time.hpp"
 #include "analysis/job.hpp"
+#include "analysis/pass_collectives.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/trace/sink.hpp"
 
@@ -76,6 +77,7 @@ struct Summary {
   std::optional<double> mfu_precision;  // as mfu, of the peak of the recipe's data type
   std::optional<double> hfu;            // as mfu, with what is recomputed
   std::vector<DeviceSummary> devices;
+  std::vector<PassCollectives> pass_collectives;
 };
 
 // Builds a summary from rows as they come, in memory that does not grow with them.
@@ -83,6 +85,9 @@ class SummarySink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
              const std::vector<trace::StageRow>& stages) override;
+  void pass_collective(const trace::PassCollectiveRow& row) override {
+    pass_collectives_.push_back(row);
+  }
   void pass(const trace::PassRow& row) override;
   void transfer(const trace::TransferRow&) override {}
   void memory(const trace::MemoryRow& row) override;
@@ -122,6 +127,7 @@ class SummarySink final : public trace::Sink {
 
   Summary summary_;
   std::vector<Running> running_;
+  std::vector<trace::PassCollectiveRow> pass_collectives_;
   std::vector<bool> recomputed_;                                  // by stage
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // likewise, exposed seconds
   std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // of each of two that run as one

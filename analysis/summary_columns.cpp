@@ -146,6 +146,10 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       {"fits", fits_json},
       {"devices",
        [](const Summary& run) { return json_rows(device_columns(run.makespan_s), run.devices); }},
+      {"pass_collectives",
+       [](const Summary& run) {
+         return json_rows(pass_collective_columns(), run.pass_collectives);
+       }},
       {"versions", of_run(&trace::RunInfo::versions)},
       {"definitions", [](const Summary&) { return "analysis/metrics.md"; }}};  // of every key
 }
@@ -253,6 +257,26 @@ ReportColumns<DeviceSummary> time_columns(double makespan_s) {
   for (auto& column : of_part<DeviceSummary>(parts, &DeviceSummary::parts))
     columns.push_back(std::move(column));
   return columns;
+}
+
+ReportColumns<PassCollectives> pass_collective_columns() {
+  using Row = PassCollectives;
+  return {
+      table_only<Row>({"name",
+                       {"collectives in passes"},
+                       Quantity::name(),
+                       [](const Row& row) { return row.group + ' ' + row.operation; }}),
+      {"group", [](const Row& row) { return row.group; }},
+      {"operation", [](const Row& row) { return row.operation; }},
+      {"calls", {"calls", "of a GPU"}, Quantity::count(), [](const Row& row) { return row.calls; }},
+      {"bytes", {"their", "data"}, Quantity::bytes(), [](const Row& row) { return row.bytes; }},
+      {"seconds",
+       {"they", "take"},
+       Quantity::seconds(3),
+       [](const Row& row) { return row.seconds; }},
+      {"exposed_s", {"of it", "exposed"}, Quantity::seconds(3), [](const Row& row) {
+         return row.exposed_s;
+       }}};
 }
 
 std::string in_flight_text(const Summary& run) {

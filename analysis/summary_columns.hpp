@@ -18,6 +18,8 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s);
 // Where the time of its devices goes.
 ReportColumns<DeviceSummary> time_columns(double makespan_s);
 
+ReportColumns<PassCollectives> pass_collective_columns();
+
 // The peak microbatches in flight on the devices of a run: "8", "5.5..7".
 std::string in_flight_text(const Summary& run);
 

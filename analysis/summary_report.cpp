@@ -295,6 +295,8 @@ std::string console_table(std::span<const Summary> runs) {
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
     text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
   if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
+  if (!runs[0].pass_collectives.empty())
+    text += '\n' + table_text(pass_collective_columns(), runs[0].pass_collectives);
   if (runs[0].run.model_flops <= 0) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
     text += '\n' + component_table(runs[0]);

@@ -70,9 +70,9 @@ class CsvTable {
 
 template <class... Rows>
 using Tables = std::tuple<CsvTable<Rows>...>;
-using AllTables =
-    Tables<trace::DeviceRow, trace::StageRow, trace::PassRow, trace::TransferRow, trace::MemoryRow,
-           trace::CollectiveRow, trace::StepRow, trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
+using AllTables = Tables<trace::DeviceRow, trace::StageRow, trace::PassCollectiveRow,
+                         trace::PassRow, trace::TransferRow, trace::MemoryRow, trace::CollectiveRow,
+                         trace::StepRow, trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
 
 constexpr const char* run_table = "run";
 
@@ -105,6 +105,7 @@ class CsvExport final : public trace::Sink {
     for (const trace::DeviceRow& device : devices) add(device);
     for (const trace::StageRow& stage : stages) add(stage);
   }
+  void pass_collective(const trace::PassCollectiveRow& row) override { add(row); }
   void pass(const trace::PassRow& row) override { add(row); }
   void transfer(const trace::TransferRow& row) override { add(row); }
   void memory(const trace::MemoryRow& row) override { add(row); }

@@ -139,6 +139,12 @@ Wrong RowChecks::wrong(const StageRow& row) {
   return check_counts({{"device", row.device, devices_}, {"chunk", row.chunk, chunks_}});
 }
 
+Wrong RowChecks::wrong(const PassCollectiveRow& row) const {
+  if (auto bad = check_counts({{"device", row.device, devices_}})) return bad;
+  if (auto bad = check_times({{"seconds", row.seconds}})) return bad;
+  return check_times({{"exposed", row.exposed}});
+}
+
 Wrong RowChecks::wrong(const PassRow& row) {
   if (auto bad = check_counts({{"device", row.device, devices_},
                                {"stage", row.stage, stages_},
@@ -252,6 +258,12 @@ void replay(const fs::path& path, Sink& sink) {
   std::vector<StageRow> stages;
   file.each<StageRow>([&](const StageRow& row, hsize_t i) { stages.push_back(checked(row, i)); });
   sink.begin(run, devices, stages);
+  const auto each_of_small = [&]<class Row>(void (Sink::*take)(const Row&)) {
+    const std::vector<Row> rows = file.small_table<Row>(Table<Row>::name, Table<Row>::columns);
+    for (std::size_t i = 0; i < rows.size(); ++i) (sink.*take)(checked(rows[i], i));
+  };
+  if (file.has(Table<PassCollectiveRow>::name))  // older files have none
+    each_of_small(&Sink::pass_collective);
   file.each<PassRow>([&](const PassRow& row, hsize_t i) { sink.pass(checked(row, i)); });
   file.each<TransferRow>(
       [&](const TransferRow& row, hsize_t i) { sink.transfer(checked(row, i)); });
@@ -260,9 +272,7 @@ void replay(const fs::path& path, Sink& sink) {
       [&](const CollectiveRow& row, hsize_t i) { sink.collective(checked(row, i)); });
   file.each<StepRow>([&](const StepRow& row, hsize_t i) { sink.step(checked(row, i)); });
   if (file.has(Table<LinkRow>::name)) {  // older files have none of these
-    const std::vector<LinkRow> links =
-        file.small_table<LinkRow>(Table<LinkRow>::name, Table<LinkRow>::columns);
-    for (std::size_t i = 0; i < links.size(); ++i) sink.link(checked(links[i], i));
+    each_of_small(&Sink::link);
     file.each<LinkUseRow>(
         [&](const LinkUseRow& row, hsize_t i) { sink.link_use(checked(row, i)); });
     file.each<PathRow>([&](const PathRow& row, hsize_t i) { sink.path(checked(row, i)); });

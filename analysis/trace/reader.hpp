@@ -29,6 +29,7 @@ class RowChecks {
 
   // Stages come first: they say how many there are.
   std::optional<std::string> wrong(const StageRow& row);
+  std::optional<std::string> wrong(const PassCollectiveRow& row) const;
   std::optional<std::string> wrong(const PassRow& row);
   std::optional<std::string> wrong(const TransferRow& row);
   std::optional<std::string> wrong(const MemoryRow& row);

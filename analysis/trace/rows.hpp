@@ -133,6 +133,19 @@ struct StageRow {
   bool operator==(const StageRow&) const = default;
 };
 
+// What collectives of one kind within a device's passes come to, over the whole run.
+struct PassCollectiveRow {
+  std::uint32_t device = 0;
+  std::string group;        // "tp", "cp", "ep", ...
+  std::string operation;    // "all-gather"; of tokens "dispatch" to their experts, "combine" back
+  std::uint64_t calls = 0;  // of one of its GPUs
+  std::uint64_t bytes = 0;  // likewise, as nccl-tests counts them
+  double seconds = 0;       // that they take, with nothing but their own kind on the network
+  double exposed = 0;       // seconds in which passes wait for them, or are slower beside them
+
+  bool operator==(const PassCollectiveRow&) const = default;
+};
+
 // One pass: sent <= ready <= start < end <= released (all but `start < end` may be equal). Two that
 // run as one, a fused forward and backward, follow one another with the same start and end.
 struct PassRow {
@@ -246,6 +259,7 @@ struct Trace {
   RunInfo run;
   std::vector<DeviceRow> devices;
   std::vector<StageRow> stages;
+  std::vector<PassCollectiveRow> pass_collectives;
   std::vector<PassRow> passes;
   std::vector<TransferRow> transfers;
   std::vector<MemoryRow> memory;

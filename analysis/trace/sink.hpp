@@ -15,6 +15,7 @@ class Sink {
   virtual ~Sink() = default;
   virtual void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
                      const std::vector<StageRow>& stages) = 0;
+  virtual void pass_collective(const PassCollectiveRow&) {}  // before passes
   virtual void pass(const PassRow& row) = 0;
   virtual void transfer(const TransferRow& row) = 0;
   virtual void memory(const MemoryRow& row) = 0;
@@ -38,6 +39,9 @@ class TraceCollector final : public Sink {
     trace.devices = devices;
     trace.stages = stages;
   }
+  void pass_collective(const PassCollectiveRow& row) override {
+    trace.pass_collectives.push_back(row);
+  }
   void pass(const PassRow& row) override { trace.passes.push_back(row); }
   void transfer(const TransferRow& row) override { trace.transfers.push_back(row); }
   void memory(const MemoryRow& row) override { trace.memory.push_back(row); }
@@ -55,6 +59,7 @@ class TraceCollector final : public Sink {
 // The other way round: a trace in memory as an engine would report it.
 inline void replay(const Trace& trace, Sink& sink) {
   sink.begin(trace.run, trace.devices, trace.stages);
+  for (const PassCollectiveRow& row : trace.pass_collectives) sink.pass_collective(row);
   for (const PassRow& row : trace.passes) sink.pass(row);
   for (const TransferRow& row : trace.transfers) sink.transfer(row);
   for (const MemoryRow& row : trace.memory) sink.memory(row);
@@ -74,6 +79,9 @@ class Tee final : public Sink {
   void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
              const std::vector<StageRow>& stages) override {
     for (Sink* sink : sinks_) sink->begin(run, devices, stages);
+  }
+  void pass_collective(const PassCollectiveRow& row) override {
+    pass_on(&Sink::pass_collective, row);
   }
   void pass(const PassRow& row) override { pass_on(&Sink::pass, row); }
   void transfer(const TransferRow& row) override { pass_on(&Sink::transfer, row); }

@@ -105,6 +105,18 @@ struct Table<StageRow> {
 };
 
 template <>
+struct Table<PassCollectiveRow> {
+  static constexpr const char* name = "pass_collectives";
+  static constexpr std::array columns{PIPEWRIGHT_COLUMN(PassCollectiveRow, device),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, group),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, operation),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, calls),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, bytes),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, seconds),
+                                      PIPEWRIGHT_COLUMN(PassCollectiveRow, exposed)};
+};
+
+template <>
 struct Table<PassRow> {
   static constexpr const char* name = "passes";
   static constexpr std::array columns{

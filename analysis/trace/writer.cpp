@@ -101,6 +101,7 @@ struct TraceWriter::File {
           steps(file),
           link_use(file),
           paths(file) {}
+    std::vector<PassCollectiveRow> pass_collectives;
     Appender<PassRow> passes;
     Appender<TransferRow> transfers;
     Appender<MemoryRow> memory;
@@ -115,10 +116,17 @@ struct TraceWriter::File {
   Handle file;
   std::unique_ptr<Tables> tables;  // from begin() to finish()
 
+  Tables& open_tables() {
+    if (!tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
+    return *tables;
+  }
+  template <class Row>
+  void keep(std::vector<Row> Tables::*table, const Row& row) {
+    (open_tables().*table).push_back(row);
+  }
   template <class Row>
   void add(Appender<Row> Tables::*table, const Row& row) {
-    if (!tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
-    Appender<Row>& appender = (*tables).*table;
+    Appender<Row>& appender = open_tables().*table;
     if (appender.add(row)) guarded([&] { appender.flush(); });
   }
 };
@@ -152,10 +160,10 @@ void TraceWriter::collective(const CollectiveRow& row) {
 }
 void TraceWriter::step(const StepRow& row) { file_->add(&File::Tables::steps, row); }
 
-void TraceWriter::link(const LinkRow& row) {
-  if (!file_->tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
-  file_->tables->links.push_back(row);
+void TraceWriter::pass_collective(const PassCollectiveRow& row) {
+  file_->keep(&File::Tables::pass_collectives, row);
 }
+void TraceWriter::link(const LinkRow& row) { file_->keep(&File::Tables::links, row); }
 void TraceWriter::link_use(const LinkUseRow& row) { file_->add(&File::Tables::link_use, row); }
 void TraceWriter::path(const PathRow& row) { file_->add(&File::Tables::paths, row); }
 
@@ -163,6 +171,7 @@ void TraceWriter::finish() {
   File& file = *file_;
   if (!file.tables) throw std::logic_error("trace writer: finish() comes once, after begin()");
   file.guarded([&] {
+    write_table(file.file.get(), file.tables->pass_collectives);
     file.tables->passes.close();
     file.tables->transfers.close();
     file.tables->memory.close();

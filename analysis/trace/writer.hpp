@@ -22,6 +22,7 @@ class TraceWriter final : public Sink {
 
   void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
              const std::vector<StageRow>& stages) override;
+  void pass_collective(const PassCollectiveRow& row) override;
   void pass(const PassRow& row) override;
   void transfer(const TransferRow& row) override;
   void memory(const MemoryRow& row) override;

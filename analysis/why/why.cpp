@@ -87,6 +87,7 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
   report.knows_inputs = index.knows_inputs();
   report.path = split_path(trace, critical_path(index));
   report.devices = time_splits(index);
+  report.pass_collectives = over_devices(trace.pass_collectives);
   report.slack = slack(index);
   report.verdict = verdict_on(report);
   return report;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/pass_collectives.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/why/critical_path.hpp"
 #include "analysis/why/slack.hpp"
@@ -48,6 +49,7 @@ struct WhyReport {
   std::string verdict;  // in words, one line
   PathSplit path;
   std::vector<TimeSplit> devices;
+  std::vector<PassCollectives> pass_collectives;  // what their in_passes_s are made of
   Slack slack;
   std::optional<WhatIf> what_if;  // where somebody has simulated it
 };

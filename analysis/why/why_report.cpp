@@ -6,6 +6,7 @@
 #include "analysis/assumed.hpp"
 #include "analysis/palette.hpp"
 #include "analysis/report_table.hpp"
+#include "analysis/summary_columns.hpp"
 #include "analysis/units_text.hpp"
 #include "analysis/why/why.hpp"
 
@@ -51,7 +52,7 @@ ReportColumns<PathShare> path_columns(double makespan_s) {
 }
 
 // In tables the parts are of the makespan, and those that no device has are left out.
-ReportColumns<TimeSplit> device_columns(double makespan_s) {
+ReportColumns<TimeSplit> split_columns(double makespan_s) {
   Quantity part = Quantity::each_as([=](double s) { return format_percent(s / makespan_s); });
   part.negligible = 1e-9 * makespan_s;
   const auto column = [&](std::string key, std::vector<std::string> heading,
@@ -232,7 +233,8 @@ std::string why_json_text(const WhyReport& report) {
            {"verdict", report.verdict},
            {"knows_inputs", report.knows_inputs},
            {"critical_path", path_json(report.path, report.makespan_s)},
-           {"devices", json_rows(device_columns(report.makespan_s), report.devices)},
+           {"devices", json_rows(split_columns(report.makespan_s), report.devices)},
+           {"pass_collectives", json_rows(pass_collective_columns(), report.pass_collectives)},
            {"slack",
             {{"stages", json_rows(slack_columns("stage", "mean_pass_s", "passes"),
                                   slowed(report.slack.stages))},
@@ -248,7 +250,9 @@ std::string why_json_text(const WhyReport& report) {
 std::string why_text(const WhyReport& report) {
   std::string name = printable(report.schedule);
   if (report.chunks > 1) name += fmt::format(" x{}", report.chunks);
-  const std::string devices = table_text(device_columns(report.makespan_s), report.devices);
+  std::string devices = table_text(split_columns(report.makespan_s), report.devices);
+  if (!report.pass_collectives.empty())
+    devices += '\n' + table_text(pass_collective_columns(), report.pass_collectives);
   std::string text = fmt::format("{}: {}{}\n{}\n\n", name, time_mark(report.assumed),
                                  format_seconds(report.makespan_s), report.verdict);
   if (report.knows_inputs)

@@ -87,7 +87,7 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
       costs.dispatch_waits[half][kind].assign(of_stage.size(), 0);
     }
     auto& timed = costs.timed_calls[kind];
-    timed.assign(job.uneven ? of_stage.size() : 0, {});
+    timed.assign(of_stage.size(), {});
     for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage) {
       const std::uint32_t device = job.schedule.routes.device(stage, 0);
       const auto kind_of_pass = static_cast<schedules::PassKind>(kind);
@@ -98,12 +98,14 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
         const std::optional<std::size_t> half =
             call.is_dispatch() ? std::optional(costs.half_of(call)) : std::nullopt;
         const Hidden once = hidden(alone, call.overlappable_compute / call.times, slowdown);
-        if (job.uneven)
-          timed[stage].push_back({.group = call.group,
-                                  .half = half,
-                                  .times = call.times,
-                                  .seconds = alone,
-                                  .compute = call.overlappable_compute / call.times});
+        timed[stage].push_back({.group = call.group,
+                                .name = call.name(),
+                                .bytes = call.bytes,
+                                .half = half,
+                                .times = call.times,
+                                .seconds = alone,
+                                .compute = call.overlappable_compute / call.times,
+                                .waits = call.times * once.waits});
         waits[stage] += call.times * once.waits;
         beside[stage] += call.times * once.beside;
         if (!half) continue;

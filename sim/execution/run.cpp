@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/execution/pass_collectives.hpp"
 #include "sim/execution/pass_work.hpp"
 
 namespace pipewright::execution {
@@ -104,6 +105,7 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.precision_peak_flops = job.costs.precision_peak_flops;
   info.assumed = job.assumed;
   sink.begin(info, device_rows(job), stage_rows(job));
+  for (const trace::PassCollectiveRow& row : pass_collective_rows(job)) sink.pass_collective(row);
   if (engine == EngineKind::simgrid)
     simulate(job, sink);
   else

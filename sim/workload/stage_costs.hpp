@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "schedules/costs.hpp"
@@ -69,10 +70,13 @@ struct StageCosts {
   // made of.
   struct TimedCall {
     Group group = Group::tp;
+    std::string_view name;  // of what it does
+    std::uint64_t bytes = 0;
     std::optional<std::size_t> half;  // of dispatch: which it is of
     std::uint32_t times = 1;
     double seconds = 0;  // of one
     double compute = 0;  // beside one
+    double waits = 0;    // of a pass for it
   };
   std::array<std::vector<std::vector<TimedCall>>, schedules::pass_kinds> timed_calls;
 

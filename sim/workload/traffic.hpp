@@ -32,7 +32,14 @@ enum class Group : std::uint8_t {
   expert_shard,      // of edp, likewise
   expert_replicate,  // likewise
 };
-inline constexpr int group_kinds = 15;
+inline constexpr std::array<std::string_view, 15> group_names{
+    "tp",    "cp",    "cp-a2a",    "cp-p2p",       "ep",
+    "etp",   "dp",    "edp",       "embedding",    "pp",
+    "world", "shard", "replicate", "expert-shard", "expert-replicate"};
+inline constexpr int group_kinds = group_names.size();
+inline std::string_view name_of(Group group) {
+  return group_names.at(static_cast<std::size_t>(group));
+}
 
 enum class Collective : std::uint8_t {
   all_reduce,
@@ -81,6 +88,10 @@ struct Call {
 
   // Whether it sends tokens to experts or back, which has a stream of its own.
   bool is_dispatch() const { return group == Group::ep; }
+  // "all-gather"; of tokens "dispatch" or "combine", however they are sent.
+  std::string_view name() const {
+    return is_dispatch() ? combines ? "combine" : "dispatch" : name_of(collective.kind);
+  }
 
   bool operator==(const Call&) const = default;
 };

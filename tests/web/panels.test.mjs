@@ -243,6 +243,14 @@ test("a run that does not know its inputs has neither critical path nor slack", 
   await measured.close();
 });
 
+test("collectives in passes are told apart by kind", { skip }, async () => {
+  const waits = await open("waits");
+  assert.ok((await waits.locator("#parts h3").allTextContents()).includes("collectives in passes"));
+  const row = await waits.locator("#parts tr", { hasText: "ep dispatch" }).allTextContents();
+  assert.deepEqual(row.map(plain), ["ep dispatch83.0 MiB1.000 ms to 2.000 ms500 us"]);
+  await waits.close();
+});
+
 test("a cut slack table has the stages that cost most and all transfers", { skip }, async () => {
   const { slack } = await three.evaluate(() =>
     JSON.parse(document.getElementById("data").textContent).runs[2].why);

@@ -144,6 +144,8 @@ int main(int argc, char** argv) {
     analysis::write_page({&measured, 1}, folder / "measured.html");
     trace::Trace waits = full;
     waits.stages.at(1).waits_f = 0.1e-3;
+    waits.pass_collectives = {{0, "ep", "dispatch", 8, 3U << 20U, 2e-3, 0.5e-3},
+                              {1, "ep", "dispatch", 6, 2U << 20U, 1e-3, 0.5e-3}};
     analysis::write_page({&waits, 1}, folder / "waits.html");
     waits.link_use.back().traffic = trace::TrafficClass::in_passes;
     analysis::write_page({&waits, 1}, folder / "counted.html");

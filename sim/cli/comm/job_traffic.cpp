@@ -28,29 +28,10 @@ using workload::Operation;
 using workload::Ranks;
 using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
 
-struct GroupName {
-  const char* name;
-  Group group;
-};
-constexpr std::array group_names{
-    GroupName{"tp", Group::tp},
-    GroupName{"cp", Group::cp},
-    GroupName{"ep", Group::ep},
-    GroupName{"etp", Group::etp},
-    GroupName{"dp", Group::dp},
-    GroupName{"edp", Group::edp},
-    GroupName{"shard", Group::shard},
-    GroupName{"expert-shard", Group::expert_shard},
-    GroupName{"replicate", Group::replicate},
-    GroupName{"expert-replicate", Group::expert_replicate},
-    GroupName{"cp-a2a", Group::cp_a2a},
-    GroupName{"cp-p2p", Group::cp_p2p},
-    GroupName{"embedding", Group::embedding},
-    GroupName{"world", Group::world},
-};
 // As ReplicaGroups::gradients() has its collectives.
-constexpr std::array of_replicas{group_names[4], group_names[5]};
-constexpr std::array of_shards{group_names[6], group_names[7], group_names[8], group_names[9]};
+constexpr std::array of_replicas{Group::dp, Group::edp};
+constexpr std::array of_shards{Group::shard, Group::expert_shard, Group::replicate,
+                               Group::expert_replicate};
 
 // Of devices that are neighbours, each with the rank of the other that has its place there.
 Groups stage_pairs(const Ranks& ranks,
@@ -85,8 +66,9 @@ Groups groups_of(const std::string& name, Collective collective, const Ranks& ra
       pairs.insert({device - 1, device});
     return stage_pairs(ranks, pairs);
   }
-  const auto* const known = std::ranges::find(group_names, name, &GroupName::name);
-  return known == group_names.end() ? Groups{} : ranks.groups(known->group);
+  const auto* const known = std::ranges::find(workload::group_names, name);
+  if (known == workload::group_names.end()) return {};
+  return ranks.groups(static_cast<Group>(known - workload::group_names.begin()));
 }
 
 std::string operation_text(const Operation& collective, std::uint64_t bytes, bool between_stages) {
@@ -119,18 +101,19 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
       workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
   const Ranks& ranks = hardware.ranks;
   std::vector<comm::Traffic> found;
-  const auto add = [&](const char* name, const Operation& collective, std::uint64_t bytes,
+  const auto add = [&](std::string_view name, const Operation& collective, std::uint64_t bytes,
                        const Groups& groups, bool between_stages = false) {
     if (bytes == 0 || !have_partners(groups)) return;
     const Algorithm algorithm = collective == Collective::all_reduce
                                     ? scenario.communication.all_reduce
                                     : Algorithm::automatic;
-    found.push_back(comm::make_traffic(name, operation_text(collective, bytes, between_stages),
+    found.push_back(comm::make_traffic(std::string(name),
+                                       operation_text(collective, bytes, between_stages),
                                        collective, bytes, groups, algorithm, placement));
   };
-  for (const GroupName& one : {group_names[0], group_names[1], group_names[2], group_names[3]})
-    if (const auto call = main_call(plan.costs, one.group))
-      add(one.name, call->collective, call->bytes, ranks.groups(one.group));
+  for (const Group group : {Group::tp, Group::cp, Group::ep, Group::etp})
+    if (const auto call = main_call(plan.costs, group))
+      add(name_of(group), call->collective, call->bytes, ranks.groups(group));
 
   const execution::Job job = evaluation::plain_job(scenario, hardware, plan.schedule, plan.costs);
   const execution::ReplicaGroups replica_groups(job);
@@ -142,11 +125,10 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
       for (std::size_t i = 0; i < largest.size(); ++i)
         if (ops[i].bytes > largest[i].bytes) largest[i] = ops[i];
     }
-    const auto names = largest.size() > of_replicas.size()
-                           ? std::span<const GroupName>(of_shards)
-                           : std::span<const GroupName>(of_replicas);
-    for (std::size_t i = 0; i < names.size(); ++i)
-      add(names[i].name, largest[i].collective, largest[i].bytes, ranks.groups(names[i].group));
+    const auto groups = largest.size() > of_replicas.size() ? std::span<const Group>(of_shards)
+                                                            : std::span<const Group>(of_replicas);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      add(name_of(groups[i]), largest[i].collective, largest[i].bytes, ranks.groups(groups[i]));
   }
   add("pp", Collective::send_recv, plan.costs.boundary_bytes,
       stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
@@ -170,8 +152,7 @@ comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
   const std::vector<std::uint64_t> sizes = parse_sizes(words[1], "--traffic");
   if (sizes.size() != 1) fail(fmt::format("'{}' is no single size", words[1]));
   const std::string& name = words[2];
-  const bool known =
-      name == "pp" || std::ranges::find(group_names, name, &GroupName::name) != group_names.end();
+  const bool known = std::ranges::find(workload::group_names, name) != workload::group_names.end();
   if (!known) fail(fmt::format("there are no groups '{}'", name));
   Algorithm algorithm = Algorithm::automatic;
   if (words.size() == 4) {

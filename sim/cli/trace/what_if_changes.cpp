@@ -122,6 +122,18 @@ void add_setting(std::string_view key, std::string_view value, Changes& changes)
                      }});
 }
 
+void add_dispatchers(const Scenario& scenario, Changes& changes) {
+  if (!scenario.model || scenario.parallel.ep.value == 1) return;
+  const config::ExpertTraining& experts = scenario.training.experts;
+  for (std::size_t i = 0; i < config::dispatcher_names.size(); ++i) {
+    const auto other = static_cast<config::Dispatcher>(i);
+    const bool keeps_waiting =  // all-gathers run beside nothing
+        other == config::Dispatcher::allgather && (experts.overlap || experts.shared_overlap);
+    if (other != experts.dispatcher && !keeps_waiting)
+      add_setting("experts.dispatcher", config::dispatcher_names[i], changes);
+  }
+}
+
 // Where the schedule has fused pairs with it, and none without.
 void add_dispatch_overlap(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
   if (!scenario.model || scenario.parallel.ep.value == 1) return;
@@ -219,6 +231,7 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   add_p2p(scenario, changes);
   add_chunks(scenario, report.chunks, changes);
   add_overlaps(scenario, changes);
+  add_dispatchers(scenario, changes);
   add_dispatch_overlap(scenario, report.chunks, changes);
   add_recompute(scenario, changes);
   add_training(scenario, choices.recipes, changes);

@@ -63,6 +63,12 @@ trace::Trace lane_trace(std::uint32_t microbatches, std::uint32_t devices) {
     stage.waits_f = 0.1e-3;
     stage.waits_b = 0.25e-3;
   }
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    const double waited = trace.stages.at(d).waits_f + trace.stages.at(d).waits_b;
+    trace.pass_collectives.push_back({d, "tp", "all-reduce", 4ULL * microbatches,
+                                      microbatches << 20U, 1.5 * waited * microbatches,
+                                      waited * microbatches});
+  }
   add_transfers(trace);
   add_steps(trace);
   add_paths(trace);

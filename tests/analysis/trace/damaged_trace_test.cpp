@@ -134,6 +134,13 @@ TEST_CASE("a trace from before it told of fused pairs is read", "[trace]") {
               "column 'waits_r' of table 'stages' is missing");
 }
 
+TEST_CASE("a trace from before it told collectives in passes apart is read", "[trace]") {
+  const Changed changed([](hid_t file) { H5Ldelete(file, "pass_collectives", H5P_DEFAULT); });
+  trace::Trace expected = test::random_trace(1, 4, 100);
+  expected.pass_collectives.clear();
+  CHECK((read_trace(changed.path) == expected));
+}
+
 TEST_CASE("what is no trace is named for what it is", "[trace]") {
   const ScratchFolder folder;
   CHECK_THROWS_WITH(read_trace(folder / "none.h5"),

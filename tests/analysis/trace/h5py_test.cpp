@@ -80,7 +80,7 @@ print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]
 )");
   CHECK(
       printed ==
-      R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'passes', 'paths', 'stages', 'steps', 'transfers']
+      R"(['cluster', 'collectives', 'devices', 'link_use', 'links', 'memory', 'pass_collectives', 'passes', 'paths', 'stages', 'steps', 'transfers']
 pipewright-trace 4 b'schedule: {name: x}\n'
 <platform/>
 

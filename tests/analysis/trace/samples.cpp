@@ -67,6 +67,10 @@ trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t pass
     for (std::uint32_t chunk = 0; chunk < 2; ++chunk)
       trace.stages.push_back({chunk * devices + device, chunk, device});
   }
+  for (const char* operation : {"dispatch", "combine", "all-gather"})
+    trace.pass_collectives.push_back({index(devices),
+                                      operation == std::string("all-gather") ? "tp" : "ep",
+                                      operation, random(), random(), duration(), duration()});
   std::vector<double> clock(devices, 0);
   std::vector<double> memory_clock(devices, 0);
   for (std::size_t i = 0; i < passes; ++i) {

@@ -88,6 +88,24 @@ function deviceBars(run, most = 16) {
   return [barLegend(used.map(({ words, fill }) => ({ words, fill }))), rows];
 }
 
+const rangeText = ([least, most], format) =>
+  (least === most ? format(most) : `${format(least)} to ${format(most)}`);
+
+function passCollectiveTable(run) {
+  const range = (head, key) => ({
+    head, anchor: "pass-collectives", value: (row) => row[key][1],
+    cell: (row) => rangeText(row[key], formatSeconds),
+  });
+  const name = (row) => `${row.group} ${row.operation}`;
+  return sortableTable([
+    { head: "which", value: name, cell: (row) => nameElement("span", name(row)) },
+    { head: "calls of a GPU", value: (row) => row.calls, cell: (row) => String(row.calls) },
+    { head: "their data", value: (row) => row.bytes, cell: (row) => formatBytes(row.bytes) },
+    range("they take", "seconds"),
+    range("of it exposed", "exposed_s"),
+  ], run.why.pass_collectives);
+}
+
 // Where there are more stages than `most`, those whose slowing costs most come first; transfers are
 // always among what is shown.
 function slackRows({ stages, links }, most) {
@@ -133,5 +151,7 @@ function whyPart(run) {
     textElement("p", noBreak(run.why.verdict), "verdict"),
     ...known(() => [heading("critical-path", "critical path"), stackedBar(path), barLegend(path)]),
     heading("time-split", "where each device's time goes"), ...deviceBars(run),
+    ...(run.why.pass_collectives.length > 0
+      ? [heading("pass-collectives", "collectives in passes"), passCollectiveTable(run)] : []),
     ...known(() => [heading("slack", "slack"), slackTable(run)]));
 }

@@ -54,8 +54,8 @@ TEST_CASE("export writes all tables as CSV, or one", "[cli]") {
   CHECK(place.run("export t.h5 -o passes.csv --table passes").status == 0);
   CHECK(place.files() ==
         "passes.csv t.h5 tables x-collectives.csv x-devices.csv x-link_use.csv x-links.csv "
-        "x-memory.csv x-passes.csv x-paths.csv x-run.csv x-stages.csv x-steps.csv "
-        "x-transfers.csv");
+        "x-memory.csv x-pass_collectives.csv x-passes.csv x-paths.csv x-run.csv x-stages.csv "
+        "x-steps.csv x-transfers.csv");
   CHECK(place.read("tables/passes.csv") == place.read("passes.csv"));
   CHECK(place.read("x-passes.csv") == place.read("passes.csv"));
   CHECK(place.run("export t.h5 -o - --table passes").out == place.read("passes.csv"));

@@ -187,6 +187,34 @@ TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]
                                             Catch::Contains("! recompute none does not fit: "));
 }
 
+TEST_CASE("why tells tokens' ways from other collectives and tries other dispatchers", "[cli]") {
+  const tests::Workplace place;
+  const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
+  REQUIRE(place.run("run " + scenario + " --trace a.h5").status == 0);
+  const json why = why_json(place, "a.h5");
+  const auto rows = rows_of(why);
+  CHECK(rows.contains("experts.dispatcher allgather"));
+  CHECK(!rows.contains("experts.dispatcher alltoall"));  // as it is
+  const tests::Ran other =
+      place.run("run " + scenario + " --set training.experts.dispatcher=deepep --json");
+  REQUIRE(other.status == 0);
+  CHECK(rows.at("experts.dispatcher deepep") ==
+        Approx(json::parse(other.out)["makespan_s"].get<double>()));
+
+  double exposed = 0;
+  for (const json& one : why["pass_collectives"]) {
+    CAPTURE(one);
+    CHECK(one["exposed_s"][1] <= one["seconds"][1]);
+    exposed += one["exposed_s"][1].get<double>();
+  }
+  double most = 0;
+  for (const json& device : why["devices"])
+    most = std::max(most, device["in_passes_s"].get<double>());
+  CHECK(exposed >= most - 1e-9);
+  CHECK_THAT(place.run("why a.h5 --no-what-if").out,
+             Catch::Contains("collectives in passes") && Catch::Contains("\nep dispatch "));
+}
+
 TEST_CASE("what if knows what is random and slow", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place

@@ -1,0 +1,123 @@
+#include "analysis/pass_collectives.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/summary.hpp"
+#include "schedules/families/catalog.hpp"
+#include "sim/execution/exposed_time.hpp"
+#include "support/jobs.hpp"
+
+// What collectives within passes come to by kind. F, I and W take a second each.
+
+using namespace pipewright;
+using execution::EngineKind;
+using schedules::PassKind;
+using workload::Group;
+
+namespace {
+
+// An all-to-all of two ranks takes so many seconds.
+workload::Call call(Group group, double seconds, std::uint32_t times = 1) {
+  return {
+      .group = group,
+      .collective = workload::Collective::all_to_all,
+      .bytes = static_cast<std::uint64_t>(2 * tests::mesh_rate * (seconds - tests::mesh_latency)),
+      .times = times};
+}
+
+struct Job : tests::HybridJob {
+  explicit Job(const char* name, std::uint32_t devices = 1, std::uint32_t microbatches = 3,
+               std::uint32_t fused = 0)
+      : HybridJob(schedules::make_schedule(
+                      name, {.devices = devices, .microbatches = microbatches, .fused = fused}),
+                  {.tp = 2, .folded = true}) {
+    communication().overlap_grad_reduce = false;
+    communication().global_norm = false;
+  }
+  trace::Trace run(cluster::Cluster& cluster, EngineKind engine) {
+    const workload::StageCosts before = costs;
+    execution::add_exposed_time(cluster, job(cluster), costs);
+    trace::Trace trace = HybridJob::run(cluster, engine);
+    costs = before;
+    return trace;
+  }
+};
+
+std::map<std::string, trace::PassCollectiveRow> of_device_0(const trace::Trace& trace) {
+  std::map<std::string, trace::PassCollectiveRow> rows;
+  for (const trace::PassCollectiveRow& row : trace.pass_collectives)
+    if (row.device == 0) rows[row.group + ' ' + row.operation] = row;
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("collectives within passes are told apart by group and operation", "[pass-collectives]") {
+  auto cluster = tests::mesh_cluster(2);
+  Job job("1f1b");
+  workload::Call back = call(Group::ep, 0.5);
+  back.combines = true;
+  workload::Call hidden = call(Group::tp, 0.25, 2);
+  hidden.overlappable_compute = 0.2;  // 0.1 for each
+  for (const workload::Call& one : {call(Group::ep, 0.75), back, hidden})
+    job.add_call(PassKind::forward, one);
+  job.communication().overlap_slowdown = 1;
+  for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
+    const auto rows = of_device_0(job.run(cluster, engine));
+    REQUIRE(rows.size() == 3);
+    CHECK(rows.at("ep dispatch").calls == 3);
+    CHECK(rows.at("ep dispatch").bytes == 3 * job.costs.traffic[0][PassKind::forward][0].bytes);
+    CHECK(rows.at("ep dispatch").seconds == Approx(3 * 0.75));
+    CHECK(rows.at("ep dispatch").exposed == Approx(3 * 0.75));
+    CHECK(rows.at("ep combine").exposed == Approx(3 * 0.5));
+    CHECK(rows.at("tp all-to-all").calls == 6);
+    CHECK(rows.at("tp all-to-all").seconds == Approx(6 * 0.25));
+    CHECK(rows.at("tp all-to-all").exposed == Approx(6 * (0.25 - 0.1)));
+  }
+  // While a pass waits 0.31 for its host, a fifth of what its collectives leave open is hidden.
+  job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.31};
+  const auto rows = of_device_0(job.run(cluster, EngineKind::timing));
+  CHECK(rows.at("ep dispatch").exposed == Approx(3 * 0.75 * 0.8));
+  CHECK(rows.at("tp all-to-all").exposed == Approx(3 * 0.3 * 0.8));
+}
+
+TEST_CASE("what a pair leaves open is its tokens', but for what others take",
+          "[pass-collectives]") {
+  auto cluster = tests::mesh_cluster(2);
+  Job job("1f1b", 1, 3, 1);
+  job.add_call(PassKind::forward, call(Group::ep, 2));
+  job.add_call(PassKind::backward, call(Group::ep, 2.5));
+  job.add_call(PassKind::backward, call(Group::tp, 0.25));
+  // F waits for 2 and B for 2.5 of tokens. A pair computes for 3 and takes as long as B's chain,
+  // 2 + 0.25 + 2.5, so 1.75 are exposed, of which 0.25 are not tokens'.
+  const auto rows = of_device_0(job.run(cluster, EngineKind::timing));
+  CHECK(rows.at("ep dispatch").seconds == Approx(3 * 4.5));
+  CHECK(rows.at("ep dispatch").exposed == Approx(2 + 2 * 1.5 + 2.5));
+  CHECK(rows.at("tp all-to-all").exposed == Approx(3 * 0.25));
+}
+
+TEST_CASE("what is exposed of all kinds is what passes wait", "[pass-collectives]") {
+  auto cluster = tests::mesh_cluster(8);
+  using Case = std::pair<const char*, std::uint32_t>;  // and whether it has fused pairs
+  for (const auto& [name, fused] : {Case{"1f1b", 0}, Case{"interleaved-1f1b", 1}, Case{"zb-1p", 0},
+                                    Case{"dualpipe-v", 1}, Case{"dualpipe", 1}}) {
+    CAPTURE(name);
+    Job job(name, 4, 8, fused);
+    for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad}) {
+      job.add_call(kind, call(Group::ep, 0.5, 3));
+      job.add_call(kind, call(Group::tp, 0.125));
+    }
+    const trace::Trace trace = job.run(cluster, EngineKind::timing);
+    const analysis::Summary summary = analysis::summarize(trace);
+    REQUIRE(summary.pass_collectives.size() == 2);
+    std::vector<double> exposed(4);
+    for (const trace::PassCollectiveRow& row : trace.pass_collectives)
+      exposed.at(row.device) += row.exposed;
+    for (std::uint32_t device = 0; device < 4; ++device)
+      CHECK(summary.devices[device].parts.in_passes == Approx(exposed[device]));
+  }
+}
