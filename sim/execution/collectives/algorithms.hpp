@@ -27,6 +27,12 @@ struct RingChannel {
 // order given, behind a switch.
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                           const RankPlacement& placement);
+// For each member a way through its node that begins with it. Behind a switch each goes round in
+// order. Between links from GPU to GPU that are all alike they go to and fro, 0, 1, n-1, 2, n-2, ...
+// and the same from each member on: with an even number of members no two ways share a link (the
+// Hamiltonian paths of a sequenceable group, B. Gordon 1961).
+std::vector<std::vector<std::uint32_t>> ways_through(const std::vector<std::uint32_t>& node,
+                                                     const RankPlacement& placement);
 // Over nodes with k members each, or more, there are k, which leave a node by different GPUs.
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement);
 

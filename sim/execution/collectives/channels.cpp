@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/execution/collectives/algorithms.hpp"
 
@@ -10,11 +14,13 @@ namespace {
 
 constexpr std::size_t most_searched = 8;  // members: 7! rings
 
-// Looks for the fastest ring over what the rings before it have left of the links.
+// Looks for the fastest ring over what the rings before it have left of the links. Of equally fast
+// ones it takes the first in the order of `preferred`, the members by their numbers.
 class RingSearch {
  public:
   RingSearch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement)
-      : size_(ranks.size()) {
+      : size_(ranks.size()), preferred_(ranks.size()) {
+    std::iota(preferred_.begin(), preferred_.end(), 0);
     std::unordered_map<const cluster::Link*, std::size_t> index_of;
     for (const std::uint32_t source : ranks)
       for (const std::uint32_t destination : ranks) {
@@ -23,20 +29,42 @@ class RingSearch {
         for (const cluster::Link* link : placement.route(source, destination).links) {
           const auto [place, is_new] = index_of.emplace(link, links_.size());
           if (is_new)
-            links_.push_back(
-                {.left = cluster::Cluster::bandwidth_of(link), .shared = cluster::is_shared(link)});
+            links_.push_back({.whole = cluster::Cluster::bandwidth_of(link),
+                              .left = cluster::Cluster::bandwidth_of(link),
+                              .shared = cluster::is_shared(link)});
           route.push_back(place->second);
         }
       }
   }
 
-  // Bytes/s; `order` begins with member 0. Of equally fast rings the first in the order of members.
+  void prefer(std::vector<std::size_t> preferred) { preferred_ = std::move(preferred); }
+
+  // Bytes/s; `order` begins with member 0.
   double find(std::vector<std::size_t>& order) {
     best_ = 0;
+    most_ = 0;
+    for (const Shared& link : links_) most_ = std::max(most_, link.left);
     path_ = {0};
     extend(std::numeric_limits<double>::infinity());
     order = best_path_;
     return best_;
+  }
+  // Gives back what was taken.
+  void reset() {
+    for (Shared& link : links_) link.left = link.whole;
+  }
+  // Bytes/s that the member with least can send.
+  double least_sent() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t source = 0; source < size_; ++source) {
+      std::set<std::size_t> first;
+      for (std::size_t to = 0; to < size_; ++to)
+        if (to != source) first.insert(routes_[source * size_ + to].front());
+      double sum = 0;
+      for (const std::size_t link : first) sum += links_[link].whole;
+      least = std::min(least, sum);
+    }
+    return least;
   }
   void take(const std::vector<std::size_t>& order, double rate) {
     for (std::size_t i = 0; i < size_; ++i)
@@ -46,7 +74,8 @@ class RingSearch {
 
  private:
   struct Shared {
-    double left = 0;  // bytes/s
+    double whole = 0;  // bytes/s
+    double left = 0;   // of them
     bool shared = true;
     int flows = 0;  // of the ring that is looked at
   };
@@ -67,7 +96,8 @@ class RingSearch {
   void extend(double rate) {
     const std::size_t last = path_.back();
     const bool closes = path_.size() == size_;
-    for (std::size_t next = closes ? 0 : 1; next < (closes ? 1 : size_); ++next) {
+    for (std::size_t i = closes ? 0 : 1; i < (closes ? 1 : size_) && best_ < most_; ++i) {
+      const std::size_t next = closes ? 0 : preferred_[i];
       if (!closes && std::ranges::find(path_, next) != path_.end()) continue;
       const double joined = join(last, next, rate);
       if (joined > best_ * (1 + 1e-9)) {
@@ -87,9 +117,11 @@ class RingSearch {
   std::size_t size_;
   std::vector<std::vector<std::size_t>> routes_;  // [source * size + destination]
   std::vector<Shared> links_;
+  std::vector<std::size_t> preferred_;  // begins with 0
   std::vector<std::size_t> path_;
   std::vector<std::size_t> best_path_;
   double best_ = 0;
+  double most_ = 0;  // that any ring could have
 };
 
 // Whether the ways from the first member and around the ring are all as wide.
@@ -104,27 +136,96 @@ bool is_uniform(const std::vector<std::uint32_t>& ranks, const RankPlacement& pl
   return true;
 }
 
+// Whether each member sends all it has over one link, as behind a switch.
+bool is_star(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  return std::ranges::all_of(ranks, [&](std::uint32_t source) {
+    const cluster::Link* only = nullptr;
+    return std::ranges::all_of(ranks, [&](std::uint32_t to) {
+      if (to == source) return true;
+      const cluster::Link* first = placement.route(source, to).links.front();
+      if (only == nullptr) only = first;
+      return first == only;
+    });
+  });
+}
+
+struct FoundRings {
+  std::vector<std::pair<std::vector<std::size_t>, double>> rings;  // members, bytes/s
+  double rate = 0;                                                 // of all
+};
+
+// One ring after the other, as long as they are worth it. `before_each` may change what is
+// preferred.
+template <class BeforeEach>
+FoundRings find_rings(RingSearch& search, const BeforeEach& before_each) {
+  FoundRings found;
+  std::vector<std::size_t> order;
+  while (true) {
+    before_each();
+    const double rate = search.find(order);
+    // Far slower rings would only be in the way of the others.
+    if (rate <= 0 || (!found.rings.empty() && rate < found.rings.front().second / 2)) return found;
+    found.rings.emplace_back(order, rate);
+    found.rate += rate;
+    search.take(order, rate);
+  }
+}
+
+FoundRings find_rings(const std::vector<std::uint32_t>& ranks, bool uniform,
+                      const RankPlacement& placement) {
+  RingSearch search(ranks, placement);
+  FoundRings best = find_rings(search, [] {});
+  if (!uniform) return best;
+  // Where all links are alike, a ring that is as good as another by itself may be in the way of
+  // those after it.
+  constexpr int most_tries = 50;
+  std::minstd_rand random;
+  std::vector<std::size_t> preferred(ranks.size());
+  std::iota(preferred.begin(), preferred.end(), 0);
+  const auto shuffle = [&] {
+    for (std::size_t i = preferred.size() - 1; i > 1; --i)
+      std::swap(preferred[i], preferred[1 + random() % i]);
+    search.prefer(preferred);
+  };
+  const double most = search.least_sent() * (1 - 1e-9);
+  for (int tries = 0; best.rate < most && tries < most_tries; ++tries) {
+    search.reset();
+    FoundRings other = find_rings(search, shuffle);
+    if (other.rate > best.rate) best = std::move(other);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                           const RankPlacement& placement) {
-  if (ranks.size() < 3 || ranks.size() > most_searched || is_uniform(ranks, placement))
-    return {{ranks, 1}};
-  RingSearch search(ranks, placement);
+  if (ranks.size() < 3 || ranks.size() > most_searched) return {{ranks, 1}};
+  const bool uniform = is_uniform(ranks, placement);
+  if (uniform && is_star(ranks, placement)) return {{ranks, 1}};
+  const FoundRings found = find_rings(ranks, uniform, placement);
   std::vector<RingChannel> channels;
-  std::vector<std::size_t> order;
-  double total = 0;
-  // Far slower rings would only be in the way of the others.
-  for (double rate = search.find(order), first = rate; rate >= first / 2 && rate > 0;
-       rate = search.find(order)) {
+  for (const auto& [order, rate] : found.rings) {
     RingChannel& channel = channels.emplace_back();
     for (const std::size_t member : order) channel.ranks.push_back(ranks[member]);
-    channel.share = rate;
-    total += rate;
-    search.take(order, rate);
+    channel.share = rate / found.rate;
   }
-  for (RingChannel& channel : channels) channel.share /= total;
   return channels;
+}
+
+std::vector<std::vector<std::uint32_t>> ways_through(const std::vector<std::uint32_t>& node,
+                                                     const RankPlacement& placement) {
+  const std::size_t n = node.size();
+  const bool is_mesh = n > 2 && is_uniform(node, placement) && !is_star(node, placement);
+  std::vector<std::vector<std::uint32_t>> ways;
+  for (std::size_t first = 0; first < n; ++first) {
+    std::vector<std::uint32_t>& way = ways.emplace_back();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t by = !is_mesh ? i : i % 2 == 1 ? (i + 1) / 2 : n - i / 2;
+      way.push_back(node[(first + by) % n]);
+    }
+  }
+  return ways;
 }
 
 }  // namespace pipewright::execution

@@ -5,16 +5,18 @@
 namespace pipewright::execution {
 namespace {
 
-// The ring of one channel. It enters a node at its member `channel` and goes round; in every other
-// node it goes the other way round, so that it comes in by the rail by which it left the last one
-// (NCCL alternates its rings likewise, src/graph/connect.cc).
-std::vector<std::uint32_t> ring_of(const Nodes& nodes, std::size_t channel) {
+// The ring of one channel goes its way through a node; in every other node it goes the other way
+// round, so that it comes in by the rail by which it left the last one (NCCL alternates its rings
+// likewise, src/graph/connect.cc).
+std::vector<std::uint32_t> ring_of(const std::vector<Nodes>& ways, std::size_t channel) {
   std::vector<std::uint32_t> ring;
   bool reversed = false;
-  for (const std::vector<std::uint32_t>& node : nodes) {
-    const auto begin = static_cast<std::ptrdiff_t>(ring.size());
-    for (std::size_t i = 0; i < node.size(); ++i) ring.push_back(node[(channel + i) % node.size()]);
-    if (reversed) std::reverse(ring.begin() + begin, ring.end());
+  for (const Nodes& of_node : ways) {
+    const std::vector<std::uint32_t>& way = of_node[channel];
+    if (reversed)
+      ring.insert(ring.end(), way.rbegin(), way.rend());
+    else
+      ring.insert(ring.end(), way.begin(), way.end());
     reversed = !reversed;
   }
   return ring;
@@ -35,9 +37,13 @@ std::size_t fewest_members(const Nodes& nodes) {
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement) {
   if (nodes.size() == 1) return channels_in_node(nodes.front(), placement);
   const std::size_t count = fewest_members(nodes);
+  std::vector<Nodes> ways;
+  ways.reserve(nodes.size());
+  for (const std::vector<std::uint32_t>& node : nodes)
+    ways.push_back(ways_through(node, placement));
   std::vector<RingChannel> channels;
   for (std::size_t i = 0; i < count; ++i)
-    channels.push_back({ring_of(nodes, i), 1.0 / static_cast<double>(count)});
+    channels.push_back({ring_of(ways, i), 1.0 / static_cast<double>(count)});
   return channels;
 }
 

@@ -1,6 +1,9 @@
 #include <array>
+#include <set>
+#include <utility>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "sim/execution/collectives/algorithms.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
@@ -34,7 +37,96 @@ cluster::Cluster make_square() {
   return cluster::Cluster::load(folder.write("square.xml", square));
 }
 
+// Nodes of GPUs with a link of so many GB/s between any two, and a NIC of 50 GB/s each between
+// nodes.
+template <class Rate>
+cluster::Cluster wired(int gpus, int nodes, const Rate& rate) {
+  std::string text =
+      "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+      "<platform version='4.1'><zone id='all' routing='Full'>\n";
+  std::string links;
+  std::string routes;
+  const auto add_link = [&](const std::string& name, double gigabytes_per_s) {
+    links += fmt::format(
+        "<link id='{}' bandwidth='{}GBps' latency='1us' sharing_policy='SPLITDUPLEX'/>\n", name,
+        gigabytes_per_s);
+  };
+  const auto add_route = [&](int a, int b, const std::string& through) {
+    routes += fmt::format("<route src='gpu-{}' dst='gpu-{}'>{}</route>\n", a, b, through);
+  };
+  const auto through = [](const std::string& name, const char* direction) {
+    return fmt::format("<link_ctn id='{}' direction='{}'/>", name, direction);
+  };
+  for (int a = 0; a < gpus * nodes; ++a) {
+    text += fmt::format("<host id='gpu-{}' speed='1Gf'><prop id='node' value='{}'/></host>\n", a,
+                        a / gpus);
+    if (nodes > 1) add_link(fmt::format("nic-{}", a), 50);
+    for (int b = a + 1; b < gpus * nodes; ++b) {
+      const std::string name = fmt::format("{}-{}", a, b);
+      if (a / gpus == b / gpus) {
+        add_link(name, rate(a % gpus, b % gpus));
+        add_route(a, b, through(name, "UP"));
+      } else {
+        add_route(
+            a, b,
+            through(fmt::format("nic-{}", a), "UP") + through(fmt::format("nic-{}", b), "DOWN"));
+      }
+    }
+  }
+  const config::test::Folder folder;
+  return cluster::Cluster::load(
+      folder.write("wired.xml", text + links + routes + "</zone></platform>"));
+}
+cluster::Cluster mesh(int gpus, int nodes = 1) {
+  return wired(gpus, nodes, [](int, int) { return 48; });
+}
+
+// Directed pairs of neighbours that follow one another in any of them, each counted once.
+std::size_t distinct_hops(const std::vector<Members>& ways, bool closed) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hops;
+  for (const Members& way : ways)
+    for (std::size_t i = 0; i + (closed ? 0 : 1) < way.size(); ++i)
+      hops.emplace(way[i], way[(i + 1) % way.size()]);
+  return hops.size();
+}
+
 }  // namespace
+
+TEST_CASE("eight GPUs with a link between any two have seven rings", "[collectives]") {
+  auto cluster = mesh(8);
+  const RankPlacement placement(cluster, cluster.gpus());
+  std::vector<Members> rings;
+  for (const auto& channel : execution::channels_in_node(ranks(8), placement)) {
+    CHECK(channel.share == Approx(1. / 7));
+    rings.push_back(channel.ranks);
+  }
+  CHECK(rings.size() == 7);
+  CHECK(distinct_hops(rings, true) == 56);  // each way of each of 28 links, once
+  const double S = 800e6;
+  const auto phases = plan(Collective::all_reduce, S, ranks(8), Algorithm::ring, placement);
+  CHECK(simulate_all(placement, {phases})[0] ==
+        Approx(14e-6 + 2 * S * 7 / 8 / (7 * 48e9)).epsilon(1e-6));
+}
+
+TEST_CASE("six GPUs with a link between any two have four rings, since no five share no link",
+          "[collectives]") {
+  auto cluster = mesh(6);  // Bermond and Faber 1976
+  const RankPlacement placement(cluster, cluster.gpus());
+  CHECK(execution::channels_in_node(ranks(6), placement).size() == 4);
+}
+
+TEST_CASE("rings over meshes go through each node by ways that share no link", "[collectives]") {
+  auto cluster = mesh(8, 2);
+  const RankPlacement placement(cluster, cluster.gpus());
+  const Members node = ranks(8);
+  const auto ways = execution::ways_through(node, placement);
+  CHECK(ways[0] == Members{0, 1, 7, 2, 6, 3, 5, 4});
+  CHECK(distinct_hops(ways, false) == 56);
+  // NICs carry 8 x 50 GB/s, the links between GPUs 8 x 48.
+  const double S = 8e9;
+  const auto phases = plan(Collective::all_reduce, S, ranks(16), Algorithm::ring, placement);
+  CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S * 15 / 16 / (8 * 48e9)).epsilon(1e-3));
+}
 
 TEST_CASE("rings go round where the cables are, both ways", "[collectives]") {
   auto cluster = make_square();
@@ -72,28 +164,10 @@ TEST_CASE("a hybrid cube mesh carries three rings each way", "[collectives]") {
                                                        {0, 2, 0, 0, 1, 0, 2, 1},
                                                        {0, 0, 1, 0, 1, 2, 0, 2},
                                                        {0, 0, 0, 1, 2, 1, 2, 0}}};
-  std::string text =
-      "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-      "<platform version='4.1'><zone id='node' routing='Full'>\n";
-  std::string links;
-  std::string routes;
-  for (int a = 0; a < 8; ++a) {
-    text += fmt::format("<host id='gpu-{}' speed='1Gf'/>\n", a);
-    for (int b = a + 1; b < 8; ++b) {
-      const int count = nvlinks[a][b];
-      links += fmt::format(
-          "<link id='{0}-{1}' bandwidth='{2}GBps' latency='1us' "
-          "sharing_policy='SPLITDUPLEX'/>\n",
-          a, b, count > 0 ? 24 * count : 10);
-      routes += fmt::format(
-          "<route src='gpu-{0}' dst='gpu-{1}'>"
-          "<link_ctn id='{0}-{1}' direction='UP'/></route>\n",
-          a, b);
-    }
-  }
-  const config::test::Folder folder;
-  const auto cluster = cluster::Cluster::load(
-      folder.write("mesh.xml", text + links + routes + "</zone></platform>"));
+  const auto cluster = wired(8, 1, [&](int a, int b) {
+    const int count = nvlinks.at(a).at(b);
+    return count > 0 ? 24 * count : 10;
+  });
   const RankPlacement placement(cluster, cluster.gpus());
 
   // The pairs with two links make one ring, those with one make another: 3 x 24 GB/s each way.
