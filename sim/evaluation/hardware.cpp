@@ -213,7 +213,7 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
   // One of the library goes by its name, which is the same on every machine.
   const std::filesystem::path& file = scenario.cluster->value;
-  const bool listed = file.parent_path() == config::library_folder() / "clusters";
+  const bool listed = config::is_of_library(file, "clusters");
   cluster::Cluster cluster =
       cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
   for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);

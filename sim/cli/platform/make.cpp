@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,17 +10,39 @@
 #include "sim/cli/options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/make_platform.hpp"
+#include "sim/config/scenario.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+// What a node has otherwise than its kind, or a node of no kind: keys of its file.
+struct NodeOption {
+  std::string_view option;
+  std::string_view key;
+  std::string_view word;
+  std::string_view help;
+};
+constexpr std::array node_options{
+    NodeOption{"gpu", "gpu", "NAME", "its GPUs: of platforms/gpus, or a file"},
+    NodeOption{"gpus-per-node", "gpus", "N", "how many, that links join: an NVLink domain (8)"},
+    NodeOption{"wiring", "wiring", "WIRING",
+               "of GPUs: nvswitch, mesh, cube_mesh or pcie (nvswitch)"},
+    NodeOption{"nvlink", "link_bandwidth", "RATE",
+               "what payload reaches one way on a GPU's link, or in a mesh on each: '370 GB/s'"},
+    NodeOption{"nics", "nics", "N", "NICs of a node (one for each GPU)"},
+    NodeOption{"nic", "nic_bandwidth", "RATE", "what payload reaches one way on each: '47 GB/s'"},
+};
 
 po::options_description make_options() {
   po::options_description options("options of 'make'", 100);
   const auto count = [](const char* name) { return po::value<int>()->value_name(name); };
   const auto ratio = [] { return po::value<double>()->value_name("R"); };
   auto add = options.add_options();
-  add("node", several_words("KIND.."), "the kind of node, or several; see below");
+  add("node", several_words("KIND.."),
+      "the kind of node, or several: names below, or files like those of platforms/nodes");
   add("nodes", several_words("N.."), "how many of each kind (1)");
+  for (const NodeOption& one : node_options)
+    add(one.option.data(), one_word(one.word.data()), one.help.data());
   add("fabric", one_word("FABRIC"), "what joins them (rail); see below");
   add("oversubscription", ratio(),
       "but torus: what a leaf's nodes can send over what goes up from it (1)");
@@ -48,10 +73,15 @@ int print_help() {
       "      --oversubscription 2 -o thin.xml\n"
       "  pipewright platform make --node dgx-a100 dgx-h100 --nodes 2 2 -o mixed.xml\n"
       "  pipewright platform make --node a100-4nic --nodes 27 --fabric torus --dimensions 3 3 3\n"
+      "  pipewright platform make --node dgx-h100 --nic '94 GB/s' --nodes 16   # with faster NICs\n"
+      "  pipewright platform make --gpu h200 --nvlink '370 GB/s' --nic '47 GB/s' --nodes 16\n"
       "\n{}\nnodes:\n",
       describe(make_options()));
-  for (const cluster::NodeKind& kind : cluster::node_kinds())
-    fmt::print("  {:<12} {}\n", kind.name, kind.help);
+  for (const std::string& name : cluster::node_kind_names())
+    fmt::print("  {:<12} {}\n", name, cluster::find_node_kind(name).help);
+  fmt::print("\nkeys of a node's file:\n");
+  for (const config::KeyRow& key : cluster::node_kind_keys())
+    fmt::print("  {:<16} {}\n", key.name, help_line(key));
   fmt::print("\nfabrics:\n");
   for (const cluster::Fabric& fabric : cluster::fabrics())
     fmt::print("  {:<12} {}\n", fabric.name, fabric.help);
@@ -71,17 +101,58 @@ std::uint32_t whole(const std::string& text, std::string_view option) {
   return static_cast<std::uint32_t>(number);
 }
 
-std::vector<cluster::NodeGroup> node_groups(const po::variables_map& given) {
-  const std::vector<std::string> kinds = values(given, "node");
+// The trees of the kinds that are named, or of the one that options describe.
+std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& given) {
+  std::vector<std::pair<std::string, config::Value>> trees;
+  for (const std::string& kind : values(given, "node"))
+    trees.emplace_back(std::filesystem::path(kind).stem().string(), cluster::node_kind_tree(kind));
+  std::string changes;
+  for (const NodeOption& one : node_options) {
+    const std::string option(one.option);
+    if (given.count(option) == 0) continue;
+    if (trees.size() > 1)
+      throw UsageError(
+          fmt::format("--{} is of one kind of node, but --node names {}; a file for each says more",
+                      option, trees.size()));
+    if (trees.empty()) {
+      trees.emplace_back("node", config::Value{.kind = config::Value::Kind::map});
+      trees.front().second.origin = {"the node that the options describe"};
+    }
+    config::Value& tree = trees.front().second;
+    const std::string value = given[option].as<std::string>();
+    config::set_key(tree, one.key, config::make_text(value, {"--" + option}));
+    changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", one.key, value);
+    if (one.key == "gpu")  // another GPU has its own
+      std::erase_if(tree.entries, [](const config::Entry& entry) {
+        return entry.key == "speed" || entry.key == "memory";
+      });
+  }
+  if (trees.empty())
+    throw UsageError(
+        "platform make: which --node? --help lists them; or --gpu, --nvlink and --nic describe "
+        "one");
+  if (!changes.empty()) {
+    config::Value& tree = trees.front().second;
+    const config::Value* const help = find(tree, "help");
+    const std::string text =
+        fmt::format("{}with {}", help == nullptr ? "" : help->text + ", but ", changes);
+    config::set_key(tree, "help", config::make_text(text, tree.origin));
+  }
+  return trees;
+}
+
+// `kinds` outlives what is returned.
+std::vector<cluster::NodeGroup> node_groups(const po::variables_map& given,
+                                            std::vector<cluster::NodeKind>& kinds) {
+  for (const auto& [name, tree] : node_trees(given))
+    kinds.push_back(cluster::read_node_kind(tree, name));
   const std::vector<std::string> counts = values(given, "nodes");
-  if (kinds.empty()) throw UsageError("platform make: which --node? --help lists them");
   if (!counts.empty() && counts.size() != kinds.size())
     throw UsageError(fmt::format("--node names {} kinds, --nodes has {} numbers; one each",
                                  kinds.size(), counts.size()));
   std::vector<cluster::NodeGroup> groups;
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    groups.push_back(
-        {&cluster::find_node_kind(kinds[i]), counts.empty() ? 1 : whole(counts[i], "--nodes")});
+    groups.push_back({&kinds[i], counts.empty() ? 1 : whole(counts[i], "--nodes")});
   return groups;
 }
 
@@ -107,7 +178,8 @@ std::string command_of(const Arguments& arguments) {
     if (word == "-o" || word == "--output") {
       ++i;
     } else if (!word.starts_with("-o") && !word.starts_with("--output=")) {
-      command += ' ' + word;
+      const bool is_one_word = word.find_first_of(" '\"") == std::string::npos;
+      command += is_one_word ? ' ' + word : fmt::format(" '{}'", word);
     }
   }
   return command;
@@ -121,7 +193,8 @@ int make_platform_file(const Arguments& arguments) {
   if (given.count("extra") != 0)
     throw UsageError(
         fmt::format("platform make: '{}' belongs to no option", values(given, "extra").front()));
-  cluster::PlatformRequest request{.nodes = node_groups(given)};
+  std::vector<cluster::NodeKind> kinds;
+  cluster::PlatformRequest request{.nodes = node_groups(given, kinds)};
   const auto set_count = [&](const char* option, std::uint32_t& count) {
     if (given.count(option) != 0)
       count = whole(std::to_string(given[option].as<int>()), std::string("--") + option);

@@ -23,7 +23,7 @@ void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::str
       "<cluster id=\"node-{0}\" prefix=\"node-{0}-gpu-\" radical=\"0-{1}\" suffix=\"\" "
       "speed=\"{2}\" bw=\"{3}\" lat=\"{4}\" sharing_policy=\"SPLITDUPLEX\" "
       "router_id=\"node-{0}-switch\">",
-      node, kind.gpus - 1, kind.speed, bandwidth_text(kind.link_bandwidth),
+      node, kind.gpus - 1, speed_text(kind.speed), bandwidth_text(kind.link_bandwidth),
       latency_text(kind.link_latency));
   write_properties(xml, kind, nics);
   xml.line("<prop id=\"class\" value=\"{}\"/>", link_class);
@@ -42,36 +42,41 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;
 
-void write_cube_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
-                     std::string_view nvlink) {
+int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
+  return kind.wiring == Wiring::mesh ? 1 : cube_mesh.at(a).at(b);
+}
+
+// GPUs wired to each other.
+void write_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
+                std::string_view link_class) {
   xml.open("<zone id=\"node-{}\" routing=\"Full\">", node);
   for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu) {
-    xml.open("<host id=\"node-{}-gpu-{}\" speed=\"{}\">", node, gpu, kind.speed);
+    xml.open("<host id=\"node-{}-gpu-{}\" speed=\"{}\">", node, gpu, speed_text(kind.speed));
     write_properties(xml, kind, nics);
     xml.close("host");
   }
-  const auto link = [&](const std::string& name, std::string_view link_class, double bandwidth,
+  const auto link = [&](const std::string& name, std::string_view class_name, double bandwidth,
                         double latency) {
     xml.open("<link id=\"{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\">",
              name, bandwidth_text(bandwidth), latency_text(latency));
-    xml.line("<prop id=\"class\" value=\"{}\"/>", link_class);
+    xml.line("<prop id=\"class\" value=\"{}\"/>", class_name);
     xml.close("link");
   };
   const auto each_pair = [&](auto&& what) {
     for (std::uint32_t a = 0; a < kind.gpus; ++a)
-      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) what(a, b, cube_mesh[a][b]);
+      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) what(a, b, links_of_pair(kind, a, b));
   };
-  for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu)
+  for (std::uint32_t gpu = 0; gpu < kind.gpus && kind.wiring == Wiring::cube_mesh; ++gpu)
     link(fmt::format("node-{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     if (links > 0)
-      link(fmt::format("node-{}-nvlink-{}-{}", node, a, b), nvlink, links * kind.link_bandwidth,
-           kind.link_latency);
+      link(fmt::format("node-{}-{}-{}-{}", node, kind.link_class, a, b), link_class,
+           links * kind.link_bandwidth, kind.link_latency);
   });
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     xml.open("<route src=\"node-{0}-gpu-{1}\" dst=\"node-{0}-gpu-{2}\">", node, a, b);
     if (links > 0) {
-      xml.line("<link_ctn id=\"node-{}-nvlink-{}-{}\" direction=\"UP\"/>", node, a, b);
+      xml.line("<link_ctn id=\"node-{}-{}-{}-{}\" direction=\"UP\"/>", node, kind.link_class, a, b);
     } else {
       xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"UP\"/>", node, a);
       xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"DOWN\"/>", node, b);
@@ -101,11 +106,11 @@ double bandwidth_down(const Leaf& leaf) {
   return leaf.nodes * nics * leaf.kind->nic_bandwidth;
 }
 
-std::string nvlink_class(const NodeKind& kind, const std::vector<NodeGroup>& groups) {
+std::string link_class(const NodeKind& kind, const std::vector<NodeGroup>& groups) {
   const bool alone = std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
-    return group.kind->nvlink == 0 || group.kind->nvlink == kind.nvlink;
+    return group.kind->link_class != kind.link_class || group.kind->nvlink == kind.nvlink;
   });
-  return alone ? "nvlink" : fmt::format("nvlink{}", kind.nvlink);
+  return alone ? kind.link_class : fmt::format("{}{}", kind.link_class, kind.nvlink);
 }
 
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
@@ -127,7 +132,7 @@ std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint
                                .first_port = port,
                                .ports = ports == Ports::by_rail && !many ? Ports::together : ports,
                                .rail = rail,
-                               .nvlink = nvlink_class(*group.kind, groups)});
+                               .link_class = link_class(*group.kind, groups)});
       units.push_back(std::move(unit));
       first += nodes;
       port += nodes * group.kind->nics;
@@ -147,11 +152,8 @@ void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
     for (std::uint32_t i = 0; i < leaf.nodes && has_ports(*leaf.kind); ++i) {
       const std::uint32_t node = leaf.first_node + i;
       const std::string nics = ports_of(leaf, node);
-      if (leaf.kind->wiring == Wiring::cube_mesh) {
-        write_cube_mesh(xml, *leaf.kind, node, nics, leaf.nvlink);
-      } else {
-        write_star(xml, *leaf.kind, node, nics, leaf.nvlink);
-      }
+      const bool has_switch = leaf.kind->wiring == Wiring::nvswitch;
+      (has_switch ? write_star : write_mesh)(xml, *leaf.kind, node, nics, leaf.link_class);
     }
   }
   xml.close("zone");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/make/node_kind.hpp"
+#include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
 
@@ -20,6 +21,10 @@ class XmlText {
     text_.append(2 * depth_, ' ');
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
     text_ += '\n';
+    if (text_.size() > most_bytes)
+      throw Error(
+          "the file would have more than 1 GB; allowed: fewer nodes, or nodes whose GPUs are on a "
+          "switch, which are a line each");
   }
   template <class... Values>
   void open(fmt::format_string<Values...> format, Values&&... values) {
@@ -33,6 +38,7 @@ class XmlText {
   std::string take() { return std::move(text_); }
 
  private:
+  static constexpr std::size_t most_bytes = 1'000'000'000;
   std::string text_;
   std::size_t depth_ = 0;
 };
@@ -41,6 +47,7 @@ class XmlText {
 inline std::string bandwidth_text(double bytes_per_second) {
   return fmt::format("{:.10g}GBps", bytes_per_second / 1e9);
 }
+inline std::string speed_text(double flops) { return fmt::format("{:.10g}Tf", flops / 1e12); }
 inline std::string latency_text(double seconds) { return fmt::format("{:.10g}us", seconds * 1e6); }
 
 inline constexpr double switch_latency = 0.2e-6;  // seconds, with its cable; an assumption
@@ -58,7 +65,7 @@ struct Leaf {
   std::uint32_t first_port = 0;  // through the whole cluster, of those of all its nodes
   Ports ports = Ports::together;
   std::uint32_t rail = 0;  // by_rail: the NIC of each node that it has
-  std::string nvlink;      // the class of its nodes' NVLinks
+  std::string link_class;  // of its nodes' links between GPUs
 };
 
 // Nodes that stand together: one leaf, or one for each NIC of a node.
@@ -70,9 +77,9 @@ std::string switch_of(const Leaf& leaf);
 // What all its nodes can send at once, bytes/s.
 double bandwidth_down(const Leaf& leaf);
 
-// The class of a kind's NVLinks: "nvlink", or "nvlink3" in a cluster that has another generation
-// too, so that each keeps what it alone can do.
-std::string nvlink_class(const NodeKind& kind, const std::vector<NodeGroup>& groups);
+// The class of a kind's links between GPUs: "nvlink", or "nvlink3" in a cluster that has another
+// generation too, so that each keeps what it alone can do.
+std::string link_class(const NodeKind& kind, const std::vector<NodeGroup>& groups);
 
 // Cuts the nodes into units of at most `leaf_nodes` of one kind.
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,

@@ -57,10 +57,18 @@ const FabricWriter& find_fabric(const std::string& name) {
   throw Error(fmt::format("no fabric is called '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
+constexpr std::uint64_t most_gpus = 1U << 20U;
+
 void check(const PlatformRequest& request) {
   if (request.nodes.empty()) throw Error("a platform needs nodes");
-  for (const NodeGroup& group : request.nodes)
+  std::uint64_t gpus = 0;
+  for (const NodeGroup& group : request.nodes) {
     if (group.count == 0) throw Error(fmt::format("0 nodes of {}; 1 at least", group.kind->name));
+    gpus += std::uint64_t{group.count} * group.kind->gpus;
+  }
+  if (gpus > most_gpus)
+    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
+                            most_gpus));
   for (const auto& [name, ratio] :
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
@@ -94,7 +102,7 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
   };
   for (const NodeGroup& group : request.nodes) {
     xml.line("{}: {}.", group.kind->name, group.kind->help);
-    for (const std::string_view lines : group.kind->sources) tell(lines);
+    for (const std::string& lines : group.kind->sources) tell(lines);
   }
   tell(latency_source());
   tell(protocol_source());
@@ -118,9 +126,10 @@ void write_message_model(XmlText& xml, const PlatformRequest& request) {
   bool has_pcie = false;
   for (const NodeGroup& group : request.nodes) {
     const NodeKind& kind = *group.kind;
-    has_pcie = has_pcie || kind.wiring != NodeKind::Wiring::nvswitch;
-    if (kind.nvlink == 0) continue;
-    const auto [place, is_new] = nvlinks.try_emplace(nvlink_class(kind, request.nodes), kind.sharp);
+    using Wiring = NodeKind::Wiring;
+    has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
+    if (kind.wiring == Wiring::pcie) continue;
+    const auto [place, is_new] = nvlinks.try_emplace(link_class(kind, request.nodes), kind.sharp);
     place->second = std::min(place->second, kind.sharp);
   }
   const auto write = [&](std::string_view name, const auto& value) {

@@ -1,47 +1,57 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/config/keys.hpp"
+#include "sim/config/text/value.hpp"
+
 namespace pipewright::cluster {
 
-// A box of GPUs as data sheets and benchmarks tell it. Bandwidths are in bytes/s of one direction:
-// what payload reaches. A latency is what one step of a ring collective takes over the link, of
-// which it crosses two: out of one GPU (or NIC) and into the next.
+// A box of GPUs as data sheets and benchmarks tell it: a file of platforms/nodes. Bandwidths are in
+// bytes/s of one direction: what payload reaches. A latency is what one step of a ring collective
+// takes over the link, of which it crosses two: out of one GPU (or NIC) and into the next.
 struct NodeKind {
   enum class Wiring : std::uint8_t {
     nvswitch,   // a link for each GPU to a switch
+    mesh,       // a link for each pair of GPUs
     cube_mesh,  // DGX-1: one or two links between some pairs, PCIe between the others
     pcie,       // a link for each GPU to the host, over which it reaches the NICs too
   };
 
-  std::string_view name;
-  std::string_view help;  // one line
-  std::string_view gpu;   // of the library of GPUs
+  std::string name;
+  std::string help;  // one line
+  std::string gpu;   // of the library of GPUs
   std::uint32_t gpus = 8;
-  std::string_view speed;   // as SimGrid writes them: peak, dense bf16 (V100: fp16)
-  std::string_view memory;  // of a GPU
+  double speed = 0;    // FLOP/s: peak, dense bf16 (V100: fp16)
+  std::string memory;  // of a GPU, as SimGrid writes it
   Wiring wiring = Wiring::nvswitch;
-  int nvlink = 0;             // generation; 0: it has none
-  double link_bandwidth = 0;  // of a GPU's link; cube_mesh: of each link of a pair
+  std::uint32_t nvlink = 0;   // generation; 0: its links between GPUs are none
+  std::string link_class;     // of its links between GPUs; empty: nvlink, or pcie
+  double link_bandwidth = 0;  // of a GPU's link; mesh: of each pair's; cube_mesh: of each link
   double link_latency = 0;    // seconds
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;
   double nic_latency = 0;
   double launch = 0;  // seconds of a collective before its first step
   double sharp = 0;   // part of the bandwidth that sums in the NVSwitches reach; 0: they cannot
-  std::array<std::string_view, 3> sources;  // of all the numbers but the latencies, as lines
+  std::vector<std::string> sources;  // of all the numbers but the latencies, as lines
 };
 
-std::span<const NodeKind> node_kinds();
+// The keys of such a file.
+std::vector<config::KeyRow> node_kind_keys();
+// A name of the library, or the path of a file; what a map says else. What a node's file leaves out
+// of speed and memory is its GPU's. Throws config::Error.
+config::Value node_kind_tree(const std::string& name_or_path);
+NodeKind read_node_kind(const config::Value& tree, const std::string& name);
+
+// Of the library, each read once. Throws config::Error, which lists them.
+const NodeKind& find_node_kind(const std::string& name);
+std::vector<std::string> node_kind_names();
 std::string_view latency_source();
 std::string_view protocol_source();
-// Throws Error, which lists them.
-const NodeKind& find_node_kind(std::string_view name);
 
 struct NodeGroup {
   const NodeKind* kind = nullptr;

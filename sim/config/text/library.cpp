@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -9,30 +10,43 @@
 
 namespace pipewright::config {
 
-std::filesystem::path library_folder() {
+std::vector<std::filesystem::path> library_folders() {
+  std::vector<std::filesystem::path> folders;
   const char* const given = std::getenv("PIPEWRIGHT_PLATFORMS");
-  return given != nullptr && *given != '\0' ? given : PIPEWRIGHT_PLATFORMS;
+  std::istringstream names(given == nullptr ? "" : given);
+  for (std::string name; std::getline(names, name, ':');)
+    if (!name.empty()) folders.emplace_back(name);
+  folders.emplace_back(PIPEWRIGHT_PLATFORMS);
+  return folders;
+}
+
+bool is_of_library(const std::filesystem::path& file, std::string_view folder) {
+  return std::ranges::any_of(library_folders(), [&](const std::filesystem::path& library) {
+    return file.parent_path() == library / folder;
+  });
 }
 
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
   std::error_code ignored;  // a folder that is not there has no entries
-  for (const auto& entry : std::filesystem::directory_iterator(library_folder() / folder, ignored))
-    if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
+  for (const std::filesystem::path& library : library_folders())
+    for (const auto& entry : std::filesystem::directory_iterator(library / folder, ignored))
+      if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
   return names;
 }
 
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension) {
+  std::error_code ignored;
+  for (const std::filesystem::path& library : library_folders()) {
+    std::filesystem::path file = library / folder / fmt::format("{}{}", name, extension);
+    if (std::filesystem::is_regular_file(file, ignored)) return file;
+  }
   const std::vector<std::string> names = library_names(folder, extension);
-  if (std::ranges::find(names, name) != names.end())
-    return library_folder() / folder / fmt::format("{}{}", name, extension);
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string there = names.empty() ? fmt::format(
-                                                "nothing, as there are no {0} in {1} (the "
-                                                "environment variable PIPEWRIGHT_PLATFORMS)",
-                                                folder, library_folder().string())
+  const std::string there = names.empty() ? fmt::format("nothing, as there are no {}", folder)
                                           : fmt::format("{}", fmt::join(names, ", "));
   throw Error(
       fmt::format("{} is not among the {} of the library{}allowed: {}, or the path of a "

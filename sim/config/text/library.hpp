@@ -11,8 +11,13 @@
 // The models, GPUs and clusters that come with the program, one file each.
 namespace pipewright::config {
 
-// The folder `platforms`: that of the sources, or the environment variable PIPEWRIGHT_PLATFORMS.
-std::filesystem::path library_folder();
+// The folders of the library: those that the environment variable PIPEWRIGHT_PLATFORMS names, with
+// colons between them, and last `platforms`, which comes with the program. What two have by the
+// same name is the first one's.
+std::vector<std::filesystem::path> library_folders();
+
+// Whether a file is one that its name alone finds, in this folder of the library.
+bool is_of_library(const std::filesystem::path& file, std::string_view folder);
 
 // The names, without the extension, of what the library has in a folder of it, in order.
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension);

@@ -77,6 +77,54 @@ TEST_CASE("files of the library are what their commands make", "[cli][platform]"
   CHECK(made == 15);
 }
 
+TEST_CASE("a node is a kind, a file, or what options say", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("box.yaml",
+              "gpu: mi300x\nwiring: mesh\nlink_class: xgmi\nlink_bandwidth: 48 GB/s\n"
+              "nic_bandwidth: 47 GB/s\n");
+  REQUIRE(place.run("platform make --node box.yaml --nodes 2 -o box.xml").status == 0);
+  CHECK(place.run("platform check box.xml").status == 0);
+  const tests::Ran shown = place.run("platform show box.xml");
+  // 28 pairs of a node; memory and speed are those of the GPU's file.
+  for (const char* part : {"2 nodes, 16 GPUs", "16 x mi300x, 1307 TFLOP/s, 192.0 GiB",
+                           "\nxgmi           56         48"})
+    CHECK_THAT(shown.out, Catch::Contains(part));
+  const std::string described =
+      "platform make --gpu mi300x --wiring mesh --nvlink '48 GB/s' --nic '47 GB/s' --nodes 2";
+  REQUIRE(place.run(described + " -o told.xml").status == 0);
+  CHECK_THAT(place.read("told.xml"), Catch::Contains("--nvlink '48 GB/s' --nic '47 GB/s'") &&
+                                         Catch::Contains("with gpu mi300x, wiring mesh"));
+
+  REQUIRE(
+      place.run("platform make --node dgx-h100 --gpu h200 --nic '94 GB/s' -o fast.xml").status ==
+      0);
+  const tests::Ran fast = place.run("platform show fast.xml");
+  for (const char* part : {"8 x h200, 989.5 TFLOP/s, 131.3 GiB", "nic             8         94"})
+    CHECK_THAT(fast.out, Catch::Contains(part));
+}
+
+TEST_CASE("a node that cannot be says why", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("box.yaml", "gpu: h200\nlink_bandwidth: 370 GB/s\nnic: 47 GB/s\n");
+  const auto complaint = [&](const std::string& words) {
+    const tests::Ran ran = place.run("platform make " + words + " -o x.xml");
+    CHECK(ran.status != 0);
+    CHECK(place.files() == "box.yaml");
+    return ran.err;
+  };
+  CHECK_THAT(complaint("--node box.yaml"), Catch::Contains("box.yaml:3:1: unknown key 'nic'") &&
+                                               Catch::Contains("nic_bandwidth"));
+  CHECK_THAT(complaint("--node none"), Catch::Contains("'none' is not among the nodes"));
+  CHECK_THAT(complaint("--nic '47 GB/s'"), Catch::Contains("gpu is missing"));
+  CHECK_THAT(complaint("--node dgx-h100 dgx-a100 --nic '47 GB/s'"),
+             Catch::Contains("--nic is of one kind of node, but --node names 2"));
+  CHECK_THAT(complaint("--node dgx-h100 --nics 9"),
+             Catch::Contains("--nics: nics is 9, more than its 8 GPUs"));
+  CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"), Catch::Contains("did you mean 370 GB/s?"));
+  CHECK_THAT(complaint("--node gb200-nvl72 --nodes 20000"),
+             Catch::Contains("1440000 GPUs are more than can be simulated"));
+}
+
 TEST_CASE("faults of a platform are told by line, with status 1", "[cli][platform]") {
   const tests::Workplace place;
   place.write("p.xml",

@@ -1,5 +1,6 @@
 #include "sim/config/text/library.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <catch2/catch.hpp>
@@ -26,16 +27,31 @@ TEST_CASE("the library that comes with the program is found by names", "[model]"
   CHECK(std::filesystem::exists(library_file("gpus", "a100-80gb", ".yaml")));
 }
 
-TEST_CASE("the environment names another library", "[model]") {
+TEST_CASE("folders that the environment names add to the library, the first before others",
+          "[model]") {
   const OwnLibrary own;
+  const Folder other;
   own.folder.write("models/b.yaml", "layers: 1");
-  own.folder.write("models/a.yaml", "layers: 1");
+  own.folder.write("models/llama-3-8b.yaml", "layers: 1");
   own.folder.write("models/notes.txt", "");
-  CHECK(library_names("models", ".yaml") == std::vector<std::string>{"a", "b"});
-  CHECK(library_file("models", "a", ".yaml") == own.folder.path() / "models/a.yaml");
-  CHECK(library_names("gpus", ".yaml").empty());
-  CHECK_THAT(error_of([] { library_file("gpus", "a100", ".yaml"); }),
-             Catch::Contains("there are no gpus in " + own.folder.path().string()));
+  other.write("models/b.yaml", "layers: 2");
+  other.write("models/c.yaml", "layers: 2");
+  setenv("PIPEWRIGHT_PLATFORMS",
+         (own.folder.path().string() + "::" + other.path().string()).c_str(), 1);
+  const std::vector<std::string> names = library_names("models", ".yaml");
+  CHECK(std::ranges::is_sorted(names));
+  CHECK(std::ranges::count(names, "b") == 1);
+  CHECK(std::ranges::count(names, "llama-3-8b") == 1);
+  CHECK(std::ranges::count(names, "mixtral-8x7b") == 1);
+  CHECK(std::ranges::count(names, "notes") == 0);
+  CHECK(library_file("models", "b", ".yaml") == own.folder.path() / "models/b.yaml");
+  CHECK(library_file("models", "c", ".yaml") == other.path() / "models/c.yaml");
+  CHECK(library_file("models", "llama-3-8b", ".yaml").parent_path() ==
+        own.folder.path() / "models");
+  CHECK(is_of_library(other.path() / "models/c.yaml", "models"));
+  CHECK(!is_of_library(other.path() / "c.yaml", "models"));
+  CHECK_THAT(error_of([] { library_file("pictures", "a100", ".yaml"); }),
+             Catch::Contains("there are no pictures"));
 }
 
 TEST_CASE("a name that the library has not is answered with the nearest and all", "[model]") {
