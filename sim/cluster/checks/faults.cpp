@@ -226,6 +226,31 @@ void find_link_faults(const Cluster& cluster, const SourceLines& lines, const Li
                       "shared say sharing_policy=\"SPLITDUPLEX\""});
 }
 
+// Of ways that are as good, routes take one, and what the others could carry is lost. Links of a
+// class that carries nothing are of no such way: those to a network, of a node that is alone.
+void find_unused_links(const Cluster& cluster, const SourceLines& lines, const LinkUses& uses,
+                       std::vector<Fault>& faults) {
+  std::set<std::string> used;
+  std::set<std::string> used_classes;
+  for (const auto& [link, use] : uses) {
+    used.insert(std::string(without_direction(Cluster::link_name(link))));
+    used_classes.insert(cluster.link_class(link));
+  }
+  std::set<std::string> unused;
+  double bandwidth = 0;
+  for (const Link* link : cluster.links()) {
+    const std::string name(without_direction(Cluster::link_name(link)));
+    if (used.contains(name) || !used_classes.contains(cluster.link_class(link))) continue;
+    if (unused.insert(name).second) bandwidth += Cluster::bandwidth_of(link);
+  }
+  if (unused.empty()) return;
+  faults.push_back(
+      {lines.line_of_link(*unused.begin()),
+       fmt::format("link '{}'{} is on no route, {:.4g} GB/s in all; of ways that are as good one "
+                   "takes all traffic, so parallel links are one link with their sum",
+                   *unused.begin(), and_more(unused.size()), bandwidth / 1e9)});
+}
+
 // Of a property that stands twice, one is not taken.
 void find_property_faults(const PlatformFile& file, std::vector<Fault>& faults) {
   Fault first;
@@ -256,7 +281,10 @@ FaultReport find_faults(const Cluster& cluster) {
   const SourceLines lines(file);
   FaultReport report;
   GpuSearch(cluster, lines, report.faults).run();
+  const std::size_t of_gpus = report.faults.size();
   const LinkUses uses = find_route_faults(cluster, lines, report);
+  const bool knows_all_routes = report.faults.size() == of_gpus && !report.is_sampled;
+  if (knows_all_routes) find_unused_links(cluster, lines, uses, report.faults);
   find_link_faults(cluster, lines, uses, report.faults);
   find_property_faults(file, report.faults);
   std::ranges::stable_sort(report.faults, {}, &Fault::line);

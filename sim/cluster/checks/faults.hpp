@@ -25,7 +25,8 @@ struct FaultReport {
   bool is_sampled = false;
 };
 
-// Islands and missing routes, routes without latency, links that carry both directions but are half
+// Islands and missing routes, routes without latency, links that no route uses although it does
+// others of their class, links that carry both directions but are half
 // duplex, links that are unlike the others of their class or that no fabric has, GPUs without a
 // known type, memory or a credible speed: the first of each kind, with how many there are.
 FaultReport find_faults(const Cluster& cluster);

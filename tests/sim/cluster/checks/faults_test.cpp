@@ -1,5 +1,7 @@
 #include "sim/cluster/checks/faults.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
@@ -11,14 +13,14 @@ using namespace pipewright;
 
 namespace {
 
-// The faults of a Full zone with this in it, one a line.
-std::string faults(const std::string& inside) {
+// The faults of a zone with this in it, one a line.
+std::string faults(const std::string& inside, const std::string& routing = "Full") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-              "<platform version=\"4.1\"><zone id='z' routing='Full'>\n" +
-                  inside + "</zone></platform>\n");
+              "<platform version=\"4.1\"><zone id='z' routing='" +
+                  routing + "'>\n" + inside + "</zone></platform>\n");
   return tests::in_child([&] {
     std::string text;
     for (const cluster::Fault& fault :
@@ -45,6 +47,29 @@ const std::string duplex =
 
 TEST_CASE("a sound platform has no faults", "[faults]") {
   CHECK(faults(gpu("a") + gpu("b") + duplex + route("a", "b", "id='l' direction='UP'")) == "");
+}
+
+TEST_CASE("of four spines between two leaves, three that no route takes are found", "[faults]") {
+  std::string nodes = gpu("a") + gpu("b") + "<router id='left'/><router id='right'/>\n";
+  std::string links;
+  std::string routes;
+  const auto join = [&](const std::string& below, const std::string& above, const char* rate) {
+    const std::string name = below + "-" + above;
+    links += "<link id='" + name + "' bandwidth='" + rate +
+             "' latency='1us' sharing_policy='SPLITDUPLEX'><prop id='class' value='up'/></link>\n";
+    routes += route(below, above, "id='" + name + "' direction='UP'");
+  };
+  for (const char* const spine : {"s1", "s2", "s3", "s4"}) {
+    nodes += std::string("<router id='") + spine + "'/>";
+    join("left", spine, "94GBps");
+    join("right", spine, "94GBps");
+  }
+  join("a", "left", "94GBps");
+  join("b", "right", "94GBps");
+  const std::string found = faults(nodes + "\n" + links + routes, "Floyd");
+  CHECK_THAT(found, Catch::Contains("(and 5 more) is on no route, 564 GB/s in all;") &&
+                        Catch::EndsWith("parallel links are one link with their sum\n"));
+  CHECK(std::ranges::count(found, '\n') == 1);
 }
 
 TEST_CASE("GPUs without type, memory or speed are found", "[faults]") {
