@@ -136,17 +136,23 @@ bool is_uniform(const std::vector<std::uint32_t>& ranks, const RankPlacement& pl
   return true;
 }
 
-// Whether each member sends all it has over one link, as behind a switch.
+// Whether the first member sends all it has over one link, as behind a switch, or over none. Of
+// uniform ones the others do likewise.
 bool is_star(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
-  return std::ranges::all_of(ranks, [&](std::uint32_t source) {
-    const cluster::Link* only = nullptr;
-    return std::ranges::all_of(ranks, [&](std::uint32_t to) {
-      if (to == source) return true;
-      const cluster::Link* first = placement.route(source, to).links.front();
-      if (only == nullptr) only = first;
-      return first == only;
-    });
-  });
+  const auto way_to = [&](std::size_t i) { return placement.route(ranks[0], ranks[i]).links; };
+  const std::vector<const cluster::Link*> first = way_to(1);
+  for (std::size_t i = 2; i < ranks.size(); ++i) {
+    const std::vector<const cluster::Link*> way = way_to(i);
+    if (way.empty() != first.empty() || (!way.empty() && way.front() != first.front()))
+      return false;
+  }
+  return true;
+}
+
+// Whether there is a link for any two, all alike.
+bool is_mesh(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  return ranks.size() > 2 && placement.route(ranks[0], ranks[1]).links.size() == 1 &&
+         is_uniform(ranks, placement) && !is_star(ranks, placement);
 }
 
 struct FoundRings {
@@ -216,12 +222,12 @@ std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& rank
 std::vector<std::vector<std::uint32_t>> ways_through(const std::vector<std::uint32_t>& node,
                                                      const RankPlacement& placement) {
   const std::size_t n = node.size();
-  const bool is_mesh = n > 2 && is_uniform(node, placement) && !is_star(node, placement);
+  const bool to_and_fro = is_mesh(node, placement);
   std::vector<std::vector<std::uint32_t>> ways;
   for (std::size_t first = 0; first < n; ++first) {
     std::vector<std::uint32_t>& way = ways.emplace_back();
     for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t by = !is_mesh ? i : i % 2 == 1 ? (i + 1) / 2 : n - i / 2;
+      const std::size_t by = !to_and_fro ? i : i % 2 == 1 ? (i + 1) / 2 : n - i / 2;
       way.push_back(node[(first + by) % n]);
     }
   }
