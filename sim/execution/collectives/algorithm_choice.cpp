@@ -46,7 +46,10 @@ std::vector<PhaseCost> directly(const Task& task) {
   }
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
-  const PhaseCost cost = pairs(task.in_order(), 1 / task.ranks(), task.placement);
+  const PeerWays ways(task.nodes, task.placement);
+  const PhaseCost cost = ways.any()
+                             ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
+                             : pairs(task.in_order(), 1 / task.ranks(), task.placement);
   if (is_all_reduce(task.kind)) return {cost, cost};
   return {cost};
 }

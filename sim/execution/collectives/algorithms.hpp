@@ -28,9 +28,9 @@ struct RingChannel {
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                           const RankPlacement& placement);
 // For each member a way through its node that begins with it. Behind a switch each goes round in
-// order. Between links from GPU to GPU that are all alike they go to and fro, 0, 1, n-1, 2, n-2, ...
-// and the same from each member on: with an even number of members no two ways share a link (the
-// Hamiltonian paths of a sequenceable group, B. Gordon 1961).
+// order. Between links from GPU to GPU that are all alike they go to and fro, 0, 1, n-1, 2, n-2,
+// ... and the same from each member on: with an even number of members no two ways share a link
+// (the Hamiltonian paths of a sequenceable group, B. Gordon 1961).
 std::vector<std::vector<std::uint32_t>> ways_through(const std::vector<std::uint32_t>& node,
                                                      const RankPlacement& placement);
 // Over nodes with k members each, or more, there are k, which leave a node by different GPUs.
@@ -73,6 +73,30 @@ PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
 PhaseCost rings_over(const Nodes& sets, double volume, double steps,
                      const RankPlacement& placement);
 PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
+// Which of a node's members have what they send to others' members carried by a peer of their own
+// node first: the one in the receiver's place, where the links inside nodes are as fast as the
+// network and the peer is fewer links away from the receiver, as on the same rail (NCCL's PXN, its
+// default: NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL). Nodes of unequal size have none.
+class PeerWays {
+ public:
+  PeerWays(const Nodes& nodes, const RankPlacement& placement);
+
+  bool any() const { return any_; }
+  bool by_peer(std::size_t from, std::size_t to) const {
+    return any_ && by_peer_[from * each_ + to];
+  }
+  const ByProtocol& latency() const { return latency_; }  // of the way to a peer
+
+ private:
+  std::size_t each_;
+  std::vector<bool> by_peer_;
+  ByProtocol latency_{};
+  bool any_ = false;
+};
+// As pairs() of all members, with what peers carry for each other. Both parts of such a way go on
+// at once.
+PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
+                         const RankPlacement& placement);
 // Seconds of the longest of the flows' ways.
 ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& placement);
 // Flows that all run at once, as those of pairs.

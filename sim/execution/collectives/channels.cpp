@@ -151,8 +151,10 @@ bool is_star(const std::vector<std::uint32_t>& ranks, const RankPlacement& place
 
 // Whether there is a link for any two, all alike.
 bool is_mesh(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
-  return ranks.size() > 2 && placement.route(ranks[0], ranks[1]).links.size() == 1 &&
-         is_uniform(ranks, placement) && !is_star(ranks, placement);
+  if (ranks.size() < 3) return false;
+  for (std::size_t i = 1; i < ranks.size(); ++i)
+    if (placement.route(ranks[0], ranks[i]).links.size() != 1) return false;
+  return is_uniform(ranks, placement) && !is_star(ranks, placement);
 }
 
 struct FoundRings {

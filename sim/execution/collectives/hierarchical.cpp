@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "sim/cluster/platform/error.hpp"
 #include "sim/execution/collectives/algorithms.hpp"
 
 namespace pipewright::execution {
@@ -13,6 +15,22 @@ void join(PhaseCost& all, const PhaseCost& one) {
   for (std::size_t p = 0; p < all.latency.size(); ++p)
     all.latency[p] = std::max(all.latency[p], one.latency[p]);
   all.ends = std::max(all.ends, one.ends);
+}
+
+// What it takes besides to send so many.
+void add_messages(double messages, const RankPlacement& placement, ByProtocol& latency) {
+  const cluster::MessageModel& model = placement.model();
+  for (double& seconds : latency) seconds += model.step + (messages - 1) * model.message;
+}
+
+// The way from a rank to another; nothing where none leads there.
+std::optional<cluster::Route> way(std::uint32_t from, std::uint32_t to,
+                                  const RankPlacement& placement) {
+  try {
+    return placement.route(from, to);
+  } catch (const cluster::Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -49,8 +67,7 @@ PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
   std::unordered_map<std::uint32_t, double> messages;
   double most = 0;
   for (const Flow& flow : cost.flows) most = std::max(most, ++messages[flow.source]);
-  const cluster::MessageModel& model = placement.model();
-  for (double& latency : cost.latency) latency += model.step + (most - 1) * model.message;
+  add_messages(most, placement, cost.latency);
   return cost;
 }
 
@@ -61,6 +78,45 @@ PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement)
       for (std::size_t i = 0; i < set.size(); ++i)
         flows.push_back({set[i], set[(i + step) % set.size()], bytes});
   return at_once(std::move(flows), placement);
+}
+
+// Nodes are taken to be as far from each other as the first from the second.
+PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
+    : each_(nodes.size() > 1 ? members_of_each(nodes) : 0), by_peer_(each_ * each_) {
+  for (std::size_t a = 0; a < each_; ++a)
+    for (std::size_t b = 0; b < each_; ++b) {
+      if (a == b) continue;
+      const auto inside = way(nodes[0][a], nodes[0][b], placement);
+      const auto outside = way(nodes[0][b], nodes[1][b], placement);
+      if (!inside || !outside || inside->bandwidth < outside->bandwidth) continue;
+      const auto direct = way(nodes[0][a], nodes[1][b], placement);
+      if (direct && direct->links.size() <= outside->links.size()) continue;
+      by_peer_[a * each_ + b] = true;
+      for (std::size_t p = 0; p < latency_.size(); ++p)
+        latency_[p] = std::max(latency_[p], inside->by[p].latency);
+      any_ = true;
+    }
+}
+
+PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
+                         const RankPlacement& placement) {
+  FlowSum flows;
+  std::size_t members = 0;
+  for (const std::vector<std::uint32_t>& node : nodes) members += node.size();
+  for (const std::vector<std::uint32_t>& node : nodes)
+    for (std::size_t a = 0; a < node.size(); ++a)
+      for (const std::vector<std::uint32_t>& other : nodes)
+        for (std::size_t b = 0; b < other.size(); ++b) {
+          if (&node == &other && a == b) continue;
+          const bool by_peer = &node != &other && ways.by_peer(a, b);
+          if (by_peer) flows.add(node[a], node[b], bytes);
+          flows.add(by_peer ? node[b] : node[a], other[b], bytes);
+        }
+  PhaseCost cost{.flows = flows.take()};
+  cost.latency = longest_way(cost.flows, placement);
+  for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
+  add_messages(static_cast<double>(members - 1), placement, cost.latency);
+  return cost;
 }
 
 Nodes across(const Nodes& nodes) {

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/cluster/make/make_platform.hpp"
 #include "sim/execution/collectives/algorithms.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
@@ -278,4 +279,45 @@ TEST_CASE("a ring exchange keeps the order of its members", "[collectives]") {
       plan(Collective::ring_exchange, S, Members{0, 2, 1, 3}, Algorithm::automatic, placement);
   CHECK(phases[0].flows[0].destination == 2);
   CHECK(phases[0].latency == Approx(3 * outside));  // every hop leaves a node
+}
+
+TEST_CASE("tokens for another rail go to the GPU on it first, over NVLink", "[collectives]") {
+  // Of 32 nodes, rails whose spines carry an eighth: 31 x 8 of 256 parts leave over each NIC, and
+  // none crosses a spine. Each of 255 messages but the first costs 2.5 us.
+  const config::test::Folder folder;
+  auto cluster = cluster::Cluster::load(folder.write(
+      "thin.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("dgx-h100"), 32}},
+                                          .oversubscription = 8})));
+  const RankPlacement placement(cluster, cluster.gpus());
+  const double S = 1e9;
+  const auto phases = plan(Collective::all_to_all, S, ranks(256), Algorithm::automatic, placement);
+  CHECK(simulate_all(placement, {phases})[0] ==
+        Approx(S * 31 * 8 / 256 / 47e9 + 254 * 2.5e-6).epsilon(2e-3));
+}
+
+TEST_CASE("GPUs of different rails reach each other where only rails join nodes", "[collectives]") {
+  // Two nodes of two GPUs with a link for the two, and a NIC each to its peer.
+  const config::test::Folder folder;
+  std::string text =
+      "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+      "<platform version='4.1'><zone id='all' routing='Full'>\n";
+  for (int a = 0; a < 4; ++a)
+    text += fmt::format("<host id='gpu-{}' speed='1Gf'><prop id='node' value='{}'/></host>\n", a,
+                        a / 2);
+  for (const auto& [name, rate] : {std::pair{"inside-0", 100}, std::pair{"inside-1", 100},
+                                   std::pair{"rail-0", 10}, std::pair{"rail-1", 10}})
+    text += fmt::format(
+        "<link id='{}' bandwidth='{}GBps' latency='1us' sharing_policy='SPLITDUPLEX'/>\n", name,
+        rate);
+  for (const auto& [a, b, link] : {std::tuple{0, 1, "inside-0"}, std::tuple{2, 3, "inside-1"},
+                                   std::tuple{0, 2, "rail-0"}, std::tuple{1, 3, "rail-1"}})
+    text +=
+        fmt::format("<route src='gpu-{}' dst='gpu-{}'><link_ctn id='{}' direction='UP'/></route>\n",
+                    a, b, link);
+  auto cluster = cluster::Cluster::load(folder.write("rails.xml", text + "</zone></platform>"));
+  const RankPlacement placement(cluster, cluster.gpus());
+  const double S = 4e9;
+  const auto phases = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
+  // A rail carries a quarter of S of either GPU of a node; 1 us inside and 1 us outside.
+  CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S / 4 / 10e9 + 2e-6).epsilon(1e-9));
 }
