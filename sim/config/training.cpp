@@ -104,6 +104,10 @@ constexpr std::array table{
                    .help = "what the host launches as one, instead of each kernel",
                    .default_value = "none"},
                   choice<&Training::cuda_graphs, cuda_graph_names>},
+    Key<Training>{{.name = "tensor_format",
+                   .help = "bshd: parts of sequences that tp gathers are put together by a copy",
+                   .default_value = "sbhd"},
+                  choice<&Training::tensor_format, tensor_format_names>},
     Key<Training>{
         {.name = "causal", .help = "flash attention skips what is masked", .default_value = "true"},
         flag<&Training::causal>},

@@ -20,6 +20,11 @@ namespace pipewright::config {
 enum class CudaGraphs : std::uint8_t { none, layer, iteration };
 inline constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
+// Which dimension of activations is the sequence, as Transformer Engine's qkv_format says it: the
+// first, or the second, after the samples, as in PyTorch.
+enum class TensorFormat : std::uint8_t { sbhd, bshd };
+inline constexpr std::array<std::string_view, 2> tensor_format_names{"sbhd", "bshd"};
+
 // Bytes of a parameter in each part of what a GPU keeps, where number formats do not tell: weights
 // and what ZeRO gathers of them are as the recipe of training needs, gradients and the optimizer's
 // state as Optimizer has them. The default is Adam in mixed precision: 18 bytes, of which 12 are
@@ -48,6 +53,7 @@ struct Training {
   DataType precision = DataType::bf16;  // of the layers' products; the rest is in 16 bits
   bool fp8_param_gather = false;        // weights are kept and gathered in the recipe's type alone
   CudaGraphs cuda_graphs = CudaGraphs::none;
+  TensorFormat tensor_format = TensorFormat::sbhd;
   bool causal = true;                       // attention computes the lower triangle alone
   bool flash_attention = true;              // scores are never kept
   bool fused_loss = true;                   // logits stay in bf16, else an fp32 copy as well

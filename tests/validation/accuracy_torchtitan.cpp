@@ -44,7 +44,7 @@ std::vector<Table> torchtitan(const std::filesystem::path& reference) {
              "symmetric: true\n"
              "training: {{microbatch_size: {}, sequence: {}, precision: {}, recompute: "
              "{{granularity: op}}, bytes: {{weights: 4, gradients: 4, optimizer: 8}}, "
-             "fused_loss: false, fused_accumulation: false}}\n"
+             "fused_loss: false, fused_accumulation: false, tensor_format: bshd}}\n"
              "communication: {{{}}}\n",
              cluster_of("dgx-h100", number("gpus") / 8), batch, number("tp"), number("dp_shard"),
              number("local_batch"), row.at("sequence"), is_fp8 ? "fp8" : "bf16",

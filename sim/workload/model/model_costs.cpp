@@ -345,7 +345,7 @@ std::vector<StageParts> model_partition(const ModelJob& job, const Routes& route
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel)};
+                             sizes_of(job.model, job.training, job.parallel, job.communication)};
   return partition(job, routes, stage_sums(setting, job.gpus, job.measured));
 }
 
@@ -353,7 +353,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
   const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel)};
+                             sizes_of(job.model, job.training, job.parallel, job.communication)};
   const std::vector<StageSums> seconds = stage_sums(setting, job.gpus, job.measured);
   const std::vector<StageParts> stages = partition(job, routes, seconds);
   const PassesOfStages times = pass_times(job, setting, routes, slices, stages, seconds);

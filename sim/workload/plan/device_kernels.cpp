@@ -30,7 +30,7 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule, const Gpus& gpus) {
   const ModelJob job = model_job(scenario, gpus);
   const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel)};
+                             sizes_of(job.model, job.training, job.parallel, job.communication)};
   const config::Recompute& recompute = job.training.recompute;
   std::vector<DeviceKernels> sums(gpus.size());
   const std::vector<StageParts> stages = model_partition(job, schedule.routes);

@@ -80,7 +80,7 @@ std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple
 }
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,
-               const config::Parallel& parallel) {
+               const config::Parallel& parallel, const config::Communication& communication) {
   Sizes sizes;
   sizes.tp = parallel.tp.value;
   sizes.cp = parallel.cp.value;
@@ -90,6 +90,10 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   sizes.ep = parallel.ep.value;
   sizes.etp = model.experts ? parallel.expert_tp() : 1;
   sizes.sequence_parallel = parallel.sequence && sizes.tp > 1;
+  if (sizes.sequence_parallel && training.tensor_format == config::TensorFormat::bshd) {
+    sizes.gathered_copy = communication.tp_comm_overlap ? 0 : 4;
+    sizes.summed_copy = communication.tp_comm_overlap ? 2 + 2.0 / sizes.tp : 4;
+  }
   sizes.samples = training.microbatch_size;
   sizes.sequence = sizes.document = sequence_of(model, training);
   if (training.lengths) {

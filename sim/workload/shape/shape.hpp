@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/communication.hpp"
 #include "sim/config/model.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/config/training.hpp"
@@ -35,12 +36,15 @@ struct Sizes {
   double imbalance = 1;       // tokens of the busiest rank of ep over the mean
   double most_imbalance = 1;  // for which it has memory
   bool sequence_parallel = false;
+  // Bytes moved on a GPU besides for each element that sequence parallelism gathers, or sums up.
+  double gathered_copy = 0;
+  double summed_copy = 0;
   std::uint64_t vocabulary = 0;  // padded, over all ranks of tp, of one device where it is cut
   bool cuts_vocabulary = false;  // over the pipeline's devices
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,
-               const config::Parallel& parallel);
+               const config::Parallel& parallel, const config::Communication& communication = {});
 
 // Tokens of a sample.
 std::uint32_t sequence_of(const config::Model& model, const config::Training& training);

@@ -1,6 +1,8 @@
 #include "sim/workload/compute/kernels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -52,6 +54,35 @@ TEST_CASE("a GPU's experts are one grouped product, a single one is a product", 
   const Kernel alone = found(forward_of(8), Part::expert_in, "product");
   CHECK(alone.work == Kernel::Work::product);
   CHECK(alone.rows == 2048);
+}
+
+TEST_CASE("along a second dimension what tp gathers and sums is copied once more", "[model]") {
+  // 64 tokens of 32 in 16 bits, read and written: before both first products, after both last ones,
+  // and the other way round for gradients.
+  const std::string dense =
+      "{name: m, layers: 1, hidden: 32, heads: 2, ffn: 48, vocabulary: 100, sequence: 64}";
+  const Layout layout{.tp = 2, .sequence = true};
+  const auto copies = [&](const workload::ModelSetting& setting) {
+    const workload::PassKernels kernels = layer_kernels(setting, workload::LayerKind::dense);
+    std::array<double, 2> bytes{};
+    for (const auto& [pass, sum] :
+         {std::pair{&kernels.forward, &bytes[0]}, std::pair{&kernels.input_grad, &bytes[1]}})
+      for (const Kernel& kernel : *pass)
+        if (kernel.name == "copy") *sum += kernel.bytes;
+    return bytes;
+  };
+  const double once = 4.0 * 64 * 32;
+  const OwnSetting first(model_of(dense), "{}", layout);
+  CHECK(copies(first.setting) == std::array<double, 2>{});
+  OwnSetting second(model_of(dense), "{tensor_format: bshd}", layout);
+  CHECK(copies(second.setting) == std::array{4 * once, 4 * once});
+  // In parts beside products: 2 bytes of the parts of both ranks, and 1 of their sum.
+  const config::Communication parts{.tp_comm_overlap = true};
+  second.setting.sizes =
+      workload::sizes_of(second.model, second.training, parallel_of(layout), parts);
+  CHECK(copies(second.setting) == std::array{2 * once * 3 / 4, 2 * once * 3 / 4});
+  const OwnSetting whole(model_of(dense), "{tensor_format: bshd}", {.tp = 2});
+  CHECK(copies(whole.setting) == std::array<double, 2>{});
 }
 
 TEST_CASE("the GPU waits for launches where the host reads how many tokens experts get",
