@@ -31,8 +31,9 @@ bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
 // Along a sequence that is not the first dimension, what arrives is put together by a copy, and
 // what is to be summed is taken apart by one (PyTorch's all_gather_tensor and
 // reduce_scatter_tensor, torch/distributed/_functional_collectives.py). In parts beside products it
-// arrives in place, and sums are over the parts of all ranks (torch/distributed/_symmetric_memory).
-// What is gathered for a weight's gradient once more stands for what recomputation makes again.
+// arrives in place, and sums are over the parts of all ranks (torch/distributed/_symmetric_memory),
+// but for gradients of what several products took. What is gathered for a weight's gradient once
+// more stands for what recomputation makes again.
 void add_copy(Kernels& pass, const Linear& linear, std::uint64_t width, double bytes) {
   if (!is_of_experts(linear.part))
     add_memory(pass, linear.part, "copy", bytes * linear.tokens * static_cast<double>(width));
@@ -56,13 +57,12 @@ void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& ke
   const bool cut = is_cut_by_tokens(setting, linear);
   if (!cut && (setting.sizes.tp == 1 || is_of_experts(linear.part))) return;
   const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
-  const double copied = cut ? setting.sizes.summed_copy : 0;
   if (linear.scatters_output) {
-    add_copy(kernels.forward, linear, linear.outputs, copied);
+    if (cut) add_copy(kernels.forward, linear, linear.outputs, setting.sizes.summed_copy);
     add_collective(kernels.forward, linear.part, sum);
   }
   if (!linear.gathers_input) return;
-  add_copy(kernels.input_grad, linear, linear.inputs, copied);
+  if (cut) add_copy(kernels.input_grad, linear, linear.inputs, setting.sizes.summed_gradient_copy);
   add_collective(kernels.input_grad, linear.part, sum);
 }
 

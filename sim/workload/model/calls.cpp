@@ -83,6 +83,16 @@ PassSeconds beside(const Linear& linear, const ModelSetting& setting, const conf
   PassSeconds seconds{.forward = parts * product.forward};
   if (linear.scatters_output) seconds.input_grad = parts * product.input_grad;
   if (!linear.gathers_input) return seconds;
+  // PyTorch takes a product with what is gathered for it or sums its result alone (Inductor's
+  // micro_pipeline_tp.py), so what is gathered again goes beside products that are made again, and
+  // gradients of what several products took, which are summed on the GPU first, beside none.
+  if (communication.tp_comm_overlap &&
+      setting.training.tensor_format == config::TensorFormat::bshd) {
+    seconds.input_grad =
+        parts * product.forward *
+        share_recomputed(setting.training.recompute, linear.part, Kernel::Work::product);
+    return seconds;
+  }
   if (communication.tp_comm_overlap || communication.async_tensor_model_parallel_allreduce) {
     seconds.input_grad = product.input_grad;
     seconds.weight_grad = product.weight_grad;

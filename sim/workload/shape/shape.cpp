@@ -93,6 +93,7 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
   if (sizes.sequence_parallel && training.tensor_format == config::TensorFormat::bshd) {
     sizes.gathered_copy = communication.tp_comm_overlap ? 0 : 4;
     sizes.summed_copy = communication.tp_comm_overlap ? 2 + 2.0 / sizes.tp : 4;
+    sizes.summed_gradient_copy = 4;
   }
   sizes.samples = training.microbatch_size;
   sizes.sequence = sizes.document = sequence_of(model, training);

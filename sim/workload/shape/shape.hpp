@@ -36,9 +36,11 @@ struct Sizes {
   double imbalance = 1;       // tokens of the busiest rank of ep over the mean
   double most_imbalance = 1;  // for which it has memory
   bool sequence_parallel = false;
-  // Bytes moved on a GPU besides for each element that sequence parallelism gathers, or sums up.
+  // Bytes moved on a GPU besides for each element that sequence parallelism gathers, or sums up: a
+  // result, or the gradient of what was gathered.
   double gathered_copy = 0;
   double summed_copy = 0;
+  double summed_gradient_copy = 0;
   std::uint64_t vocabulary = 0;  // padded, over all ranks of tp, of one device where it is cut
   bool cuts_vocabulary = false;  // over the pipeline's devices
 };

@@ -109,6 +109,18 @@ TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products
   CHECK(overlappable_compute == Approx(3 * 7.0 / 8 * products));
 }
 
+TEST_CASE("in PyTorch's layout gradients of what several products took wait to be summed",
+          "[model]") {
+  const auto t = traffic("megatron-22b", "{tensor_format: bshd}", {.tp = 8, .sequence = true},
+                         three_layers, {.tp_comm_overlap = true});
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
+    CHECK(times(t, PassKind::forward, Group::tp, collective, gpt_bytes, true) == 6);
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
+  // Gradients of results go beside the product that takes them; nothing is made again.
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
+  CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
+}
+
 TEST_CASE("full recomputation repeats the forward's calls before I", "[model]") {
   const auto t = traffic("megatron-22b", "{recompute: full}", {.tp = 8}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
