@@ -296,10 +296,12 @@ Gpu read_gpu(const Field& field) {
   return gpu;
 }
 
-Gpu find_gpu(const std::string& name) {
-  const std::filesystem::path path = library_file("gpus", name, ".yaml");
+Gpu find_gpu(const std::string& name_or_path) {
+  const std::filesystem::path path = is_library_name(name_or_path, ".yaml")
+                                         ? library_file("gpus", name_or_path, ".yaml")
+                                         : std::filesystem::path(name_or_path);
   Gpu gpu = finished({read_yaml_file(path.string(), gpu_document), "the GPU"});
-  if (gpu.name.empty()) gpu.name = name;
+  if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
 }
 

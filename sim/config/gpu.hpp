@@ -108,7 +108,8 @@ const Products& products_of(const Gpu& gpu, DataType type);
 
 // A map, a path, or the name of a file in the library of GPUs.
 Gpu read_gpu(const Field& field);
-Gpu find_gpu(const std::string& name);  // throws Error
+// Of a name of the library, or a path from the folder where the program runs. Throws Error.
+Gpu find_gpu(const std::string& name_or_path);
 // The map that such a field is or names, as it was written.
 Value gpu_tree(const Field& field);
 

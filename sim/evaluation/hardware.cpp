@@ -120,16 +120,17 @@ class GpuMemory {
     if (scenario_.gpu) return scenario_.gpu->capacity();
     const std::uint64_t nominal = cluster::memory_of(host);
     const auto [place, is_new] = by_type_.try_emplace(cluster::gpu_of(host));
-    if (is_new && is_in_library(place->first))
-      place->second = config::find_gpu(place->first).capacity();
+    if (is_new && is_known(place->first)) place->second = config::find_gpu(place->first).capacity();
     const std::uint64_t free = place->second;
     return nominal == 0 || free == 0 ? std::max(nominal, free) : std::min(nominal, free);
   }
 
  private:
   // Without a model, types may be of any name.
-  static bool is_in_library(const std::string& type) {
-    return std::ranges::count(config::library_names("gpus", ".yaml"), type) > 0;
+  static bool is_known(const std::string& type) {
+    constexpr std::string_view extension = ".yaml";
+    return (!type.empty() && !config::is_library_name(type, extension)) ||
+           std::ranges::count(config::library_names("gpus", extension), type) > 0;
   }
 
   const config::Scenario& scenario_;

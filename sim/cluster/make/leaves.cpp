@@ -11,7 +11,7 @@ using Wiring = NodeKind::Wiring;
 bool has_ports(const NodeKind& kind) { return kind.wiring != Wiring::pcie; }
 
 void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics) {
-  xml.line("<prop id=\"gpu\" value=\"{}\"/>", kind.gpu);
+  xml.line("<prop id=\"gpu\" value=\"{}\"/>", escaped(kind.gpu));
   xml.line("<prop id=\"memory\" value=\"{}\"/>", kind.memory);
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
@@ -87,6 +87,20 @@ void write_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::str
 }
 
 }  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string attribute;
+  for (const char c : text)
+    if (c == '&')
+      attribute += "&amp;";
+    else if (c == '<')
+      attribute += "&lt;";
+    else if (c == '"')
+      attribute += "&quot;";
+    else
+      attribute += c;
+  return attribute;
+}
 
 std::string switch_of(const Leaf& leaf) { return leaf.name + "-switch"; }
 

@@ -43,6 +43,9 @@ class XmlText {
   std::size_t depth_ = 0;
 };
 
+// As an attribute of XML may hold it.
+std::string escaped(std::string_view text);
+
 // "24GBps", "1.7us", as SimGrid reads them and as exactly as they print.
 inline std::string bandwidth_text(double bytes_per_second) {
   return fmt::format("{:.10g}GBps", bytes_per_second / 1e9);

@@ -95,13 +95,18 @@ void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
 }
 
 void write_comment(XmlText& xml, const PlatformRequest& request) {
-  std::set<std::string_view> told;
+  std::set<std::string, std::less<>> told;
   xml.line("<!--");
+  // A comment ends where two hyphens stand.
   const auto tell = [&](std::string_view lines) {
-    if (!lines.empty() && told.insert(lines).second) xml.line("{}", lines);
+    if (lines.empty() || !told.insert(std::string(lines)).second) return;
+    std::string text(lines);
+    for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at))
+      text.insert(at + 1, " ");
+    xml.line("{}", text);
   };
   for (const NodeGroup& group : request.nodes) {
-    xml.line("{}: {}.", group.kind->name, group.kind->help);
+    tell(fmt::format("{}: {}.", group.kind->name, group.kind->help));
     for (const std::string& lines : group.kind->sources) tell(lines);
   }
   tell(latency_source());
@@ -183,7 +188,8 @@ std::string make_platform(const PlatformRequest& request) {
   write_comment(xml, request);
   xml.open("<platform version=\"4.1\">");
   xml.open("<zone id=\"cluster\" routing=\"None\">");
-  if (!request.made_by.empty()) xml.line("<prop id=\"made-by\" value=\"{}\"/>", request.made_by);
+  if (!request.made_by.empty())
+    xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
   write_message_model(xml, request);
   write_nodes(xml, units);
   writer.write(xml, units, request);

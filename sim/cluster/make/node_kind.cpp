@@ -1,6 +1,8 @@
 #include "sim/cluster/make/node_kind.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <map>
 
@@ -47,6 +49,14 @@ std::string read_memory(const Field& field) {
   std::erase(text, ' ');
   return text;
 }
+// Part of the names of links.
+std::string read_link_class(const Field& field) {
+  constexpr std::string_view allowed = "letters, digits and hyphens, such as xgmi";
+  const std::string& text = config::read_text(field, allowed);
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  if (!std::ranges::all_of(text, is_plain)) throw config::wrong(field, allowed);
+  return text;
+}
 std::vector<std::string> read_sources(const Field& field) {
   std::vector<std::string> sources;
   for (const Field& item : config::items(field, "texts that say where numbers come from")) {
@@ -84,7 +94,7 @@ constexpr std::array table{
     Key<NodeKind>{{.name = "link_class",
                    .help = "what its links between GPUs are called, such as xgmi",
                    .default_value = "nvlink"},
-                  config::text<&NodeKind::link_class, "a name">},
+                  config::into<&NodeKind::link_class, read_link_class>({ValueType::text})},
     Key<NodeKind>{{.name = "link_bandwidth",
                    .help = "of a GPU's link, or of each pair's in a mesh, one way",
                    .required = true},
@@ -109,7 +119,7 @@ constexpr std::array table{
                   config::part<&NodeKind::sharp, "a part of the links' bandwidth">},
 };
 
-config::Error wrong(const config::Value& tree, std::string_view key, const std::string& what) {
+config::Error refused(const config::Value& tree, std::string_view key, const std::string& what) {
   return config::Error(locate(config::origin_of(tree, key), what));
 }
 
@@ -141,17 +151,18 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.launch == 0) kind.launch = hopper_launch;
   if (kind.help.empty()) kind.help = fmt::format("{} {}", kind.gpus, kind.gpu);
   if (kind.wiring == Wiring::cube_mesh && kind.gpus != 8)
-    throw wrong(tree, "gpus",
-                fmt::format("gpus is {}; a cube_mesh, as of DGX-1, has 8", kind.gpus));
+    throw refused(tree, "gpus",
+                  fmt::format("gpus is {}; a cube_mesh, as of DGX-1, has 8", kind.gpus));
   if (kind.gpus > most_gpus)
-    throw wrong(tree, "gpus",
-                fmt::format("gpus is {}; allowed: as many as links join, at most {}", kind.gpus,
-                            most_gpus));
+    throw refused(tree, "gpus",
+                  fmt::format("gpus is {}; allowed: as many as links join, at most {}", kind.gpus,
+                              most_gpus));
   if (kind.nics > kind.gpus && kind.wiring != Wiring::pcie)
-    throw wrong(tree, "nics",
-                fmt::format("nics is {}, more than its {} GPUs; allowed: one for each GPU at most, "
-                            "of the bandwidth of all that it has",
-                            kind.nics, kind.gpus));
+    throw refused(
+        tree, "nics",
+        fmt::format("nics is {}, more than its {} GPUs; allowed: one for each GPU at most, "
+                    "of the bandwidth of all that it has",
+                    kind.nics, kind.gpus));
   return kind;
 }
 

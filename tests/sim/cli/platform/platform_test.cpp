@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +103,35 @@ TEST_CASE("a node is a kind, a file, or what options say", "[cli][platform]") {
   const tests::Ran fast = place.run("platform show fast.xml");
   for (const char* part : {"8 x h200, 989.5 TFLOP/s, 131.3 GiB", "nic             8         94"})
     CHECK_THAT(fast.out, Catch::Contains(part));
+}
+
+TEST_CASE("a host's GPU may be a file of one's own", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("next.yaml",
+              "flops: 4000 TFLOP/s\nmemory: 300 GiB\nmemory_bandwidth: 12000 GB/s\n"
+              "processors: 200\n");
+  REQUIRE(place.run("platform make --gpu next.yaml --nvlink '900 GB/s' --nic '94 GB/s' -o c.xml")
+              .status == 0);
+  CHECK(place.run("platform check c.xml").status == 0);
+  const tests::Ran ran =
+      place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4");
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("llama-3-8b on next, tp 4"));
+  std::filesystem::remove(place.folder() / "next.yaml");
+  CHECK_THAT(
+      place.run("run --cluster c.xml --model llama-3-8b --set parallel.pp=2 --tp 4 -b 4").err,
+      Catch::Contains("has the property gpu: ") && Catch::Contains("next.yaml"));
+}
+
+TEST_CASE("what a node is told may hold any character", "[cli][platform]") {
+  const tests::Workplace place;
+  place.write("odd.yaml",
+              "help: a --box-- <of> \"mine\"\ngpu: h200\nlink_bandwidth: 370 GB/s\n"
+              "nic_bandwidth: 47 GB/s\nsources: ['--> & so on']\n");
+  REQUIRE(place.run("platform make --node odd.yaml --fabric 'rail' --gpu h200 -o c.xml").status ==
+          0);
+  CHECK(place.run("platform check c.xml").status == 0);
 }
 
 TEST_CASE("a node that cannot be says why", "[cli][platform]") {
