@@ -28,7 +28,7 @@ struct NodeKind {
   double speed = 0;    // FLOP/s: peak, dense bf16 (V100: fp16)
   std::string memory;  // of a GPU, as SimGrid writes it
   Wiring wiring = Wiring::nvswitch;
-  std::uint32_t nvlink = 0;   // generation; 0: its links between GPUs are none
+  std::uint32_t nvlink = 0;   // generation of its NVLinks; 0: it has none
   std::string link_class;     // of its links between GPUs; empty: nvlink, or pcie
   double link_bandwidth = 0;  // of a GPU's link; mesh: of each pair's; cube_mesh: of each link
   double link_latency = 0;    // seconds
@@ -42,9 +42,10 @@ struct NodeKind {
 
 // The keys of such a file.
 std::vector<config::KeyRow> node_kind_keys();
-// A name of the library, or the path of a file; what a map says else. What a node's file leaves out
-// of speed and memory is its GPU's. Throws config::Error.
+// What the file of that name in the library, or of that path, says. Throws config::Error.
 config::Value node_kind_tree(const std::string& name_or_path);
+// The kind that it describes; speed and memory that it leaves out are those of its GPU's file.
+// Throws config::Error.
 NodeKind read_node_kind(const config::Value& tree, const std::string& name);
 
 // Of the library, each read once. Throws config::Error, which lists them.
