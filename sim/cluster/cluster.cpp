@@ -10,6 +10,7 @@
 
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"
+#include "sim/cluster/platform/platform_routes.hpp"
 #include "sim/cluster/simgrid.hpp"
 
 namespace pipewright::cluster {
@@ -44,7 +45,8 @@ Cluster Cluster::ideal(double latency) {
   return cluster;
 }
 
-Cluster Cluster::load(const std::filesystem::path& path, const std::string& label) {
+Cluster Cluster::load(const std::filesystem::path& path, const std::string& label,
+                      const config::Multipath& multipath) {
   const PlatformFile file = read_platform_file(path);
   if (has_platform) throw std::logic_error("a second platform in one process: " + path.string());
   engine();  // before anything of SimGrid, which would start one of its own
@@ -54,7 +56,10 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
-  cluster.network_ = platform ? make_network(file, std::move(*platform)) : load_with_simgrid(file);
+  const bool finds_routes = platform && !(multipath.by == config::MultipathBy::file &&
+                                          has_several_ways(*platform));
+  cluster.network_ = finds_routes ? make_network(file, std::move(*platform), multipath)
+                                  : load_with_simgrid(file);
   has_platform = true;
   check_memory(file, *cluster.network_);
   read_model(file, *cluster.network_);
@@ -115,17 +120,23 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
                             name_of(destination)));
   route.latency *= latency_factor_;  // what there is beside the links'
   for (Route::By& by : route.by) by.latency = route.latency;
-  for (const Link* link : route.links) {
+  for (const Link* link : route.links)
+    if (network_->links.at(link).failed)
+      throw Error(fmt::format("link '{}' has failed, and no other way leads from '{}' to '{}'",
+                              link_name(link), name_of(source), name_of(destination)));
+  for (auto link = route.links.begin(); link != route.links.end();) {
+    const auto next = route.divides() ? std::find_if(link, route.links.end(),
+                                                     [&](auto* other) { return other != *link; })
+                                      : link + 1;
+    route.bandwidth = std::min(route.bandwidth,
+                               capacity_of(*link, numbers) / static_cast<double>(next - link));
+    link = next;
+  }
+  for (const Link* link : route.way()) {
     const Network::LinkInfo& info = network_->links.at(link);
-    if (info.failed)
-      throw Error(fmt::format(
-          "link '{}' has failed, and the route from '{}' to '{}' leads over it; routes are as the "
-          "platform file has them, and none goes round a failed link",
-          link_name(link), name_of(source), name_of(destination)));
     const ClassModel& model = info.model(numbers);
     const double latency = model.latency.value_or(info.latency) * latency_factor_;
     route.latency += latency;
-    route.bandwidth = std::min(route.bandwidth, bandwidth_of(link, numbers));
     for (std::size_t i = 0; i < route.by.size(); ++i) {
       const ProtocolCost cost = model.by[i].value_or(ProtocolCost{});
       route.by[i].latency += latency * cost.latency;
@@ -140,7 +151,7 @@ Route Cluster::add_route(const std::vector<const Link*>& links) const {
   Route route{.links = links};
   std::set<const Link*> counted;
   for (const Link* link : links) {
-    route.bandwidth = std::min(route.bandwidth, link->get_bandwidth());
+    route.bandwidth = std::min(route.bandwidth, capacity_of(link));
     if (counted.insert(link).second) route.latency += latency_of(link);
   }
   for (Host** end : {&route.source, &route.destination})
@@ -206,9 +217,15 @@ double Cluster::latency_of(const Link* link) const {
   return info.model(Numbers::actual).latency.value_or(info.latency) * latency_factor_;
 }
 
-double Cluster::bandwidth_of(const Link* link) { return link->get_bandwidth(); }
+double Cluster::bandwidth_of(const Link* link) const {
+  return capacity_of(link) / network_->links.at(link).parts;
+}
 
-double Cluster::bandwidth_of(const Link* link, Numbers numbers) const {
+std::uint32_t Cluster::parts_of(const Link* link) const { return network_->links.at(link).parts; }
+
+double Cluster::capacity_of(const Link* link) { return link->get_bandwidth(); }
+
+double Cluster::capacity_of(const Link* link, Numbers numbers) const {
   if (numbers == Numbers::actual) return link->get_bandwidth();
   const Network::LinkInfo& info = network_->links.at(link);
   return link->get_bandwidth() * info.model(Numbers::expected).efficiency /
@@ -229,20 +246,24 @@ std::vector<const Link*> Cluster::links() const {
 void Cluster::scale_link(const std::string& name, double factor) {
   if (!(factor >= 0) || std::isinf(factor))
     throw Error(fmt::format("link '{}': factor {:g} must be finite and >= 0", name, factor));
-  bool found = false;
+  std::vector<const Link*> which;
   if (!is_ideal()) {
-    for (auto& [link, info] : network_->links) {
-      const std::string one = link_name(link);
-      if (one != name && one != name + "_UP" && one != name + "_DOWN") continue;
-      found = true;
-      info.failed = factor == 0;
-      if (factor > 0) const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
-    }
+    for (const auto& [link, info] : network_->links)
+      if (const std::string one = link_name(link);
+          one == name || one == name + "_UP" || one == name + "_DOWN")
+        which.push_back(link);
+    if (which.empty()) which = network_->links_at(name);
   }
-  if (!found)
-    throw Error(fmt::format(
-        "{}: has no link '{}'; 'pipewright platform show' with --route names those on a way", name_,
-        name));
+  if (which.empty())
+    throw Error(fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with "
+                            "--route names those on a way",
+                            name_, name));
+  bool fails = false;  // or works again
+  for (const Link* link : which) {
+    fails = fails || network_->links.at(link).failed != (factor == 0);
+    if (factor > 0) const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
+  }
+  if (fails) network_->fail(which, factor == 0);
 }
 
 void Cluster::scale_bandwidth(const std::string& link_class, double factor) {

@@ -9,6 +9,7 @@
 
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/route.hpp"
+#include "sim/config/communication.hpp"
 
 namespace pipewright::cluster {
 
@@ -25,7 +26,8 @@ class Cluster {
   static Cluster ideal(double latency);
   // Throws Error with the file's name and line.
   // It is called `label` in outputs, or as the file is if that is empty.
-  static Cluster load(const std::filesystem::path& file, const std::string& label = {});
+  static Cluster load(const std::filesystem::path& file, const std::string& label = {},
+                      const config::Multipath& multipath = {});
 
   // The GPUs in natural order of names (node-2 before node-10): the hosts with a property `gpu`; of
   // a platform without that property, all hosts that are nobody's NIC. One host if ideal.
@@ -45,13 +47,18 @@ class Cluster {
   // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
   std::vector<const Link*> links() const;        // in natural order of names
-  double latency_of(const Link* link) const;     // seconds
-  static double bandwidth_of(const Link* link);  // bytes/s of one direction
-  double bandwidth_of(const Link* link, Numbers numbers) const;
+  double latency_of(const Link* link) const;    // seconds
+  double bandwidth_of(const Link* link) const;  // bytes/s of one direction
+  // What its flows share, bytes/s: the bandwidth, or as many times that as flows have parts on it
+  // (Route::links).
+  static double capacity_of(const Link* link);
+  double capacity_of(const Link* link, Numbers numbers) const;
+  std::uint32_t parts_of(const Link* link) const;
   static std::string link_name(const Link* link);  // "node-0-nvlink-7", with "_UP" or "_DOWN"
 
   // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
-  // bandwidth. With 0 it has failed, and routes over it throw Error. Throws Error if there is none.
+  // bandwidth, or all links of a NIC, a switch or a zone. With 0 they have failed, and routes lead
+  // round them, or throw Error where nothing is left. Throws Error if there is none of the name.
   void scale_link(const std::string& name, double factor);
   // All links of a class have so many times their bandwidth, and all ways so many times their
   // latency. Throws Error if a factor is not above 0, or if there is no link of the class.

@@ -16,6 +16,7 @@
 #include "sim/cluster/platform/platform_file.hpp"
 #include "sim/cluster/route.hpp"
 #include "sim/cluster/simgrid.hpp"
+#include "sim/config/communication.hpp"
 
 namespace pipewright::cluster {
 
@@ -50,6 +51,9 @@ class Network {
     double latency = 0;  // seconds, as the file says
     std::string link_class;
     bool failed = false;
+    // Of a link of which flows take parts, as several ways are equally short: SimGrid's link has so
+    // many times the bandwidth, and a flow that has some of the parts crosses it so often.
+    std::uint32_t parts = 1;
     std::array<const ClassModel*, kinds_of_numbers> models{};  // of its class, by Numbers
 
     const ClassModel& model(Numbers numbers) const {
@@ -82,6 +86,13 @@ class Network {
     return std::nullopt;
   }
 
+  // Has links fail, or work again. A network that finds routes itself goes round failed ones.
+  virtual void fail(const std::vector<const Link*>& which, bool failed) {
+    for (const Link* link : which) links.at(link).failed = failed;
+  }
+  // Those that go down with a host, a switch or a zone of this name; none if there is none.
+  virtual std::vector<const Link*> links_at(const std::string& /*name*/) const { return {}; }
+
   // Has each link know the model of its class, after the model has changed.
   void find_models() {
     for (auto& [link, info] : links)
@@ -98,7 +109,8 @@ class Network {
 };
 
 // Makes SimGrid's hosts and links, and finds routes itself.
-std::shared_ptr<Network> make_network(const PlatformFile& file, Platform platform);
+std::shared_ptr<Network> make_network(const PlatformFile& file, Platform platform,
+                                      const config::Multipath& multipath);
 // Has SimGrid load a file, whatever is in it.
 std::shared_ptr<Network> load_with_simgrid(const PlatformFile& file);
 

@@ -25,13 +25,21 @@ struct Route {
   // Between which SimGrid carries a flow: the GPUs, or the ports of their NICs.
   Host* source = nullptr;
   Host* destination = nullptr;
+  // What a flow loads, in the order of the way. Where several ways are equally short it has parts
+  // on each, and a link stands here once for each of the flow's parts on it; the link's capacity
+  // counts as many flows.
   std::vector<const Link*> links;
+  std::vector<const Link*> one_way;  // then: those of one of the ways
   // By each protocol; by Simple, the latency that stands above, and all of the bandwidth.
   struct By {
     double latency = 0;     // seconds
     double efficiency = 1;  // part of the bandwidth that payload gets
   };
   std::array<By, protocols> by;
+
+  // From end to end.
+  const std::vector<const Link*>& way() const { return one_way.empty() ? links : one_way; }
+  bool divides() const { return !one_way.empty(); }
 
   double seconds(std::uint64_t bytes) const {
     return latency + static_cast<double>(bytes) / bandwidth;

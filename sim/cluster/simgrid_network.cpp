@@ -76,8 +76,8 @@ class SimgridNetwork final : public Network {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       number_of_.emplace(hosts[i], i);
       if (roles.of[i].node != nothing) node_of.emplace(hosts[i], roles.of[i].node);
-      if (roles.of[i].nic != nothing)
-        nic_of_.emplace(hosts[i], Nic{hosts[roles.of[i].nic], roles.of[i].latency});
+      if (!roles.of[i].nics.empty())
+        nic_of_.emplace(hosts[i], Nic{hosts[roles.of[i].nics.front()], roles.of[i].latency});
     }
     if (has_own_latencies(file)) add_flow_ends(hosts);
   }

@@ -152,7 +152,7 @@ analysis::PermutationFigures PermutationRates::figures(const Permutation& receiv
   if (const std::uint32_t link = slowest->held_up_by; link != FairShare::no_link) {
     found.link = cluster::Cluster::link_name(paths_.links()[link]);
     found.link_class = paths_.cluster().link_class(paths_.links()[link]);
-    found.link_bandwidth = paths_.bandwidth()[link];
+    found.link_bandwidth = paths_.cluster().bandwidth_of(paths_.links()[link]);
     found.link_flows = static_cast<std::uint32_t>(std::ranges::count_if(
         flows_, [&](auto* flow) { return std::ranges::count(flow->links, link) > 0; }));
   }

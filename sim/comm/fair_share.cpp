@@ -87,7 +87,7 @@ Paths::Paths(const Cluster& cluster, std::vector<cluster::Host*> hosts)
     if (!cluster::is_shared(link)) continue;
     number_of_.emplace(link, static_cast<std::uint32_t>(links_.size()));
     links_.push_back(link);
-    bandwidth_.push_back(Cluster::bandwidth_of(link));
+    bandwidth_.push_back(Cluster::capacity_of(link));
   }
 }
 
@@ -97,7 +97,7 @@ void Paths::find(const cluster::Route& route, FlowPath& path) const {
   for (const cluster::Link* link : route.links) {
     const auto shared = number_of_.find(link);
     if (shared == number_of_.end())
-      path.cap = std::min(path.cap, Cluster::bandwidth_of(link));
+      path.cap = std::min(path.cap, Cluster::capacity_of(link));
     else
       path.links.push_back(shared->second);
   }
@@ -111,7 +111,9 @@ const FlowPath& Paths::path(std::uint32_t sender, std::uint32_t receiver) {
 
 double Paths::alone(const FlowPath& path) const {
   double rate = path.cap;
-  for (const std::uint32_t link : path.links) rate = std::min(rate, bandwidth_[link]);
+  for (const std::uint32_t link : path.links)
+    rate = std::min(rate,
+                    bandwidth_[link] / static_cast<double>(std::ranges::count(path.links, link)));
   return rate;
 }
 

@@ -45,12 +45,13 @@ std::vector<SharedLinks> shared_links(const Cluster& cluster, const Loads& one,
     const auto there = other.find(link);
     if (here == one.end() || there == other.end()) continue;
     SharedLinks& links = by_class[cluster.link_class(link)];
+    const double parts = cluster.parts_of(link);
     SharedLinks this_one{.link_class = cluster.link_class(link),
                          .links = links.links + 1,
                          .busiest = Cluster::link_name(link),
-                         .bandwidth = Cluster::bandwidth_of(link),
-                         .bytes = here->second,
-                         .other_bytes = there->second};
+                         .bandwidth = cluster.bandwidth_of(link),
+                         .bytes = here->second / parts,
+                         .other_bytes = there->second / parts};
     if (seconds(this_one) > seconds(links) * (1 + 1e-9))
       links = std::move(this_one);
     else

@@ -1,6 +1,7 @@
 #include "sim/config/communication.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -22,6 +23,13 @@ std::uint64_t read_bucket(const Field& field) {
 // None: copy engines, or switches, do the work.
 std::uint32_t read_sms(const Field& field) {
   return read_text(field, "a whole number of SMs, such as 16") == "0" ? 0 : read_count(field, "16");
+}
+
+Multipath read_multipath(const Field& field) {
+  constexpr std::string_view allowed =
+      "spread, file, or hash with a seed and the flows of a pair, such as hash:3 or hash:3:4";
+  if (const auto multipath = parse_multipath(read_text(field, allowed))) return *multipath;
+  throw wrong(field, allowed);
 }
 
 constexpr std::array<std::string_view, 3> gradient_sizes{"1", "2", "4"};
@@ -90,6 +98,12 @@ constexpr std::array table{
                         .help = "whether collectives inside passes are timed once or all simulated",
                         .default_value = "fast"},
                        choice<&Communication::detail, details>},
+    Key<Communication>{{.name = "multipath",
+                        .flag = "--multipath",
+                        .help = "over equally short ways: spread evenly, hash:SEED:FLOWS as ECMP, "
+                                "or file",
+                        .default_value = "spread"},
+                       into<&Communication::multipath, read_multipath>({ValueType::text})},
 };
 
 }  // namespace
@@ -108,6 +122,26 @@ std::string algorithm_list() {
   return fmt::format("{} or {}",
                      fmt::join(algorithm_names.begin(), algorithm_names.end() - 1, ", "),
                      algorithm_names.back());
+}
+
+std::optional<Multipath> parse_multipath(std::string_view text) {
+  Multipath multipath;
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto by = std::ranges::find(multipath_names, text.substr(0, colon));
+  if (by == multipath_names.end()) return std::nullopt;
+  multipath.by = static_cast<MultipathBy>(by - multipath_names.begin());
+  std::string_view rest = text.substr(colon);
+  if (!rest.empty() && multipath.by != MultipathBy::hash) return std::nullopt;
+  for (std::uint32_t* const number : {&multipath.seed, &multipath.flows}) {
+    if (rest.empty()) break;
+    rest.remove_prefix(1);
+    const auto [end, fault] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (fault != std::errc() || (!rest.empty() && rest.front() != ':')) return std::nullopt;
+  }
+  constexpr std::uint32_t most_flows = 128;  // as NCCL_IB_QPS_PER_CONNECTION
+  if (!rest.empty() || multipath.flows < 1 || multipath.flows > most_flows) return std::nullopt;
+  return multipath;
 }
 
 std::optional<std::string_view> switches_of(Algorithm algorithm) {

@@ -37,6 +37,23 @@ inline constexpr std::uint32_t default_sms = 16;
 
 enum class Detail : std::uint8_t { fast, full };
 
+// How a flow goes where several ways are equally short, over parallel spines or planes: evenly over
+// all of them, as adaptive routing does; over one that a hash of its ends picks at each switch, as
+// ECMP does; or over the one that SimGrid takes for the platform file.
+enum class MultipathBy : std::uint8_t { spread, hash, file };
+inline constexpr auto multipath_names =
+    std::to_array<std::string_view>({"spread", "hash", "file"});
+
+struct Multipath {
+  MultipathBy by = MultipathBy::spread;
+  std::uint32_t seed = 1;   // hash: of the switches
+  std::uint32_t flows = 1;  // hash: that each pair of GPUs opens (NCCL_IB_QPS_PER_CONNECTION)
+
+  bool operator==(const Multipath&) const = default;
+};
+// "spread", "file", "hash", "hash:3", or "hash:3:4" of seed 3 with 4 flows a pair. None of another.
+std::optional<Multipath> parse_multipath(std::string_view text);
+
 // Who talks when, under the names that Megatron-LM gives the switches.
 struct Communication {
   bool overlap_p2p = true;           // passes go on while boundary tensors are on their way
@@ -54,6 +71,7 @@ struct Communication {
   std::optional<double> overlap_slowdown;  // of passes while collectives run beside them
   bool global_norm = true;                 // gradients are clipped: all devices wait for each other
   Detail detail = Detail::fast;
+  Multipath multipath;
 };
 
 // As given, or as Megatron-LM sizes them: 40 M parameters, or 1 M for each copy if that is more.

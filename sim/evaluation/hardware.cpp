@@ -216,7 +216,8 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   const std::filesystem::path& file = scenario.cluster->value;
   const bool listed = config::is_of_library(file, "clusters");
   cluster::Cluster cluster =
-      cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
+      cluster::Cluster::load(file, listed ? file.stem().string() : std::string(),
+                             scenario.communication.multipath);
   for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
   return cluster;
 }

@@ -20,6 +20,7 @@ using cluster::Cluster;
 struct ShownLink {
   std::string name;
   std::string link_class;
+  std::optional<double> part;       // of a flow, where several ways are equally short
   std::optional<double> bandwidth;  // bytes/s
   double latency = 0;               // seconds
 };
@@ -29,6 +30,7 @@ struct ShownRoute {
   std::string to;
   cluster::Route route;
   std::vector<ShownLink> links;
+  double latency = 0;  // of the links of one way
 };
 // A number of the model of messages that the file says.
 struct ShownParameter {
@@ -146,16 +148,24 @@ std::string messages_text(const std::vector<ShownParameter>& messages) {
   return fmt::format("\n{}", table.text());
 }
 
-const analysis::ReportColumns<ShownLink>& route_columns() {
-  static const analysis::ReportColumns<ShownLink> columns = [] {
-    analysis::Quantity bandwidth = in_gigabytes();
-    bandwidth.unknown = "";
-    return analysis::ReportColumns<ShownLink>{
-        {"name", {"link"}, analysis::Quantity::name(), &ShownLink::name},
-        {"class", {"class"}, analysis::Quantity::name(), &ShownLink::link_class},
-        {"bandwidth_bytes_per_s", {"bandwidth", "GB/s"}, bandwidth, &ShownLink::bandwidth},
-        {"latency_s", {"latency", "us"}, in_microseconds(), &ShownLink::latency}};
-  }();
+analysis::ReportColumns<ShownLink> route_columns(const cluster::Route& route) {
+  const auto or_nothing = [](analysis::Quantity quantity) {
+    quantity.unknown = "";
+    return quantity;
+  };
+  analysis::ReportColumns<ShownLink> columns{
+      {"name", {"link"}, analysis::Quantity::name(), &ShownLink::name},
+      {"class", {"class"}, analysis::Quantity::name(), &ShownLink::link_class},
+      {"bandwidth_bytes_per_s",
+       {"bandwidth", "GB/s"},
+       or_nothing(in_gigabytes()),
+       &ShownLink::bandwidth},
+      {"latency_s", {"latency", "us"}, in_microseconds(), &ShownLink::latency}};
+  if (route.divides())
+    columns.push_back({"part_of_flow",
+                       {"part of", "a flow, %"},
+                       or_nothing(analysis::Quantity::percent()),
+                       &ShownLink::part});
   return columns;
 }
 
@@ -163,26 +173,31 @@ ShownRoute find_route(const Cluster& cluster, const std::vector<std::string>& en
   if (ends.size() != 2) throw UsageError("--route takes two GPUs, as in node-0-gpu-0 node-1-gpu-0");
   const std::vector<cluster::Host*> hosts = cluster.place(ends, 2);
   ShownRoute shown{ends[0], ends[1], cluster.route(hosts[0], hosts[1]), {}};
-  for (const cluster::Link* link : shown.route.links)
-    shown.links.push_back({Cluster::link_name(link), cluster.link_class(link),
-                           Cluster::bandwidth_of(link), cluster.latency_of(link)});
+  const auto& links = shown.route.links;
+  for (auto link = links.begin(); link != links.end(); ++link) {
+    if (shown.route.divides() && link != links.begin() && *link == *(link - 1)) continue;
+    const auto parts = shown.route.divides() ? std::count(link, links.end(), *link) : 1;
+    shown.links.push_back({Cluster::link_name(*link), cluster.link_class(*link),
+                           static_cast<double>(parts) / cluster.parts_of(*link),
+                           cluster.bandwidth_of(*link), cluster.latency_of(*link)});
+  }
+  for (const cluster::Link* link : shown.route.way()) shown.latency += cluster.latency_of(link);
   return shown;
 }
 
 std::string route_text(const ShownRoute& shown) {
   const cluster::Route& route = shown.route;
   std::vector<ShownLink> rows = shown.links;
-  double of_links = 0;
-  for (const ShownLink& link : rows) of_links += link.latency;
-  if (route.latency > of_links * (1 + 1e-9))
+  if (route.latency > shown.latency * (1 + 1e-9))
     rows.push_back({.name = rows.empty() ? "(no link)" : "(beside links)",
                     .link_class = "",
+                    .part = {},
                     .bandwidth = {},
-                    .latency = route.latency - of_links});
+                    .latency = route.latency - shown.latency});
   return fmt::format(
       "\n{} to {}: {}, {} us\n\n{}", analysis::printable(shown.from), analysis::printable(shown.to),
       route.links.empty() ? "no bandwidth that limits it" : gigabytes(route.bandwidth) + " GB/s",
-      microseconds(route.latency), analysis::table_text(route_columns(), rows));
+      microseconds(route.latency), analysis::table_text(route_columns(route), rows));
 }
 
 std::string bisection_text(const cluster::Bisection& found, std::size_t half) {
@@ -220,7 +235,7 @@ Json json_of(const ShownRoute& shown) {
           {"to", shown.to},
           {"bandwidth_bytes_per_s", shown.route.bandwidth},
           {"latency_s", shown.route.latency},
-          {"links", json_rows(route_columns(), shown.links)}};
+          {"links", json_rows(route_columns(shown.route), shown.links)}};
 }
 
 // A number that is not finite becomes null.

@@ -52,7 +52,7 @@ class Halves {
     if (found_.missing > 0) return found_;
     double rate = single_;  // of one GPU
     for (const auto& [link, load] : load_)
-      rate = std::min(rate, Cluster::bandwidth_of(link) / load);
+      rate = std::min(rate, Cluster::capacity_of(link) / load);
     found_.bandwidth = rate * half_;
     return found_;
   }
@@ -209,7 +209,7 @@ class Halves {
     if (is_shared(link)) {
       load_[link] += flow;
     } else {
-      single_ = std::min(single_, Cluster::bandwidth_of(link));
+      single_ = std::min(single_, Cluster::capacity_of(link));
     }
   }
 

@@ -30,7 +30,7 @@ std::vector<LinkKind> link_kinds(const Cluster& cluster) {
   std::map<std::tuple<std::string, double, double>, std::size_t> count;
   for (const Link* link : cluster.links()) {
     if (Cluster::link_name(link).ends_with("_DOWN")) continue;  // counted with its _UP
-    ++count[{cluster.link_class(link), Cluster::bandwidth_of(link), cluster.latency_of(link)}];
+    ++count[{cluster.link_class(link), cluster.bandwidth_of(link), cluster.latency_of(link)}];
   }
   std::vector<LinkKind> kinds;
   for (const auto& [key, links] : count)

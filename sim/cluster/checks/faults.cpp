@@ -132,7 +132,7 @@ Kinds kinds_of(const Cluster& cluster, const LinkUses& uses) {
   for (const Link* link : cluster.links()) {
     Cable cable{.link = link,
                 .name = Cluster::link_name(link),
-                .bandwidth = Cluster::bandwidth_of(link),
+                .bandwidth = cluster.bandwidth_of(link),
                 .latency = cluster.latency_of(link)};
     if (cable.name.ends_with("_DOWN")) continue;
     const auto use = use_of.find(without_direction(cable.name));
@@ -228,7 +228,7 @@ void find_link_faults(const Cluster& cluster, const SourceLines& lines, const Li
                       "shared say sharing_policy=\"SPLITDUPLEX\""});
 }
 
-// Of ways that are as good, routes take one, and what the others could carry is lost. Links of a
+// Where SimGrid finds the routes, or others are shorter, what links could carry is lost. Links of a
 // class that carries nothing are of no such way: those to a network, of a node that is alone.
 void find_unused_links(const Cluster& cluster, const SourceLines& lines, const LinkUses& uses,
                        std::vector<Fault>& faults) {
@@ -243,13 +243,13 @@ void find_unused_links(const Cluster& cluster, const SourceLines& lines, const L
   for (const Link* link : cluster.links()) {
     const std::string name(without_direction(Cluster::link_name(link)));
     if (used.contains(name) || !used_classes.contains(cluster.link_class(link))) continue;
-    if (unused.insert(name).second) bandwidth += Cluster::bandwidth_of(link);
+    if (unused.insert(name).second) bandwidth += cluster.bandwidth_of(link);
   }
   if (unused.empty()) return;
   faults.push_back(
       {lines.line_of_link(*unused.begin()),
-       fmt::format("link '{}'{} is on no route, {:.4g} GB/s in all; of ways that are as good one "
-                   "takes all traffic, so parallel links are one link with their sum",
+       fmt::format("link '{}'{} is on no route, {:.4g} GB/s in all; traffic is divided among ways "
+                   "of as few links and as little latency in zones of routing Floyd or Dijkstra",
                    *unused.begin(), and_more(unused.size()), bandwidth / 1e9)});
 }
 

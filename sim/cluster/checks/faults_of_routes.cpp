@@ -175,13 +175,15 @@ class RouteSearch {
     if (way->links.empty()) return;
     bool may_share_back = false;
     std::unordered_set<const Link*> seen;
-    for (std::size_t i = 0; i < way->links.size(); ++i) {
-      const Link* const link = way->links[i];
+    const auto& links = way->links;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const Link* const link = links[i];
+      if (way->divides() && i > 0 && link == links[i - 1]) continue;
       LinkUse& use = use_of(link);
       may_share_back = may_share_back || (!use.is_duplex && is_shared(link));
       if (!seen.insert(link).second && is_shared(link))
         twice_.emplace(Cluster::link_name(link), std::pair{a, b});
-      if (use.last == turn_ || 2 * i >= way->links.size()) continue;
+      if (use.last == turn_ || 2 * i >= links.size()) continue;
       use.last = turn_;
       if (use.gpus == 0) use.gpu = gpu_of(cluster_.gpus()[a]);
       if (i > 0 || !from.has_own_link) use.gpus += from.members.size();

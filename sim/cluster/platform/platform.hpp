@@ -29,6 +29,7 @@ struct Platform {
     bool fatpipe = false;   // caps each flow, and is not shared
     Index other = nothing;  // the other direction: itself if half duplex
     std::string link_class;
+    bool failed = false;
     std::ptrdiff_t offset = 0;  // in the file's text
   };
   // From one vertex of a zone to another. Between zones it leads from gateway to gateway.
@@ -41,6 +42,7 @@ struct Platform {
     none,   // no routes at all
     full,   // the routes as listed and no others
     tree,   // paths along the listed routes, which form no circle (Floyd, Dijkstra)
+    graph,  // the shortest of those, where they do; of equally short ones, all
     star,   // a <cluster>: up the link of the source, down the link of the destination
     torus,  // a <cluster> too: through one dimension after the other
   };
@@ -51,6 +53,9 @@ struct Platform {
     Index parent = nothing;
     Index depth = 0;
     std::unordered_map<std::uint64_t, Route> routes;  // by key(source, destination)
+    std::vector<std::pair<Index, Index>> edges;       // of a graph: routes, from and to, ascending
+    std::vector<std::pair<Index, Index>> back_edges;  // to and from, ascending
+    Index places = 0;                                 // of a graph: its vertices
     Index first_link = nothing;                       // of a <cluster>, in the order of its hosts
     Index first_vertex = nothing;                     // its first host
     Index hosts = 0;                                  // of a <cluster>
@@ -64,6 +69,7 @@ struct Platform {
     Index is_host = nothing;
     Index parent = nothing;  // in a tree of routes
     Index depth = 0;         // in a tree of routes
+    Index place = nothing;   // in a graph of them, from 0
   };
   struct Host {
     Index vertex = nothing;
@@ -84,23 +90,10 @@ struct Platform {
   }
 };
 
-// A zone without a route from one of its vertices to another.
-struct Hole {
-  Index zone = nothing;
-  Index source = nothing;
-  Index destination = nothing;
-};
-
-// Appends the links from one host to another, as SimGrid would: local routes inside zones, and from
-// gateway to gateway between them. False, and where it ends, if there is no route.
-bool append_route(const Platform& platform, Index source, Index destination,
-                  std::vector<Index>& links, Hole& hole);
-
 // Reads the part of SimGrid's language that GPU clusters are written in: <zone> with routing Full
-// or None, or with Floyd or Dijkstra where the routes form no circle, <cluster>, flat or a torus,
-// <host>, <router>, <link>, <route>, <zoneRoute> and <prop>. None of a file with anything else in
-// it, which only SimGrid itself can read. Throws Error with file and line for what SimGrid would
-// not accept.
+// or None, Floyd or Dijkstra, <cluster>, flat or a torus, <host>, <router>, <link>, <route>,
+// <zoneRoute> and <prop>. None of a file with anything else in it, which only SimGrid itself can
+// read. Throws Error with file and line for what SimGrid would not accept.
 std::optional<Platform> read_platform(const PlatformFile& file);
 
 }  // namespace pipewright::cluster

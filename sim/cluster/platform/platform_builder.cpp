@@ -227,44 +227,56 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
   if (spec.symmetrical) insert_route(at, zone, destination, source, std::move(back));
 }
 
-// Gives each vertex of a tree its parent. A graph with a circle has several ways between two
-// vertices, and only SimGrid knows which one it takes.
-void PlatformBuilder::root_trees() {
+// Gives each vertex of a tree its parent. False of a graph with a circle, which has several ways
+// between two vertices.
+bool PlatformBuilder::root_tree(const Platform::Zone& zone) {
   auto& vertices = platform_.vertices;
-  for (const Platform::Zone& zone : platform_.zones) {
-    if (zone.routing != Platform::Routing::tree) continue;
-    std::vector<std::pair<Index, Index>> edges;  // both ways each
-    for (const auto& [key, route] : zone.routes) {
-      const auto source = static_cast<Index>(key >> 32U);
-      const auto destination = static_cast<Index>(key);
-      edges.emplace_back(source, destination);
-      edges.emplace_back(destination, source);
-    }
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<std::pair<Index, Index>> edges = zone.edges;  // both ways each
+  for (const auto& [from, to] : zone.edges) edges.emplace_back(to, from);
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
 
-    std::unordered_map<Index, bool> seen;
-    for (const auto& edge : edges) {
-      if (!seen.try_emplace(edge.first, true).second) continue;
-      std::vector<Index> open{edge.first};
-      while (!open.empty()) {
-        const Index at = open.back();
-        open.pop_back();
-        const auto begin = std::lower_bound(edges.begin(), edges.end(), std::pair{at, Index{0}});
-        for (auto next = begin; next != edges.end() && next->first == at; ++next) {
-          if (next->second == vertices[at].parent) continue;
-          if (!seen.try_emplace(next->second, true).second) throw OnlySimgrid{};
-          vertices[next->second].parent = at;
-          vertices[next->second].depth = vertices[at].depth + 1;
-          open.push_back(next->second);
-        }
+  std::unordered_map<Index, bool> seen;
+  for (const auto& edge : edges) {
+    if (!seen.try_emplace(edge.first, true).second) continue;
+    std::vector<Index> open{edge.first};
+    while (!open.empty()) {
+      const Index at = open.back();
+      open.pop_back();
+      const auto begin = std::lower_bound(edges.begin(), edges.end(), std::pair{at, Index{0}});
+      for (auto next = begin; next != edges.end() && next->first == at; ++next) {
+        if (next->second == vertices[at].parent) continue;
+        if (!seen.try_emplace(next->second, true).second) return false;
+        vertices[next->second].parent = at;
+        vertices[next->second].depth = vertices[at].depth + 1;
+        open.push_back(next->second);
       }
     }
+  }
+  return true;
+}
+
+void PlatformBuilder::prepare_paths() {
+  for (Platform::Zone& zone : platform_.zones) {
+    if (zone.routing != Platform::Routing::tree) continue;
+    for (const auto& [key, route] : zone.routes)
+      zone.edges.emplace_back(static_cast<Index>(key >> 32U), static_cast<Index>(key));
+    std::sort(zone.edges.begin(), zone.edges.end());
+    if (root_tree(zone)) {
+      zone.edges = {};
+      continue;
+    }
+    zone.routing = Platform::Routing::graph;
+    for (const auto& [from, to] : zone.edges) zone.back_edges.emplace_back(to, from);
+    std::sort(zone.back_edges.begin(), zone.back_edges.end());
+    for (const auto& edges : {&zone.edges, &zone.back_edges})
+      for (const auto& [from, to] : *edges)
+        if (Index& place = platform_.vertices[from].place; place == nothing) place = zone.places++;
   }
 }
 
 Platform PlatformBuilder::finish() {
-  root_trees();
+  prepare_paths();
   return std::move(platform_);
 }
 

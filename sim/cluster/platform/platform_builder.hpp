@@ -76,7 +76,8 @@ class PlatformBuilder {
   void insert_route(std::ptrdiff_t at, Index zone, Index source, Index destination,
                     Platform::Route&& route);
   Index properties_of(const HostSpec& spec);
-  void root_trees();
+  bool root_tree(const Platform::Zone& zone);
+  void prepare_paths();
 
   const PlatformFile& file_;
   Platform platform_;

@@ -37,21 +37,25 @@ void share_out_nics(const std::vector<Member>& members, const std::vector<Index>
     throw MemberFault{gpus.front(), fmt::format("nic '{}' must name hosts, as in \"node-0-nic-0\" "
                                                 "or \"node-0-nic-[0-3]\"",
                                                 *first.nics)};
-  if (gpus.size() % names->size() != 0)
+  if (gpus.size() % names->size() != 0 && names->size() % gpus.size() != 0)
     throw MemberFault{gpus.front(),
                       fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}'); name one each, "
-                                  "or one for 2, 4, .. of them",
+                                  "one for 2, 4, .. of them, or 2, 4, .. for each",
                                   gpus.size(), names->size(), *first.nics)};
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const std::string& name = (*names)[i * names->size() / gpus.size()];
+  const std::size_t each = std::max<std::size_t>(names->size() / gpus.size(), 1);
+  for (std::size_t i = 0; i < gpus.size() * each; ++i) {
+    const Index gpu = gpus[i / each];
+    const std::string& name = (*names)[i * names->size() / (gpus.size() * each)];
     const auto nic = by_name.find(name);
     if (nic == by_name.end())
-      throw MemberFault{gpus[i], fmt::format("nic '{}' is no host of this platform", name)};
-    roles[gpus[i]].nic = nic->second;
+      throw MemberFault{gpu, fmt::format("nic '{}' is no host of this platform", name)};
+    roles[gpu].nics.push_back(nic->second);
     const std::string* const latency = members[nic->second].latency;
     if (latency == nullptr) continue;
     try {
-      roles[gpus[i]].latency = config::parse_time(*latency, "property latency", "a NIC's latency");
+      roles[gpu].latency =
+          std::max(roles[gpu].latency,
+                   config::parse_time(*latency, "property latency", "a NIC's latency"));
     } catch (const config::Error& error) {
       throw MemberFault{nic->second, error.what()};
     }
@@ -81,7 +85,7 @@ Roles assign_roles(const std::vector<Member>& members) {
 
   std::vector<bool> is_nic(members.size());
   for (const Role& role : roles.of)
-    if (role.nic != nothing) is_nic[role.nic] = true;
+    for (const Index nic : role.nics) is_nic[nic] = true;
   std::map<std::tuple<bool, Index, std::string_view>, Index> nodes;
   for (const Index i : order) {
     Role& role = roles.of[i];

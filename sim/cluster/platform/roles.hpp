@@ -21,8 +21,9 @@ struct Member {
 struct Role {
   bool is_gpu = false;
   Index node = nothing;  // of a GPU
-  Index nic = nothing;   // of a GPU: the host that is its NIC's port; nothing: it needs none
-  double latency = 0;    // of a GPU: seconds that its NIC adds to those of links
+  // Of a GPU: the hosts that are its NICs' ports, over which its flows spread; none: it needs none.
+  std::vector<Index> nics;
+  double latency = 0;  // of a GPU: seconds that its NIC adds to those of links
 };
 
 // A fault of a member, for those who know where it was written.
@@ -39,8 +40,8 @@ struct Roles {
 // GPUs are the members with a property `gpu`; if no member has it, all that are nobody's NIC. The
 // GPUs of a zone, or of one property `node`, are a node. A property `nic` names ports, hosts again,
 // through which GPUs reach other nodes: "node-0-nic-[0-3]". The GPUs of a zone with the same value
-// share them out evenly in natural order, so that of 8 GPUs the first two have nic-0. Throws
-// MemberFault.
+// share them out evenly in natural order, so that of 8 GPUs the first two have nic-0, or of 4 the
+// first has nic-0 and nic-1 where there are 8. Throws MemberFault.
 Roles assign_roles(const std::vector<Member>& members);
 
 }  // namespace pipewright::cluster

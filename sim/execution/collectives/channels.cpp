@@ -29,8 +29,8 @@ class RingSearch {
         for (const cluster::Link* link : placement.route(source, destination).links) {
           const auto [place, is_new] = index_of.emplace(link, links_.size());
           if (is_new)
-            links_.push_back({.whole = cluster::Cluster::bandwidth_of(link),
-                              .left = cluster::Cluster::bandwidth_of(link),
+            links_.push_back({.whole = cluster::Cluster::capacity_of(link),
+                              .left = cluster::Cluster::capacity_of(link),
                               .shared = cluster::is_shared(link)});
           route.push_back(place->second);
         }

@@ -6,13 +6,8 @@
 namespace pipewright::execution {
 namespace {
 
-double rate_of(const cluster::Route& route, const RankPlacement& placement) {
-  double least = 0;
-  for (const cluster::Link* const link : route.links) {
-    const double bandwidth = placement.bandwidth_of(link);
-    if (least == 0 || bandwidth < least) least = bandwidth;
-  }
-  return least * route.by.front().efficiency;
+double rate_of(const cluster::Route& route) {
+  return route.links.empty() ? 0 : route.bandwidth * route.by.front().efficiency;
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
         double bytes = handed;
         if (dispatch.inside_rate > 0)
           bytes *= std::max(
-              1.0, rate_of(placement.route(nodes[a][i], other), placement) / dispatch.inside_rate);
+              1.0, rate_of(placement.route(nodes[a][i], other)) / dispatch.inside_rate);
         flows.push_back({nodes[a][i], other, bytes});
       }
       for (std::size_t step = 1; step < nodes.size(); ++step) {

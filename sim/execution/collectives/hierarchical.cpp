@@ -90,7 +90,7 @@ PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
       const auto outside = way(nodes[0][b], nodes[1][b], placement);
       if (!inside || !outside || inside->bandwidth < outside->bandwidth) continue;
       const auto direct = way(nodes[0][a], nodes[1][b], placement);
-      if (direct && direct->links.size() <= outside->links.size()) continue;
+      if (direct && direct->way().size() <= outside->way().size()) continue;
       by_peer_[a * each_ + b] = true;
       for (std::size_t p = 0; p < latency_.size(); ++p)
         latency_[p] = std::max(latency_[p], inside->by[p].latency);

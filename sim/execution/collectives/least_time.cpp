@@ -74,7 +74,7 @@ void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, const RankP
       const bool shared = cluster::is_shared(link);
       if (which == Links::shared && !shared) continue;
       Load& load = by_link[link];
-      load.bandwidth = placement.bandwidth_of(link);
+      load.bandwidth = placement.capacity_of(link);
       load.add(flow.bytes, shared);
     }
 }

@@ -27,7 +27,7 @@ void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {
 ByProtocol LinkLoads::busiest_seconds() const {
   ByProtocol seconds{};
   for (const auto& [link, load] : of_) {
-    const double bandwidth = placement_.bandwidth_of(link);
+    const double bandwidth = placement_.capacity_of(link);
     for (std::size_t i = 0; i < load.size(); ++i)
       seconds[i] = std::max(seconds[i], load[i] / bandwidth);
   }

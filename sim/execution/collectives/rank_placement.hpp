@@ -24,8 +24,8 @@ class RankPlacement {
   cluster::Route route(std::uint32_t source, std::uint32_t destination) const {
     return cluster_.route(host(source), host(destination), numbers_);
   }
-  double bandwidth_of(const cluster::Link* link) const {
-    return cluster_.bandwidth_of(link, numbers_);
+  double capacity_of(const cluster::Link* link) const {
+    return cluster_.capacity_of(link, numbers_);
   }
   const cluster::MessageModel& model() const { return cluster_.model(numbers_); }
   std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {

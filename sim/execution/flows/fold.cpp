@@ -92,7 +92,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
   if (bytes == 0 || route.links.empty()) return;
   double cap = std::numeric_limits<double>::infinity();
   for (const cluster::Link* link : route.links) {
-    const double bandwidth = cluster::Cluster::bandwidth_of(link);
+    const double bandwidth = cluster::Cluster::capacity_of(link);
     if (!cluster::is_shared(link)) {
       cap = std::min(cap, bandwidth);
       continue;

@@ -54,11 +54,13 @@ void TimeBins::add(std::size_t account, double start, double end, const Cell& su
   }
 }
 
-LinkBook::LinkBook() { bins_.open(); }  // number 0 means none
+LinkBook::LinkBook(const cluster::Cluster& cluster) : cluster_(cluster) {
+  bins_.open();  // number 0 means none
+}
 
 std::size_t LinkBook::number_of(const Link* link) {
   const auto [place, is_new] = numbers_.emplace(link, links_.size());
-  if (is_new) links_.push_back({.link = link, .bandwidth = cluster::Cluster::bandwidth_of(link)});
+  if (is_new) links_.push_back({.link = link, .bandwidth = cluster_.bandwidth_of(link)});
   return place->second;
 }
 
@@ -78,15 +80,15 @@ LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
   double ignored = 0;
   flow.source->route_to(flow.destination, links, &ignored);
   for (const sg4::Link* link : links) {
-    path.bandwidth = std::min(path.bandwidth, cluster::Cluster::bandwidth_of(link));
+    path.bandwidth = std::min(path.bandwidth, cluster::Cluster::capacity_of(link));
     if (!cluster::is_shared(link)) continue;
     const std::size_t number = number_of(link);
     const auto known =
         std::ranges::find(path.links, number, &std::pair<std::size_t, double>::first);
     if (known == path.links.end())
-      path.links.emplace_back(number, 1);
+      path.links.emplace_back(number, 1.0 / cluster_.parts_of(link));
     else
-      known->second += 1;
+      known->second += 1.0 / cluster_.parts_of(link);
   }
   return path;
 }

@@ -69,9 +69,11 @@ class LinkBook {
   // Of each class of traffic; 0: none yet.
   using Accounts = std::array<std::size_t, trace::traffic_classes>;
 
-  LinkBook();
+  // The cluster outlives this.
+  explicit LinkBook(const cluster::Cluster& cluster);
 
-  // Between two hosts of SimGrid: the shared links, each with how often the flow counts on it.
+  // Between two hosts of SimGrid: the shared links, each with how often the flow counts on it, or
+  // which part of it goes there.
   struct FlowPath {
     std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention
     double bandwidth = 0;                               // bytes/s, of one flow alone
@@ -105,6 +107,7 @@ class LinkBook {
   std::size_t account(Accounts& accounts, trace::TrafficClass traffic);
   double use_of(std::size_t link, std::size_t bin) const;  // seconds of its whole bandwidth
 
+  const cluster::Cluster& cluster_;
   TimeBins bins_;
   double end_ = 0;
   std::vector<OfLink> links_;

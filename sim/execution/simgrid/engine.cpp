@@ -197,7 +197,7 @@ void simulate(const Job& job, trace::Sink& sink) {
   const ReplicaGroups replica_groups(job);
   Wiring wiring(job, placement, replica_groups);
   std::optional<LinkBook> book;
-  if (sink.wants_links()) book.emplace();
+  if (sink.wants_links()) book.emplace(job.cluster);
   const LinkAccount account{.book = book ? &*book : nullptr, .epoch = epoch};
   CollectiveRunner runner(wiring, account);
   Synchronizer others(job, replica_groups, epoch, runner);

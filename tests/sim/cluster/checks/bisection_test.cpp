@@ -34,7 +34,7 @@ double by_hand(const Cluster& cluster, bool by_place) {
         load[link] += 1 / static_cast<double>(partners.size());
   }
   double rate = std::numeric_limits<double>::infinity();
-  for (const auto& [link, sum] : load) rate = std::min(rate, Cluster::bandwidth_of(link) / sum);
+  for (const auto& [link, sum] : load) rate = std::min(rate, Cluster::capacity_of(link) / sum);
   return rate * static_cast<double>(half);
 }
 

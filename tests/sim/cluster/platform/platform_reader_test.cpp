@@ -4,6 +4,7 @@
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/platform.hpp"
+#include "sim/cluster/platform/platform_routes.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/in_child.hpp"
@@ -51,7 +52,8 @@ std::unordered_map<std::string, Index> vertices(const Platform& platform) {
 std::string link_names(const Platform& platform, Index from, Index to) {
   std::vector<Index> links;
   cluster::Hole hole;
-  if (!cluster::append_route(platform, from, to, links, hole)) return "none";
+  const cluster::PlatformRoutes routes(platform, {});
+  if (!routes.append_one(from, to, links, hole)) return "none";
   std::string text;
   for (const Index link : links) text += platform.links[link].name + " ";
   return text;

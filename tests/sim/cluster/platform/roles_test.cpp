@@ -41,11 +41,11 @@ TEST_CASE("GPUs of a zone are a node and share its NICs out in order", "[roles]"
                      {"n-1", 2, "", "", ""}});
   const Roles roles = assign_roles(hosts.members());
   CHECK(roles.gpus == std::vector<Index>{2, 1, 0, 3, 4});
-  CHECK(roles.of[2].nic == 5);
-  CHECK(roles.of[1].nic == 5);
-  CHECK(roles.of[0].nic == 6);
-  CHECK(roles.of[3].nic == 6);
-  CHECK(roles.of[4].nic == 6);
+  CHECK(roles.of[2].nics == std::vector<Index>{5});
+  CHECK(roles.of[1].nics == std::vector<Index>{5});
+  CHECK(roles.of[0].nics == std::vector<Index>{6});
+  CHECK(roles.of[3].nics == std::vector<Index>{6});
+  CHECK(roles.of[4].nics == std::vector<Index>{6});
   CHECK(roles.of[0].node == 0);
   CHECK(roles.of[4].node == 1);
   CHECK_FALSE(roles.of[5].is_gpu);
@@ -55,7 +55,7 @@ TEST_CASE("without a property gpu, all hosts but NICs are GPUs", "[roles]") {
   const Hosts hosts({{"a", 0, "", "", "n"}, {"b", 0, "", "", ""}, {"n", 1, "", "", ""}});
   const Roles roles = assign_roles(hosts.members());
   CHECK(roles.gpus == std::vector<Index>{0, 1});
-  CHECK(roles.of[1].nic == nothing);
+  CHECK(roles.of[1].nics.empty());
 }
 
 TEST_CASE("a property node joins hosts of several zones, or parts one", "[roles]") {
