@@ -50,6 +50,9 @@ constexpr std::array comm_verbs{
     Command{.name = "interference",
             .help = "what two kinds of traffic at once do to each other",
             .run = comm_interference},
+    Command{.name = "survey",
+            .help = "what a failed link or switch costs, or a collision of hashes",
+            .run = comm_survey},
 };
 
 constexpr std::array gpu_verbs{

@@ -73,5 +73,6 @@ int comm_compare(const Arguments& arguments);       // pipewright comm compare
 int comm_fit(const Arguments& arguments);           // pipewright comm fit
 int comm_matrix(const Arguments& arguments);        // pipewright comm matrix
 int comm_interference(const Arguments& arguments);  // pipewright comm interference
+int comm_survey(const Arguments& arguments);        // pipewright comm survey
 
 }  // namespace pipewright::cli

@@ -78,6 +78,27 @@ void add_option(const KeyRow& row, po::options_description& options) {
                           help.c_str());
 }
 
+// After those that the scenario has.
+void add_slow_links(config::Value& root, const std::vector<config::Variation::SlowLink>& links) {
+  using config::Value;
+  Value list{.kind = Value::Kind::list, .origin = links.front().origin};
+  const Value* const variation = config::find(root, "variation");
+  const Value* const known =
+      variation == nullptr ? nullptr : config::find(*variation, "slow_links");
+  if (known != nullptr && known->kind == Value::Kind::list)
+    list.items = known->items;
+  else if (known != nullptr)
+    list.items.push_back(*known);
+  for (const config::Variation::SlowLink& link : links) {
+    Value map{.kind = Value::Kind::map, .origin = link.origin};
+    map.entries.push_back({"link", link.origin, config::make_text(link.link, link.origin)});
+    map.entries.push_back(
+        {"factor", link.origin, config::make_text(fmt::format("{}", link.factor), link.origin)});
+    list.items.push_back(std::move(map));
+  }
+  config::set_key(root, "variation.slow_links", list);
+}
+
 }  // namespace
 
 po::variables_map parse(const Arguments& arguments, const po::options_description& options,
@@ -147,6 +168,30 @@ void add_file_options(po::options_description& options) {
       "set any key of the scenario, as in activation.per_microbatch='2 GiB'");
 }
 
+void add_failure_words(po::options_description& options) {
+  auto add = options.add_options();
+  add("fail", several_words("NAME..")->composing(),
+      "links, NICs, switches or zones of the cluster's file that have failed");
+  add("slow", several_words("NAME=PART..")->composing(),
+      "or that have this part of their rate, as in leaf-0-up=0.5");
+}
+
+std::vector<config::Variation::SlowLink> failures(const po::variables_map& given) {
+  std::vector<config::Variation::SlowLink> found;
+  for (const std::string& name : values(given, "fail"))
+    found.push_back({.link = name, .factor = 0, .origin = {.source = "--fail"}});
+  for (const std::string& word : values(given, "slow")) {
+    const std::size_t equals = word.rfind('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(fmt::format("--slow takes NAME=PART, as in leaf-0-up=0.5, not '{}'", word));
+    const config::Value value = config::make_text(word.substr(equals + 1), {.source = "--slow"});
+    found.push_back({.link = word.substr(0, equals),
+                     .factor = config::read_part({value, "the part that is left"}, "a part"),
+                     .origin = {.source = "--slow"}});
+  }
+  return found;
+}
+
 std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
   std::vector<std::string> files = values(given, "scenario");
   for (const std::string& file : values(given, "config")) files.push_back(file);
@@ -174,6 +219,7 @@ config::Value scenario_tree(const po::variables_map& given,
                         ? config::make_list(given_words, origin)
                         : config::make_text(single(given_words, origin.source), origin));
   }
+  if (const auto links = failures(given); !links.empty()) add_slow_links(root, links);
   if (between) between(root);
   std::set<std::string> keys;
   for (const std::string& word : values(given, "set")) {

@@ -14,6 +14,7 @@
 #include "schedules/parameters.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/config/variation.hpp"
 
 // What commands share of their options.
 namespace pipewright::cli {
@@ -57,6 +58,10 @@ inline constexpr std::array<std::string_view, 10> pass_keys{
 void add_scenario_options(po::options_description& options, std::span<const std::string_view> keys);
 void add_scenario_options(po::options_description& options);
 void add_file_options(po::options_description& options);
+
+// --fail and --slow, and what they say. scenario_tree() adds it to variation.slow_links.
+void add_failure_words(po::options_description& options);
+std::vector<config::Variation::SlowLink> failures(const po::variables_map& given);
 
 // The file that is named, as the positional option "scenario" or by -c.
 std::optional<std::filesystem::path> scenario_file(const po::variables_map& given);

@@ -266,6 +266,24 @@ void Cluster::scale_link(const std::string& name, double factor) {
   if (fails) network_->fail(which, factor == 0);
 }
 
+std::vector<std::string> Cluster::switches() const {
+  std::vector<std::string> names;
+  if (!is_ideal()) names = network_->switches();
+  std::ranges::sort(names, natural_less);
+  return names;
+}
+
+const config::Multipath& Cluster::multipath() const {
+  static const config::Multipath spread;
+  return is_ideal() ? spread : network_->multipath;
+}
+
+void Cluster::set_multipath(const config::Multipath& multipath) {
+  if (!is_ideal()) network_->set_multipath(multipath);
+}
+
+bool Cluster::has_divided_ways() const { return !is_ideal() && network_->has_divided_ways(); }
+
 void Cluster::scale_bandwidth(const std::string& link_class, double factor) {
   if (!(factor > 0) || std::isinf(factor))
     throw Error(

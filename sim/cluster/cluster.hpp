@@ -60,6 +60,12 @@ class Cluster {
   // bandwidth, or all links of a NIC, a switch or a zone. With 0 they have failed, and routes lead
   // round them, or throw Error where nothing is left. Throws Error if there is none of the name.
   void scale_link(const std::string& name, double factor);
+  // Of NICs, switches and planes of a platform file, the switches.
+  std::vector<std::string> switches() const;
+  // How flows go where several ways are equally short, and whether they do anywhere.
+  const config::Multipath& multipath() const;
+  void set_multipath(const config::Multipath& multipath);
+  bool has_divided_ways() const;
   // All links of a class have so many times their bandwidth, and all ways so many times their
   // latency. Throws Error if a factor is not above 0, or if there is no link of the class.
   void scale_bandwidth(const std::string& link_class, double factor);

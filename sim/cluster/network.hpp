@@ -93,6 +93,10 @@ class Network {
   // Those that go down with a host, a switch or a zone of this name; none if there is none.
   virtual std::vector<const Link*> links_at(const std::string& /*name*/) const { return {}; }
 
+  virtual std::vector<std::string> switches() const { return {}; }
+  virtual void set_multipath(const config::Multipath& /*now*/) {}
+  virtual bool has_divided_ways() const { return false; }
+
   // Has each link know the model of its class, after the model has changed.
   void find_models() {
     for (auto& [link, info] : links)
@@ -102,6 +106,7 @@ class Network {
   std::vector<Host*> gpus;  // in natural order
   std::unordered_map<const Host*, Index> node_of;
   std::unordered_map<const Link*, LinkInfo> links;
+  config::Multipath multipath;
   MessageModel model;
   MessageModel expected;  // if others than those of the model
   bool has_tuning_model = false;

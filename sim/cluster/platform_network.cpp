@@ -52,8 +52,9 @@ std::uint32_t denominator_of(double part) {
 
 class PlatformNetwork final : public Network {
  public:
-  PlatformNetwork(const PlatformFile& file, Platform platform, const config::Multipath& multipath)
-      : platform_(std::move(platform)), multipath_(multipath), routes_(platform_, multipath_) {
+  PlatformNetwork(const PlatformFile& file, Platform platform, const config::Multipath& now)
+      : platform_(std::move(platform)), routes_(platform_, now) {
+    multipath = now;
     auto* zone = new FlowZone(platform_.zones.front().name,
                               [this](auto source, auto destination, auto& found) {
                                 if (const Way* const way = find(ends_[source], ends_[destination]))
@@ -98,7 +99,7 @@ class PlatformNetwork final : public Network {
     const Index zone = platform_.vertices[vertex].zone;
     if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex] &&
         end.ports(across).size() == 1 && !has_failed_links_ &&
-        !(has_divided_ways_ && multipath_.by == config::MultipathBy::hash))
+        !(has_divided_ways_ && multipath.by == config::MultipathBy::hash))
       return {platform_.vertices.size() + zone, true};
     return {vertex, false};
   }
@@ -127,6 +128,25 @@ class PlatformNetwork final : public Network {
     has_failed_links_ = std::ranges::any_of(platform_.links, has_failed);
     routes_.forget();
     divide();
+  }
+
+  void set_multipath(const config::Multipath& now) override {
+    multipath = now;
+    routes_ = PlatformRoutes(platform_, now);
+    divide();
+  }
+  bool has_divided_ways() const override { return has_divided_ways_; }
+
+  // The vertices that are no hosts, and have links.
+  std::vector<std::string> switches() const override {
+    std::vector<std::string> names;
+    for (Index i = 0; i < platform_.vertices.size(); ++i) {
+      const Platform::Vertex& vertex = platform_.vertices[i];
+      if (vertex.is_host == nothing && vertex.is_zone == nothing &&
+          !cluster::links_at(platform_, i).empty())
+        names.push_back(vertex.name);
+    }
+    return names;
   }
 
   std::vector<const Link*> links_at(const std::string& name) const override {
@@ -223,16 +243,16 @@ class PlatformNetwork final : public Network {
 
   // Merged: what comes first is the first link of the way, and what comes last its last.
   std::vector<Share> shares(const PlatformRoutes& routes, const End& from, const End& to,
-                            const config::Multipath& multipath) const {
+                            const config::Multipath& by) const {
     const Ports pairs = joined(from, to);
     std::vector<Share> found;
     Hole ignored;
     const auto add = [&](std::size_t pair, double part, std::uint32_t flow) {
       routes.append(pairs[pair].first, pairs[pair].second, part, flow, found, ignored);
     };
-    if (multipath.by == config::MultipathBy::hash) {
-      for (std::uint32_t flow = 0; flow < multipath.flows && !pairs.empty(); ++flow)
-        add((multipath.seed + flow) % pairs.size(), 1.0 / multipath.flows, flow);
+    if (by.by == config::MultipathBy::hash) {
+      for (std::uint32_t flow = 0; flow < by.flows && !pairs.empty(); ++flow)
+        add((by.seed + flow) % pairs.size(), 1.0 / by.flows, flow);
     } else {
       for (std::size_t pair = 0; pair < pairs.size(); ++pair)
         add(pair, 1 / static_cast<double>(pairs.size()), 0);
@@ -266,7 +286,7 @@ class PlatformNetwork final : public Network {
     const auto [known, is_new] = ways_.try_emplace(key);
     Way& way = known->second;
     if (!is_new) return way.links.empty() && way.one.empty() ? nullptr : &way;
-    const std::vector<Share> parts = shares(routes_, from, to, multipath_);
+    const std::vector<Share> parts = shares(routes_, from, to, multipath);
     for (const Share& share : parts) {
       const double count = share.part * links.at(links_[share.link]).parts;
       way.links.insert(way.links.end(), std::max<std::size_t>(std::llround(count), 1), share.link);
@@ -304,7 +324,7 @@ class PlatformNetwork final : public Network {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::uint32_t count = parts[i] > 0 ? parts[i] : of_class[platform_.links[i].link_class];
       count = std::max(count, 1U);
-      if (multipath_.by == config::MultipathBy::hash) count = count > 1 ? multipath_.flows : 1;
+      if (multipath.by == config::MultipathBy::hash) count = count > 1 ? multipath.flows : 1;
       LinkInfo& info = links.at(links_[i]);
       if (count == info.parts) continue;
       links_[i]->set_bandwidth(links_[i]->get_bandwidth() * count / info.parts);
@@ -334,7 +354,6 @@ class PlatformNetwork final : public Network {
   }
 
   Platform platform_;
-  config::Multipath multipath_;
   PlatformRoutes routes_;
   std::vector<sg4::Link*> links_;  // as the platform's
   std::unordered_map<const Link*, Index> number_of_;

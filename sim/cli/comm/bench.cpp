@@ -23,6 +23,7 @@ po::options_description bench_options() {
   const auto count = [](const char* name) { return po::value<int>()->value_name(name); };
   auto add = options.add_options();
   add_cluster_option(options);
+  add_failure_options(options);
   add("op", word("OP"), "the operation (all-reduce); see below");
   add("ranks", count("N"), "GPUs that take part, from the first on (all; of each group)");
   add("sizes", word("SIZES"), "8:8G:2 (from, to, times), 1M:64M:+1M, or 4K,1M,1G (8:8G:2)");

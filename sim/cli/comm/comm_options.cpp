@@ -11,8 +11,10 @@
 
 #include "analysis/comm/logs/read_log.hpp"
 #include "analysis/text_table.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
+#include "sim/evaluation/hardware.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -84,12 +86,29 @@ std::optional<analysis::Operation> operation(const po::variables_map& given) {
                                analysis::printable(text), names));
 }
 
+config::Multipath multipath(const po::variables_map& given) {
+  if (given.count("multipath") == 0) return {};
+  const std::vector<std::string> words = values(given, "multipath");
+  const std::string& text = single(words, "--multipath");
+  if (const auto found = config::parse_multipath(text)) return *found;
+  throw UsageError(fmt::format(
+      "--multipath '{}': spread, file, or hash with a seed and the flows of a pair, such as hash:3 "
+      "or hash:3:4",
+      analysis::printable(text)));
+}
+
 }  // namespace
 
 void add_cluster_option(po::options_description& options) {
   options.add_options()(
       "cluster", po::value<std::vector<std::string>>()->multitoken()->value_name("FILE.xml|NAME"),
       "the cluster: a SimGrid platform file, or a name of the library");
+}
+
+void add_failure_options(po::options_description& options) {
+  add_failure_words(options);
+  options.add_options()("multipath", several_words("spread|hash:SEED:FLOWS|file"),
+                        "how flows go over equally short ways (spread)");
 }
 
 void add_algorithm_option(po::options_description& options) {
@@ -110,9 +129,13 @@ cluster::Cluster load_cluster(const po::variables_map& given, const std::string&
                     "the library: {}",
                     verb, fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = words.front();
-  if (config::is_library_name(word, ".xml"))
-    return cluster::Cluster::load(config::library_file("clusters", word, ".xml"), word);
-  return cluster::Cluster::load(word);
+  const bool listed = config::is_library_name(word, ".xml");
+  const std::filesystem::path file =
+      listed ? config::library_file("clusters", word, ".xml") : std::filesystem::path(word);
+  cluster::Cluster cluster =
+      cluster::Cluster::load(file, listed ? word : std::string(), multipath(given));
+  for (const config::Variation::SlowLink& link : failures(given)) evaluation::slow(link, cluster);
+  return cluster;
 }
 
 std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag) {

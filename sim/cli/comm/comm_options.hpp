@@ -15,6 +15,8 @@ namespace pipewright::cli {
 
 // --cluster FILE.xml|NAME, which all verbs have.
 void add_cluster_option(po::options_description& options);
+// --fail, --slow and --multipath, which load_cluster() then takes.
+void add_failure_options(po::options_description& options);
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb);
 
 // "automatic" (or "auto"), "ring", ..; and "180 GB/s" of --assume. Throw UsageError.

@@ -39,6 +39,7 @@ po::options_description compare_options() {
   const auto word = [](const char* name) { return po::value<std::string>()->value_name(name); };
   auto add = options.add_options();
   add_cluster_option(options);
+  add_failure_options(options);
   add("output,o",
       po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
       "what to write: .svg, .png, .pdf (curves), .html (page), .csv, .json (every row)");

@@ -21,6 +21,7 @@ po::options_description matrix_options() {
     return po::value<std::vector<std::string>>()->multitoken()->value_name(name);
   };
   add_cluster_option(options);
+  add_failure_options(options);
   auto add = options.add_options();
   add("gpus", po::value<int>()->value_name("N"), "the first N GPUs of the cluster (all)");
   add("hosts", words("GPU.."), "or these, in this order");

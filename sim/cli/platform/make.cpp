@@ -47,6 +47,9 @@ po::options_description make_options() {
   add("oversubscription", ratio(),
       "but torus: what a leaf's nodes can send over what goes up from it (1)");
   add("core-oversubscription", ratio(), "fat-tree: the same of what goes up from a pod (1)");
+  add("spines", count("N"),
+      "rail, leaf-spine, fat-tree: so many apart, each of which can fail (one link for all cables)");
+  add("planes", count("N"), "rail, fat-tree: networks that each NIC has a port in (1)");
   add("leaf-nodes", count("N"), "but torus: nodes on a leaf, or on the leaves of their rails");
   add("pod-leaves", count("N"), "fat-tree: such leaves, or sets of rails, in a pod (4)");
   add("group-leaves", count("N"), "dragonfly: leaves in a group (4)");
@@ -71,6 +74,7 @@ int print_help() {
       "  pipewright platform make --node dgx-h100 --nodes 2048 --fabric fat-tree -o llama3.xml\n"
       "  pipewright platform make --node dgx-a100 --nodes 16 --fabric leaf-spine\n"
       "      --oversubscription 2 -o thin.xml\n"
+      "  pipewright platform make --node dgx-h100 --nodes 64 --spines 8 --planes 2 -o dual.xml\n"
       "  pipewright platform make --node dgx-a100 dgx-h100 --nodes 2 2 -o mixed.xml\n"
       "  pipewright platform make --node a100-4nic --nodes 27 --fabric torus --dimensions 3 3 3\n"
       "  pipewright platform make --node dgx-h100 --nic '94 GB/s' --nodes 16   # with faster NICs\n"
@@ -162,6 +166,8 @@ void check_fabric(const po::variables_map& given, const std::string& fabric) {
   const Names trees{"rail", "leaf-spine", "fat-tree", "dragonfly"};
   for (const auto& [option, fabrics] :
        {std::pair{"oversubscription", trees}, std::pair{"leaf-nodes", trees},
+        std::pair{"spines", Names{"rail", "leaf-spine", "fat-tree"}},
+        std::pair{"planes", Names{"rail", "fat-tree"}},
         std::pair{"core-oversubscription", Names{"fat-tree"}},
         std::pair{"pod-leaves", Names{"fat-tree"}}, std::pair{"group-leaves", Names{"dragonfly"}},
         std::pair{"dimensions", Names{"torus"}}})
@@ -210,6 +216,8 @@ int make_platform_file(const Arguments& arguments) {
   set_ratio("oversubscription", request.oversubscription);
   set_ratio("core-oversubscription", request.core_oversubscription);
   set_count("leaf-nodes", request.leaf_nodes);
+  set_count("spines", request.spines);
+  set_count("planes", request.planes);
   set_count("pod-leaves", request.pod_leaves);
   set_count("group-leaves", request.group_leaves);
   for (const std::string& side : values(given, "dimensions"))

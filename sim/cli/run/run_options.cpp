@@ -21,6 +21,7 @@ po::options_description visible_options() {
     else
       add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
   add_scenario_options(options);
+  add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");

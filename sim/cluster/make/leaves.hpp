@@ -113,9 +113,13 @@ void write_uplinks(XmlText& xml, const std::vector<Uplink>& uplinks);
 
 // How leaves are joined. Each writes the zone "fabric".
 
-// All leaves under one spine, which stands for as many switches as the leaves have cables to. What
-// goes up from a leaf is what its nodes can send, over the oversubscription.
+// All leaves under their spines, or one that stands for as many switches as the leaves have cables
+// to. What goes up from a leaf is what its nodes can send, over the oversubscription.
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
+
+// The leaves alone: a rail reaches no other but over NVLink.
+void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
+                       const PlatformRequest& request);
 
 // Pods, each of so many units under a spine, under one core.
 void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);

@@ -15,6 +15,10 @@
 namespace pipewright::cluster {
 namespace {
 
+constexpr std::uint32_t most_gpus = 1U << 20U;
+constexpr std::uint32_t most_spines = 1024;
+constexpr std::uint32_t most_planes = 8;
+
 struct FabricWriter {
   Fabric fabric;
   Ports ports;
@@ -26,6 +30,11 @@ constexpr std::array writers{
                   .leaf_nodes = 32},
                  Ports::by_rail,
                  write_leaf_spine},
+    FabricWriter{{.name = "rail-only",
+                  .help = "a leaf for each NIC of all nodes, and nothing above",
+                  .leaf_nodes = most_gpus},
+                 Ports::by_rail,
+                 write_rails_alone},
     FabricWriter{{.name = "leaf-spine",
                   .help = "all NICs of 4 nodes on one leaf, and spines above",
                   .leaf_nodes = 4},
@@ -57,8 +66,6 @@ const FabricWriter& find_fabric(const std::string& name) {
   throw Error(fmt::format("no fabric is called '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-constexpr std::uint64_t most_gpus = 1U << 20U;
-
 void check(const PlatformRequest& request) {
   if (request.nodes.empty()) throw Error("a platform needs nodes");
   std::uint64_t gpus = 0;
@@ -76,6 +83,9 @@ void check(const PlatformRequest& request) {
       throw Error(
           fmt::format("{} {:g} must be from 0.01 to 100; 1 blocks nothing, 2 halves what goes up",
                       name, ratio));
+  if (request.spines > most_spines || request.planes == 0 || request.planes > most_planes)
+    throw Error(fmt::format("{} spines and {} planes; allowed: at most {} spines, 1 to {} planes",
+                            request.spines, request.planes, most_spines, most_planes));
   if (request.fabric == "torus" && request.leaf_nodes > 1)
     throw Error(fmt::format("a torus has one node at each corner, not {}", request.leaf_nodes));
   if (request.pod_leaves == 0 || request.group_leaves == 0)
@@ -176,8 +186,19 @@ std::span<const Fabric> fabrics() {
   return all;
 }
 
-std::string make_platform(const PlatformRequest& request) {
-  check(request);
+std::string make_platform(const PlatformRequest& wanted) {
+  check(wanted);
+  PlatformRequest request = wanted;
+  // In planes each NIC has as many ports as there are.
+  std::vector<NodeKind> kinds;
+  for (const NodeGroup& group : wanted.nodes) kinds.push_back(*group.kind);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (request.planes > 1 && kinds[i].wiring == NodeKind::Wiring::pcie)
+      throw Error(fmt::format("{} has no NICs of its GPUs' own, which planes need", kinds[i].name));
+    kinds[i].nics *= request.planes;
+    kinds[i].nic_bandwidth /= request.planes;
+    request.nodes[i].kind = &kinds[i];
+  }
   const FabricWriter& writer = find_fabric(request.fabric);
   const std::uint32_t leaf_nodes =
       request.leaf_nodes != 0 ? request.leaf_nodes : writer.fabric.leaf_nodes;

@@ -18,6 +18,6 @@ struct Fabric {
 std::span<const Fabric> fabrics();
 
 // A platform file in SimGrid's XML. Throws Error, which says what would be right.
-std::string make_platform(const PlatformRequest& request);
+std::string make_platform(const PlatformRequest& wanted);
 
 }  // namespace pipewright::cluster

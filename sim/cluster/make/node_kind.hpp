@@ -65,6 +65,10 @@ struct PlatformRequest {
   std::string fabric = "rail";
   double oversubscription = 1;            // of what goes up from a leaf (dragonfly: out of a group)
   double core_oversubscription = 1;       // fat-tree: of what goes up from a pod
+  // Spines of their own, with their cables, above the leaves of a pod (fat-tree: of each pod, with
+  // as many cores above); 0: one link of each leaf stands for all its cables.
+  std::uint32_t spines = 0;
+  std::uint32_t planes = 1;               // rail, fat-tree: networks that each NIC has a port in
   std::uint32_t leaf_nodes = 0;           // nodes on a leaf; 0: the fabric's usual number
   std::uint32_t pod_leaves = 4;           // fat-tree: leaves (with rails: groups of them) of a pod
   std::uint32_t group_leaves = 4;         // dragonfly: leaves of a group

@@ -11,28 +11,58 @@
 namespace pipewright::cluster {
 namespace {
 
-// A zone of leaves and their spine. Returns what the leaves can send up together, bytes/s.
-double write_pod(XmlText& xml, const std::string& name, const std::string& spine,
-                 std::span<const Unit> units, double oversubscription) {
+// "spine", or "spine-0", .. where they are apart.
+std::vector<std::string> numbered(const std::string& name, std::uint32_t count) {
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < count; ++i) names.push_back(fmt::format("{}-{}", name, i));
+  return count == 0 ? std::vector{name} : names;
+}
+
+// Cables between each zone below and all above, which share out what goes up from it.
+void add_uplinks(const std::string& name, const Uplink& whole, const std::vector<std::string>& above,
+                 std::vector<Uplink>& uplinks) {
+  for (const std::string& one : above) {
+    Uplink& up = uplinks.emplace_back(whole);
+    up.name = above.size() == 1 ? name : fmt::format("{}-{}", name, &one - above.data());
+    up.bandwidth /= static_cast<double>(above.size());
+    up.above = one;
+    up.above_switch = one + "-switch";
+  }
+}
+
+// A zone of leaves and their spines. Returns what the leaves can send up together, bytes/s.
+double write_pod(XmlText& xml, const std::string& name, const std::vector<std::string>& spines,
+                 std::span<const Unit> units, const PlatformRequest& request, std::uint32_t plane) {
   xml.open("<zone id=\"{}\" routing=\"Floyd\">", name);
   std::vector<Uplink> uplinks;
   double up = 0;
   for (const Unit& unit : units)
     for (const Leaf& leaf : unit.leaves) {
+      if (leaf.rail % request.planes != plane) continue;
       write_leaf(xml, leaf);
-      uplinks.push_back({.name = leaf.name + "-up",
-                         .link_class = "leaf-spine",
-                         .bandwidth = bandwidth_down(leaf) / oversubscription,
-                         .below = leaf.name,
-                         .below_switch = switch_of(leaf),
-                         .above = spine,
-                         .above_switch = spine + "-switch"});
-      up += uplinks.back().bandwidth;
+      const double bandwidth = bandwidth_down(leaf) / request.oversubscription;
+      add_uplinks(leaf.name + "-up",
+                  {.link_class = "leaf-spine",
+                   .bandwidth = bandwidth,
+                   .below = leaf.name,
+                   .below_switch = switch_of(leaf)},
+                  spines, uplinks);
+      up += bandwidth;
     }
-  write_switch(xml, spine);
+  for (const std::string& spine : spines) write_switch(xml, spine);
   write_uplinks(xml, uplinks);
   xml.close("zone");
   return up;
+}
+
+// Each plane is a network of its own. `write` is given what names in it begin with.
+template <class Write>
+void write_planes(XmlText& xml, const PlatformRequest& request, const Write& write) {
+  if (request.planes == 1) return write("fabric", "", 0);
+  xml.open("<zone id=\"fabric\" routing=\"None\">");
+  for (std::uint32_t plane = 0; plane < request.planes; ++plane)
+    write(fmt::format("plane-{}", plane), fmt::format("plane-{}-", plane), plane);
+  xml.close("zone");
 }
 
 // One link and a route over it for any two of the zones, which are entered where `gateway` says.
@@ -83,28 +113,46 @@ std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimen
 
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units,
                       const PlatformRequest& request) {
-  write_pod(xml, "fabric", "spine", units, request.oversubscription);
+  write_planes(xml, request,
+               [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
+                 write_pod(xml, zone, numbered(prefix + "spine", request.spines), units, request,
+                           plane);
+               });
+}
+
+void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
+                       const PlatformRequest& /*request*/) {
+  xml.open("<zone id=\"fabric\" routing=\"None\">");
+  for (const Unit& unit : units)
+    for (const Leaf& leaf : unit.leaves) write_leaf(xml, leaf);
+  xml.close("zone");
 }
 
 void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
-  xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
-  std::vector<Uplink> uplinks;
-  for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
-    const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
-    const std::string pod = fmt::format("pod-{}", uplinks.size());
-    const double up = write_pod(xml, pod, pod + "-spine", std::span(units).subspan(first, count),
-                                request.oversubscription);
-    uplinks.push_back({.name = pod + "-up",
-                       .link_class = "spine-core",
-                       .bandwidth = up / request.core_oversubscription,
-                       .below = pod,
-                       .below_switch = pod + "-spine-switch",
-                       .above = "core",
-                       .above_switch = "core-switch"});
-  }
-  write_switch(xml, "core");
-  write_uplinks(xml, uplinks);
-  xml.close("zone");
+  write_planes(xml, request, [&](const std::string& zone, const std::string& prefix,
+                                 std::uint32_t plane) {
+    xml.open("<zone id=\"{}\" routing=\"Floyd\">", zone);
+    const std::vector<std::string> cores = numbered(prefix + "core", request.spines);
+    std::vector<Uplink> uplinks;
+    for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
+      const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
+      const std::string pod = fmt::format("{}pod-{}", prefix, first / request.pod_leaves);
+      const std::vector<std::string> spines = numbered(pod + "-spine", request.spines);
+      const double up =
+          write_pod(xml, pod, spines, std::span(units).subspan(first, count), request, plane);
+      const std::size_t of_pod = uplinks.size();
+      add_uplinks(pod + "-up",
+                  {.link_class = "spine-core",
+                   .bandwidth = up / request.core_oversubscription,
+                   .below = pod},
+                  cores, uplinks);
+      for (std::size_t i = 0; i < spines.size(); ++i)  // a core for each
+        uplinks[of_pod + i].below_switch = spines[i] + "-switch";
+    }
+    for (const std::string& core : cores) write_switch(xml, core);
+    write_uplinks(xml, uplinks);
+    xml.close("zone");
+  });
 }
 
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {

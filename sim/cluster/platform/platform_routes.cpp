@@ -83,8 +83,8 @@ bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part, W
 
 bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destination, double part,
                                   Walk& on, Ends& ends) const {
-  const std::vector<Index> stops = path(platform_, source, destination);
-  on.hole = {platform_.vertices[source].zone, source, destination};
+  const std::vector<Index> stops = path(*platform_, source, destination);
+  on.hole = {platform_->vertices[source].zone, source, destination};
   if (stops.size() < 2) return false;
   Index gateway = nothing;  // where the way before ended
   for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
@@ -107,7 +107,7 @@ PlatformRoutes::Cost PlatformRoutes::cost_of(const Route& route) const {
   constexpr Cost link_cost = Cost{1} << 44U;
   Cost cost = 0;
   for (const Index index : route.links) {
-    const Platform::Link& link = platform_.links[index];
+    const Platform::Link& link = platform_->links[index];
     if (link.failed) return std::numeric_limits<Cost>::max();
     cost += link_cost + static_cast<Cost>(std::llround(std::min(link.latency, 1.0) * 1e12));
   }
@@ -123,11 +123,11 @@ const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone
   if (!is_new) return distances;
   distances.assign(zone.places, far);
   const auto distance = [&](Index vertex) -> Cost& {
-    return distances[platform_.vertices[vertex].place];
+    return distances[platform_->vertices[vertex].place];
   };
   std::priority_queue<std::pair<Cost, Index>, std::vector<std::pair<Cost, Index>>, std::greater<>>
       open;
-  if (platform_.vertices[destination].place == nothing) return distances;
+  if (platform_->vertices[destination].place == nothing) return distances;
   distance(destination) = 0;
   open.emplace(0, destination);
   while (!open.empty()) {
@@ -147,10 +147,10 @@ const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone
 bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destination, double part,
                                    Walk& on, Ends& ends) const {
   constexpr Cost far = std::numeric_limits<Cost>::max();
-  on.hole = {platform_.vertices[source].zone, source, destination};
+  on.hole = {platform_->vertices[source].zone, source, destination};
   const std::vector<Cost>& distances = distances_to(zone, destination);
   const auto distance = [&](Index vertex) {
-    const Index place = platform_.vertices[vertex].place;
+    const Index place = platform_->vertices[vertex].place;
     return place == nothing ? far : distances[place];
   };
   if (distance(source) == far) return false;
@@ -233,11 +233,11 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
   const auto push = [&](Index link) { on.shares.push_back({link, part}); };
   switch (zone.routing) {
     case Platform::Routing::none:
-      on.hole = {platform_.vertices[source].zone, source, destination};
+      on.hole = {platform_->vertices[source].zone, source, destination};
       return false;
     case Platform::Routing::full: {
       const Route* route = listed_route(zone, source, destination);
-      on.hole = {platform_.vertices[source].zone, source, destination};
+      on.hole = {platform_->vertices[source].zone, source, destination};
       if (route == nullptr) return false;
       ends = {{{route->source_gateway, part}}, {{route->destination_gateway, part}}};
       for (const Index link : route->links) push(link);
@@ -251,13 +251,13 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
       const auto link_of = [&](Index vertex) {
         const Index host = vertex - zone.first_vertex;
         if (host >= zone.hosts) return nothing;  // the switch
-        const bool duplex = platform_.links[zone.first_link].other != zone.first_link;
+        const bool duplex = platform_->links[zone.first_link].other != zone.first_link;
         return zone.first_link + host * (duplex ? 2 : 1);
       };
       const Index up = link_of(source);
       const Index down = link_of(destination);
       if (up != nothing) push(up);
-      if (down != nothing) push(platform_.links[down].other);
+      if (down != nothing) push(platform_->links[down].other);
       return true;
     }
     case Platform::Routing::torus:
@@ -269,17 +269,17 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
 
 bool PlatformRoutes::walk(Index source, Index destination, double part, Walk& on) const {
   if (source == destination) return true;
-  const auto& zones = platform_.zones;
+  const auto& zones = platform_->zones;
   Index from = source;
   Index to = destination;
   // Up to the vertices of one zone that hold both.
-  while (platform_.vertices[from].zone != platform_.vertices[to].zone) {
-    const Zone& source_zone = zones[platform_.vertices[from].zone];
-    const Zone& destination_zone = zones[platform_.vertices[to].zone];
+  while (platform_->vertices[from].zone != platform_->vertices[to].zone) {
+    const Zone& source_zone = zones[platform_->vertices[from].zone];
+    const Zone& destination_zone = zones[platform_->vertices[to].zone];
     if (source_zone.depth >= destination_zone.depth) from = source_zone.vertex;
     if (destination_zone.depth >= source_zone.depth) to = destination_zone.vertex;
   }
-  const Zone& zone = zones[platform_.vertices[from].zone];
+  const Zone& zone = zones[platform_->vertices[from].zone];
   Ends ends;
   if (from == source && to == destination) return local(zone, source, destination, part, on, ends);
   // What leads there comes first, but only the way between the zones says where there is.
@@ -289,7 +289,7 @@ bool PlatformRoutes::walk(Index source, Index destination, double part, Walk& on
   const auto has_gateway = [](const auto& end) { return end.first != nothing; };
   if (!std::ranges::all_of(ends.sources, has_gateway) ||
       !std::ranges::all_of(ends.destinations, has_gateway)) {
-    on.hole = {platform_.vertices[from].zone, from, to};
+    on.hole = {platform_->vertices[from].zone, from, to};
     return false;
   }
   for (const auto& [gateway, some] : ends.sources)

@@ -35,7 +35,7 @@ class PlatformRoutes {
  public:
   // The platform outlives this.
   PlatformRoutes(const Platform& platform, const config::Multipath& multipath)
-      : platform_(platform), multipath_(multipath) {}
+      : platform_(&platform), multipath_(multipath) {}
 
   // Appends the shares of a flow, the so-manyth of its pair by hash, in the order of the way. False,
   // and where it ends, if there is no route.
@@ -84,7 +84,7 @@ class PlatformRoutes {
   Cost cost_of(const Platform::Route& route) const;
   const std::vector<Cost>& distances_to(const Zone& zone, Index destination) const;
 
-  const Platform& platform_;
+  const Platform* platform_;
   config::Multipath multipath_;
   // By vertex of a graph, from the places of its other vertices.
   mutable std::unordered_map<Index, std::vector<Cost>> distances_;
