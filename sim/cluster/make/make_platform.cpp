@@ -57,8 +57,6 @@ const FabricWriter& find_fabric(const std::string& name) {
   throw Error(fmt::format("no fabric is called '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-constexpr std::uint64_t most_gpus = 1U << 20U;
-
 void check(const PlatformRequest& request) {
   if (request.nodes.empty()) throw Error("a platform needs nodes");
   std::uint64_t gpus = 0;
@@ -66,9 +64,7 @@ void check(const PlatformRequest& request) {
     if (group.count == 0) throw Error(fmt::format("0 nodes of {}; 1 at least", group.kind->name));
     gpus += std::uint64_t{group.count} * group.kind->gpus;
   }
-  if (gpus > most_gpus)
-    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
-                            most_gpus));
+  check_gpus(gpus);
   for (const auto& [name, ratio] :
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
@@ -94,7 +90,8 @@ void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
   xml.line("Of several kinds, an operation takes the longest launch: {}.", fmt::join(taken, ", "));
 }
 
-void write_comment(XmlText& xml, const PlatformRequest& request) {
+void write_comment(XmlText& xml, const PlatformRequest& request,
+                   std::span<const std::string> remarks) {
   std::set<std::string, std::less<>> told;
   xml.line("<!--");
   // A comment ends where two hyphens stand.
@@ -109,6 +106,7 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
     tell(fmt::format("{}: {}.", group.kind->name, group.kind->help));
     for (const std::string& lines : group.kind->sources) tell(lines);
   }
+  for (const std::string& lines : remarks) tell(lines);
   tell(latency_source());
   tell(protocol_source());
   write_what_is_common(xml, request);
@@ -176,6 +174,31 @@ std::span<const Fabric> fabrics() {
   return all;
 }
 
+void check_gpus(std::uint64_t gpus) {
+  constexpr std::uint64_t most_gpus = 1U << 20U;
+  if (gpus > most_gpus)
+    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
+                            most_gpus));
+}
+
+void open_platform(XmlText& xml, const PlatformRequest& request,
+                   std::span<const std::string> remarks) {
+  xml.line("<?xml version=\"1.0\"?>");
+  xml.line("<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">");
+  write_comment(xml, request, remarks);
+  xml.open("<platform version=\"4.1\">");
+  xml.open("<zone id=\"cluster\" routing=\"None\">");
+  if (!request.made_by.empty())
+    xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
+  write_message_model(xml, request);
+}
+
+std::string close_platform(XmlText& xml) {
+  xml.close("zone");
+  xml.close("platform");
+  return xml.take();
+}
+
 std::string make_platform(const PlatformRequest& request) {
   check(request);
   const FabricWriter& writer = find_fabric(request.fabric);
@@ -183,19 +206,10 @@ std::string make_platform(const PlatformRequest& request) {
       request.leaf_nodes != 0 ? request.leaf_nodes : writer.fabric.leaf_nodes;
   const std::vector<Unit> units = cut_into_units(request.nodes, leaf_nodes, writer.ports);
   XmlText xml;
-  xml.line("<?xml version=\"1.0\"?>");
-  xml.line("<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">");
-  write_comment(xml, request);
-  xml.open("<platform version=\"4.1\">");
-  xml.open("<zone id=\"cluster\" routing=\"None\">");
-  if (!request.made_by.empty())
-    xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
-  write_message_model(xml, request);
+  open_platform(xml, request, {});
   write_nodes(xml, units);
   writer.write(xml, units, request);
-  xml.close("zone");
-  xml.close("platform");
-  return xml.take();
+  return close_platform(xml);
 }
 
 }  // namespace pipewright::cluster
