@@ -130,7 +130,7 @@ class Writer {
       std::vector<std::string> devices;
       for (const Port& port : odd->ports) devices.push_back(port.device);
       fail(odd->line,
-           fmt::format("host '{}'{} has {} ports of NICs here ({}), but a {} has {}; allowed: a "
+           fmt::format("host '{}'{} has {} ports of NICs here ({}), but {} has {}; allowed: a "
                        "--node with as many, --skip '{}' to leave hosts out, or --skip-incomplete "
                        "for all like it",
                        odd->name, count > 1 ? fmt::format(" (and {} more)", count - 1) : "",

@@ -74,13 +74,20 @@ class Reader {
     return static_cast<int>(value);
   }
 
+  // A bus of the hosts that NVLink joins, whose files NCCL puts into one.
+  static std::string place_of(xml_node node, std::string_view bus) {
+    while (node && !is(node, "cpu")) node = node.parent();
+    return fmt::format("{}/{}", node.attribute("host_hash").value(), bus);
+  }
+
   void add_gpu(const xml_node& pci, const xml_node& gpu) {
     if (!is(pci, "pci")) fail(gpu, "<gpu> stands in no <pci>");
     const std::string bus = pci.attribute("busid").value();
     NodeParts::Gpu one{.name = bus, .line = line_of(gpu ? gpu : pci)};
-    if (gpu && gpu.attribute("sm")) one.sm = count(gpu, "sm");
+    // RCCL's sm is a number of compute units.
+    if (gpu && gpu.attribute("sm") && !gpu.attribute("gcn")) one.sm = count(gpu, "sm");
     one.device = pci.attribute("device").value();
-    if (!gpu_of_.emplace(bus, parts_.gpus.size()).second)
+    if (!gpu_of_.emplace(place_of(pci, bus), parts_.gpus.size()).second)
       fail(pci, fmt::format("a second GPU has the busid '{}'; was the file put together of "
                             "several?",
                             bus));
@@ -101,8 +108,12 @@ class Reader {
   void add_nic(const xml_node& net) {
     NodeParts::Nic one{.name = net.attribute("name").value(), .line = line_of(net)};
     if (net.attribute("speed")) one.rate = number(net, "speed") * 1e6 / 8;  // Mb/s
+    constexpr double most = 400e9;
+    if (one.rate > most)
+      fail(net, fmt::format("speed=\"{}\" of NIC '{}' is in Mb/s, and no NIC has {}; as in 400000",
+                            net.attribute("speed").value(), one.name, rate_text(one.rate)));
     const xml_node pci = net.parent().parent();
-    if (is(pci, "pci")) one.card = pci.attribute("busid").value();
+    if (is(pci, "pci")) one.card = place_of(pci, pci.attribute("busid").value());
     nic_elements_.push_back(net);
     parts_.nics.push_back(std::move(one));
   }
@@ -124,7 +135,8 @@ class Reader {
         if (!is(link, "nvlink") && !is(link, "xgmi")) continue;
         parts_.tells_links = true;
         const int links = count(link, "count");
-        const auto peer = gpu_of_.find(link.attribute("target").value());
+        const auto peer =
+            gpu_of_.find(place_of(gpu_elements_[i], link.attribute("target").value()));
         NodeParts::Gpu& gpu = parts_.gpus[i];
         if (peer != gpu_of_.end()) {
           if (peer->second != i) gpu.links[peer->second] += links;

@@ -256,6 +256,9 @@ const config::Value& needed(const Builder& builder, const config::Value& map, co
 
 using Kind = config::Value::Kind;
 
+constexpr config::Document topology_document{"Slurm's topology.yaml", "a topology",
+                                             "- topology: main"};
+
 // The named one, else the cluster's default, else the only one that is a tree or has blocks.
 const config::Value& choose(const Builder& builder, const config::Value& root,
                             const std::string& name) {
@@ -304,7 +307,8 @@ FabricParts read_slurm_conf(SourceText source) {
 
 FabricParts read_slurm_yaml(SourceText source, const std::string& topology) {
   Builder builder(std::move(source));
-  const config::Value root = config::read_yaml_text(builder.source().text, builder.source().name);
+  const config::Value root =
+      config::read_yaml_text(builder.source().text, builder.source().name, topology_document);
   if (root.kind != Kind::list)
     builder.fail(1, "is no list of topologies; as in '- topology: main'");
   const config::Value& chosen = choose(builder, root, topology);
