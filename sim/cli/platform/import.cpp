@@ -200,6 +200,7 @@ int import_platform(const Arguments& arguments) {
   std::string text;
   cluster::Findings findings;
   std::optional<cluster::ImportedNode> node;
+  const std::string node_file = sources.node ? sources.node->name : "";
   if (sources.node) {
     node = import_node(given, sources);
     text = node->yaml;
@@ -215,8 +216,10 @@ int import_platform(const Arguments& arguments) {
       const auto [name, tree] = node_trees(given, kinds, "import").front();
       node = {.kind = cluster::read_node_kind(tree, name), .yaml = {}, .findings = {}};
     }
+    cluster::FabricChoices choices = choices_of(given, arguments);
+    if (!node_file.empty()) choices.node_from = node_file;
     cluster::ImportedFabric fabric =
-        cluster::import_fabric(std::move(parts), node->kind, choices_of(given, arguments));
+        cluster::import_fabric(std::move(parts), node->kind, choices);
     text = std::move(fabric.xml);
     findings.insert(findings.end(), fabric.findings.begin(), fabric.findings.end());
   }

@@ -42,7 +42,7 @@ class Writer {
       : parts_(std::move(parts)), kind_(kind), choices_(choices) {}
 
   ImportedFabric write() {
-    findings_.push_back({"node", kind_.name + ": " + kind_.help, "--node"});
+    findings_.push_back({"node", kind_.name + ": " + kind_.help, choices_.node_from});
     choose_hosts();
     share_domains();
     check_ports();

@@ -17,6 +17,7 @@ struct FabricChoices {
   bool skip_incomplete = false;   // leave out hosts with another number of NICs than their kind
   double oversubscription = 1;    // of switches whose cables are not told
   std::optional<std::uint32_t> host_gpus;  // GPUs of a host whose block is an NVLink domain
+  std::string node_from = "--node";        // what says the kind of node
   std::string made_by;                     // the command, for the file
 };
 

@@ -9,6 +9,7 @@
 
 #include "sim/cluster/import/gpu_types.hpp"
 #include "sim/cluster/platform/error.hpp"
+#include "sim/config/gpu.hpp"
 #include "sim/config/text/yaml.hpp"
 
 namespace pipewright::cluster {
@@ -102,6 +103,7 @@ class Importer {
                        "as in --gpu h100-sxm",
                        first.sm != 0 ? fmt::format(" (sm {} is unknown)", first.sm) : ""));
     }
+    config::read_gpu({*find(tree_, "gpu"), "gpu"});  // so that a wrong name is told first
     gpu_ = find(tree_, "gpu")->text;
     for (const GpuType& type : gpu_types())
       if (type.name == gpu_) type_ = &type;

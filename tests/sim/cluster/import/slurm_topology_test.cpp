@@ -123,5 +123,6 @@ TEST_CASE("what no topology.yaml says is told by line", "[import]") {
              Catch::StartsWith("1: has no topology 'b'; there are a"));
   CHECK_THAT(fault_of_yaml("- topology: a\n  tree:\n    switches:\n      - nodes: x\n"),
              Catch::StartsWith("4: switch is missing"));
-  CHECK_THAT(fault_of_yaml("- topology: a\n  tree: [\n"), Catch::StartsWith("a.txt:3:1: YAML syntax"));
+  CHECK_THAT(fault_of_yaml("- topology: a\n  tree: [\n"),
+             Catch::StartsWith("a.txt:3:1: YAML syntax"));
 }
