@@ -152,7 +152,8 @@ cluster::FabricChoices choices_of(const po::variables_map& given, const Argument
                                  .made_by = command_of("import", arguments)};
   if (given.count("oversubscription") != 0) {
     choices.oversubscription = given["oversubscription"].as<double>();
-    if (!(choices.oversubscription >= 0.01 && choices.oversubscription <= 100))
+    const bool is_possible = choices.oversubscription >= 0.01 && choices.oversubscription <= 100;
+    if (!is_possible)  // also of no number
       throw UsageError(
           fmt::format("--oversubscription {:g} must be from 0.01 to 100; 1 blocks "
                       "nothing, 2 halves what goes up",
@@ -218,8 +219,7 @@ int import_platform(const Arguments& arguments) {
     }
     cluster::FabricChoices choices = choices_of(given, arguments);
     if (!node_file.empty()) choices.node_from = node_file;
-    cluster::ImportedFabric fabric =
-        cluster::import_fabric(std::move(parts), node->kind, choices);
+    cluster::ImportedFabric fabric = cluster::import_fabric(std::move(parts), node->kind, choices);
     text = std::move(fabric.xml);
     findings.insert(findings.end(), fabric.findings.begin(), fabric.findings.end());
   }

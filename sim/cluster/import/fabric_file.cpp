@@ -109,7 +109,7 @@ class Writer {
                        kind_.gpus, kind_.nics, kind_.name, largest));
     host_gpus_ = kind_.gpus / of_kind;
     host_nics_ = kind_.nics / of_kind;
-    if (has_ports() == false || kind_.wiring != NodeKind::Wiring::nvswitch)
+    if (kind_.wiring != NodeKind::Wiring::nvswitch)
       fail(line, fmt::format("blocks are NVLink domains, but the GPUs of {} are on no NVSwitch",
                              kind_.name));
     findings_.push_back(

@@ -156,14 +156,21 @@ class Reader {
     parts_.tells_links = parts_.tells_links || (is_dump && has_devices);
   }
 
-  // A NIC is near where a PCIe switch above it has GPUs below as well.
+  static bool is_below(const xml_node& node, const xml_node& up) {
+    for (xml_node at = node.parent(); at; at = at.parent())
+      if (at == up) return true;
+    return false;
+  }
+  // The first PCIe switch on the way up from a NIC that has GPUs below as well.
   void find_near() {
     for (std::size_t i = 0; i < nic_elements_.size(); ++i)
       for (xml_node up = nic_elements_[i].parent(); is(up, "pci") || is(up, "nic");
-           up = up.parent())
-        for (const xml_node& gpu : elements_)
-          for (xml_node at = gpu.parent(); at && !parts_.nics[i].is_near; at = at.parent())
-            parts_.nics[i].is_near = at == up;
+           up = up.parent()) {
+        std::vector<std::size_t>& near = parts_.nics[i].near;
+        for (std::size_t gpu = 0; gpu < elements_.size(); ++gpu)
+          if (is_below(elements_[gpu], up)) near.push_back(gpu);
+        if (!near.empty()) break;
+      }
   }
 
   PlatformFile file_;

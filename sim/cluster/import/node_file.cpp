@@ -221,7 +221,7 @@ class Importer {
       std::erase_if(all, [&](const auto* nic) { return !test(*nic); });
       findings_.push_back({"left out", fmt::format("{}", fmt::join(left, ", ")), why});
     };
-    keep([](const NodeParts::Nic& nic) { return nic.is_near; },
+    keep([](const NodeParts::Nic& nic) { return !nic.near.empty(); },
          "on no PCIe switch with a GPU; else --nics, --nic");
     double fastest = 0;
     for (const auto* nic : all) fastest = std::max(fastest, nic->rate);
@@ -259,6 +259,7 @@ class Importer {
     const std::string here = place(all.front()->line);
     const std::string of_each = ports > 1 ? fmt::format(", {} ports each", ports) : "";
     set("nics", std::to_string(count), fmt::format("{}, {}{}", here, named(all), of_each));
+    tell_nearest(all);
     const double rate = all.front()->rate;
     if (rate > 0)
       set("nic_bandwidth", rate_text(static_cast<double>(ports) * payload_of(rate)),
@@ -271,6 +272,27 @@ class Importer {
       set("nic_bandwidth", "", "");
     else
       fail(all.front()->line, "tells of no NIC's rate; --nic '47 GB/s' says it");
+  }
+  // A node's file shares NICs out to GPUs in order, which may be another than that of PCIe
+  // switches.
+  void tell_nearest(const std::vector<const NodeParts::Nic*>& nics) {
+    if (nics.front()->near.empty()) return;
+    const std::size_t gpus = parts_.gpus.size();
+    std::vector<std::string> pairs;
+    bool in_order = true;
+    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+      const std::size_t first = gpu * nics.size() / gpus;
+      const std::size_t last = std::max(first + 1, (gpu + 1) * nics.size() / gpus);
+      std::vector<const NodeParts::Nic*> near;
+      for (std::size_t i = 0; i < nics.size(); ++i) {
+        const bool is_near = std::ranges::find(nics[i]->near, gpu) != nics[i]->near.end();
+        if (is_near) near.push_back(nics[i]);
+        in_order = in_order && (is_near || i < first || i >= last);
+      }
+      pairs.push_back(fmt::format("{}: {}", gpu, near.empty() ? "none" : named(near)));
+    }
+    findings_.push_back({"NICs of GPUs", in_order ? "in order" : "in order, not by PCIe switch",
+                         fmt::format("{}", fmt::join(pairs, ", "))});
   }
   static std::string named(const std::vector<const NodeParts::Nic*>& nics) {
     return nics.size() == 1 ? nics.front()->name

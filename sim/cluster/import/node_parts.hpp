@@ -22,9 +22,9 @@ struct NodeParts {
   struct Nic {
     std::string name;
     int line = 0;
-    double rate = 0;       // nominal, bytes/s; 0: not told
-    std::string card;      // the same for ports of one card; empty: a card of its own
-    bool is_near = false;  // on a PCIe switch with a GPU
+    double rate = 0;                // nominal, bytes/s; 0: not told
+    std::string card;               // the same for ports of one card; empty: a card of its own
+    std::vector<std::size_t> near;  // the GPUs on the nearest PCIe switch above it that has some
   };
 
   SourceText source;

@@ -96,7 +96,7 @@ class Reader {
                         config::in_quotes(word), words[0], columns_[i].name));
       if (links) gpu.links[i] = *links;
       if (!columns_[i].is_gpu && (word == "PIX" || word == "PXB" || word == "PSB"))
-        parts_.nics[i - gpus_].is_near = true;
+        parts_.nics[i - gpus_].near.push_back(rows_);
     }
     ++rows_;
   }

@@ -57,6 +57,7 @@ TEST_CASE("a dump of NCCL on a DGX H100 is the library's dgx-h100", "[import]") 
   CHECK(node.kind.launch == known.launch);
   CHECK(node.kind.sharp == known.sharp);
   CHECK(tests::finding(node.findings, "left out")->value == "mlx5_8, mlx5_9");
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->value == "in order");
   CHECK_THAT(tests::finding(node.findings, "gpu")->from,
              Catch::Equals("hgx-h100.xml:5, device 0x2330"));
 }
@@ -67,6 +68,8 @@ TEST_CASE("four NVLinks for each two of four A100 are a mesh", "[import]") {
   CHECK(node.kind.wiring == NodeKind::Wiring::mesh);
   CHECK(node.kind.link_bandwidth == Approx(4 * 230e9 / 12).epsilon(1e-5));
   CHECK(node.kind.nics == 2);  // each for two GPUs
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->from ==
+        "0: mlx5_0, 1: mlx5_0, 2: mlx5_1, 3: mlx5_1");
   CHECK(node.kind.nic_bandwidth == Approx(24e9));
 }
 
@@ -85,6 +88,14 @@ TEST_CASE("a GPU's several ports are one NIC with their sum", "[import]") {
       Catch::Contains("3 NICs cannot be shared out evenly among 4 GPUs"));
   CHECK(of_nccl(typed(a100(4, nic("a", 1, 1))), {{"nics", "4"}, {"nic_bandwidth", "20 GB/s"}})
             .kind.nic_bandwidth == 20e9);
+}
+
+TEST_CASE("NICs that are nearest to other GPUs than their order says are told", "[import]") {
+  const ImportedNode node =
+      of_smi(typed("\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0 X NV18 SYS PIX\nGPU1 NV18 X PIX SYS\n"),
+             {{"gpu", "h200"}});
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->value == "in order, not by PCIe switch");
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->from == "0: NIC1, 1: NIC0");
 }
 
 TEST_CASE("of NICs the slow ones are left out, and options stand before the file", "[import]") {
