@@ -1,6 +1,7 @@
 #include "sim/cluster/import/node_file.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
 
@@ -258,7 +259,10 @@ class Importer {
     }
     const std::string here = place(all.front()->line);
     const std::string of_each = ports > 1 ? fmt::format(", {} ports each", ports) : "";
-    set("nics", std::to_string(count), fmt::format("{}, {}{}", here, named(all), of_each));
+    const std::size_t hosts = hosts_of_domain();
+    set("nics", std::to_string(count * hosts),
+        fmt::format("{}, {}{}{}", here, named(all), of_each,
+                    hosts > 1 ? fmt::format(", of each of {} hosts", hosts) : ""));
     tell_nearest(all);
     const double rate = all.front()->rate;
     if (rate > 0)
@@ -273,6 +277,14 @@ class Importer {
     else
       fail(all.front()->line, "tells of no NIC's rate; --nic '47 GB/s' says it");
   }
+  // NVLink may join several hosts, of which the file tells of one: --gpus-per-node 72, of 4 in
+  // each.
+  std::size_t hosts_of_domain() const {
+    const auto told = std::strtoul(find(tree_, "gpus")->text.c_str(), nullptr, 10);
+    const std::size_t gpus = parts_.gpus.size();
+    return told > gpus && told % gpus == 0 ? told / gpus : 1;
+  }
+
   // A node's file shares NICs out to GPUs in order, which may be another than that of PCIe
   // switches.
   void tell_nearest(const std::vector<const NodeParts::Nic*>& nics) {

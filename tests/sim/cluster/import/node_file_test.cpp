@@ -120,6 +120,11 @@ TEST_CASE("hosts that NVLink joins are one file, with their buses each", "[impor
   const ImportedNode node = of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}});
   CHECK(node.kind.gpus == 2);
   CHECK(node.kind.link_bandwidth == Approx(640e9));
+  // One host's file, of 36 whose GPUs NVLink joins.
+  const NodeKind domain =
+      of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}, {"gpus", "72"}}).kind;
+  CHECK(domain.gpus == 72);
+  CHECK(domain.nics == 72);
   CHECK(node.kind.nics == 2);
 }
 
