@@ -93,6 +93,8 @@ class Importer {
           fmt::format("{}, device {}", place(first.line), first.device));
     } else if (!of_sm.empty()) {
       std::string why = fmt::format("{}, sm {}", place(first.line), first.sm);
+      if (!first.device.empty())
+        why += fmt::format(" (device {} is unknown)", config::shown(first.device));
       if (of_sm.size() > 1)
         why += fmt::format("; default of {}, else --gpu", fmt::join(of_sm, ", "));
       set("gpu", std::string(of_sm.front()), why);

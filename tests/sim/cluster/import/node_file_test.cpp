@@ -108,6 +108,19 @@ TEST_CASE("of NICs the slow ones are left out, and options stand before the file
   CHECK(tests::finding(node.findings, "link_bandwidth")->from == "--nvlink");
 }
 
+TEST_CASE("a GPU whose device is unknown is the first of its compute capability, and said to be",
+          "[import]") {
+  std::string text = a100(2, nic("a", 1, 200000));
+  const std::string device = "device=\"0x1234\" ";
+  for (std::size_t at = 0; (at = text.find("class=\"0x030200\"", at)) != std::string::npos;
+       at += device.size() + 1)
+    text.insert(at, device);
+  const ImportedNode node = of_nccl(typed(text));
+  CHECK(node.kind.gpu == "a100-80gb");
+  CHECK(tests::finding(node.findings, "gpu")->from ==
+        "a.txt:2, sm 80 (device 0x1234 is unknown); default of a100-80gb, a100-40gb, else --gpu");
+}
+
 TEST_CASE("hosts that NVLink joins are one file, with their buses each", "[import]") {
   std::string text = "<system version=\"1\">\n";
   for (const char* host : {"0x1", "0x2"})
