@@ -27,6 +27,9 @@ constexpr std::array platform_verbs{
     Command{.name = "make",
             .help = "writes a cluster of any size as a SimGrid file",
             .run = make_platform_file},
+    Command{.name = "import",
+            .help = "writes one of NCCL's, ibnetdiscover's or Slurm's topology",
+            .run = import_platform},
     Command{.name = "show",
             .help = "GPUs, links, bisection, and the route of a pair",
             .run = show_platform},
@@ -114,7 +117,7 @@ std::span<const Command> commands() {
               .run = layout_command},
       Command{
           .name = "platform",
-          .help = "make, show and check clusters",
+          .help = "make, import, show and check clusters",
           .verbs = platform_verbs,
           .first_try =
               "  pipewright platform show dgx-h100\n"

@@ -62,6 +62,7 @@ int search_schedule(const Arguments& arguments);    // pipewright schedule searc
 int frontier_schedule(const Arguments& arguments);  // pipewright schedule frontier
 
 int make_platform_file(const Arguments& arguments);  // pipewright platform make
+int import_platform(const Arguments& arguments);     // pipewright platform import
 int show_platform(const Arguments& arguments);       // pipewright platform show
 int check_platform(const Arguments& arguments);      // pipewright platform check
 

@@ -135,6 +135,9 @@ std::optional<std::size_t> NcclColumns::start_of_row(const Words& words) const {
   if (words.size() <= leading || !is_whole_number(words[0])) return std::nullopt;
   if (has_.count && !is_whole_number(words[1])) return std::nullopt;
   if (has_.type && !is_word(words[leading - 1])) return std::nullopt;
+  // So does prose: "error: -61 12 retries left" has neither a type that is known nor a size.
+  if (has_.type && nccl_type_bytes(words[leading - 1]) == 0 && !parse_whole_number(words[0]))
+    return std::nullopt;
   // Other programs print numbers, too.
   if (!has_.type && words.size() < leading + blocks_.front().width) return std::nullopt;
   return 0;

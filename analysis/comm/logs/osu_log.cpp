@@ -62,6 +62,19 @@ const OsuTest* by_operation(std::optional<Operation> operation) {
   return operation && found != tests.end() ? &*found : nullptr;
 }
 
+// Programs say numbers in prose too ("fi_getinfo: -61 (No data available)"), but a row has a time
+// with decimals behind its size. A size that can be may stand before text that got into the row;
+// one that cannot be is a wrong row only where all else is a row's.
+bool is_row(const Words& words) {
+  if (words.size() < 2 || !is_whole_number(words[0])) return false;
+  const auto value = parse_printed(words[1]);
+  const bool has_time =
+      value && (!std::isfinite(value->value) || words[1].find('.') != std::string_view::npos);
+  if (parse_whole_number(words[0])) return has_time || !value;
+  return has_time && std::all_of(words.begin() + 2, words.end(),
+                                 [](std::string_view word) { return parse_printed(word); });
+}
+
 }  // namespace
 
 void OsuLog::fail(int line, const std::string& what) const {
@@ -207,7 +220,7 @@ bool OsuLog::take(std::string_view line, const Words& words, int number) {
     open(number);
     return true;
   }
-  if (!open_ || words.size() < 2 || !is_whole_number(words[0])) return false;
+  if (!open_ || !is_row(words)) return false;
   if (test_ != nullptr) take_row(words, number);
   return true;
 }

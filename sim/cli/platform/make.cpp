@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,30 +6,12 @@
 
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/platform/node_options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/make/make_platform.hpp"
-#include "sim/config/scenario.hpp"
 
 namespace pipewright::cli {
 namespace {
-
-// What a node has otherwise than its kind, or a node of no kind: keys of its file.
-struct NodeOption {
-  std::string_view option;
-  std::string_view key;
-  std::string_view word;
-  std::string_view help;
-};
-constexpr std::array node_options{
-    NodeOption{"gpu", "gpu", "NAME", "its GPUs: of platforms/gpus, or a file"},
-    NodeOption{"gpus-per-node", "gpus", "N", "how many, that links join: an NVLink domain (8)"},
-    NodeOption{"wiring", "wiring", "WIRING",
-               "of GPUs: nvswitch, mesh, cube_mesh or pcie (nvswitch)"},
-    NodeOption{"nvlink", "link_bandwidth", "RATE",
-               "what payload reaches one way on a GPU's link, or in a mesh on each: '370 GB/s'"},
-    NodeOption{"nics", "nics", "N", "NICs of a node (one for each GPU)"},
-    NodeOption{"nic", "nic_bandwidth", "RATE", "what payload reaches one way on each: '47 GB/s'"},
-};
 
 po::options_description make_options() {
   po::options_description options("options of 'make'", 100);
@@ -41,8 +21,7 @@ po::options_description make_options() {
   add("node", several_words("KIND.."),
       "the kind of node, or several: names below, or files like those of platforms/nodes");
   add("nodes", several_words("N.."), "how many of each kind (1)");
-  for (const NodeOption& one : node_options)
-    add(one.option.data(), one_word(one.word.data()), one.help.data());
+  add_node_options(options);
   add("fabric", one_word("FABRIC"), "what joins them (rail); see below");
   add("oversubscription", ratio(),
       "but torus: what a leaf's nodes can send over what goes up from it (1)");
@@ -105,50 +84,10 @@ std::uint32_t whole(const std::string& text, std::string_view option) {
   return static_cast<std::uint32_t>(number);
 }
 
-// The trees of the kinds that are named, or of the one that options describe.
-std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& given) {
-  std::vector<std::pair<std::string, config::Value>> trees;
-  for (const std::string& kind : values(given, "node"))
-    trees.emplace_back(std::filesystem::path(kind).stem().string(), cluster::node_kind_tree(kind));
-  std::string changes;
-  for (const NodeOption& one : node_options) {
-    const std::string option(one.option);
-    if (given.count(option) == 0) continue;
-    if (trees.size() > 1)
-      throw UsageError(
-          fmt::format("--{} is of one kind of node, but --node names {}; a file for each says more",
-                      option, trees.size()));
-    if (trees.empty()) {
-      trees.emplace_back("node", config::Value{.kind = config::Value::Kind::map});
-      trees.front().second.origin = {"the node that the options describe"};
-    }
-    config::Value& tree = trees.front().second;
-    const std::string value = given[option].as<std::string>();
-    config::set_key(tree, one.key, config::make_text(value, {"--" + option}));
-    changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", one.key, value);
-    if (one.key == "gpu")  // another GPU has its own
-      std::erase_if(tree.entries, [](const config::Entry& entry) {
-        return entry.key == "speed" || entry.key == "memory";
-      });
-  }
-  if (trees.empty())
-    throw UsageError(
-        "platform make: which --node? --help lists them; or --gpu, --nvlink and --nic describe "
-        "one");
-  if (!changes.empty()) {
-    config::Value& tree = trees.front().second;
-    const config::Value* const help = find(tree, "help");
-    const std::string text =
-        fmt::format("{}with {}", help == nullptr ? "" : help->text + ", but ", changes);
-    config::set_key(tree, "help", config::make_text(text, tree.origin));
-  }
-  return trees;
-}
-
 // `kinds` outlives what is returned.
 std::vector<cluster::NodeGroup> node_groups(const po::variables_map& given,
                                             std::vector<cluster::NodeKind>& kinds) {
-  for (const auto& [name, tree] : node_trees(given))
+  for (const auto& [name, tree] : node_trees(given, values(given, "node"), "make"))
     kinds.push_back(cluster::read_node_kind(tree, name));
   const std::vector<std::string> counts = values(given, "nodes");
   if (!counts.empty() && counts.size() != kinds.size())
@@ -174,21 +113,6 @@ void check_fabric(const po::variables_map& given, const std::string& fabric) {
     if (given.count(option) != 0 && std::ranges::find(fabrics, fabric) == fabrics.end())
       throw UsageError(fmt::format("--{} does nothing for --fabric {}; it is for {}", option,
                                    fabric, fmt::join(fabrics, ", ")));
-}
-
-// The command as one could give it again, but without where its output went.
-std::string command_of(const Arguments& arguments) {
-  std::string command = "pipewright platform make";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "-o" || word == "--output") {
-      ++i;
-    } else if (!word.starts_with("-o") && !word.starts_with("--output=")) {
-      const bool is_one_word = word.find_first_of(" '\"") == std::string::npos;
-      command += is_one_word ? ' ' + word : fmt::format(" '{}'", word);
-    }
-  }
-  return command;
 }
 
 }  // namespace
@@ -222,7 +146,7 @@ int make_platform_file(const Arguments& arguments) {
   set_count("group-leaves", request.group_leaves);
   for (const std::string& side : values(given, "dimensions"))
     request.dimensions.push_back(whole(side, "--dimensions"));
-  request.made_by = command_of(arguments);
+  request.made_by = command_of("make", arguments);
   const std::string text = cluster::make_platform(request);
   if (given.count("output") == 0) {
     fmt::print("{}", text);

@@ -17,12 +17,12 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
 }
 
 // GPUs around a switch.
-void write_star(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
+void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
   xml.open(
-      "<cluster id=\"node-{0}\" prefix=\"node-{0}-gpu-\" radical=\"0-{1}\" suffix=\"\" "
+      "<cluster id=\"{0}\" prefix=\"{0}-gpu-\" radical=\"0-{1}\" suffix=\"\" "
       "speed=\"{2}\" bw=\"{3}\" lat=\"{4}\" sharing_policy=\"SPLITDUPLEX\" "
-      "router_id=\"node-{0}-switch\">",
+      "router_id=\"{0}-switch\">",
       node, kind.gpus - 1, speed_text(kind.speed), bandwidth_text(kind.link_bandwidth),
       latency_text(kind.link_latency));
   write_properties(xml, kind, nics);
@@ -47,11 +47,11 @@ int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
 }
 
 // GPUs wired to each other.
-void write_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::string_view nics,
+void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
-  xml.open("<zone id=\"node-{}\" routing=\"Full\">", node);
+  xml.open("<zone id=\"{}\" routing=\"Full\">", node);
   for (std::uint32_t gpu = 0; gpu < kind.gpus; ++gpu) {
-    xml.open("<host id=\"node-{}-gpu-{}\" speed=\"{}\">", node, gpu, speed_text(kind.speed));
+    xml.open("<host id=\"{}-gpu-{}\" speed=\"{}\">", node, gpu, speed_text(kind.speed));
     write_properties(xml, kind, nics);
     xml.close("host");
   }
@@ -67,19 +67,19 @@ void write_mesh(XmlText& xml, const NodeKind& kind, std::uint32_t node, std::str
       for (std::uint32_t b = a + 1; b < kind.gpus; ++b) what(a, b, links_of_pair(kind, a, b));
   };
   for (std::uint32_t gpu = 0; gpu < kind.gpus && kind.wiring == Wiring::cube_mesh; ++gpu)
-    link(fmt::format("node-{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
+    link(fmt::format("{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     if (links > 0)
-      link(fmt::format("node-{}-{}-{}-{}", node, kind.link_class, a, b), link_class,
+      link(fmt::format("{}-{}-{}-{}", node, kind.link_class, a, b), link_class,
            links * kind.link_bandwidth, kind.link_latency);
   });
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
-    xml.open("<route src=\"node-{0}-gpu-{1}\" dst=\"node-{0}-gpu-{2}\">", node, a, b);
+    xml.open("<route src=\"{0}-gpu-{1}\" dst=\"{0}-gpu-{2}\">", node, a, b);
     if (links > 0) {
-      xml.line("<link_ctn id=\"node-{}-{}-{}-{}\" direction=\"UP\"/>", node, kind.link_class, a, b);
+      xml.line("<link_ctn id=\"{}-{}-{}-{}\" direction=\"UP\"/>", node, kind.link_class, a, b);
     } else {
-      xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"UP\"/>", node, a);
-      xml.line("<link_ctn id=\"node-{}-pcie-{}\" direction=\"DOWN\"/>", node, b);
+      xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"UP\"/>", node, a);
+      xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"DOWN\"/>", node, b);
     }
     xml.close("route");
   });
@@ -155,6 +155,12 @@ std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint
   return units;
 }
 
+void write_node(XmlText& xml, const NodeKind& kind, std::string_view name, std::string_view nics,
+                std::string_view link_class) {
+  const bool has_switch = kind.wiring == Wiring::nvswitch || kind.wiring == Wiring::pcie;
+  (has_switch ? write_star : write_mesh)(xml, kind, name, nics, link_class);
+}
+
 void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
   const bool any = std::any_of(units.begin(), units.end(), [](const Unit& unit) {
     return has_ports(*unit.leaves.front().kind);
@@ -166,8 +172,7 @@ void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
     for (std::uint32_t i = 0; i < leaf.nodes && has_ports(*leaf.kind); ++i) {
       const std::uint32_t node = leaf.first_node + i;
       const std::string nics = ports_of(leaf, node);
-      const bool has_switch = leaf.kind->wiring == Wiring::nvswitch;
-      (has_switch ? write_star : write_mesh)(xml, *leaf.kind, node, nics, leaf.link_class);
+      write_node(xml, *leaf.kind, fmt::format("node-{}", node), nics, leaf.link_class);
     }
   }
   xml.close("zone");
@@ -192,7 +197,7 @@ void write_leaf(XmlText& xml, const Leaf& leaf) {
   xml.open("<zone id=\"{}\" routing=\"Floyd\">", leaf.name);
   std::vector<Uplink> nics;
   for (std::uint32_t node = leaf.first_node; node < leaf.first_node + leaf.nodes; ++node) {
-    write_star(xml, kind, node, "", "pcie");
+    write_node(xml, kind, fmt::format("node-{}", node), "", "pcie");
     nics.push_back({.name = fmt::format("node-{}-nic", node),
                     .link_class = "nic",
                     .bandwidth = kind.nics * kind.nic_bandwidth,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,14 @@ inline std::string bandwidth_text(double bytes_per_second) {
 inline std::string speed_text(double flops) { return fmt::format("{:.10g}Tf", flops / 1e12); }
 inline std::string latency_text(double seconds) { return fmt::format("{:.10g}us", seconds * 1e6); }
 
+// A platform file up to where its zones begin: what its numbers rest on, `remarks` among it, and
+// what messages cost beside links. And its end, with the text of it all.
+void open_platform(XmlText& xml, const PlatformRequest& request,
+                   std::span<const std::string> remarks);
+std::string close_platform(XmlText& xml);
+// Throws Error for more than can be simulated.
+void check_gpus(std::uint64_t gpus);
+
 inline constexpr double switch_latency = 0.2e-6;  // seconds, with its cable; an assumption
 
 // How the ports of a node's NICs are spread: over leaves, one each, or all on one.
@@ -90,6 +99,11 @@ std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint
 
 // "node-3-nic-[0-7]" by rail, "port-[24-31]" together.
 std::string ports_of(const Leaf& leaf, std::uint32_t node);
+
+// A node's GPUs "NAME-gpu-0" and on, and its links between them, as a zone of its name. Those of a
+// switch or of PCIe are around the router "NAME-switch". `nics` names the ports that they share.
+void write_node(XmlText& xml, const NodeKind& kind, std::string_view name, std::string_view nics,
+                std::string_view link_class);
 
 // The zone of all nodes that reach the fabric through the ports of NICs; those that reach it over
 // the host's PCIe are written with their leaf.

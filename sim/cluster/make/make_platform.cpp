@@ -73,9 +73,7 @@ void check(const PlatformRequest& request) {
     if (group.count == 0) throw Error(fmt::format("0 nodes of {}; 1 at least", group.kind->name));
     gpus += std::uint64_t{group.count} * group.kind->gpus;
   }
-  if (gpus > most_gpus)
-    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
-                            most_gpus));
+  check_gpus(gpus);
   for (const auto& [name, ratio] :
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
@@ -104,7 +102,8 @@ void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
   xml.line("Of several kinds, an operation takes the longest launch: {}.", fmt::join(taken, ", "));
 }
 
-void write_comment(XmlText& xml, const PlatformRequest& request) {
+void write_comment(XmlText& xml, const PlatformRequest& request,
+                   std::span<const std::string> remarks) {
   std::set<std::string, std::less<>> told;
   xml.line("<!--");
   // A comment ends where two hyphens stand.
@@ -119,6 +118,7 @@ void write_comment(XmlText& xml, const PlatformRequest& request) {
     tell(fmt::format("{}: {}.", group.kind->name, group.kind->help));
     for (const std::string& lines : group.kind->sources) tell(lines);
   }
+  for (const std::string& lines : remarks) tell(lines);
   tell(latency_source());
   tell(protocol_source());
   write_what_is_common(xml, request);
@@ -186,6 +186,30 @@ std::span<const Fabric> fabrics() {
   return all;
 }
 
+void check_gpus(std::uint64_t gpus) {
+  if (gpus > most_gpus)
+    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
+                            most_gpus));
+}
+
+void open_platform(XmlText& xml, const PlatformRequest& request,
+                   std::span<const std::string> remarks) {
+  xml.line("<?xml version=\"1.0\"?>");
+  xml.line("<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">");
+  write_comment(xml, request, remarks);
+  xml.open("<platform version=\"4.1\">");
+  xml.open("<zone id=\"cluster\" routing=\"None\">");
+  if (!request.made_by.empty())
+    xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
+  write_message_model(xml, request);
+}
+
+std::string close_platform(XmlText& xml) {
+  xml.close("zone");
+  xml.close("platform");
+  return xml.take();
+}
+
 std::string make_platform(const PlatformRequest& wanted) {
   check(wanted);
   PlatformRequest request = wanted;
@@ -204,19 +228,10 @@ std::string make_platform(const PlatformRequest& wanted) {
       request.leaf_nodes != 0 ? request.leaf_nodes : writer.fabric.leaf_nodes;
   const std::vector<Unit> units = cut_into_units(request.nodes, leaf_nodes, writer.ports);
   XmlText xml;
-  xml.line("<?xml version=\"1.0\"?>");
-  xml.line("<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">");
-  write_comment(xml, request);
-  xml.open("<platform version=\"4.1\">");
-  xml.open("<zone id=\"cluster\" routing=\"None\">");
-  if (!request.made_by.empty())
-    xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
-  write_message_model(xml, request);
+  open_platform(xml, request, {});
   write_nodes(xml, units);
   writer.write(xml, units, request);
-  xml.close("zone");
-  xml.close("platform");
-  return xml.take();
+  return close_platform(xml);
 }
 
 }  // namespace pipewright::cluster

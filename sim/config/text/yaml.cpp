@@ -273,8 +273,8 @@ Value read_yaml_file(const std::string& path, const Document& what) {
   return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()}, what);
 }
 
-Value read_yaml_text(std::string_view text, const std::string& name) {
-  return read(text, {name, 1, 1, ""});
+Value read_yaml_text(std::string_view text, const std::string& name, const Document& what) {
+  return read(text, {name, 1, 1, ""}, what);
 }
 
 Value read_yaml_value(std::string_view text, const Origin& origin) { return read(text, origin); }

@@ -29,7 +29,8 @@ inline constexpr Document block_document{"a building block", "placement, interva
 Value read_yaml_file(const std::string& path, const Document& what = scenario_document);
 
 // `name` takes the file's place in messages; relative paths start from the current folder.
-Value read_yaml_text(std::string_view text, const std::string& name);
+Value read_yaml_text(std::string_view text, const std::string& name,
+                     const Document& what = scenario_document);
 
 // A value from a command line: every place in it is `origin`.
 Value read_yaml_value(std::string_view text, const Origin& origin);

@@ -49,6 +49,16 @@ TEST_CASE("sizes and times that cannot be are errors at their line") {
             .find("12: the time -20.00 is below 0") == 0);
 }
 
+TEST_CASE("prose with numbers among the rows of nccl-tests is no row") {
+  const MeasurementLog log =
+      read_text(all_reduce_of_8 + nccl_row(512, 20, 1.75) +
+                "fi_getinfo: -61\nfi_getinfo: -61 (No data available)\nerror: -61 12 retries left\n"
+                "NCCL INFO 12 34\npool: 99999999999999999999 12 bytes left\n" +
+                nccl_row(1024, 20, 1.75));
+  REQUIRE(log.rows.size() == 4);  // out of place and in place
+  CHECK(log.rows[2].bytes == 1024);
+}
+
 TEST_CASE(
     "a row that is cut short or mixed with other text is left out, and half a row is half used") {
   const std::string row = nccl_row(1024, 20, 1.75);

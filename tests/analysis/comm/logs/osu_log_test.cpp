@@ -85,6 +85,18 @@ TEST_CASE("OSU's tables without ranks, of other tests, or with sizes beyond 64 b
   CHECK(fault_of("# Size Avg Latency(us)\n64 9.5\n").find("1: no line says which benchmark") == 0);
 }
 
+TEST_CASE("prose with numbers among OSU's rows is no row") {
+  const MeasurementLog log = read_text(
+      "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n"
+      "fi_getinfo: -61 (No data available)\nfi_getinfo: -61 12 34\n64 9.5\n"
+      "retries: 12 -1\npid: 99999999999999999999 5 6\nNCCL INFO channels: 12 34 56\n128 10.5\n",
+      {.ranks = 4});
+  REQUIRE(log.rows.size() == 2);
+  CHECK(log.rows[0].bytes == 64);
+  CHECK(log.rows[1].seconds == Approx(10.5e-6));
+  CHECK_FALSE(remarked(log, 3, ""));
+}
+
 TEST_CASE("without its title a table is of the program that was run") {
   const MeasurementLog log = read_text(
       "mpirun -np 16 -H a:8,b:8 ./osu_xccl_allreduce -d cuda\n# Size Avg Latency(us)\n64 9.5\n");

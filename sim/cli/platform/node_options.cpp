@@ -1,0 +1,75 @@
+#include "sim/cli/platform/node_options.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/cluster/make/node_kind.hpp"
+#include "sim/config/scenario.hpp"
+
+namespace pipewright::cli {
+
+void add_node_options(po::options_description& options) {
+  auto add = options.add_options();
+  for (const NodeOption& one : node_options)
+    add(one.option.data(), one_word(one.word.data()), one.help.data());
+}
+
+std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& given,
+                                                              const std::vector<std::string>& kinds,
+                                                              const std::string& verb) {
+  std::vector<std::pair<std::string, config::Value>> trees;
+  for (const std::string& kind : kinds)
+    trees.emplace_back(std::filesystem::path(kind).stem().string(), cluster::node_kind_tree(kind));
+  std::string changes;
+  for (const NodeOption& one : node_options) {
+    const std::string option(one.option);
+    if (given.count(option) == 0) continue;
+    if (trees.size() > 1)
+      throw UsageError(
+          fmt::format("--{} is of one kind of node, but --node names {}; a file for each says more",
+                      option, trees.size()));
+    if (trees.empty()) {
+      trees.emplace_back("node", config::Value{.kind = config::Value::Kind::map});
+      trees.front().second.origin = {"the node that the options describe"};
+    }
+    config::Value& tree = trees.front().second;
+    const std::string value = given[option].as<std::string>();
+    config::set_key(tree, one.key, config::make_text(value, {"--" + option}));
+    changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", one.key, value);
+    if (one.key == "gpu")  // another GPU has its own
+      std::erase_if(tree.entries, [](const config::Entry& entry) {
+        return entry.key == "speed" || entry.key == "memory";
+      });
+  }
+  if (trees.empty())
+    throw UsageError(
+        fmt::format("platform {}: which --node? 'platform make --help' lists them; or --gpu, "
+                    "--nvlink and --nic "
+                    "describe one",
+                    verb));
+  if (!changes.empty()) {
+    config::Value& tree = trees.front().second;
+    const config::Value* const help = find(tree, "help");
+    const std::string text =
+        fmt::format("{}with {}", help == nullptr ? "" : help->text + ", but ", changes);
+    config::set_key(tree, "help", config::make_text(text, tree.origin));
+  }
+  return trees;
+}
+
+std::string command_of(const std::string& verb, const Arguments& arguments) {
+  std::string command = "pipewright platform " + verb;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "-o" || word == "--output") {
+      ++i;
+    } else if (!word.starts_with("-o") && !word.starts_with("--output=")) {
+      const bool is_one_word = word.find_first_of(" '\"") == std::string::npos;
+      command += is_one_word ? ' ' + word : fmt::format(" '{}'", word);
+    }
+  }
+  return command;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "sim/cluster/import/fabric_parts.hpp"
+#include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/platform/names.hpp"
+#include "sim/config/text/value.hpp"
+
+// What ibnetdiscover of rdma-core prints: a block for each switch and each channel adapter, which
+// lists its ports with what is at the other end. So a cable stands there twice, once for each end.
+namespace pipewright::cluster {
+namespace {
+
+// Of a lane, in bytes/s of data: InfiniBand Architecture Specification 1.7, volume 2, section 5.
+struct LaneRate {
+  std::string_view name;
+  double bytes_per_second;
+};
+constexpr std::array lane_rates{
+    LaneRate{"SDR", 0.25e9},   LaneRate{"DDR", 0.5e9},  LaneRate{"QDR", 1e9},
+    LaneRate{"FDR10", 1.25e9}, LaneRate{"FDR", 1.70e9}, LaneRate{"EDR", 3.125e9},
+    LaneRate{"HDR", 6.25e9},   LaneRate{"NDR", 12.5e9}, LaneRate{"XDR", 25e9},
+};
+
+// "4xNDR" is 50 GB/s; none if it is no such word.
+std::optional<double> rate_of(std::string_view word) {
+  const std::size_t x = word.find('x');
+  if (x == 0 || x == std::string_view::npos) return std::nullopt;
+  int lanes = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + x, lanes);
+  if (error != std::errc{} || end != word.data() + x || lanes < 1 || lanes > 12)
+    return std::nullopt;
+  for (const LaneRate& lane : lane_rates)
+    if (word.substr(x + 1) == lane.name) return lanes * lane.bytes_per_second;
+  return std::nullopt;
+}
+
+// The text between the quotes that open at or after `at`, which moves behind them.
+std::optional<std::string> quoted(std::string_view line, std::size_t& at) {
+  const std::size_t open = line.find('"', at);
+  const std::size_t close = open == std::string_view::npos ? open : line.find('"', open + 1);
+  if (close == std::string_view::npos) return std::nullopt;
+  at = close + 1;
+  return std::string(line.substr(open + 1, close - open - 1));
+}
+
+struct End {         // of a cable
+  std::string peer;  // "S-2c5eab0300c26280"
+  int peer_port = 0;
+  std::string description;  // of the peer
+  double rate = 0;
+  int line = 0;
+};
+struct Device {
+  bool is_switch = false;
+  std::string guid;
+  std::string description;
+  int line = 0;
+  std::map<int, End> ports;
+};
+
+class Reader {
+ public:
+  explicit Reader(SourceText source) { parts_.source = std::move(source); }
+
+  FabricParts read() {
+    const std::vector<std::string> lines = lines_of(parts_.source);
+    for (std::size_t i = 0; i < lines.size(); ++i) take(lines[i], static_cast<int>(i) + 1);
+    check_ends();
+    name_switches();
+    add_cables();
+    add_hosts();
+    parts_.tells_ports = true;
+    return std::move(parts_);
+  }
+
+ private:
+  [[noreturn]] void fail(int line, const std::string& what) const {
+    parts_.source.fail(line, what);
+  }
+
+  void take(std::string_view line, int number) {
+    line = trimmed(line);
+    if (line.empty() || line.front() == '#') return;
+    if (line.front() == '[') return take_port(line, number);
+    const std::string_view word = line.substr(0, line.find_first_of(" \t="));
+    if (word == "Switch" || word == "Ca" || word == "Rt") return take_device(line, word, number);
+    constexpr std::array known{"vendid", "devid",  "sysimgguid", "switchguid",
+                               "caguid", "rtguid", "Chassis",    "Spine",
+                               "Leaf",   "Line",   "DDR",        "chassisguid"};
+    const auto is_word = [&](const char* one) { return word == one; };
+    if (std::none_of(known.begin(), known.end(), is_word))
+      fail(number, fmt::format("{} begins no line of ibnetdiscover; allowed: Switch, Ca, "
+                               "[PORT], vendid=.. and the like",
+                               config::in_quotes(word)));
+  }
+
+  void take_device(std::string_view line, std::string_view word, int number) {
+    std::size_t at = 0;
+    auto guid = quoted(line, at);
+    if (!guid || guid->empty())
+      fail(number, fmt::format("a {} has its GUID in quotes behind its number of ports, as in {} "
+                               "41 \"S-08c0eb03008cc87c\"",
+                               word, word));
+    const auto description = quoted(line, at);
+    const auto [place, is_new] = index_.try_emplace(*guid, devices_.size());
+    if (!is_new)
+      fail(number, fmt::format("a second block tells of '{}', which line {} has", *guid,
+                               devices_[place->second].line));
+    devices_.push_back({.is_switch = word != "Ca",
+                        .guid = *guid,
+                        .description = description.value_or(""),
+                        .line = number,
+                        .ports = {}});
+  }
+
+  // [23](port's GUID) "S-08c0eb0300539a5c"[23](port's GUID) # "description" lid 1 4xHDR
+  void take_port(std::string_view line, int number) {
+    if (devices_.empty())
+      fail(number, "a port stands before the first Switch or Ca that could have it");
+    constexpr std::string_view as_in = R"(as in [1] "S-08c0eb0300539a5c"[23] # "name" lid 1 4xHDR)";
+    std::size_t at = 0;
+    End end{.line = number};
+    const auto port = bracketed(line, at);
+    const std::size_t quote = at;
+    const auto peer = quoted(line, at);
+    const auto there =
+        peer && line.substr(at).starts_with('[') ? bracketed(line, at) : std::nullopt;
+    if (!port || !peer || !there || line.substr(0, quote).find('#') != std::string_view::npos)
+      fail(number, fmt::format("the port's own number, or the other end's, is missing; {}", as_in));
+    end.peer = *peer;
+    end.peer_port = *there;
+    end.description = quoted(line, at).value_or("");
+    const auto words = words_of(line.substr(at));
+    for (const std::string_view word : words)
+      if (const auto rate = rate_of(word)) end.rate = *rate;
+    if (!words.empty() && end.rate == 0 && words.back().find('x') != std::string_view::npos)
+      fail(number, fmt::format("{} is no rate; allowed: lanes and speed, as in 4xNDR ({})",
+                               config::in_quotes(words.back()), speeds()));
+    Device& device = devices_.back();
+    const auto [place, is_new] = device.ports.try_emplace(*port, std::move(end));
+    if (!is_new)
+      fail(number, fmt::format("port {} of '{}' stands twice, first at line {}", *port, device.guid,
+                               place->second.line));
+  }
+
+  static std::string speeds() {
+    std::string all;
+    for (const LaneRate& lane : lane_rates)
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", lane.name);
+    return all;
+  }
+
+  static std::optional<int> bracketed(std::string_view line, std::size_t& at) {
+    const std::size_t open = line.find('[', at);
+    const std::size_t close = open == std::string_view::npos ? open : line.find(']', open);
+    if (close == std::string_view::npos) return std::nullopt;
+    int number = 0;
+    const auto [end, error] = std::from_chars(line.data() + open + 1, line.data() + close, number);
+    if (error != std::errc{} || end != line.data() + close || number < 0) return std::nullopt;
+    at = close + 1;
+    return number;
+  }
+
+  // What one end says the other end says too, if it is there.
+  void check_ends() {
+    if (devices_.empty()) fail(1, "has neither a Switch nor a Ca; was ibnetdiscover cut short?");
+    for (const Device& device : devices_)
+      for (const auto& [number, end] : device.ports) {
+        const auto peer = index_.find(end.peer);
+        if (peer == index_.end()) continue;
+        const auto& ports = devices_[peer->second].ports;
+        const auto back = ports.find(end.peer_port);
+        if (back == ports.end()) continue;
+        if (back->second.peer != device.guid || back->second.peer_port != number)
+          fail(end.line,
+               fmt::format("port {} of '{}' leads to port {} of '{}', which line {} has lead to "
+                           "port {} of '{}'; a cable has two ends",
+                           number, device.guid, end.peer_port, end.peer, back->second.line,
+                           back->second.peer_port, back->second.peer));
+        if (back->second.rate != end.rate && back->second.rate != 0 && end.rate != 0)
+          fail(end.line, fmt::format("the cable to '{}' has another rate at line {}", end.peer,
+                                     back->second.line));
+      }
+  }
+
+  // "MF0;leaf-3:MQM8700/U1" is leaf-3; a director's parts differ in what is behind the slash. One
+  // that nobody named has its GUID.
+  static std::string switch_name(const Device& device) {
+    std::string_view text = device.description;
+    if (text.find(';') == std::string_view::npos && text.find(' ') != std::string_view::npos)
+      return device.guid;
+    if (const std::size_t at = text.find(';'); at != std::string_view::npos)
+      text.remove_prefix(at + 1);
+    text = text.substr(0, text.find(':'));
+    return text.empty() ? device.guid : std::string(text);
+  }
+
+  void name_switches() {
+    std::map<std::string, int> uses;
+    for (const Device& device : devices_)
+      if (device.is_switch) ++uses[switch_name(device)];
+    for (const Device& device : devices_) {
+      if (!device.is_switch) continue;
+      std::string name = switch_name(device);
+      if (uses[name] > 1) {
+        const std::size_t slash = device.description.find('/');
+        name += slash == std::string::npos ? "-" + device.guid : device.description.substr(slash);
+        if (!taken_.insert(name).second) name += "-" + device.guid;
+      }
+      taken_.insert(name);
+      switch_of_.emplace(device.guid, static_cast<std::uint32_t>(parts_.switches.size()));
+      parts_.switches.push_back({name, device.line});
+    }
+    // A switch that has no block of its own, for the file is cut or of a part of the fabric.
+    for (const Device& device : devices_)
+      for (const auto& [number, end] : device.ports)
+        if (!index_.contains(end.peer) && end.peer.starts_with("S-") &&
+            switch_of_.emplace(end.peer, parts_.switches.size()).second)
+          parts_.switches.push_back(
+              {switch_name({.is_switch = true, .guid = end.peer, .description = end.description}),
+               end.line});
+    if (parts_.switches.empty()) fail(1, "has no Switch; a fabric has one at least");
+  }
+
+  void add_cables() {
+    std::set<std::pair<std::pair<std::string, int>, std::pair<std::string, int>>> known;
+    for (const Device& device : devices_) {
+      if (!device.is_switch) continue;
+      for (const auto& [number, end] : device.ports) {
+        const auto peer = switch_of_.find(end.peer);
+        if (peer == switch_of_.end() || end.peer == device.guid) continue;
+        const std::pair here{device.guid, number};
+        const std::pair there{end.peer, end.peer_port};
+        if (!known.insert({std::min(here, there), std::max(here, there)}).second) continue;
+        parts_.cables.push_back({switch_of_.at(device.guid), peer->second, rate_at(end), end.line});
+      }
+    }
+  }
+
+  // Of either end.
+  double rate_at(const End& end) const {
+    if (end.rate != 0) return end.rate;
+    const auto peer = index_.find(end.peer);
+    if (peer == index_.end()) return 0;
+    const auto back = devices_[peer->second].ports.find(end.peer_port);
+    return back == devices_[peer->second].ports.end() ? 0 : back->second.rate;
+  }
+
+  void add_hosts() {
+    std::map<std::string, FabricParts::Host> hosts;
+    std::vector<int> nameless;
+    std::size_t aggregation = 0;
+    const auto add = [&](const std::string& description, int line, std::uint32_t on, double rate) {
+      const auto words = words_of(description);
+      if (description.find("Aggregation Node") != std::string::npos) {
+        ++aggregation;  // a switch's own, which sums
+        return;
+      }
+      parts_.switches[on].is_leaf = true;
+      if (words.size() != 2) {
+        nameless.push_back(line);
+      } else {
+        FabricParts::Host& host = hosts[std::string(words[0].substr(0, words[0].find('.')))];
+        if (host.line == 0) host.line = line;
+        host.ports.push_back({std::string(words[1]), on, rate, line});
+      }
+    };
+    for (const Device& device : devices_) {
+      if (device.is_switch) {
+        for (const auto& [number, end] : device.ports)  // to adapters without a block
+          if (!index_.contains(end.peer) && end.peer.starts_with("H-"))
+            add(end.description, end.line, switch_of_.at(device.guid), end.rate);
+        continue;
+      }
+      for (const auto& [number, end] : device.ports)
+        if (const auto leaf = switch_of_.find(end.peer); leaf != switch_of_.end())
+          add(device.description, device.line, leaf->second, rate_at(end));
+    }
+    for (auto& [name, host] : hosts) {
+      std::stable_sort(host.ports.begin(), host.ports.end(), [](const auto& a, const auto& b) {
+        return natural_less(a.device, b.device);
+      });
+      host.name = name;
+      parts_.hosts.push_back(std::move(host));
+    }
+    std::sort(parts_.hosts.begin(), parts_.hosts.end(),
+              [](const auto& a, const auto& b) { return natural_less(a.name, b.name); });
+    if (aggregation > 0)
+      parts_.findings.push_back({"left out", fmt::format("{} aggregation nodes", aggregation),
+                                 "switches' own, which sum for SHARP"});
+    if (!nameless.empty())
+      parts_.findings.push_back({"left out",
+                                 fmt::format("{} adapters that name no host", nameless.size()),
+                                 parts_.source.place(nameless.front())});
+    if (parts_.hosts.empty())
+      fail(nameless.empty() ? 1 : nameless.front(),
+           "no Ca names its host; a description is host and device, as in \"node-12 mlx5_3\"");
+  }
+
+  FabricParts parts_;
+  std::vector<Device> devices_;
+  std::unordered_map<std::string, std::size_t> index_;  // by GUID
+  std::unordered_map<std::string, std::uint32_t> switch_of_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+FabricParts read_ibnetdiscover(SourceText source) { return Reader(std::move(source)).read(); }
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,38 @@
+#include "sim/cluster/import/hostlist.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/cluster/platform/error.hpp"
+
+using namespace pipewright;
+using Names = std::vector<std::string>;
+
+TEST_CASE("a hostlist is expanded as Slurm does", "[import]") {
+  CHECK(cluster::expand_hostlist("tux") == Names{"tux"});
+  CHECK(cluster::expand_hostlist("node[001-003,7],login") ==
+        Names{"node001", "node002", "node003", "node7", "login"});
+  CHECK(cluster::expand_hostlist("node[08-11]") == Names{"node08", "node09", "node10", "node11"});
+  CHECK(cluster::expand_hostlist("r[1-2]n[a,b]x") == Names{"r1nax", "r1nbx", "r2nax", "r2nbx"});
+  CHECK(cluster::expand_hostlist("n[1-16384]").size() == 16384);
+}
+
+TEST_CASE("a hostlist that is none says why", "[import]") {
+  const auto fault = [](const char* text) -> std::string {
+    try {
+      cluster::expand_hostlist(text);
+    } catch (const cluster::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(fault("n[1-4") ==
+        "'n[1-4' is no list of hosts: '[' is not closed; as in node[001-128],login1");
+  CHECK_THAT(fault("n1]"), Catch::Contains("']' closes no '['"));
+  CHECK_THAT(fault("n[4-1]"), Catch::Contains("'4-1' runs backwards"));
+  CHECK_THAT(fault("n[1-x]"), Catch::Contains("'1-x' in brackets is no number or range"));
+  CHECK_THAT(fault("n[[1-2]]"), Catch::Contains("stands in brackets"));
+  CHECK_THAT(fault("a,,b"), Catch::Contains("a name is missing beside a comma"));
+  CHECK_THAT(fault(""), Catch::Contains("it is empty"));
+  CHECK_THAT(fault("n[0-999999999]"), Catch::Contains("more than 1048576 hosts"));
+  CHECK_THAT(fault("n[0-9999][0-9999][0-9999]"), Catch::Contains("more than 1048576 hosts"));
+}
