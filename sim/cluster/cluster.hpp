@@ -66,6 +66,10 @@ class Cluster {
   // Whether NCCL goes on to choose by the numbers as they are now, whatever is set later. Not where
   // the file says by which it does.
   void keep_expectations(bool keep);
+  // The version of NCCL by whose own model it chooses, 27 of 2.27: as the platform file says, or as
+  // set. None where the file gives the numbers by which it chooses.
+  std::optional<std::uint32_t> nccl() const;
+  void set_nccl(std::uint32_t version);
   std::vector<std::string> link_classes() const;  // in natural order
   // What switches do on a way, if those behind its first link can reduce.
   std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;

@@ -32,6 +32,7 @@ struct Route {
     double efficiency = 1;  // part of the bandwidth that payload gets
   };
   std::array<By, protocols> by;
+  double message = 0;  // seconds by which a GPU's messages over it follow each other
 
   double seconds(std::uint64_t bytes) const {
     return latency + static_cast<double>(bytes) / bandwidth;
