@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/cluster/platform/error.hpp"
+#include "sim/config/communication.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cluster {
@@ -61,7 +61,9 @@ std::string known_names(bool of_class) {
 bool set_choice(MessageModel& model, const Name& name, const std::string& value) {
   const std::string subject = fmt::format("property '{}.{}'", name.owner, name.suffix);
   if (name.owner == of_all && name.suffix == "nccl") {
-    model.nccl = parse_nccl(value, subject);
+    model.nccl = config::parse_nccl(value);
+    if (!model.nccl)
+      throw Error(fmt::format("{} is '{}': a version of NCCL 2, such as 2.27", subject, value));
     return true;
   }
   if (name.owner == of_all || name.suffix != "generation") return false;
@@ -157,19 +159,6 @@ const std::vector<ParameterInfo>& parameter_list() {
       {"sharp-efficiency", true, ratio, 1e-3, 10, "part of the bandwidth that it gets there"},
   };
   return list;
-}
-
-std::uint32_t parse_nccl(std::string_view text, std::string_view subject) {
-  constexpr std::string_view major = "2.";
-  constexpr std::uint32_t most = 99;
-  std::uint32_t minor = 0;
-  const std::string_view rest = text.starts_with(major) ? text.substr(major.size()) : "";
-  const auto [end, fault] = std::from_chars(rest.data(), rest.data() + rest.size(), minor);
-  // "2.27.3" is 2.27.
-  const bool ends = end == rest.data() + rest.size() || *end == '.';
-  if (rest.empty() || fault != std::errc() || !ends || minor > most)
-    throw Error(fmt::format("{} '{}': a version of NCCL 2, such as 2.27", subject, text));
-  return minor;
 }
 
 bool MessageModel::has(Protocol protocol) const {

@@ -82,9 +82,6 @@ struct MessageModel {
   const ClassModel& of(std::string_view link_class) const;
 };
 
-// "2.27" as 27. Throws Error, which names the subject, for what is no version of NCCL 2.
-std::uint32_t parse_nccl(std::string_view text, std::string_view subject);
-
 // One number of the model by its name in platform files.
 enum class ParameterUnit : std::uint8_t { seconds, ratio, steps };
 struct ParameterInfo {

@@ -217,6 +217,7 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   const bool listed = config::is_of_library(file, "clusters");
   cluster::Cluster cluster =
       cluster::Cluster::load(file, listed ? file.stem().string() : std::string());
+  if (const auto nccl = scenario.communication.nccl) cluster.set_nccl(*nccl);
   for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
   return cluster;
 }

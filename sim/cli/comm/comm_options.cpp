@@ -96,8 +96,24 @@ void add_algorithm_option(po::options_description& options) {
   const std::string others =
       config::algorithm_list().substr(config::to_string(config::Algorithm::automatic).size());
   const std::string help = "automatic (the fastest, as NCCL chooses)" + others;
-  options.add_options()("algorithm", po::value<std::string>()->value_name("NAME"), help.c_str());
+  options.add_options()("algorithm", po::value<std::string>()->value_name("NAME"), help.c_str())(
+      "nccl", po::value<std::string>()->value_name("VERSION"),
+      "version of NCCL that chooses them, such as 2.27; else the cluster file's");
 }
+
+namespace {
+
+void set_nccl(const po::variables_map& given, cluster::Cluster& cluster) {
+  if (given.count("nccl") == 0) return;
+  const std::string text = given["nccl"].as<std::string>();
+  const auto version = config::parse_nccl(text);
+  if (!version)
+    throw UsageError(
+        fmt::format("--nccl '{}': a version of NCCL 2, such as 2.27", analysis::printable(text)));
+  cluster.set_nccl(*version);
+}
+
+}  // namespace
 
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb) {
   const std::vector<std::string> words = values(given, "cluster");
@@ -110,9 +126,12 @@ cluster::Cluster load_cluster(const po::variables_map& given, const std::string&
                     "the library: {}",
                     verb, fmt::join(config::library_names("clusters", ".xml"), ", ")));
   const std::string& word = words.front();
-  if (config::is_library_name(word, ".xml"))
-    return cluster::Cluster::load(config::library_file("clusters", word, ".xml"), word);
-  return cluster::Cluster::load(word);
+  const bool listed = config::is_library_name(word, ".xml");
+  cluster::Cluster cluster =
+      listed ? cluster::Cluster::load(config::library_file("clusters", word, ".xml"), word)
+             : cluster::Cluster::load(word);
+  set_nccl(given, cluster);
+  return cluster;
 }
 
 std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::string& flag) {
