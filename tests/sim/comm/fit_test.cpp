@@ -8,8 +8,10 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
+#include "sim/cluster/make/make_platform.hpp"
 #include "sim/comm/prediction.hpp"
 #include "support/paths.hpp"
+#include "support/program.hpp"
 
 using namespace pipewright;
 using analysis::FitReport;

@@ -166,9 +166,9 @@ TEST_CASE("nodes of several NVLink generations keep what each can do", "[make]")
                    (found ? fmt::format(" {:g}, ", found->efficiency) : " none, ");
           };
           return sums(0) + sums(16) + fmt::format("{:g}", cluster.model().launch * 1e6);
-        }) == "nvlink4 0.83, nvlink3 none, 20");
+        }) == "nvlink4 0.8, nvlink3 none, 9.6");
   CHECK_THAT(cluster::make_platform(mixed),
-             Catch::Contains("takes the longest launch: 10us on dgx-h100, 20us on dgx-a100."));
+             Catch::Contains("takes the longest launch: 5us on dgx-h100, 9.6us on dgx-a100."));
   // Of one generation there is one class.
   const std::string same =
       cluster::make_platform({.nodes = {{&kind("dgx-h100"), 1}, {&kind("h100-hdr"), 1}}});
