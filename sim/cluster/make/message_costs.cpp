@@ -87,7 +87,7 @@ struct Links {
   double sharp = 0;
 };
 
-double longest(const PlatformRequest& request, double Costs::* of) {
+double longest(const PlatformRequest& request, double Costs::*of) {
   double most = 0;
   for (const NodeGroup& group : request.nodes)
     most = std::max(most, costs_of(group.kind->nvlink).*of);
@@ -99,13 +99,16 @@ double longest(const PlatformRequest& request, double Costs::* of) {
 std::string_view message_source() {
   return "Protocols LL and LL128 over the network and PCIe: parts of latency and bandwidth as in\n"
          "NCCL's model (tuning.cc: ring 2.7, 4 and 14 us over a network by LL, LL128 and Simple,\n"
-         "1, 2.5 and 5.7 over PCIe; LL at most 22.5 GB/s over two nodes). Of NVLinks of A100, H100\n"
-         "and Blackwell what an operation takes to begin (launch; simple-launch, ll128-launch more),\n"
+         "1, 2.5 and 5.7 over PCIe; LL at most 22.5 GB/s over two nodes). Of NVLinks of A100, "
+         "H100\n"
+         "and Blackwell what an operation takes to begin (launch; simple-launch, ll128-launch "
+         "more),\n"
          "steps and bytes by LL, the copies at the ends of rings and of direct messages, the gap\n"
          "between messages and sums in switches: fitted to every other size of nccl-tests in one\n"
          "NVLink domain (github.com/ai-dynamo/aiconfigurator; docs/accuracy.md says how well the\n"
          "others are met). Without NVLink, and of V100: steps as in NCCL's model, and launches of\n"
-         "public logs of nccl-tests. Further messages to other nodes: 2.5 us each (all-to-all of 8 B\n"
+         "public logs of nccl-tests. Further messages to other nodes: 2.5 us each (all-to-all of 8 "
+         "B\n"
          "over 16 A100, 60 us).";
 }
 

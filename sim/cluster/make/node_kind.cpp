@@ -21,8 +21,8 @@ using config::ValueType;
 
 constexpr config::Document node_document{"a node", "gpu, link_bandwidth and nic_bandwidth",
                                          "gpu: h100-sxm"};
-constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh",
-                                                       "twin_mesh", "pcie"};
+constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh", "twin_mesh",
+                                                       "pcie"};
 
 // What a file leaves out, in seconds: see latency_source().
 constexpr double nvlink_latency = 1.7e-6;

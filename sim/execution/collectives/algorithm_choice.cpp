@@ -47,9 +47,8 @@ std::vector<PhaseCost> directly(const Task& task) {
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
   const PeerWays ways(task.nodes, task.placement);
-  PhaseCost cost = ways.any()
-                       ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
-                       : pairs(task.in_order(), 1 / task.ranks(), task.placement);
+  PhaseCost cost = ways.any() ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
+                              : pairs(task.in_order(), 1 / task.ranks(), task.placement);
   // The copy of its own part goes beside what a GPU sends to other nodes.
   if (task.kind == Collective::all_to_all && task.nodes.size() == 1)
     cost.ends = task.placement.model().direct_ends / (task.ranks() - 1);

@@ -151,8 +151,8 @@ void LeastTime::look_as_nccl(const Groups& groups, Algorithm algorithm,
                              const RankPlacement& placement, const workload::Operation& kind) {
   kind_ = kind.kind;
   for (const auto& group : groups) {
-    const auto view =
-        nccl_view(kind.kind, group, algorithm_choices(kind, group, algorithm, placement), placement);
+    const auto view = nccl_view(kind.kind, group,
+                                algorithm_choices(kind, group, algorithm, placement), placement);
     if (!view) return views_.clear();
     views_.push_back(*view);
   }

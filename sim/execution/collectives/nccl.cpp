@@ -120,11 +120,22 @@ double ring_seconds(Collective kind, std::size_t protocol, double bytes, const N
   return latency * us + seconds;
 }
 
+// treeCorrectionFactor goes by whole powers of two, and had 23 of them before 2.29.
+double tree_correction(std::size_t protocol, double bytes, std::uint32_t version) {
+  if (version < 29 && bytes >= 0x1p29) return 1;
+  const double power = std::exp2(std::floor(std::log2(std::max(bytes, 1.0))));
+  return tree_efficiency(static_cast<Protocol>(protocol), power) / 0.92;
+}
+
 double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
-  double bus = view.bus_bandwidth * 0.92;
+  // Between two nodes each byte of a tree crosses the network once each way, so that links inside
+  // them are what limits it.
+  double bus = view.bus_bandwidth;
+  if (view.nodes == 2 && view.gpu_bandwidth > 0) bus = std::min(2 * bus, view.gpu_bandwidth);
+  bus *= 0.92;
   if (protocol == ll) bus = std::min(bus / 3.8, most_by_ll(view));
   if (protocol == ll128) bus *= view.nodes <= 1 ? 7. / 9 : 120. / 128;
-  bus *= tree_efficiency(static_cast<Protocol>(protocol), bytes) / 0.92;
+  bus *= tree_correction(protocol, bytes, view.version);
   const double over = tree_hop_of(view.version, Way::network, protocol) +
                       (protocol == simple ? 2 : 1) * of_network(view);
   const double latency =
@@ -156,11 +167,9 @@ double nvls_seconds(double bytes, const NcclView& view) {
   }
   double latency = view.version < 21 ? 23 : 25;
   if (view.nodes > 1) {
-    const double over = view.version >= 29   ? 20.9
-                        : view.version >= 19 ? 14
-                                             : 19;
-    latency += 2 * (view.version < 19 ? view.nodes - 1 : levels(view)) *
-               (over + 2 * of_network(view));
+    const double over = view.version >= 29 ? 20.9 : view.version >= 19 ? 14 : 19;
+    latency +=
+        2 * (view.version < 19 ? view.nodes - 1 : levels(view)) * (over + 2 * of_network(view));
   }
   return latency * us + bytes / (bus * part);
 }
@@ -218,9 +227,8 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
     if (node.size() < 2) continue;
     const cluster::Route route = placement.route(node[0], node[1]);
     if (!route.links.empty())
-      view.generation = placement.model()
-                            .of(placement.cluster().link_class(route.links.front()))
-                            .generation;
+      view.generation =
+          placement.model().of(placement.cluster().link_class(route.links.front())).generation;
     view.gpu_bandwidth = route.bandwidth;
     break;
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/make/make_platform.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 

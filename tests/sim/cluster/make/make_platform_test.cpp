@@ -7,6 +7,7 @@
 #include "sim/cluster/checks/faults.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/platform/platform.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 
@@ -252,7 +253,8 @@ TEST_CASE("what cannot be made is told with what can", "[make]") {
   wanted.dimensions = {2, 2, 2};
   CHECK(complaint(wanted) ==
         "a torus of 2 x 2 x 2 has 8 corners, but there are 12 nodes; 3 x 2 x 2 would fit");
-  CHECK_THAT(complaint(request(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml", 8, "torus")), Catch::Contains("leaf-spine"));
+  CHECK_THAT(complaint(request(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml", 8, "torus")),
+             Catch::Contains("leaf-spine"));
   wanted = request("dgx-h100", 2, "rail");
   wanted.oversubscription = 0;
   CHECK_THAT(complaint(wanted), Catch::StartsWith("oversubscription 0 must be from 0.01 to 100"));

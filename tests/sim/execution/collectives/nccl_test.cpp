@@ -49,7 +49,9 @@ double nvls(double bytes, const NcclView& view) {
 }
 
 const std::vector<std::pair<std::string, std::string>> protocols_of_nccl{
-    {"nvlink.generation", "3"},     {"nvlink.ll-efficiency", "0.9"}, {"nvlink.ll-latency", "0.1"},
+    {"nvlink.generation", "3"},
+    {"nvlink.ll-efficiency", "0.9"},
+    {"nvlink.ll-latency", "0.1"},
     {"nvlink.ll128-efficiency", "0.9"}};
 
 std::string choice(const cluster::Cluster& cluster, Collective kind, double bytes, int ranks) {
@@ -62,8 +64,7 @@ std::string choice(const cluster::Cluster& cluster, Collective kind, double byte
 
 TEST_CASE("NCCL takes a ring for its base latency, its steps, and bytes by its bus", "[nccl]") {
   const double S = 80e6;
-  CHECK(ring(Protocol::simple, S, h100(27)) ==
-        Approx((8.4 + 14 * 3.4) * us + S * 14 / 8 / 370e9));
+  CHECK(ring(Protocol::simple, S, h100(27)) == Approx((8.4 + 14 * 3.4) * us + S * 14 / 8 / 370e9));
   CHECK(ring(Protocol::ll128, S, h100(27)) ==
         Approx((14 + 14 * 1.9) * us + S * 14 / 8 / (0.92 * 370e9)));
   // LL's limit in a node of H100 was A100's before 2.21, and a quarter of the bus.
@@ -73,19 +74,22 @@ TEST_CASE("NCCL takes a ring for its base latency, its steps, and bytes by its b
 
 TEST_CASE("over two nodes of A100 NCCL takes rings for as long as it had trees of 28 us a hop",
           "[nccl]") {
-  const double S = 256e6;  // where trees have all of their bandwidth but 0.92
+  const double S = 0x1p28;  // whose trees have 0.9 of what they have of more bytes
   // 30 steps, of which 4 were over the network, and 2 are: times 1.4, as of all long rings.
   CHECK(ring(Protocol::simple, S, two_a100_nodes(22)) ==
         Approx(1.4 * (8.4 + 26 * 3.4 + 4 * 14) * us + S * 30 / 16 / 192e9));
   CHECK(ring(Protocol::simple, S, two_a100_nodes(27)) ==
         Approx(1.4 * (8.4 + 28 * 3.4 + 2 * 14) * us + S * 30 / 16 / 192e9));
-  const double bytes = S / (0.5 * 192e9 * execution::tree_efficiency(Protocol::simple, S));
+  // Bytes of trees are inside of nodes twice, and between two of them but once.
+  const double bytes = S / (0.5 * 0.92 * 0.9 * 230e9);
   CHECK(tree(Protocol::simple, S, two_a100_nodes(22)) == Approx(2 * 8 * 28 * us + bytes));
   CHECK(tree(Protocol::simple, S, two_a100_nodes(27)) ==
         Approx((8.4 + 2 * (7 * 4 + 14)) * us + bytes));
-  for (const double size : {16e6, 64e6, 1e9, 8e9})
+  for (const double size : {16e6, 64e6, 256e6})
     CHECK(ring(Protocol::simple, size, two_a100_nodes(22)) <
           tree(Protocol::simple, size, two_a100_nodes(22)));
+  CHECK(tree(Protocol::simple, 8e9, two_a100_nodes(22)) <
+        ring(Protocol::simple, 8e9, two_a100_nodes(22)));
   CHECK(tree(Protocol::simple, 16e6, two_a100_nodes(27)) <
         ring(Protocol::simple, 16e6, two_a100_nodes(27)));
 }
@@ -94,8 +98,7 @@ TEST_CASE("sums in switches have an efficiency of their generation since 2.28", 
   const double S = 80e6;
   CHECK(nvls(S, h100(20)) == Approx(23 * us + S / (370e9 * 5 / 6)));
   CHECK(nvls(S, h100(27)) == Approx(25 * us + S / (370e9 * 5 / 6)));
-  CHECK(nvls(S, h100(28)) ==
-        Approx(25 * us + S / (2 * 0.85 * 15 / 16 * 370e9 * 8 / 14)));
+  CHECK(nvls(S, h100(28)) == Approx(25 * us + S / (2 * 0.85 * 15 / 16 * 370e9 * 8 / 14)));
   NcclView b200 = h100(29);
   b200.generation = 5;
   CHECK(nvls(S, b200) == Approx(25 * us + S / (2 * 0.74 * 15 / 16 * 370e9 * 8 / 14)));
@@ -108,11 +111,9 @@ TEST_CASE("sums in switches have an efficiency of their generation since 2.28", 
 
 TEST_CASE("a tree of switches over nodes takes a hop of each level twice", "[nccl]") {
   const double S = 800e6;
-  CHECK(nvls(S, h100(18, 4)) ==
-        Approx((23 + 2 * 3 * 19) * us + S / (370e9 * 0.7 * 4 / (2 * 3))));
+  CHECK(nvls(S, h100(18, 4)) == Approx((23 + 2 * 3 * 19) * us + S / (370e9 * 0.7 * 4 / (2 * 3))));
   CHECK(nvls(S, h100(27, 4)) == Approx((25 + 2 * 2 * 14) * us + S / (376e9 / 2 * 5 / 6)));
-  CHECK(nvls(S, h100(29, 4)) ==
-        Approx((25 + 2 * 2 * 20.9) * us + S / (376e9 * 32 / 62)));
+  CHECK(nvls(S, h100(29, 4)) == Approx((25 + 2 * 2 * 20.9) * us + S / (376e9 * 32 / 62)));
 }
 
 TEST_CASE("a cluster file that says NCCL's version has it choose, be it the slower way", "[nccl]") {
@@ -130,8 +131,8 @@ TEST_CASE("a cluster file that says NCCL's version has it choose, be it the slow
   CHECK(choice(cluster, Collective::all_to_all, 8 * 16385, 8) == "direct, Simple");
   const RankPlacement placement(cluster, cluster.gpus());
   for (const double bytes : {8e3, 1.2e6, 1.5e6, 80e6}) {
-    const auto phases = execution::plan(Collective::all_gather, bytes, ranks(4),
-                                        Algorithm::automatic, placement);
+    const auto phases =
+        execution::plan(Collective::all_gather, bytes, ranks(4), Algorithm::automatic, placement);
     const execution::LeastTime least(Collective::all_gather, {ranks(4)}, Algorithm::automatic,
                                      placement, false);
     CHECK(least.seconds(static_cast<std::uint64_t>(bytes)) ==
@@ -145,7 +146,9 @@ TEST_CASE("a cluster file that says NCCL's version has it choose, be it the slow
 
 TEST_CASE("Simple takes longer to begin, and a GPU's copy of its own part as long as a message",
           "[nccl]") {
-  auto cluster = make_cluster({{8}, 0, false,
+  auto cluster = make_cluster({{8},
+                               0,
+                               false,
                                {{"collective.simple-launch", "3us"},
                                 {"collective.direct-ends", "0.5"},
                                 {"collective.message", "2.5us"},
@@ -158,6 +161,5 @@ TEST_CASE("Simple takes longer to begin, and a GPU's copy of its own part as lon
         Approx(3 * us + inside + 6 * 0.2 * us + 7.5 * S / 8 / nvlink));
   const auto ring_of_8 =
       execution::plan(Collective::all_gather, S, ranks(8), Algorithm::ring, placement);
-  CHECK(execution::alone(ring_of_8, placement) ==
-        Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
+  CHECK(execution::alone(ring_of_8, placement) == Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
 }
