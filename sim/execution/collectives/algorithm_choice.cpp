@@ -1,9 +1,12 @@
+#include "sim/execution/collectives/algorithm_choice.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -199,6 +202,11 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operat
     latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;
   }
   return all;
+}
+
+std::string to_string(const AlgorithmProtocol& choice) {
+  return fmt::format("{}, {}", config::to_string(choice.algorithm),
+                     cluster::to_string(choice.protocol));
 }
 
 }  // namespace pipewright::execution

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/collectives/algorithm_choice.hpp"
 
 // What NCCL itself takes a collective to take, by which it chooses an algorithm and a protocol:
 // ncclTopoTuneModel and ncclTopoGetAlgoTime of src/graph/tuning.cc, by version. It need not be what

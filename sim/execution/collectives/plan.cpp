@@ -3,8 +3,6 @@
 #include <limits>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "sim/execution/collectives/nccl.hpp"
 
 namespace pipewright::execution {
@@ -107,11 +105,6 @@ AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
   return best_of(algorithm_choices(kind, members, algorithm, placement), kind, bytes, members,
                  algorithm, placement)
       .choice;
-}
-
-std::string to_string(const AlgorithmProtocol& choice) {
-  return fmt::format("{}, {}", config::to_string(choice.algorithm),
-                     cluster::to_string(choice.protocol));
 }
 
 }  // namespace pipewright::execution

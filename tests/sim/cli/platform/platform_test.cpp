@@ -70,7 +70,9 @@ TEST_CASE("files of the library are what their commands make", "[cli][platform]"
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
     CAPTURE(entry.path());
-    const std::string text = place.shell("cat '" + entry.path().string() + "'").out;
+    // Records of how it was tried come after.
+    const std::string text =
+        place.shell("grep -v '<prop id=\"record' '" + entry.path().string() + "'").out;
     const std::string mark = "<prop id=\"made-by\" value=\"pipewright ";
     const std::size_t at = text.find(mark);
     if (at == std::string::npos) continue;
