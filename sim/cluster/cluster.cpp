@@ -53,6 +53,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   Cluster cluster;
   cluster.name_ = label.empty() ? path.string() : label;
   cluster.text_ = file.text();
+  cluster.records_ = read_records(file);
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
@@ -113,6 +114,7 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     return route;
   }
   if (source == destination) return route;
+  const double message = this->model(numbers).message;
   const bool found = network_->find(source, destination, route);
   // A way without links takes its latency alone.
   if (!found || (route.links.empty() && route.latency <= 0))
@@ -137,6 +139,7 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     const ClassModel& model = info.model(numbers);
     const double latency = model.latency.value_or(info.latency) * latency_factor_;
     route.latency += latency;
+    route.message = std::max(route.message, model.message.value_or(message));
     for (std::size_t i = 0; i < route.by.size(); ++i) {
       const ProtocolCost cost = model.by[i].value_or(ProtocolCost{});
       route.by[i].latency += latency * cost.latency;
@@ -166,6 +169,14 @@ const MessageModel& Cluster::model(Numbers numbers) const {
   static const MessageModel none;
   if (is_ideal()) return none;
   return numbers == Numbers::actual ? network_->model : network_->expected;
+}
+
+std::optional<std::uint32_t> Cluster::nccl() const {
+  return is_ideal() || network_->says_expected ? std::nullopt : network_->model.nccl;
+}
+
+void Cluster::set_nccl(std::uint32_t version) {
+  if (!is_ideal()) network_->model.nccl = version;
 }
 
 bool Cluster::has_tuning_model() const { return !is_ideal() && network_->has_tuning_model; }

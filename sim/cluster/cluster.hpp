@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/record.hpp"
 #include "sim/cluster/route.hpp"
 #include "sim/config/communication.hpp"
 
@@ -79,6 +80,10 @@ class Cluster {
   // Whether NCCL goes on to choose by the numbers as they are now, whatever is set later. Not where
   // the file says by which it does.
   void keep_expectations(bool keep);
+  // The version of NCCL by whose own model it chooses, 27 of 2.27: as the platform file says, or as
+  // set. None where the file gives the numbers by which it chooses.
+  std::optional<std::uint32_t> nccl() const;
+  void set_nccl(std::uint32_t version);
   std::vector<std::string> link_classes() const;  // in natural order
   // What switches do on a way, if those behind its first link can reduce.
   std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;
@@ -89,6 +94,9 @@ class Cluster {
   // A pair of hosts of its own, and a route between them over these links. A link that is listed k
   // times carries k times the flow's bytes, so that one flow stands for k equal ones.
   Route add_route(const std::vector<const Link*>& links) const;
+
+  // Where and how closely its predictions were held against measurements, as the file says.
+  const std::vector<Record>& records() const { return records_; }
 
   bool is_ideal() const { return network_ == nullptr; }
   const Network* network() const { return network_.get(); }  // for sim/cluster alone
@@ -102,6 +110,7 @@ class Cluster {
   double latency_factor_ = 1;
   std::string name_;
   std::string text_;
+  std::vector<Record> records_;
   std::vector<Host*> gpus_;
   std::vector<std::vector<Host*>> nodes_;
   std::shared_ptr<Network> network_;  // null: ideal

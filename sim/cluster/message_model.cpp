@@ -1,12 +1,14 @@
 #include "sim/cluster/message_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/cluster/platform/error.hpp"
+#include "sim/config/communication.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cluster {
@@ -55,6 +57,26 @@ std::string known_names(bool of_class) {
                           name.suffix, name.suffix, known_names(name.owner != of_all)));
 }
 
+// What is said by name, and is no number to fit.
+bool set_choice(MessageModel& model, const Name& name, const std::string& value) {
+  const std::string subject = fmt::format("property '{}.{}'", name.owner, name.suffix);
+  if (name.owner == of_all && name.suffix == "nccl") {
+    model.nccl = config::parse_nccl(value);
+    if (!model.nccl)
+      throw Error(fmt::format("{} is '{}': a version of NCCL 2, such as 2.27", subject, value));
+    return true;
+  }
+  if (name.owner == of_all || name.suffix != "generation") return false;
+  constexpr std::array<std::string_view, 5> generations{"1", "2", "3", "4", "5"};
+  const auto found = std::ranges::find(generations, value);
+  if (found == generations.end())
+    throw Error(fmt::format("{} is '{}'; NVLinks are of generation {}", subject, value,
+                            fmt::join(generations, ", ")));
+  model.classes[std::string(name.owner)].generation =
+      static_cast<std::uint32_t>(found - generations.begin()) + 1;
+  return true;
+}
+
 std::string text_of(double value, ParameterUnit unit) {
   return unit == ParameterUnit::seconds ? fmt::format("{:g} us", value * 1e6)
                                         : fmt::format("{:g}", value);
@@ -71,9 +93,11 @@ void check(const Name& name, const ParameterInfo& info, double value) {
 double* find_number(MessageModel& model, const Name& name, bool make) {
   if (name.owner == of_all) {
     if (name.suffix == "launch") return &model.launch;
+    if (name.suffix == "simple-launch") return &model.simple_launch;
     if (name.suffix == "ll128-launch") return &model.ll128_launch;
     if (name.suffix == "step") return &model.step;
     if (name.suffix == "message") return &model.message;
+    if (name.suffix == "direct-ends") return &model.direct_ends;
     return &model.ring_ends;
   }
   auto place = model.classes.find(name.owner);
@@ -88,6 +112,7 @@ double* find_number(MessageModel& model, const Name& name, bool make) {
   };
   if (name.suffix == "latency") return value(of.latency);
   if (name.suffix == "efficiency") return &of.efficiency;
+  if (name.suffix == "message") return value(of.message);
   const bool is_latency = name.suffix.ends_with("-latency");
   if (const auto protocol = protocol_of(name.suffix)) {
     ProtocolCost* cost = value(of.by[static_cast<std::size_t>(*protocol)]);
@@ -116,12 +141,15 @@ const std::vector<ParameterInfo>& parameter_list() {
   constexpr double second = 1;
   static const std::vector<ParameterInfo> list{
       {"launch", false, seconds, 0, second, "every operation, before its first step"},
-      {"ll128-launch", false, seconds, 0, second, "what more that takes by LL128"},
+      {"simple-launch", false, seconds, 0, second, "what more that takes by Simple than by LL"},
+      {"ll128-launch", false, seconds, 0, second, "what more that takes by LL128 than by LL"},
       {"step", false, seconds, 0, second, "every step, beside the latency of links"},
       {"message", false, seconds, 0, second, "every further message of one GPU, sent directly"},
       {"ring-ends", false, steps, 0, 100, "a ring's copies from and into buffers, in its steps"},
+      {"direct-ends", false, steps, 0, 100, "the copy of a GPU's own part, in direct messages"},
       {"latency", true, seconds, 0, second, "each link of the class"},
       {"efficiency", true, ratio, 1e-3, 10, "part of the links' bandwidth that payload reaches"},
+      {"message", true, seconds, 0, second, "every further message that goes over these links"},
       {"ll-latency", true, ratio, 1e-3, 10, "a step by protocol LL, as part of the latency"},
       {"ll-efficiency", true, ratio, 1e-3, 1, "part of the bandwidth that payload gets by LL"},
       {"ll128-latency", true, ratio, 1e-3, 10, "a step by protocol LL128, as part of the latency"},
@@ -161,6 +189,7 @@ MessageModel read_message_model(const std::vector<std::pair<std::string, std::st
                         id, name->owner, fmt::join(classes, ", ")));
       continue;
     }
+    if (set_choice(model, *name, value)) continue;
     const ParameterInfo* const info = find(*name);
     if (info == nullptr) fail_unknown(*name);
     const double number = read_value(*name, *info, value);

@@ -34,38 +34,48 @@ struct ClassModel {
   double efficiency = 1;          // part of the links' bandwidth that payload gets
   std::array<std::optional<ProtocolCost>, protocols> by;  // of simple: none
   std::optional<InSwitch> in_switch;
+  std::optional<double> message;  // in place of the gap between messages over any links
+  std::uint32_t generation = 0;   // of NVLinks, by which NCCL takes its constants; 0: no NVLinks
 };
 
 // What communication costs beside bytes over links. The numbers stand in the platform file, as
 // properties of its outermost zone, <prop id="nvlink.ll-efficiency" value="0.38"/>:
 //
 //   collective.launch        seconds of every operation before its first step, "8us"
-//   collective.ll128-launch  what more it takes by LL128
+//   collective.simple-launch what more it takes by Simple than by LL
+//   collective.ll128-launch  what more it takes by LL128 than by LL
 //   collective.step          seconds of every step of a ring or tree, beside latencies
 //   collective.message       seconds of every further message that a GPU has to send where all talk
 //                            directly: the gap of LogGP (Alexandrov et al. 1995)
 //   collective.ring-ends     what the two ends of a ring's way through the ranks, which copy from
-//   and
-//                            into the user's buffer, cost more: in steps of its bytes
+//                            and into the user's buffer, cost more: in steps of its bytes
+//   collective.direct-ends   what the copy of a GPU's own part costs where all GPUs of a node talk
+//                            directly: in messages of its bytes
+//   collective.nccl          the version of NCCL, "2.27", by whose own model algorithms and
+//                            protocols are chosen; without it, those that are the fastest here
 //   CLASS.latency            of each link of the class, in place of the link's own
 //   CLASS.efficiency         part of the links' bandwidth that payload reaches
+//   CLASS.message            in place of collective.message, for messages over these links
+//   CLASS.generation         of NVLinks: 3 of A100, 4 of H100, 5 of B200, as NCCL has constants
 //   CLASS.ll-latency         part of the links' latency that a step takes by LL (and ll128-..)
 //   CLASS.ll-efficiency      part of their bandwidth that payload gets by LL (and ll128-..)
 //   CLASS.sharp-latency      seconds of a reduction in the switches behind these links
 //   CLASS.sharp-efficiency   part of the bandwidth that such a reduction gets
 //
 //   expected.NAME            any of these, as NCCL takes it to be when it chooses an algorithm and
-//   a
-//                            protocol, where what is true is something else
+//                            a protocol, where what is true is something else
 //
 // None of them is needed: without any, steps cost latencies, and bytes the whole bandwidth. A
 // protocol is there if any class has a number for it.
 struct MessageModel {
   double launch = 0;
+  double simple_launch = 0;
   double ll128_launch = 0;
   double step = 0;
   double message = 0;
   double ring_ends = 0;
+  double direct_ends = 0;
+  std::optional<std::uint32_t> nccl;  // 27 of version 2.27
   std::map<std::string, ClassModel, std::less<>> classes;
 
   bool has(Protocol protocol) const;

@@ -36,6 +36,7 @@ struct Route {
     double efficiency = 1;  // part of the bandwidth that payload gets
   };
   std::array<By, protocols> by;
+  double message = 0;  // seconds by which a GPU's messages over it follow each other
 
   // From end to end.
   const std::vector<const Link*>& way() const { return one_way.empty() ? links : one_way; }

@@ -38,6 +38,12 @@ std::uint32_t read_gradient_bytes(const Field& field) {
   return 1U << static_cast<std::uint32_t>(read_choice(field, gradient_sizes));
 }
 
+std::uint32_t read_nccl(const Field& field) {
+  constexpr std::string_view allowed = "a version of NCCL 2, such as 2.27";
+  if (const auto version = parse_nccl(read_text(field, allowed))) return *version;
+  throw wrong(field, allowed);
+}
+
 constexpr std::array table{
     Key<Communication>{{.name = "overlap_p2p",
                         .help = "passes go on while boundary tensors are on their way",
@@ -79,6 +85,10 @@ constexpr std::array table{
                         .help = "algorithm of all collectives that know it, as NCCL if automatic",
                         .default_value = "automatic"},
                        choice<&Communication::all_reduce, algorithm_names>},
+    Key<Communication>{{.name = "nccl",
+                        .help = "version of NCCL by whose model algorithm and protocol are chosen",
+                        .default_value = "the cluster file's"},
+                       into<&Communication::nccl, read_nccl>({ValueType::text})},
     Key<Communication>{{.name = "sms",
                         .help = "SMs that kernels of a collective keep from compute beside it",
                         .default_value = "16"},
@@ -148,6 +158,18 @@ std::optional<std::string_view> switches_of(Algorithm algorithm) {
   if (algorithm == Algorithm::nvls) return "inside";
   if (algorithm == Algorithm::sharp) return "between";
   return std::nullopt;
+}
+
+std::optional<std::uint32_t> parse_nccl(std::string_view text) {
+  constexpr std::string_view major = "2.";
+  constexpr std::uint32_t most = 99;
+  if (!text.starts_with(major)) return std::nullopt;
+  const std::string_view rest = text.substr(major.size());
+  const char* const last = rest.data() + rest.size();
+  std::uint32_t minor = 0;
+  const auto [end, fault] = std::from_chars(rest.data(), last, minor);
+  const bool is_whole = fault == std::errc() && (end == last || *end == '.');
+  return is_whole && minor <= most ? std::optional(minor) : std::nullopt;
 }
 
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies) {

@@ -66,6 +66,7 @@ struct Communication {
   std::optional<std::uint64_t> bucket;  // bytes of gradients that are reduced at once
   std::uint32_t gradient_bytes = 4;     // of an element when reduced
   Algorithm all_reduce = Algorithm::automatic;
+  std::optional<std::uint32_t> nccl;  // 27 of version 2.27; else the cluster file's
   // Processors (SMs, CUs) that kernels of collectives keep from compute beside them.
   std::optional<std::uint32_t> sms;
   std::optional<double> overlap_slowdown;  // of passes while collectives run beside them
@@ -73,6 +74,9 @@ struct Communication {
   Detail detail = Detail::fast;
   Multipath multipath;
 };
+
+// "2.27" and "2.27.3" as 27; nothing for what is no version of NCCL 2.
+std::optional<std::uint32_t> parse_nccl(std::string_view text);
 
 // As given, or as Megatron-LM sizes them: 40 M parameters, or 1 M for each copy if that is more.
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies);

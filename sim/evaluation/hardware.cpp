@@ -218,6 +218,7 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   cluster::Cluster cluster =
       cluster::Cluster::load(file, listed ? file.stem().string() : std::string(),
                              scenario.communication.multipath);
+  if (const auto nccl = scenario.communication.nccl) cluster.set_nccl(*nccl);
   for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
   return cluster;
 }

@@ -10,7 +10,6 @@
 #include "analysis/comm/reports/compare_page.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/comm/prediction.hpp"
-#include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"
 #include "validation/network_rows.hpp"
@@ -19,12 +18,10 @@ using namespace pipewright;
 
 namespace {
 
-bool draw(const accuracy::MeasuredNetwork& network, const std::filesystem::path& csv,
+bool draw(const accuracy::MeasuredNetwork& network, const std::filesystem::path& reference,
           const std::filesystem::path& folder) {
-  const std::string cluster_name(network.cluster);
-  cluster::Cluster cluster =
-      cluster::Cluster::load(config::library_file("clusters", cluster_name, ".xml"), cluster_name);
-  const auto rows = comm::predict_rows(cluster, accuracy::network_rows(csv, network));
+  cluster::Cluster cluster = accuracy::load(network);
+  const auto rows = comm::predict_rows(cluster, accuracy::network_rows(reference, network));
   const analysis::CompareReport report = analysis::compare_report(cluster.name(), rows);
   std::vector<analysis::DrawnCurve> curves;
   for (const analysis::CurveReport& one : report.curves)
@@ -52,14 +49,14 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: pipewright_network_curves FOLDER\n");
     return 2;
   }
-  const std::filesystem::path csv = tests::reference_folder() / "nccl_curves.csv";
-  if (!std::filesystem::exists(csv)) {
-    fmt::print("skipped: {}: no such file\n", csv.string());
-    return 0;
-  }
+  const std::filesystem::path reference = tests::reference_folder();
   std::filesystem::create_directories(argv[1]);
   int failed = 0;
-  for (const accuracy::MeasuredNetwork& network : accuracy::measured_networks())
-    failed += accuracy::apart([&] { return draw(network, csv, argv[1]); }) ? 0 : 1;
+  for (const accuracy::MeasuredNetwork& network : accuracy::measured_networks()) {
+    if (const auto csv = reference / network.file; !std::filesystem::exists(csv))
+      fmt::print("skipped: {}: no such file\n", csv.string());
+    else
+      failed += accuracy::apart([&] { return draw(network, reference, argv[1]); }) ? 0 : 1;
+  }
   return failed == 0 ? 0 : 1;
 }

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "analysis/comm/measurement.hpp"
+#include "sim/cluster/cluster.hpp"
 
-// Published curves of collectives, which are read in place: nccl_curves.csv.
+// Published curves of collectives, which are read in place.
 namespace pipewright::accuracy {
 
 // Hardware that curves are of, and the platform file that describes it.
@@ -17,12 +18,19 @@ struct MeasuredNetwork {
   std::string_view name;      // of pictures
   std::string_view cluster;   // of the library
   std::uint32_t nodes;
+  std::uint32_t nccl;     // version of NCCL: 27 of 2.27
+  std::string_view file;  // in the reference folder
 };
+// Several operations, mostly on nodes of eight and in racks.
+inline constexpr std::string_view one_domain_file = "2026/aic_nccl_one_nvlink_domain.csv";
 std::span<const MeasuredNetwork> measured_networks();
 
-// The rows that say a time, in the order of the file. Throws std::runtime_error for one that cannot
-// be.
-std::vector<analysis::Measurement> network_rows(const std::filesystem::path& csv,
+// As the library has it, choosing as its version of NCCL does.
+cluster::Cluster load(const MeasuredNetwork& network);
+
+// The rows that say a time, in the order of the file below the reference folder. Throws
+// std::runtime_error for one that cannot be.
+std::vector<analysis::Measurement> network_rows(const std::filesystem::path& reference,
                                                 const MeasuredNetwork& network);
 
 }  // namespace pipewright::accuracy

@@ -115,8 +115,24 @@ void add_algorithm_option(po::options_description& options) {
   const std::string others =
       config::algorithm_list().substr(config::to_string(config::Algorithm::automatic).size());
   const std::string help = "automatic (the fastest, as NCCL chooses)" + others;
-  options.add_options()("algorithm", po::value<std::string>()->value_name("NAME"), help.c_str());
+  options.add_options()("algorithm", po::value<std::string>()->value_name("NAME"), help.c_str())(
+      "nccl", po::value<std::string>()->value_name("VERSION"),
+      "version of NCCL that chooses them, such as 2.27; else the cluster file's");
 }
+
+namespace {
+
+void set_nccl(const po::variables_map& given, cluster::Cluster& cluster) {
+  if (given.count("nccl") == 0) return;
+  const std::string text = given["nccl"].as<std::string>();
+  const auto version = config::parse_nccl(text);
+  if (!version)
+    throw UsageError(
+        fmt::format("--nccl '{}': a version of NCCL 2, such as 2.27", analysis::printable(text)));
+  cluster.set_nccl(*version);
+}
+
+}  // namespace
 
 cluster::Cluster load_cluster(const po::variables_map& given, const std::string& verb) {
   const std::vector<std::string> words = values(given, "cluster");
@@ -135,6 +151,7 @@ cluster::Cluster load_cluster(const po::variables_map& given, const std::string&
   cluster::Cluster cluster =
       cluster::Cluster::load(file, listed ? word : std::string(), multipath(given));
   for (const config::Variation::SlowLink& link : failures(given)) evaluation::slow(link, cluster);
+  set_nccl(given, cluster);
   return cluster;
 }
 

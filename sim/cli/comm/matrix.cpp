@@ -48,7 +48,7 @@ int print_help() {
       "\n"
       "  pipewright comm matrix --cluster dgx-a100\n"
       "  pipewright comm matrix --cluster dgx-h100-hdr200 --gpus 64 -o pairs.svg\n"
-      "  pipewright comm matrix --cluster l40s-pcie --by node --size 1M\n"
+      "  pipewright comm matrix --cluster dgx-1-v100 --by node --size 1M\n"
       "  pipewright comm matrix --cluster dgx-a100 --hosts node-0-gpu-0 node-1-gpu-0 node-2-gpu-1\n"
       "\n{}",
       describe(matrix_options()));

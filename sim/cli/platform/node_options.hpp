@@ -22,7 +22,7 @@ inline constexpr std::array node_options{
     NodeOption{"gpu", "gpu", "NAME", "its GPUs: of platforms/gpus, or a file"},
     NodeOption{"gpus-per-node", "gpus", "N", "how many, that links join: an NVLink domain (8)"},
     NodeOption{"wiring", "wiring", "WIRING",
-               "of GPUs: nvswitch, mesh, cube_mesh or pcie (nvswitch)"},
+               "of GPUs: nvswitch, mesh, cube_mesh, twin_mesh or pcie (nvswitch)"},
     NodeOption{"nvlink", "link_bandwidth", "RATE",
                "what payload reaches one way on a GPU's link, or in a mesh on each: '370 GB/s'"},
     NodeOption{"nics", "nics", "N", "NICs of a node (one for each GPU)"},

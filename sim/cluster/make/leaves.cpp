@@ -42,8 +42,39 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;
 
+// Links of xGMI between the dies of four MI250X, as Frontier's user guide draws them.
+constexpr std::array<std::array<int, 8>, 8> twin_mesh{{{0, 4, 1, 0, 0, 0, 2, 0},
+                                                       {0, 0, 0, 1, 0, 1, 0, 0},
+                                                       {0, 0, 0, 4, 2, 0, 0, 0},
+                                                       {0, 0, 0, 0, 0, 0, 0, 1},
+                                                       {0, 0, 0, 0, 0, 4, 1, 0},
+                                                       {0, 0, 0, 0, 0, 0, 0, 1},
+                                                       {0, 0, 0, 0, 0, 0, 0, 4},
+                                                       {}}};
+
 int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
-  return kind.wiring == Wiring::mesh ? 1 : cube_mesh.at(a).at(b);
+  if (kind.wiring == Wiring::mesh) return 1;
+  const auto& links = kind.wiring == Wiring::twin_mesh ? twin_mesh : cube_mesh;
+  return links.at(std::min(a, b)).at(std::max(a, b));
+}
+
+// The GPUs between two of a twin mesh, by the fewest links, and of those by the widest.
+std::vector<std::uint32_t> way_through(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
+  std::vector<std::uint32_t> best;
+  int widest = 0;
+  for (std::uint32_t i = 0; i < kind.gpus; ++i)
+    for (std::uint32_t j = 0; j < kind.gpus; ++j) {
+      const int first = links_of_pair(kind, a, i);
+      const int last = links_of_pair(kind, j, b);
+      const int middle = i == j ? first : links_of_pair(kind, i, j);
+      const int width = std::min({first, middle, last});
+      const std::size_t count = i == j ? 1 : 2;
+      if (width == 0 || (!best.empty() && best.size() < count)) continue;
+      if (!best.empty() && best.size() == count && width <= widest) continue;
+      best = i == j ? std::vector{i} : std::vector{i, j};
+      widest = width;
+    }
+  return best;
 }
 
 // GPUs wired to each other.
@@ -75,8 +106,19 @@ void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::
   });
   each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     xml.open("<route src=\"{0}-gpu-{1}\" dst=\"{0}-gpu-{2}\">", node, a, b);
+    const auto over = [&](std::uint32_t from, std::uint32_t to) {
+      xml.line("<link_ctn id=\"{}-{}-{}-{}\" direction=\"{}\"/>", node, kind.link_class,
+               std::min(from, to), std::max(from, to), from < to ? "UP" : "DOWN");
+    };
     if (links > 0) {
-      xml.line("<link_ctn id=\"{}-{}-{}-{}\" direction=\"UP\"/>", node, kind.link_class, a, b);
+      over(a, b);
+    } else if (kind.wiring == Wiring::twin_mesh) {
+      std::uint32_t at = a;
+      for (const std::uint32_t next : way_through(kind, a, b)) {
+        over(at, next);
+        at = next;
+      }
+      over(at, b);
     } else {
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"UP\"/>", node, a);
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"DOWN\"/>", node, b);

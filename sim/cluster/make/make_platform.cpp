@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/cluster/make/leaves.hpp"
+#include "sim/cluster/make/message_costs.hpp"
 #include "sim/cluster/platform/error.hpp"
 
 namespace pipewright::cluster {
@@ -95,8 +95,9 @@ void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
   std::set<double> launches;
   std::vector<std::string> taken;
   for (const NodeGroup& group : request.nodes) {
-    launches.insert(group.kind->launch);
-    taken.push_back(fmt::format("{} on {}", latency_text(group.kind->launch), group.kind->name));
+    const double launch = launch_of(*group.kind);
+    launches.insert(launch);
+    taken.push_back(fmt::format("{} on {}", latency_text(launch), group.kind->name));
   }
   if (launches.size() < 2) return;
   xml.line("Of several kinds, an operation takes the longest launch: {}.", fmt::join(taken, ", "));
@@ -120,59 +121,12 @@ void write_comment(XmlText& xml, const PlatformRequest& request,
   }
   for (const std::string& lines : remarks) tell(lines);
   tell(latency_source());
-  tell(protocol_source());
+  tell(message_source());
   write_what_is_common(xml, request);
   xml.line(
       "A bandwidth is what payload reaches in one direction. Links of several cables, as those");
   xml.line("between switches, have the sum, as adaptive routing spreads over them.");
   xml.line("-->");
-}
-
-// The longest of all kinds', as an operation begins when the last of its ranks does.
-double launch_of(const PlatformRequest& request) {
-  double launch = 0;
-  for (const NodeGroup& group : request.nodes) launch = std::max(launch, group.kind->launch);
-  return launch;
-}
-
-// What messages cost beside links: see sim/cluster/message_model.hpp and protocol_source().
-void write_message_model(XmlText& xml, const PlatformRequest& request) {
-  std::map<std::string, double> nvlinks;  // classes, and what sums in their switches reach
-  bool has_pcie = false;
-  for (const NodeGroup& group : request.nodes) {
-    const NodeKind& kind = *group.kind;
-    using Wiring = NodeKind::Wiring;
-    has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
-    if (kind.wiring == Wiring::pcie) continue;
-    const auto [place, is_new] = nvlinks.try_emplace(link_class(kind, request.nodes), kind.sharp);
-    place->second = std::min(place->second, kind.sharp);
-  }
-  const auto write = [&](std::string_view name, const auto& value) {
-    xml.line("<prop id=\"{}\" value=\"{}\"/>", name, value);
-  };
-  write("collective.launch", latency_text(launch_of(request)));
-  write("collective.ll128-launch", "7us");
-  write("collective.message", "2.5us");
-  write("collective.ring-ends", "0.33");
-  for (const auto& [name, sharp] : nvlinks) {
-    write(name + ".ll-latency", "0.18");
-    write(name + ".ll-efficiency", "0.38");
-    write(name + ".ll128-latency", "0.56");
-    write(name + ".ll128-efficiency", "0.92");
-    if (sharp == 0) continue;
-    write(name + ".sharp-latency", "25us");
-    write(name + ".sharp-efficiency", sharp);
-  }
-  if (has_pcie) {
-    write("pcie.ll-latency", "0.18");
-    write("pcie.ll-efficiency", "0.38");
-  }
-  write("nic.ll-latency", "0.19");
-  write("nic.ll-efficiency", "0.12");
-  // NCCL takes LL128 over a network where NVLink leads to the NICs.
-  if (nvlinks.empty()) return;
-  write("nic.ll128-latency", "0.29");
-  write("nic.ll128-efficiency", "0.92");
 }
 
 }  // namespace
@@ -201,7 +155,7 @@ void open_platform(XmlText& xml, const PlatformRequest& request,
   xml.open("<zone id=\"cluster\" routing=\"None\">");
   if (!request.made_by.empty())
     xml.line("<prop id=\"made-by\" value=\"{}\"/>", escaped(request.made_by));
-  write_message_model(xml, request);
+  write_message_costs(xml, request);
 }
 
 std::string close_platform(XmlText& xml) {

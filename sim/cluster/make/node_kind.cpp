@@ -21,13 +21,13 @@ using config::ValueType;
 
 constexpr config::Document node_document{"a node", "gpu, link_bandwidth and nic_bandwidth",
                                          "gpu: h100-sxm"};
-constexpr std::array<std::string_view, 4> wiring_names{"nvswitch", "mesh", "cube_mesh", "pcie"};
+constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh", "twin_mesh",
+                                                       "pcie"};
 
-// What a file leaves out, in seconds: see latency_source() and protocol_source().
+// What a file leaves out, in seconds: see latency_source().
 constexpr double nvlink_latency = 1.7e-6;
 constexpr double pcie_latency = 2.85e-6;
 constexpr double nic_latency = 6.8e-6;
-constexpr double hopper_launch = 10e-6;
 
 constexpr std::uint32_t most_gpus = 4096;  // that links without a network join
 
@@ -148,11 +148,13 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.link_class.empty()) kind.link_class = pcie ? "pcie" : "nvlink";
   if (kind.link_latency == 0) kind.link_latency = pcie ? pcie_latency : nvlink_latency;
   if (kind.nic_latency == 0) kind.nic_latency = nic_latency;
-  if (kind.launch == 0) kind.launch = hopper_launch;
   if (kind.help.empty()) kind.help = fmt::format("{} {}", kind.gpus, kind.gpu);
-  if (kind.wiring == Wiring::cube_mesh && kind.gpus != 8)
+  const bool is_fixed = kind.wiring == Wiring::cube_mesh || kind.wiring == Wiring::twin_mesh;
+  if (is_fixed && kind.gpus != 8)
     throw refused(tree, "gpus",
-                  fmt::format("gpus is {}; a cube_mesh, as of DGX-1, has 8", kind.gpus));
+                  fmt::format("gpus is {}; a {} has 8", kind.gpus,
+                              kind.wiring == Wiring::cube_mesh ? "cube_mesh, as of DGX-1,"
+                                                               : "twin_mesh, as of MI250X,"));
   if (kind.gpus > most_gpus)
     throw refused(tree, "gpus",
                   fmt::format("gpus is {}; allowed: as many as links join, at most {}", kind.gpus,
@@ -181,21 +183,6 @@ std::string_view latency_source() {
          "github.com/NVIDIA/nccl, issue 1334); half of it at each end. A switch and its cable "
          "take\n"
          "0.2 us of it (assumption).";
-}
-
-std::string_view protocol_source() {
-  return "Protocols LL and LL128: parts of latency and bandwidth as in NCCL's model (tuning.cc: "
-         "ring\n"
-         "0.6, 1.9 and 3.4 us over NVLink by LL, LL128 and Simple, 1, 2.5 and 5.7 over PCIe, 2.7, "
-         "4\n"
-         "and 14 over a network; LL at most 87.7 GB/s on A100 in a node, and 22.5 over two "
-         "nodes).\n"
-         "NVLink SHARP: 25 us (there). LL128 takes 7 us more to begin (there). Launch: what 8 B "
-         "take in\n"
-         "public logs of nccl-tests less the steps' latency, in the middle 20 us on A100 (18 to 35 "
-         "us\n"
-         "measured on one node, 35 to 38 on two), 10 on H100 (13 to 17, 25), 35 on V100 (48).\n"
-         "Messages of one GPU to many: 2.5 us each (all-to-all of 8 B over 16 A100, 60 us).";
 }
 
 }  // namespace pipewright::cluster

@@ -18,6 +18,7 @@ struct NodeKind {
     nvswitch,   // a link for each GPU to a switch
     mesh,       // a link for each pair of GPUs
     cube_mesh,  // DGX-1: one or two links between some pairs, PCIe between the others
+    twin_mesh,  // MI250X: four links between twins, one or two between some other pairs
     pcie,       // a link for each GPU to the host, over which it reaches the NICs too
   };
 
@@ -30,12 +31,12 @@ struct NodeKind {
   Wiring wiring = Wiring::nvswitch;
   std::uint32_t nvlink = 0;   // generation of its NVLinks; 0: it has none
   std::string link_class;     // of its links between GPUs; empty: nvlink, or pcie
-  double link_bandwidth = 0;  // of a GPU's link; mesh: of each pair's; cube_mesh: of each link
+  double link_bandwidth = 0;  // of a GPU's link; mesh: of each pair's; else of each link
   double link_latency = 0;    // seconds
   std::uint32_t nics = 8;
   double nic_bandwidth = 0;
   double nic_latency = 0;
-  double launch = 0;  // seconds of a collective before its first step
+  double launch = 0;  // seconds of a collective before its first step; 0: as of its NVLinks
   double sharp = 0;   // part of the bandwidth that sums in the NVSwitches reach; 0: they cannot
   std::vector<std::string> sources;  // of all the numbers but the latencies, as lines
 };
@@ -52,7 +53,6 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name);
 const NodeKind& find_node_kind(const std::string& name);
 std::vector<std::string> node_kind_names();
 std::string_view latency_source();
-std::string_view protocol_source();
 
 struct NodeGroup {
   const NodeKind* kind = nullptr;

@@ -1,9 +1,12 @@
+#include "sim/execution/collectives/algorithm_choice.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "sim/execution/collectives/algorithms.hpp"
-#include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -47,9 +50,11 @@ std::vector<PhaseCost> directly(const Task& task) {
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
   const PeerWays ways(task.nodes, task.placement);
-  const PhaseCost cost = ways.any()
-                             ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
-                             : pairs(task.in_order(), 1 / task.ranks(), task.placement);
+  PhaseCost cost = ways.any() ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
+                              : pairs(task.in_order(), 1 / task.ranks(), task.placement);
+  // The copy of its own part goes beside what a GPU sends to other nodes.
+  if (task.kind == Collective::all_to_all && task.nodes.size() == 1)
+    cost.ends = task.placement.model().direct_ends / (task.ranks() - 1);
   if (is_all_reduce(task.kind)) return {cost, cost};
   return {cost};
 }
@@ -112,7 +117,7 @@ constexpr std::array table{
           .can_do =
               [](const Task& t) { return is_all_reduce(t.kind) && has_nvls(t.nodes, t.placement); },
           .phases = [](const Task& t) { return std::vector{nvls(t.nodes, t.placement)}; },
-          .automatic_from = 2,
+          .automatic_from = 3,
           .last_protocol = Protocol::simple},
     Entry{
         .algorithm = Algorithm::sharp,
@@ -192,9 +197,16 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operat
     const cluster::MessageModel& model = placement.model();
     ByProtocol& latency = choice.phases.front().latency;
     for (double& seconds : latency) seconds += model.launch;
+    // What switches take holds it already.
+    if (!choice.phases.front().is_raw) latency.front() += model.simple_launch;
     latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;
   }
   return all;
+}
+
+std::string to_string(const AlgorithmProtocol& choice) {
+  return fmt::format("{}, {}", config::to_string(choice.algorithm),
+                     cluster::to_string(choice.protocol));
 }
 
 }  // namespace pipewright::execution

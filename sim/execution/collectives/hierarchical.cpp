@@ -17,10 +17,20 @@ void join(PhaseCost& all, const PhaseCost& one) {
   all.ends = std::max(all.ends, one.ends);
 }
 
-// What it takes besides to send so many.
-void add_messages(double messages, const RankPlacement& placement, ByProtocol& latency) {
-  const cluster::MessageModel& model = placement.model();
-  for (double& seconds : latency) seconds += model.step + (messages - 1) * model.message;
+// What a GPU's messages take that go after its first, of which each keeps the next from going.
+struct Gaps {
+  double sum = 0;
+  double longest = 0;
+
+  void add(double gap) {
+    sum += gap;
+    longest = std::max(longest, gap);
+  }
+  double seconds() const { return sum - longest; }
+};
+
+void add_messages(double seconds, const RankPlacement& placement, ByProtocol& latency) {
+  for (double& one : latency) one += placement.model().step + seconds;
 }
 
 // The way from a rank to another; nothing where none leads there.
@@ -64,9 +74,13 @@ ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& plac
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
   PhaseCost cost{.flows = std::move(flows)};
   cost.latency = longest_way(cost.flows, placement);
-  std::unordered_map<std::uint32_t, double> messages;
+  std::unordered_map<std::uint32_t, Gaps> messages;
   double most = 0;
-  for (const Flow& flow : cost.flows) most = std::max(most, ++messages[flow.source]);
+  for (const Flow& flow : cost.flows) {
+    Gaps& gaps = messages[flow.source];
+    gaps.add(placement.route(flow.source, flow.destination).message);
+    most = std::max(most, gaps.seconds());
+  }
   add_messages(most, placement, cost.latency);
   return cost;
 }
@@ -101,8 +115,7 @@ PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
                          const RankPlacement& placement) {
   FlowSum flows;
-  std::size_t members = 0;
-  for (const std::vector<std::uint32_t>& node : nodes) members += node.size();
+  Gaps gaps;  // of the first member, as of all
   for (const std::vector<std::uint32_t>& node : nodes)
     for (std::size_t a = 0; a < node.size(); ++a)
       for (const std::vector<std::uint32_t>& other : nodes)
@@ -110,12 +123,14 @@ PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
           if (&node == &other && a == b) continue;
           const bool by_peer = &node != &other && ways.by_peer(a, b);
           if (by_peer) flows.add(node[a], node[b], bytes);
-          flows.add(by_peer ? node[b] : node[a], other[b], bytes);
+          const std::uint32_t last = by_peer ? node[b] : node[a];
+          flows.add(last, other[b], bytes);
+          if (&node == nodes.data() && a == 0) gaps.add(placement.route(last, other[b]).message);
         }
   PhaseCost cost{.flows = flows.take()};
   cost.latency = longest_way(cost.flows, placement);
   for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
-  add_messages(static_cast<double>(members - 1), placement, cost.latency);
+  add_messages(gaps.seconds(), placement, cost.latency);
   return cost;
 }
 

@@ -118,7 +118,8 @@ LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algo
   if (groups.empty() || groups.front().size() < 2) return;
   add_variants(kind, groups, algorithm, placement, together);
   count_ = variants_.size();
-  if (count_ > 1 && placement.cluster().has_tuning_model())
+  if (count_ > 1) look_as_nccl(groups, algorithm, placement, kind);
+  if (count_ > 1 && views_.empty() && placement.cluster().has_tuning_model())
     add_variants(kind, groups, algorithm, placement.expected(), false);
   merge_equal();
 }
@@ -130,7 +131,8 @@ void LeastTime::add_variants(const workload::Operation& kind, const Groups& grou
     choices_of.push_back(algorithm_choices(kind, group, algorithm, placement));
   for (std::size_t i = 0; i < choices_of.front().size(); ++i)
     for (const Protocol protocol : choices_of.front()[i].protocols) {
-      Variant& variant = variants_.emplace_back(Variant{.protocol = protocol, .whole = together});
+      Variant& variant = variants_.emplace_back(Variant{
+          .algorithm = choices_of.front()[i].algorithm, .protocol = protocol, .whole = together});
       std::vector<const AlgorithmChoice*> all;
       for (const std::vector<AlgorithmChoice>& of_group : choices_of) {
         // Groups that differ may have other choices: their last one stands for those that they
@@ -145,17 +147,33 @@ void LeastTime::add_variants(const workload::Operation& kind, const Groups& grou
     }
 }
 
+void LeastTime::look_as_nccl(const Groups& groups, Algorithm algorithm,
+                             const RankPlacement& placement, const workload::Operation& kind) {
+  kind_ = kind.kind;
+  for (const auto& group : groups) {
+    const auto view = nccl_view(kind.kind, group,
+                                algorithm_choices(kind, group, algorithm, placement), placement);
+    if (!view) return views_.clear();
+    views_.push_back(*view);
+  }
+}
+
 // Most groups are placed alike.
 void LeastTime::merge_equal() {
   std::vector<std::size_t> kept;
   for (std::size_t group = 0; group < variants_.front().groups.size(); ++group) {
     const auto is_like = [&](std::size_t other) {
+      if (!views_.empty() && views_[group] != views_[other]) return false;
       return std::ranges::all_of(variants_, [&](const Variant& variant) {
         return variant.groups[group] == variant.groups[other];
       });
     };
     if (std::ranges::none_of(kept, is_like)) kept.push_back(group);
   }
+  std::vector<NcclView> views;
+  for (const std::size_t group : kept)
+    if (!views_.empty()) views.push_back(views_[group]);
+  views_ = std::move(views);
   for (Variant& variant : variants_) {
     std::vector<std::vector<Step>> groups;
     for (const std::size_t group : kept) groups.push_back(std::move(variant.groups[group]));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/execution/collectives/nccl.hpp"
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::execution {
@@ -51,6 +52,7 @@ class LeastTime {
   };
   // By one algorithm and protocol: of each group that differs from others, and all together.
   struct Variant {
+    Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
@@ -66,12 +68,19 @@ class LeastTime {
   void add_variants(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
                     const RankPlacement& placement, bool together);
   void merge_equal();
+  void look_as_nccl(const Groups& groups, Algorithm algorithm, const RankPlacement& placement,
+                    const workload::Operation& kind);
   double to_choose_by(std::size_t variant, std::size_t group, double bytes) const {
+    if (!views_.empty())
+      return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
+                          views_[group]);
     return variants_[variant + variants_.size() - count_].alone(group, bytes);
   }
 
   std::vector<Variant> variants_;  // and then, if they are others, as NCCL expects them to be
   std::size_t count_ = 0;          // of what there is to choose from
+  std::vector<NcclView> views_;    // of the groups, where NCCL's own model chooses
+  workload::Collective kind_ = workload::Collective::all_reduce;
 };
 
 }  // namespace pipewright::execution

@@ -78,8 +78,9 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
 }
 
 bool has_message_costs(const cluster::MessageModel& model) {
-  return !model.classes.empty() || model.launch > 0 || model.ll128_launch > 0 || model.step > 0 ||
-         model.message > 0 || model.ring_ends > 0;
+  return !model.classes.empty() || model.launch > 0 || model.simple_launch > 0 ||
+         model.ll128_launch > 0 || model.step > 0 || model.message > 0 || model.ring_ends > 0 ||
+         model.direct_ends > 0;
 }
 
 // src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in

@@ -1,10 +1,9 @@
 #include "sim/execution/collectives/plan.hpp"
 
 #include <limits>
+#include <optional>
 
-#include <fmt/format.h>
-
-#include "sim/execution/collectives/plan.hpp"
+#include "sim/execution/collectives/nccl.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -50,10 +49,32 @@ Best fastest(const std::vector<AlgorithmChoice>& choices, double bytes,
   return best;
 }
 
+// By NCCL's own model, where the cluster says its version.
+std::optional<Best> best_for_nccl(const std::vector<AlgorithmChoice>& choices,
+                                  workload::Collective kind, double bytes,
+                                  std::span<const std::uint32_t> members,
+                                  const RankPlacement& placement) {
+  const auto view = nccl_view(kind, members, choices, placement);
+  if (!view) return std::nullopt;
+  std::optional<Best> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    for (const Protocol protocol : choices[i].protocols) {
+      const AlgorithmProtocol by{choices[i].algorithm, protocol};
+      const double seconds = nccl_seconds(kind, by, bytes, *view);
+      if (seconds >= least) continue;
+      least = seconds;
+      best = Best{.choice = by, .index = i, .transfers = {}};
+    }
+  if (best) best->transfers = transfers_of(choices[best->index], false, placement);
+  return best;
+}
+
 // Chosen by what NCCL reckons with, and carried out on the network as it is.
 Best best_of(const std::vector<AlgorithmChoice>& all, const workload::Operation& kind, double bytes,
              std::span<const std::uint32_t> members, Algorithm algorithm,
              const RankPlacement& placement) {
+  if (auto best = best_for_nccl(all, kind.kind, bytes, members, placement)) return *best;
   if (!placement.cluster().has_tuning_model()) return fastest(all, bytes, placement);
   const RankPlacement expected = placement.expected();
   Best best = fastest(algorithm_choices(kind, members, algorithm, expected), bytes, expected);
@@ -84,11 +105,6 @@ AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
   return best_of(algorithm_choices(kind, members, algorithm, placement), kind, bytes, members,
                  algorithm, placement)
       .choice;
-}
-
-std::string to_string(const AlgorithmProtocol& choice) {
-  return fmt::format("{}, {}", config::to_string(choice.algorithm),
-                     cluster::to_string(choice.protocol));
 }
 
 }  // namespace pipewright::execution

@@ -2,28 +2,11 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "sim/execution/collectives/phase.hpp"
-#include "sim/workload/traffic.hpp"
+#include "sim/execution/collectives/algorithm_choice.hpp"
 
 namespace pipewright::execution {
-
-using config::Algorithm;
-
-// An algorithm that can carry out a collective, and the phases of one byte by it.
-struct AlgorithmChoice {
-  Algorithm algorithm = Algorithm::ring;
-  std::vector<Protocol> protocols;  // by which it can go
-  std::vector<PhaseCost> phases;
-};
-
-// The algorithms among which NCCL chooses the fastest, or the one that is asked for, or that it
-// gives way to: see plan(). None for a group of one.
-std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& kind,
-                                               std::span<const std::uint32_t> members,
-                                               Algorithm algorithm, const RankPlacement& placement);
 
 // How a collective of `bytes` (as workload::Call counts them) goes over its members. None for a
 // group of one, or without bytes.
@@ -44,21 +27,17 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& kind,
 // equally many members, several each. ring_exchange is always one ring, in the order of the
 // members; send_recv and pairwise go directly, broadcast along the rings, dispatch by nodes.
 //
-// Of all that are possible the fastest on an idle network is taken, as NCCL chooses by predicted
-// times (src/graph/tuning.cc): `automatic` stands for ring, tree, nvls or sharp for all_reduce, for
-// direct for all_to_all, else for ring; and each goes by Simple, LL or LL128, of which the platform
-// file says what they cost, and what NCCL takes it to be (sim/cluster/message_model.hpp). Flows
-// have the bytes that go over the wire: by LL and LL128 more than payload.
+// `automatic` stands for ring, tree, nvls or sharp for all_reduce, for direct for all_to_all, else
+// for ring; and each goes by Simple, LL or LL128, of which the platform file says what they cost
+// (sim/cluster/message_model.hpp). Of all that are possible that is taken which NCCL takes for the
+// fastest on an idle network: by its own model, where the file says its version (nccl.hpp); else
+// by what the file has it expect, or as it is. Flows have the bytes that go over the wire: by LL
+// and LL128 more than payload.
 std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
 
 // What plan() takes.
-struct AlgorithmProtocol {
-  Algorithm algorithm = Algorithm::ring;
-  cluster::Protocol protocol = cluster::Protocol::simple;
-};
-std::string to_string(const AlgorithmProtocol& choice);  // "ring, LL128"
 AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement);

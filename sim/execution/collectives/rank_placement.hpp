@@ -40,7 +40,7 @@ class RankPlacement {
 
   // Seconds of a message from rank to rank beside its bytes.
   double message_latency(const cluster::Route& route) const {
-    return route.latency + model().launch + model().step;
+    return route.latency + model().launch + model().simple_launch + model().step;
   }
 
   // The members of a group, node by node: nodes in the order of the group's ranks, those of a node

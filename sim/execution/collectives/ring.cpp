@@ -22,6 +22,13 @@ std::vector<std::uint32_t> ring_of(const std::vector<Nodes>& ways, std::size_t c
   return ring;
 }
 
+// GPUs copy from and into buffers far faster than a network carries.
+bool leaves_a_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  return std::ranges::any_of(ranks, [&](std::uint32_t rank) {
+    return placement.node(rank) != placement.node(ranks.front());
+  });
+}
+
 }  // namespace
 
 std::size_t members_of_each(const Nodes& nodes) {
@@ -54,7 +61,8 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
     for (std::size_t i = 0; i < ranks.size(); ++i)
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
   const cluster::MessageModel& model = placement.model();
-  PhaseCost cost{.flows = flows.take(), .ends = model.ring_ends / steps};
+  PhaseCost cost{.flows = flows.take()};
+  if (!leaves_a_node(channels.front().ranks, placement)) cost.ends = model.ring_ends / steps;
   double bytes = 0;
   for (const Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);

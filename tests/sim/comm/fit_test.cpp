@@ -8,8 +8,10 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
+#include "sim/cluster/make/make_platform.hpp"
 #include "sim/comm/prediction.hpp"
 #include "support/paths.hpp"
+#include "support/program.hpp"
 
 using namespace pipewright;
 using analysis::FitReport;
@@ -123,7 +125,10 @@ TEST_CASE("parameters are recovered from times as nccl-tests rounds them", "[fit
 }
 
 TEST_CASE("parameters are recovered from times of four digits", "[fit]") {
-  Cluster cluster = library("l40s-pcie");
+  const tests::Workplace place;
+  const cluster::NodeKind& node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
+  place.write("pcie.xml", cluster::make_platform({.nodes = {{&node, 1}}, .fabric = "leaf-spine"}));
+  Cluster cluster = Cluster::load(place.folder() / "pcie.xml");
   const std::vector<std::string> classes = cluster.link_classes();
   REQUIRE(std::ranges::find(classes, "pcie") != classes.end());
   const Numbers truth{

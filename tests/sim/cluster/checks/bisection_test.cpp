@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/make/make_platform.hpp"
+#include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/sim/cluster/in_child.hpp"
 
@@ -64,10 +65,11 @@ std::string zone(const std::string& inside) {
 }  // namespace
 
 TEST_CASE("the bisection is what counting every route finds", "[bisection]") {
+  constexpr const char* pcie_node = PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml";
   for (const cluster::Fabric& fabric : cluster::fabrics())
-    for (const char* node : {"a100-4nic", "dgx-1-v100", "l40s-pcie"})
+    for (const char* node : {"a100-4nic", "dgx-1-v100", pcie_node})
       for (const std::uint32_t nodes : {1U, 3U, 6U, 8U}) {
-        if (fabric.name == "torus" && std::string(node) == "l40s-pcie") continue;
+        if (fabric.name == "torus" && std::string(node) == pcie_node) continue;
         CAPTURE(fabric.name, node, nodes);
         cluster::PlatformRequest wanted{.nodes = {{&cluster::find_node_kind(node), nodes}},
                                         .fabric = std::string(fabric.name)};

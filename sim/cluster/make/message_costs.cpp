@@ -1,0 +1,170 @@
+#include "sim/cluster/make/message_costs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace pipewright::cluster {
+namespace {
+
+// Of GPUs with NVLinks of one generation. Latencies and efficiencies of LL and LL128 are parts of
+// the links'.
+struct Costs {
+  std::uint32_t generation;
+  double launch;  // seconds, and so are the next three
+  double simple_launch;
+  double ll128_launch;
+  double message;
+  double ring_ends;  // steps
+  double direct_ends;
+  double ll_latency;
+  double ll_efficiency;
+  double ll128_latency;
+  double ll128_efficiency;
+  double sharp_latency;  // seconds
+};
+// Without measurements of their own: V100, links that are no NVLinks, and PCIe.
+constexpr Costs unmeasured{.generation = 0,
+                           .launch = 10e-6,
+                           .simple_launch = 0,
+                           .ll128_launch = 7e-6,
+                           .message = 0.5e-6,
+                           .ring_ends = 0.33,
+                           .direct_ends = 0.5,
+                           .ll_latency = 0.18,
+                           .ll_efficiency = 0.38,
+                           .ll128_latency = 0.56,
+                           .ll128_efficiency = 0.92,
+                           .sharp_latency = 25e-6};
+constexpr std::array measured{Costs{.generation = 3,
+                                    .launch = 9.6e-6,
+                                    .simple_launch = 18e-6,
+                                    .ll128_launch = 6.7e-6,
+                                    .message = 0.5e-6,
+                                    .ring_ends = 0.5,
+                                    .direct_ends = 0.5,
+                                    .ll_latency = 0.25,
+                                    .ll_efficiency = 0.46,
+                                    .ll128_latency = 0.56,
+                                    .ll128_efficiency = 0.8,
+                                    .sharp_latency = 0},
+                              Costs{.generation = 4,
+                                    .launch = 5e-6,
+                                    .simple_launch = 3e-6,
+                                    .ll128_launch = 5e-6,
+                                    .message = 0.5e-6,
+                                    .ring_ends = 0.48,
+                                    .direct_ends = 0.5,
+                                    .ll_latency = 0.24,
+                                    .ll_efficiency = 0.44,
+                                    .ll128_latency = 0.56,
+                                    .ll128_efficiency = 0.92,
+                                    .sharp_latency = 24e-6},
+                              Costs{.generation = 5,
+                                    .launch = 8.2e-6,
+                                    .simple_launch = 3.8e-6,
+                                    .ll128_launch = 5e-6,
+                                    .message = 0.3e-6,
+                                    .ring_ends = 0.55,
+                                    .direct_ends = 1,
+                                    .ll_latency = 0.35,
+                                    .ll_efficiency = 0.45,
+                                    .ll128_latency = 0.56,
+                                    .ll128_efficiency = 0.8,
+                                    .sharp_latency = 38e-6}};
+
+const Costs& costs_of(std::uint32_t generation) {
+  const auto* const found = std::ranges::find(measured, generation, &Costs::generation);
+  return found == measured.end() ? unmeasured : *found;
+}
+
+// Which NCCL chooses algorithms and protocols unless a scenario says another: PyTorch 2.8 to 2.10
+// come with it.
+constexpr std::string_view usual_nccl = "2.27";
+
+struct Links {
+  std::uint32_t generation = 0;
+  double sharp = 0;
+};
+
+double longest(const PlatformRequest& request, double Costs::*of) {
+  double most = 0;
+  for (const NodeGroup& group : request.nodes)
+    most = std::max(most, costs_of(group.kind->nvlink).*of);
+  return most;
+}
+
+}  // namespace
+
+std::string_view message_source() {
+  return "Protocols LL and LL128 over the network and PCIe: parts of latency and bandwidth as in\n"
+         "NCCL's model (tuning.cc: ring 2.7, 4 and 14 us over a network by LL, LL128 and Simple,\n"
+         "1, 2.5 and 5.7 over PCIe; LL at most 22.5 GB/s over two nodes). Of NVLinks of A100, "
+         "H100\n"
+         "and Blackwell what an operation takes to begin (launch; simple-launch, ll128-launch "
+         "more),\n"
+         "steps and bytes by LL, the copies at the ends of rings and of direct messages, the gap\n"
+         "between messages and sums in switches: fitted to every other size of nccl-tests in one\n"
+         "NVLink domain (github.com/ai-dynamo/aiconfigurator; docs/accuracy.md says how well the\n"
+         "others are met). Without NVLink, and of V100: steps as in NCCL's model, and launches of\n"
+         "public logs of nccl-tests. Further messages to other nodes: 2.5 us each (all-to-all of 8 "
+         "B\n"
+         "over 16 A100, 60 us).";
+}
+
+double launch_of(const NodeKind& kind) {
+  return kind.launch > 0 ? kind.launch : costs_of(kind.nvlink).launch;
+}
+
+void write_message_costs(XmlText& xml, const PlatformRequest& request) {
+  std::map<std::string, Links> classes;
+  bool has_pcie = false;
+  double launch = 0;
+  for (const NodeGroup& group : request.nodes) {
+    const NodeKind& kind = *group.kind;
+    using Wiring = NodeKind::Wiring;
+    launch = std::max(launch, launch_of(kind));
+    has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
+    if (kind.wiring == Wiring::pcie) continue;
+    const Links links{kind.nvlink, kind.sharp};
+    const auto [place, is_new] = classes.try_emplace(link_class(kind, request.nodes), links);
+    place->second.sharp = std::min(place->second.sharp, kind.sharp);
+  }
+  const auto write = [&](std::string_view name, const auto& value) {
+    xml.line("<prop id=\"{}\" value=\"{}\"/>", name, value);
+  };
+  const bool has_nvlink =
+      std::ranges::any_of(classes, [](const auto& one) { return one.second.generation > 0; });
+  if (has_nvlink) write("collective.nccl", usual_nccl);
+  write("collective.launch", latency_text(launch));
+  if (const double more = longest(request, &Costs::simple_launch); more > 0)
+    write("collective.simple-launch", latency_text(more));
+  write("collective.ll128-launch", latency_text(longest(request, &Costs::ll128_launch)));
+  write("collective.message", "2.5us");
+  write("collective.ring-ends", longest(request, &Costs::ring_ends));
+  write("collective.direct-ends", longest(request, &Costs::direct_ends));
+  for (const auto& [name, links] : classes) {
+    const Costs& costs = costs_of(links.generation);
+    if (links.generation > 0) write(name + ".generation", links.generation);
+    write(name + ".message", latency_text(costs.message));
+    write(name + ".ll-latency", costs.ll_latency);
+    write(name + ".ll-efficiency", costs.ll_efficiency);
+    write(name + ".ll128-latency", costs.ll128_latency);
+    write(name + ".ll128-efficiency", costs.ll128_efficiency);
+    if (links.sharp == 0) continue;
+    write(name + ".sharp-latency", latency_text(costs.sharp_latency));
+    write(name + ".sharp-efficiency", links.sharp);
+  }
+  if (has_pcie) {
+    write("pcie.ll-latency", "0.18");
+    write("pcie.ll-efficiency", "0.38");
+  }
+  write("nic.ll-latency", "0.19");
+  write("nic.ll-efficiency", "0.12");
+  // NCCL takes LL128 over a network where NVLink leads to the NICs.
+  if (classes.empty()) return;
+  write("nic.ll128-latency", "0.29");
+  write("nic.ll128-efficiency", "0.92");
+}
+
+}  // namespace pipewright::cluster
