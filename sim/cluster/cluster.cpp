@@ -51,6 +51,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   Cluster cluster;
   cluster.name_ = label.empty() ? path.string() : label;
   cluster.text_ = file.text();
+  cluster.records_ = read_records(file);
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/record.hpp"
 #include "sim/cluster/route.hpp"
 
 namespace pipewright::cluster {
@@ -77,6 +78,9 @@ class Cluster {
   // times carries k times the flow's bytes, so that one flow stands for k equal ones.
   Route add_route(const std::vector<const Link*>& links) const;
 
+  // Where and how closely its predictions were held against measurements, as the file says.
+  const std::vector<Record>& records() const { return records_; }
+
   bool is_ideal() const { return network_ == nullptr; }
   const Network* network() const { return network_.get(); }  // for sim/cluster alone
   const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
@@ -89,6 +93,7 @@ class Cluster {
   double latency_factor_ = 1;
   std::string name_;
   std::string text_;
+  std::vector<Record> records_;
   std::vector<Host*> gpus_;
   std::vector<std::vector<Host*>> nodes_;
   std::shared_ptr<Network> network_;  // null: ideal

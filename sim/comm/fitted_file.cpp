@@ -108,7 +108,8 @@ std::optional<PropertyPlace> find_attribute(std::string_view text, const Tag& ta
     const std::size_t open = text.find_first_of("\"'", name_end);
     if (open >= tag.end) return std::nullopt;
     const std::size_t close = text.find(text[open], open + 1);
-    if (text.substr(at, name_end - at) == name) return PropertyPlace{{}, open + 1, close};
+    if (text.substr(at, name_end - at) == name)
+      return PropertyPlace{{}, open + 1, close, tag.begin, tag.end};
     at = close + 1;
   }
 }
@@ -143,6 +144,7 @@ ZonePlace find_outermost_zone(std::string_view text) {
   while ((tag = tags.next()) && (tag->name == "prop" || tag->name == "/prop")) {
     const auto id = find_attribute(text, *tag, "id");
     auto value = find_attribute(text, *tag, "value");
+    if (tag->name == "/prop" && !zone.properties.empty()) zone.properties.back().end = tag->end;
     if (!id || !value) continue;
     value->id = text.substr(id->value_begin, id->value_end - id->value_begin);
     zone.properties.push_back(*value);
@@ -191,9 +193,9 @@ std::string with_properties(const std::string& text, const Properties& propertie
   const std::string inner = end_of_line + outer + "  ";
 
   std::map<std::size_t, std::pair<std::size_t, std::string>> edits;  // from: to, what instead
-  std::string added = inner + "<!--";
+  std::string added = comment.empty() ? "" : inner + "<!--";
   for (const std::string& line : comment) added += inner + escape_comment(line);
-  added += inner + "-->";
+  if (!comment.empty()) added += inner + "-->";
   for (const auto& [id, value] : properties) {
     bool is_there = false;
     for (const PropertyPlace& place : zone.properties)
@@ -219,6 +221,24 @@ std::string with_properties(const std::string& text, const Properties& propertie
     at = edit.first;
   }
   return edited.append(text, at);
+}
+
+std::string with_records(const std::string& text, std::span<const cluster::Record> records) {
+  std::string without = text;
+  const ZonePlace zone = find_outermost_zone(text);
+  for (auto place = zone.properties.rbegin(); place != zone.properties.rend(); ++place) {
+    if (!place->id.starts_with("record.")) continue;
+    // With its line, if nothing else stands on that.
+    const std::size_t before = without.find_last_not_of(" \t", place->begin - 1);
+    const bool is_first = before != std::string::npos && without[before] == '\n';
+    const std::size_t from =
+        is_first ? before - (before > 0 && without[before - 1] == '\r' ? 1 : 0) : place->begin;
+    without.erase(from, place->end - from);
+  }
+  Properties properties;
+  for (const cluster::Record& record : records)
+    properties.emplace_back(fmt::format("record.{}", properties.size() + 1), to_string(record));
+  return properties.empty() ? without : with_properties(without, properties, {});
 }
 
 std::string fitted_platform(const std::string& text, const analysis::FitReport& report,

@@ -14,7 +14,9 @@
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/comm/fitted_file.hpp"
 #include "sim/comm/prediction.hpp"
+#include "sim/comm/tried.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::cli {
@@ -30,6 +32,7 @@ struct Request {
   CurveAxis axis = CurveAxis::time;
   std::optional<double> assumed;    // bus bandwidth, bytes/s
   std::optional<double> max_error;  // a ratio
+  std::optional<std::filesystem::path> record;
   bool json = false;
   bool all_rows = false;
 };
@@ -45,6 +48,10 @@ po::options_description compare_options() {
   add("y", word("WHAT"), "what the curves show: time (as it is without this) or busbw");
   add("assume", word("BW"), "say where a flat bus bandwidth is off by more than 10 %: '180 GB/s'");
   add("max-error", word("PERCENT"), "exit with status 1 if the median error is above: 20%");
+  add("record", word("OUT.xml"),
+      "write the cluster's file with the errors found as its record, for bench and run to go by");
+  add("record-source", word("TEXT"), "what the record names as its source (the logs)");
+  add("record-fitted", "the file was fitted to these logs; else they count as held out");
   add("in-place", "rows measured in place and no others");
   add("out-of-place", "the others and no rows measured in place");
   add_algorithm_option(options);
@@ -69,6 +76,7 @@ int print_help() {
       "  pipewright comm compare all_reduce_16.log --cluster dgx-a100 --y busbw -o busbw.png\n"
       "  pipewright comm compare all_reduce_16.log --cluster dgx-a100 --assume '180 GB/s'\n"
       "  pipewright comm compare *.log --cluster fitted.xml --max-error 20%   # for CI\n"
+      "  pipewright comm compare *.log --cluster dgx-a100 --record recorded.xml\n"
       "\n"
       "Ranks are on the first GPUs of the cluster: whole nodes one after the other, or evenly "
       "over\n"
@@ -88,6 +96,18 @@ CurveAxis parse_axis(const std::string& text) {
   throw UsageError(fmt::format("--y '{}': time or busbw", text));
 }
 
+std::filesystem::path record_file(const po::variables_map& given, const std::string& text) {
+  if (!text.ends_with(".xml"))
+    throw UsageError(fmt::format("--record {}: a platform file ends in .xml", text));
+  if (given.count("algorithm") != 0)
+    throw UsageError("--record is of what is predicted without --algorithm");
+  std::vector<std::filesystem::path> written{text};
+  for (const std::string& output : values(given, "output")) written.emplace_back(output);
+  check_files(log_files(given, "compare"), written);
+  const trace::PartialFile can_be_written(text);  // told before the work, not after it
+  return text;
+}
+
 Request read_request(const po::variables_map& given) {
   Request request{.json = given.count("json") != 0, .all_rows = given.count("all-rows") != 0};
   if (const auto text = word(given, "algorithm")) request.algorithm = parse_algorithm(*text);
@@ -101,6 +121,10 @@ Request read_request(const po::variables_map& given) {
   const std::vector<std::filesystem::path> files(words.begin(), words.end());
   request.outputs = parse_outputs(files);
   check_files(log_files(given, "compare"), files);
+  if (const auto text = word(given, "record")) request.record = record_file(given, *text);
+  for (const char* const option : {"record-source", "record-fitted"})
+    if (!request.record && given.count(option) != 0)
+      throw UsageError(fmt::format("--{} goes with --record OUT.xml", option));
   return request;
 }
 
@@ -145,6 +169,14 @@ void write(const Output& output, const CompareReport& report,
   }
 }
 
+void write_record(const cluster::Cluster& cluster, std::span<const analysis::ComparedRow> rows,
+                  const po::variables_map& given, const std::filesystem::path& file) {
+  const std::string source = word(given, "record-source").value_or(comm::source_of(rows));
+  const auto records = comm::records_of(cluster, rows, given.count("record-fitted") == 0, source);
+  trace::write_file(file,
+                    comm::with_records(cluster.text(), comm::merged(cluster.records(), records)));
+}
+
 // Where predictions err to one side, the cluster's numbers can be mended.
 std::string advice(const CompareReport& report, const po::variables_map& given) {
   if (report.one_sided.empty()) return "";
@@ -185,12 +217,14 @@ int comm_compare(const Arguments& arguments) {
       }))
     curves = drawn(cluster, report, request.algorithm);
   for (const Output& output : request.outputs) write(output, report, curves, request);
+  if (request.record) write_record(cluster, rows, given, *request.record);
 
   if (request.json) {
     fmt::print("{}", json_text(report));
   } else {
     fmt::print("{}{}", console_text(report, request.all_rows), advice(report, given));
     for (const Output& output : request.outputs) fmt::print("wrote   {}\n", output.file.string());
+    if (request.record) fmt::print("wrote   {}\n", request.record->string());
   }
   if (!request.max_error || report.errors.median <= *request.max_error) return exit_ok;
   fmt::print(stderr, "the median error is {}, above --max-error {}\n",

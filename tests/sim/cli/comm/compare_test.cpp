@@ -168,3 +168,27 @@ TEST_CASE("the help of comm compare shows its use", "[cli][comm]") {
   CHECK_THAT(ran.out, Catch::Contains("pipewright comm compare all_reduce_16.log --cluster"));
   CHECK_THAT(ran.out, Catch::Contains("--max-error 20%   # for CI"));
 }
+
+TEST_CASE("comm compare --record writes the cluster's file with the errors that it found",
+          "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place.run("comm bench --cluster a100-roce --ranks 16 --sizes 8:1G:8 -o a.log").status ==
+          0);
+  const tests::Ran ran = place.run("comm compare a.log --cluster dgx-a100 --record b.xml");
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.ends_with("wrote   b.xml\n"));
+  const std::string record = "<prop id=\"record.1\" value=\"all-reduce; 16 ranks; 2 nodes; 8 B to ";
+  CHECK(place.read("b.xml").find(record) != std::string::npos);
+  // The same again replaces it, another source stands beside it.
+  REQUIRE(place.run("comm compare a.log --cluster b.xml --record c.xml").status == 0);
+  CHECK(place.read("c.xml") == place.read("b.xml"));
+  REQUIRE(place
+              .run("comm compare a.log --cluster b.xml --record d.xml --record-source 'a table' "
+                   "--record-fitted")
+              .status == 0);
+  CHECK(place.read("d.xml").find("; fitted; a table\"/>") != std::string::npos);
+  CHECK(place.read("d.xml").find("; held out; a.log\"/>") != std::string::npos);
+  CHECK(place.run("comm compare a.log --cluster dgx-a100 --record-source x").status == 2);
+  CHECK(place.run("comm compare a.log --cluster dgx-a100 --record a.log").status == 2);
+}
