@@ -44,10 +44,12 @@ class BeamSearch {
       if (kept.empty()) break;
       // Differences below 2 are nothing (Burnham and Anderson 2002, section 2.6).
       constexpr double clearly = 2;
-      const double found = score(kept.front());
-      if (found >= best_score - clearly) continue;
-      best = kept.front();
-      best_score = found;
+      for (const Selection& one : kept) {
+        const double found = score(one);
+        if (found >= best_score - clearly) continue;
+        best = one;
+        best_score = found;
+      }
     }
     if (options_.progress) options_.progress(1);
     best.score = best_score;
@@ -64,28 +66,56 @@ class BeamSearch {
     return {.chosen = {}, .fit = std::move(fit)};
   }
 
-  // Akaike's criterion but for a constant, with the cost of rows that were left out (cross
-  // validation, which comes to the same for many rows: Stone, J. R. Stat. Soc. B 39 (1977) 44).
-  double score(const Selection& one) const {
-    const std::size_t rows = one.fit.residuals.size();
-    const std::size_t folds = std::min(rows, most_folds);
+  // The cost of rows that were left out, of each way by the row.
+  std::vector<double> costs_left_out(const Selection& one) const {
+    std::vector<double> costs{cost_left_out(one, in_turn(one.fit.residuals.size()))};
+    for (const LeftOut& way : options_.beyond) costs.push_back(cost_left_out(one, way));
+    return costs;
+  }
+
+  static LeftOut in_turn(std::size_t rows) {
+    LeftOut parts(std::min(rows, most_folds), std::vector<bool>(rows));
+    for (std::size_t row = 0; row < rows; ++row) parts[row % parts.size()][row] = true;
+    return parts;
+  }
+
+  double cost_left_out(const Selection& one, const LeftOut& way) const {
     double cost = 0;
-    for (std::size_t fold = 0; fold < folds; ++fold) {
-      const auto is_out = [&](std::size_t row) { return row % folds == fold; };
+    double rows = 0;
+    for (const std::vector<bool>& is_out : way) {
       const Residuals of_others = [&](std::span<const double> x) {
         std::vector<double> misses;
         const std::vector<double> all = residuals_(one.chosen, x);
-        for (std::size_t row = 0; row < rows; ++row)
-          if (!is_out(row)) misses.push_back(all[row]);
+        for (std::size_t row = 0; row < all.size(); ++row)
+          if (!is_out[row]) misses.push_back(all[row]);
         return misses;
       };
       const LeastSquares others = least_squares(of_others, starting_at(candidates_, one), coarse);
       const std::vector<double> all = residuals_(one.chosen, others.unknowns);
-      for (std::size_t row = 0; row < rows; ++row)
-        if (is_out(row)) cost += robust_loss(all[row]);
+      for (std::size_t row = 0; row < all.size(); ++row) {
+        if (!is_out[row]) continue;
+        cost += robust_loss(all[row]);
+        ++rows;
+      }
     }
-    const auto count = static_cast<double>(rows);
-    return count * std::log(cost / count + rounding * rounding / 2);
+    return rows > 0 ? cost / rows : 0;
+  }
+
+  // Akaike's criterion but for a constant, with the cost of rows that were left out (cross
+  // validation, which comes to the same for many rows: Stone, J. R. Stat. Soc. B 39 (1977) 44).
+  // Of rows in turn, neighbours that are left tell nearly all, so that the ways that go beyond them
+  // count as much.
+  double score(const Selection& one) {
+    const std::vector<double> costs = costs_left_out(one);
+    if (one.chosen.empty()) of_none_ = costs;
+    constexpr double floor = rounding * rounding / 2;
+    double sum = 0;
+    for (std::size_t way = 0; way < costs.size(); ++way) {
+      sum += std::log(costs[way] + floor);
+      if (way > 0 && costs[way] > of_none_[way] + floor)
+        return std::numeric_limits<double>::infinity();
+    }
+    return static_cast<double>(one.fit.residuals.size()) * sum / static_cast<double>(costs.size());
   }
 
   // A choice, and from where its fit begins.
@@ -205,6 +235,7 @@ class BeamSearch {
   const ChoiceResiduals& residuals_;
   std::span<const Unknown> candidates_;
   const SelectionOptions& options_;
+  std::vector<double> of_none_;  // what choosing nothing costs, of each way
   std::size_t size_ = 0;
   double done_ = 0;  // of this size
 };
