@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("a unit of parameters");
 }
 
+constexpr std::size_t fewest_rows = 8;  // that tell anything but of themselves
 constexpr double least_cost = 1e-12;
 constexpr double least_time = 1e-12;  // seconds of what is predicted to cost nothing
 
@@ -45,7 +47,8 @@ class Fit {
         parameters_(options.named.empty() ? candidates(cluster, rows)
                                           : named_parameters(cluster, options.named)),
         predictor_(cluster, parameters_, rows),
-        before_(predictor_.seconds({}, {})) {
+        before_(predictor_.seconds({}, {})),
+        by_(predictor_.protocols()) {
     for (const Parameter& parameter : parameters_) unknowns_.push_back(parameter.unknown());
     report_.cluster = cluster.name();
     std::set<std::string> seen;
@@ -124,20 +127,34 @@ class Fit {
         rows.push_back(rows_[row]);
       }
     beyond_.clear();
-    for (HeldOutWay& way : held_out_ways(rows))
-      if (way.name != "every other size" && !way.parts.empty())
-        beyond_.push_back(std::move(way.parts));
+    for (HeldOutWay& way : ways_beyond(rows)) beyond_.push_back(std::move(way.parts));
+    weigh_file(rows);
     loaded_.clear();
-    for (std::size_t one = 0; one < parameters_.size(); ++one)
+    for (std::size_t one = 0; one < parameters_.size() && rows.size() >= fewest_rows; ++one)
       if (is_loaded(one)) loaded_.push_back(one);
   }
 
-  // Whether a change of it by a tenth changes any of the rows by a two-hundredth. A number that is
-  // not what rows wait for would have to be far off before it is, and would then stand for
-  // something else.
+  // Neighbours on a curve miss the model alike: a curve counts as a few rows, and so the file
+  // counts the more, the more rows a curve has.
+  void weigh_file(std::span<const Measurement> rows) {
+    constexpr double independent = 4;  // rows of a curve
+    std::set<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>> curves;
+    for (const Measurement& row : rows) curves.insert({row.operation, row.ranks, row.nodes});
+    const double each = static_cast<double>(rows.size()) / static_cast<double>(curves.size());
+    for (Unknown& one : unknowns_)
+      one.times = options_.named.empty() ? std::max(1.0, each / independent) : 1;
+  }
+
+  // Whether a small change of it changes any of the rows by a twentieth of that, and a class's
+  // efficiency by half: bytes that are not what rows wait for say nothing of a link's rate. A
+  // number that no row waits for would have to be far off before one does, and would then stand for
+  // something else. What is not a protocol's own is told by rows that go by Simple, whose steps and
+  // bytes are counted whole.
   bool is_loaded(std::size_t one) const {
     constexpr double step = 0.1;
-    constexpr double least = 0.05;
+    const std::string_view suffix = parameters_[one].info->suffix;
+    const double least = suffix == "efficiency" ? 0.5 : 0.05;
+    const bool of_protocol = suffix.starts_with("ll");
     for (const double aside : {step, -step}) {
       const double x =
           std::clamp(unknowns_[one].start + aside, unknowns_[one].least, unknowns_[one].most);
@@ -145,7 +162,9 @@ class Fit {
       const std::vector<double> values{parameters_[one].from_scale(x)};
       const std::vector<double> seconds = predictor_.seconds(chosen, values);
       for (const std::size_t row : fitted_)
-        if (std::abs(std::log(seconds[row] / before_[row])) > least * step) return true;
+        if ((of_protocol || by_[row] == cluster::Protocol::simple) &&
+            std::abs(std::log(seconds[row] / before_[row])) > least * step)
+          return true;
     }
     return false;
   }
@@ -284,12 +303,13 @@ class Fit {
   std::vector<Parameter> parameters_;
   std::vector<Unknown> unknowns_;  // the parameters, in their scales
   RowPredictor predictor_;
-  std::vector<double> before_;       // seconds of the rows by the file's numbers
-  std::vector<std::size_t> fitted_;  // rows of the fit that goes on
-  std::vector<std::size_t> loaded_;  // parameters that bear on them
-  std::vector<LeftOut> beyond_;      // of them
-  std::vector<std::size_t> alike_;   // parameters that they cannot tell from the chosen ones
-  std::vector<double> values_;       // of the chosen ones
+  std::vector<double> before_;         // seconds of the rows by the file's numbers
+  std::vector<cluster::Protocol> by_;  // of the rows
+  std::vector<std::size_t> fitted_;    // rows of the fit that goes on
+  std::vector<std::size_t> loaded_;    // parameters that bear on them
+  std::vector<LeftOut> beyond_;        // of them
+  std::vector<std::size_t> alike_;     // parameters that they cannot tell from the chosen ones
+  std::vector<double> values_;         // of the chosen ones
   std::size_t fits_ = 1;
   std::size_t fits_done_ = 0;
   FitReport report_;

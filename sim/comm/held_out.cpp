@@ -51,6 +51,14 @@ HeldOutWay upper_half(std::span<const Measurement> rows) {
   return way;
 }
 
+HeldOutWay lower_half(std::span<const Measurement> rows) {
+  HeldOutWay way{.name = "the lower half of sizes", .parts = {}, .lacks = {}};
+  std::vector<bool> out;
+  for (const Place& at : places_of(rows)) out.push_back(2 * at.place < at.of && at.of > 1);
+  if (std::ranges::find(out, true) != out.end()) way.parts.push_back(std::move(out));
+  return way;
+}
+
 HeldOutWay most_ranks(std::span<const Measurement> rows) {
   std::set<std::uint32_t> ranks;
   for (const Measurement& row : rows) ranks.insert(row.ranks);
@@ -95,6 +103,14 @@ std::vector<HeldOutWay> held_out_ways(std::span<const Measurement> rows) {
   else
     every_other.parts.push_back(std::move(odd));
   return {std::move(every_other), upper_half(rows), most_ranks(rows), each_operation(rows)};
+}
+
+std::vector<HeldOutWay> ways_beyond(std::span<const Measurement> rows) {
+  std::vector<HeldOutWay> ways;
+  for (const HeldOutWay& way :
+       {upper_half(rows), lower_half(rows), most_ranks(rows), each_operation(rows)})
+    if (!way.parts.empty()) ways.push_back(way);
+  return ways;
 }
 
 }  // namespace pipewright::comm

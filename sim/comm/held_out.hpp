@@ -27,4 +27,7 @@ struct HeldOutWay {
 // operation.
 std::vector<HeldOutWay> held_out_ways(std::span<const analysis::Measurement> rows);
 
+// Those that go beyond the other rows, and the lower half of sizes, as far as the rows have them.
+std::vector<HeldOutWay> ways_beyond(std::span<const analysis::Measurement> rows);
+
 }  // namespace pipewright::comm

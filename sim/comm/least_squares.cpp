@@ -92,7 +92,8 @@ class Bounded {
     for (Eigen::Index row = 0; row < rows; ++row)
       slopes.row(row) *= softened_slope(residuals_[row]);
     for (Eigen::Index i = 0; i < slopes.cols(); ++i) {
-      slopes(rows + i, i) = unknowns_[i].pull;
+      slopes(rows + i, i) = std::sqrt(unknowns_[i].times) * unknowns_[i].pull *
+                            softened_slope(unknowns_[i].pull * (x_[i] - unknowns_[i].usual));
       const double up = slopes.col(i).dot(values);
       if ((x_[i] <= unknowns_[i].least && up > 0) || (x_[i] >= unknowns_[i].most && up < 0))
         slopes.col(i).setZero();
@@ -102,7 +103,7 @@ class Bounded {
 
  private:
   static double pulled(double value, const Unknown& unknown) {
-    return unknown.pull * (value - unknown.usual);
+    return std::sqrt(unknown.times) * softened(unknown.pull * (value - unknown.usual));
   }
 
   void look(const Eigen::VectorXd& x) {

@@ -18,6 +18,7 @@ struct Unknown {
   double most = 0;
   double usual = 0;           // what it is if no measurement says otherwise
   double pull = little_pull;  // to that: the scatter of rows over that of the unknown
+  double times = 1;           // as so many rows
 };
 
 // What the model misses each measurement by, log(predicted / measured).

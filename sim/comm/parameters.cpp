@@ -35,7 +35,7 @@ constexpr double scatter = 0.05;  // of rows, about what the model does not know
 // By how much a number differs between machines that are of one kind, in the scale of parameters:
 // rates are nearly those of the data sheet, the software's times are not.
 double spread(const ParameterInfo& info, double value) {
-  if (info.suffix == "efficiency" || info.suffix == "sharp-efficiency") return 0.15;
+  if (info.suffix == "efficiency" || info.suffix == "sharp-efficiency") return 0.1;
   if (info.unit == cluster::ParameterUnit::ratio) return 0.3;
   if (value <= 0) return 1;
   return info.of_class ? 0.35 : 0.5;
@@ -190,6 +190,16 @@ std::vector<double> RowPredictor::seconds(std::span<const std::size_t> chosen,
     }
   }
   return predicted;
+}
+
+std::vector<cluster::Protocol> RowPredictor::protocols() const {
+  std::vector<cluster::Protocol> found(rows_);
+  for (const Curve& curve : curves_) {
+    const PricedRun::Prices prices = curve.priced.prices(model_);
+    for (const auto& [bytes, rows] : curve.rows)
+      for (const std::size_t row : rows) found[row] = prices.protocol(bytes);
+  }
+  return found;
 }
 
 std::vector<double> RowPredictor::exact_seconds(std::span<const std::size_t> chosen,

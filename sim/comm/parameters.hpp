@@ -58,6 +58,8 @@ class RowPredictor {
   // The same, planned anew. Leaves the cluster with them.
   std::vector<double> exact_seconds(std::span<const std::size_t> chosen,
                                     std::span<const double> values);
+  // By which protocol each row goes, by the file's numbers.
+  std::vector<cluster::Protocol> protocols() const;
 
  private:
   struct Curve {  // rows of one operation on the same ranks

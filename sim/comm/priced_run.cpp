@@ -349,20 +349,28 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
   return sum;
 }
 
-double PricedRun::Prices::seconds(std::uint64_t bytes) const {
-  if (actual_.empty() || bytes == 0) return 0;
-  const auto count = static_cast<double>(bytes);
-  if (actual_.size() == 1) return actual_.front().seconds(count);
+// What NCCL takes for the fastest.
+std::size_t PricedRun::Prices::choice(double bytes) const {
   const std::vector<Variant>& by = expected_.empty() ? actual_ : expected_;
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < by.size(); ++i) {
-    const double found = by[i].seconds(count);
+  for (std::size_t i = 0; i < by.size() && by.size() > 1; ++i) {
+    const double found = by[i].seconds(bytes);
     if (found >= least) continue;
     least = found;
     best = i;
   }
-  return &by == &actual_ ? least : actual_[best].seconds(count);
+  return best;
+}
+
+double PricedRun::Prices::seconds(std::uint64_t bytes) const {
+  if (actual_.empty() || bytes == 0) return 0;
+  const auto count = static_cast<double>(bytes);
+  return actual_[choice(count)].seconds(count);
+}
+
+Protocol PricedRun::Prices::protocol(std::uint64_t bytes) const {
+  return actual_.empty() ? Protocol::simple : actual_[choice(static_cast<double>(bytes))].protocol;
 }
 
 }  // namespace pipewright::comm

@@ -24,6 +24,7 @@ class PricedRun {
   class Prices {
    public:
     double seconds(std::uint64_t bytes) const;
+    cluster::Protocol protocol(std::uint64_t bytes) const;  // by which NCCL goes
 
    private:
     friend class PricedRun;
@@ -39,6 +40,8 @@ class PricedRun {
 
       double seconds(double bytes) const;
     };
+    std::size_t choice(double bytes) const;
+
     std::vector<Variant> actual_;
     std::vector<Variant> expected_;  // by which NCCL chooses; none: by what is actual
   };
