@@ -19,6 +19,8 @@ struct Selection {
   // Akaike's criterion but for a constant, with rows left out: less is better. Infinite of what is
   // worse than nothing in a way that goes beyond the rows.
   double score = 0;
+  // Times the candidates' pulls: less than 1 where rows scatter so little that they bias nothing.
+  double pull = 1;
 };
 
 // Rows that are left out together, of each part in turn; and all ways in which they are.

@@ -245,10 +245,10 @@ bool is_worse(const FitTrial& trial) {
 std::string fit_text(const FitReport& report) {
   const auto held_out = static_cast<std::size_t>(
       std::ranges::count_if(report.after, [](const ComparedRow& row) { return row.held_out; }));
-  std::string text =
-      fmt::format("{} fitted to {} rows of {} {}, {} more held out\n\n", printable(report.cluster),
-                  report.after.size() - held_out, report.files.size(),
-                  report.files.size() == 1 ? "log" : "logs", held_out);
+  std::string text = fmt::format("{} fitted to {} rows of {} {}{}\n\n", printable(report.cluster),
+                                 report.after.size() - held_out, report.files.size(),
+                                 report.files.size() == 1 ? "log" : "logs",
+                                 held_out == 0 ? "" : fmt::format(", {} more held out", held_out));
   text += report.fitted.empty() ? "no parameter makes predictions of left-out rows clearly better\n"
                                 : table_text(parameter_columns(), report.fitted);
   for (const FittedParameter& one : report.fitted)
