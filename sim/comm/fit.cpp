@@ -145,15 +145,15 @@ class Fit {
       one.times = options_.named.empty() ? std::max(1.0, each / independent) : 1;
   }
 
-  // Whether a small change of it changes any of the rows by a twentieth of that, and a class's
+  // Whether a small change of it changes any of the rows by a fiftieth of that, and a class's
   // efficiency by half: bytes that are not what rows wait for say nothing of a link's rate. A
   // number that no row waits for would have to be far off before one does, and would then stand for
-  // something else. What is not a protocol's own is told by rows that go by Simple, whose steps and
-  // bytes are counted whole.
+  // something else. What is not a protocol's own is told by rows that do not go by LL, which
+  // hides most of each step: a launch that suits those alone misleads all others.
   bool is_loaded(std::size_t one) const {
     constexpr double step = 0.1;
     const std::string_view suffix = parameters_[one].info->suffix;
-    const double least = suffix == "efficiency" ? 0.5 : 0.05;
+    const double least = suffix == "efficiency" ? 0.5 : 0.02;
     const bool of_protocol = suffix.starts_with("ll");
     for (const double aside : {step, -step}) {
       const double x =
@@ -162,7 +162,7 @@ class Fit {
       const std::vector<double> values{parameters_[one].from_scale(x)};
       const std::vector<double> seconds = predictor_.seconds(chosen, values);
       for (const std::size_t row : fitted_)
-        if ((of_protocol || by_[row] == cluster::Protocol::simple) &&
+        if ((of_protocol || by_[row] != cluster::Protocol::ll) &&
             std::abs(std::log(seconds[row] / before_[row])) > least * step)
           return true;
     }

@@ -14,6 +14,7 @@ constexpr std::size_t beam = 3;
 constexpr std::size_t promising = 9;  // choices that are fitted, of all
 // Parts of the cost that a step must save: to see how good a choice is, and to say it.
 constexpr double coarse = 1e-2;
+constexpr double closer = 1e-4;
 constexpr double fine = 1e-7;
 constexpr std::size_t most_folds = 10;
 // Beyond the rows that it was made to, a choice must cost a fifth less than to choose nothing, or
@@ -115,7 +116,7 @@ class BeamSearch {
           if (!is_out[row]) misses.push_back(all[row]);
         return misses;
       };
-      const LeastSquares others = least_squares(of_others, starting_at(candidates_, one), coarse);
+      const LeastSquares others = least_squares(of_others, starting_at(candidates_, one), closer);
       const std::vector<double> all = residuals_(one.chosen, others.unknowns);
       for (std::size_t row = 0; row < all.size(); ++row) {
         if (!is_out[row]) continue;
