@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -33,6 +32,7 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("a unit of parameters");
 }
 
+constexpr std::size_t fewest_rows = 8;  // that tell anything but of themselves
 constexpr double least_cost = 1e-12;
 constexpr double least_time = 1e-12;  // seconds of what is predicted to cost nothing
 
@@ -41,14 +41,14 @@ double rounded(double value) { return std::stod(fmt::format("{:.5e}", value)); }
 
 class Fit {
  public:
-  Fit(cluster::Cluster& cluster, std::span<const Measurement> rows,
-      const std::vector<bool>& held_out, const FitOptions& options)
+  Fit(cluster::Cluster& cluster, std::span<const Measurement> rows, const FitOptions& options)
       : rows_(rows),
-        held_out_(held_out),
         options_(options),
         parameters_(options.named.empty() ? candidates(cluster, rows)
                                           : named_parameters(cluster, options.named)),
-        predictor_(cluster, parameters_, rows) {
+        predictor_(cluster, parameters_, rows),
+        before_(predictor_.seconds({}, {})),
+        by_(predictor_.protocols()) {
     for (const Parameter& parameter : parameters_) unknowns_.push_back(parameter.unknown());
     report_.cluster = cluster.name();
     std::set<std::string> seen;
@@ -56,29 +56,166 @@ class Fit {
       if (seen.insert(row.file).second) report_.files.push_back(row.file);
   }
 
-  // Which parameters, and about which values. Leaves the cluster as it was.
-  Selection search() {
-    const ChoiceResiduals residuals = [&](auto chosen, auto x) { return misses(chosen, x); };
-    Selection best =
-        options_.named.empty()
-            ? select(residuals, unknowns_, {.most = options_.most, .progress = options_.progress})
-            : all_named(residuals);
-    predictor_.seconds({}, {});
-    return best;
-  }
-
-  FitReport report(Selection best) {
-    report_.before = compared(predictor_.seconds({}, {}));
-    const ChoiceResiduals residuals = [&](auto chosen, auto x) { return misses(chosen, x); };
-    best = refine(residuals, unknowns_, best);
-    report_fitted(residuals, best);
-    report_likeness(residuals, best);
-    report_.after = compared(predictor_.seconds(best.chosen, values_));
-    report_outliers(best);
+  FitReport run(cluster::Cluster& cluster, const std::vector<bool>& held_out) {
+    std::vector<HeldOutWay> ways =
+        options_.tries ? held_out_ways(rows_) : std::vector<HeldOutWay>{};
+    fits_ = 1;
+    for (const HeldOutWay& way : ways) fits_ += way.parts.size();
+    for (const HeldOutWay& way : ways) report_.trials.push_back(trial(way));
+    Outcome best = search(held_out);
+    cluster.keep_expectations(best.keeps);
+    report_.keeps_expectations = cluster.has_tuning_model();
+    report(held_out, best);
     return std::move(report_);
   }
 
  private:
+  // Which parameters, about which values, and whether NCCL goes on to choose by the file's numbers.
+  struct Outcome {
+    Selection best;
+    bool keeps = false;
+  };
+
+  // NCCL chooses by its own numbers, so that a way that is slower than it takes it for is taken
+  // nevertheless; or, as a simulated log has it, by those that are true.
+  Outcome search(const std::vector<bool>& held_out) {
+    look_at(held_out);
+    Outcome found{.best = search_once(false), .keeps = false};
+    Outcome by_file{.best = search_once(true), .keeps = true};
+    constexpr double clearly = 2;
+    if (by_file.best.score < found.best.score - clearly) found = std::move(by_file);
+    predictor_.keep_expectations(found.keeps);
+    ++fits_done_;
+    return found;
+  }
+
+  Selection search_once(bool keeps) {
+    predictor_.keep_expectations(keeps);
+    if (!options_.named.empty()) return all_named();
+    SelectionOptions options{.most = options_.most, .beyond = beyond_, .progress = {}};
+    if (options_.progress)
+      options.progress = [&](double share) { tell((share + (keeps ? 1 : 0)) / 2); };
+    std::vector<Unknown> loaded;
+    for (const std::size_t one : loaded_) loaded.push_back(unknowns_[one]);
+    std::vector<std::size_t> names;
+    const ChoiceResiduals residuals = [&](auto chosen, auto x) {
+      names.clear();
+      for (const std::size_t one : chosen) names.push_back(loaded_[one]);
+      return misses(names, x);
+    };
+    Selection best = select(residuals, loaded, options);
+    for (std::size_t& one : best.chosen) one = loaded_[one];
+    return best;
+  }
+
+  Selection all_named() {
+    std::vector<std::size_t> all(unknowns_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    Selection found = fit_chosen(residuals(), unknowns_, all);
+    const auto rows = static_cast<double>(found.fit.residuals.size());
+    found.score = rows * std::log(std::max(found.fit.cost, least_cost) / rows);
+    return found;
+  }
+
+  // The rows that are fitted, what they can tell, and what can be held out of them.
+  void look_at(const std::vector<bool>& held_out) {
+    fitted_.clear();
+    std::vector<Measurement> rows;
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (!held_out[row]) {
+        fitted_.push_back(row);
+        rows.push_back(rows_[row]);
+      }
+    beyond_.clear();
+    for (HeldOutWay& way : ways_beyond(rows)) beyond_.push_back(std::move(way.parts));
+    weigh_file(rows);
+    loaded_.clear();
+    for (std::size_t one = 0; one < parameters_.size() && rows.size() >= fewest_rows; ++one)
+      if (is_loaded(one)) loaded_.push_back(one);
+  }
+
+  // Neighbours on a curve miss the model alike: a curve counts as a few rows, and so the file
+  // counts the more, the more rows a curve has.
+  void weigh_file(std::span<const Measurement> rows) {
+    constexpr double independent = 4;  // rows of a curve
+    std::set<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>> curves;
+    for (const Measurement& row : rows) curves.insert({row.operation, row.ranks, row.nodes});
+    const double each = static_cast<double>(rows.size()) / static_cast<double>(curves.size());
+    for (Unknown& one : unknowns_)
+      one.times = options_.named.empty() ? std::max(1.0, each / independent) : 1;
+  }
+
+  // Whether a small change of it changes any of the rows by a fiftieth of that, and a class's
+  // efficiency by half: bytes that are not what rows wait for say nothing of a link's rate. A
+  // number that no row waits for would have to be far off before one does, and would then stand for
+  // something else. What is not a protocol's own is told by rows that do not go by LL, which
+  // hides most of each step: a launch that suits those alone misleads all others.
+  bool is_loaded(std::size_t one) const {
+    constexpr double step = 0.1;
+    const std::string_view suffix = parameters_[one].info->suffix;
+    const double least = suffix == "efficiency" ? 0.5 : 0.02;
+    const bool of_protocol = suffix.starts_with("ll");
+    for (const double aside : {step, -step}) {
+      const double x =
+          std::clamp(unknowns_[one].start + aside, unknowns_[one].least, unknowns_[one].most);
+      const std::vector<std::size_t> chosen{one};
+      const std::vector<double> values{parameters_[one].from_scale(x)};
+      const std::vector<double> seconds = predictor_.seconds(chosen, values);
+      for (const std::size_t row : fitted_)
+        if ((of_protocol || by_[row] != cluster::Protocol::ll) &&
+            std::abs(std::log(seconds[row] / before_[row])) > least * step)
+          return true;
+    }
+    return false;
+  }
+
+  analysis::FitTrial trial(const HeldOutWay& way) {
+    analysis::FitTrial found{.way = way.name, .lacks = way.lacks, .before = {}, .after = {}};
+    for (const std::vector<bool>& held_out : way.parts) {
+      if (std::ranges::find(held_out, false) == held_out.end()) continue;
+      const Outcome outcome = search(held_out);
+      const std::vector<double> after = predictor_.seconds(
+          outcome.best.chosen, values_at(outcome.best.chosen, outcome.best.fit.unknowns));
+      for (std::size_t row = 0; row < rows_.size(); ++row) {
+        if (!held_out[row]) continue;
+        found.before.push_back({rows_[row], before_[row], {}, true});
+        found.after.push_back({rows_[row], after[row], {}, true});
+      }
+    }
+    return found;
+  }
+
+  void report(const std::vector<bool>& held_out, Outcome& outcome) {
+    Selection& best = outcome.best;
+    report_.before = compared(before_, held_out);
+    best = refine(residuals(), unknowns_, best);
+    // Where the plans are others at the numbers that were found, once more from there.
+    constexpr int most_rounds = 3;
+    for (int round = 0; round < most_rounds && !is_exact(best); ++round) {
+      predictor_.plan_anew();
+      predictor_.keep_expectations(outcome.keeps);
+      best = refine(residuals(), unknowns_, best);
+    }
+    report_likeness(best);
+    report_fitted(best);
+    report_.after = compared(predictor_.exact_seconds(best.chosen, values_), held_out);
+    report_outliers(best);
+  }
+
+  bool is_exact(const Selection& best) {
+    const std::vector<double> values = values_at(best.chosen, best.fit.unknowns);
+    const std::vector<double> quick = predictor_.seconds(best.chosen, values);
+    const std::vector<double> exact = predictor_.exact_seconds(best.chosen, values);
+    for (std::size_t row = 0; row < exact.size(); ++row)
+      if (std::abs(std::log(quick[row] / exact[row])) > 1e-4) return false;
+    return true;
+  }
+
+  void tell(double share) const {
+    if (options_.progress)
+      options_.progress((static_cast<double>(fits_done_) + share) / static_cast<double>(fits_));
+  }
+
   std::vector<double> values_at(std::span<const std::size_t> chosen,
                                 std::span<const double> x) const {
     std::vector<double> values;
@@ -87,61 +224,68 @@ class Fit {
     return values;
   }
 
-  std::vector<double> misses(std::span<const std::size_t> chosen, std::span<const double> x) {
+  std::vector<double> misses(std::span<const std::size_t> chosen, std::span<const double> x) const {
     const std::vector<double> seconds = predictor_.seconds(chosen, values_at(chosen, x));
     std::vector<double> found;
-    for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (!held_out_[row])
-        found.push_back(std::log(std::max(seconds[row], least_time) / rows_[row].seconds));
+    for (const std::size_t row : fitted_)
+      found.push_back(std::log(std::max(seconds[row], least_time) / rows_[row].seconds));
     return found;
   }
-
-  Selection all_named(const ChoiceResiduals& residuals) const {
-    std::vector<std::size_t> all(unknowns_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-    Selection found = fit_chosen(residuals, unknowns_, all);
-    const auto rows = static_cast<double>(found.fit.residuals.size());
-    found.score = rows * std::log(std::max(found.fit.cost, least_cost) / rows);
-    return found;
+  ChoiceResiduals residuals() const {
+    return [this](auto chosen, auto x) { return misses(chosen, x); };
   }
 
-  std::vector<ComparedRow> compared(std::span<const double> seconds) const {
+  std::vector<ComparedRow> compared(std::span<const double> seconds,
+                                    const std::vector<bool>& held_out) const {
     std::vector<ComparedRow> compared;
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      compared.push_back({rows_[row], seconds[row], {}, held_out_[row]});
+      compared.push_back({rows_[row], seconds[row], {}, held_out[row]});
     return compared;
   }
 
-  void report_fitted(const ChoiceResiduals& residuals, const Selection& best) {
+  // Intervals are those of a fit in which what the rows cannot tell from the chosen ones is free as
+  // well: of numbers that are known only together, each may be what the other leaves it.
+  void report_fitted(const Selection& best) {
+    std::vector<std::size_t> free = best.chosen;
+    free.insert(free.end(), alike_.begin(), alike_.end());
     std::vector<Unknown> unknowns;
-    for (const std::size_t one : best.chosen) unknowns.push_back(unknowns_[one]);
-    const Residuals of_chosen = [&](auto x) {
-      if (options_.progress) options_.progress(1);
-      return residuals(best.chosen, x);
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      unknowns.push_back(unknowns_[free[i]]);
+      if (i < best.chosen.size()) unknowns.back().start = best.fit.unknowns[i];
+    }
+    const Residuals of_free = [&](auto x) {
+      tell(1);
+      return misses(free, x);
     };
-    const std::vector<Interval> between = intervals(of_chosen, unknowns, best.fit);
+    const LeastSquares all = alike_.empty() ? best.fit : least_squares(of_free, unknowns);
+    const std::vector<Interval> between = intervals(of_free, unknowns, all);
     for (std::size_t i = 0; i < best.chosen.size(); ++i) {
       const Parameter& parameter = parameters_[best.chosen[i]];
-      const double value = rounded(parameter.from_scale(best.fit.unknowns[i]));
+      const double x = best.fit.unknowns[i];
+      const double value = rounded(parameter.from_scale(x));
       values_.push_back(value);
       report_.fitted.push_back({.name = parameter.name,
                                 .unit = unit_of(parameter),
                                 .before = parameter.value,
                                 .value = value,
-                                .low = parameter.from_scale(between[i].low),
-                                .high = parameter.from_scale(between[i].high),
+                                .low = parameter.from_scale(std::min(between[i].low, x)),
+                                .high = parameter.from_scale(std::max(between[i].high, x)),
                                 .open_low = between[i].low <= unknowns[i].least,
                                 .open_high = between[i].high >= unknowns[i].most});
     }
   }
 
-  void report_likeness(const ChoiceResiduals& residuals, const Selection& best) {
+  void report_likeness(const Selection& best) {
     for (const auto& [one, other, correlation] : indistinct(best))
       report_.alike.push_back({parameters_[one].name, parameters_[other].name, correlation});
-    for (const Unchosen& one : look_at_unchosen(residuals, unknowns_, best)) {
+    constexpr std::size_t most_alike = 3;
+    for (const Unchosen& one : look_at_unchosen(residuals(), unknowns_, best)) {
       const Parameter& parameter = parameters_[one.candidate];
       report_.kept.push_back({parameter.name, unit_of(parameter), parameter.value, one.why,
                               one.like ? parameters_[*one.like].name : ""});
+      if (one.why == analysis::KeptBecause::likeness && alike_.size() < most_alike &&
+          std::ranges::find(loaded_, one.candidate) != loaded_.end())
+        alike_.push_back(one.candidate);
     }
   }
 
@@ -155,55 +299,28 @@ class Fit {
   }
 
   std::span<const Measurement> rows_;
-  const std::vector<bool>& held_out_;
   const FitOptions& options_;
   std::vector<Parameter> parameters_;
   std::vector<Unknown> unknowns_;  // the parameters, in their scales
   RowPredictor predictor_;
-  std::vector<double> values_;  // of the chosen ones
+  std::vector<double> before_;         // seconds of the rows by the file's numbers
+  std::vector<cluster::Protocol> by_;  // of the rows
+  std::vector<std::size_t> fitted_;    // rows of the fit that goes on
+  std::vector<std::size_t> loaded_;    // parameters that bear on them
+  std::vector<LeftOut> beyond_;        // of them
+  std::vector<std::size_t> alike_;     // parameters that they cannot tell from the chosen ones
+  std::vector<double> values_;         // of the chosen ones
+  std::size_t fits_ = 1;
+  std::size_t fits_done_ = 0;
   FitReport report_;
 };
 
 }  // namespace
 
-std::vector<bool> held_out_rows(std::span<const Measurement> rows, HoldOut which) {
-  std::vector<bool> held_out(rows.size(), false);
-  if (which == HoldOut::none) return held_out;
-  const auto curve = [](const Measurement& row) {
-    return std::tuple(row.operation, row.ranks, row.nodes);
-  };
-  std::map<decltype(curve(rows[0])), std::set<std::uint64_t>> sizes;
-  for (const Measurement& row : rows) sizes[curve(row)].insert(row.bytes);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& of_curve = sizes.at(curve(rows[i]));
-    const auto place = std::distance(of_curve.begin(), of_curve.find(rows[i].bytes));
-    held_out[i] = (place % 2 == 1) == (which == HoldOut::odd);
-  }
-  return held_out;
-}
-
 FitReport fit(cluster::Cluster& cluster, std::span<const Measurement> rows,
               const std::vector<bool>& held_out, const FitOptions& options) {
-  // NCCL chooses by its own numbers, so that a way that is slower than it takes it for is taken
-  // nevertheless; or, as a simulated log has it, by those that are true.
-  const auto try_out = [&](bool keeps, double from) {
-    cluster.keep_expectations(keeps);
-    FitOptions one = options;
-    if (options.progress)
-      one.progress = [&options, from](double share) { options.progress(from + share / 2); };
-    return Fit(cluster, rows, held_out, one).search();
-  };
-  Selection by_truth = try_out(false, 0);
-  Selection by_file = try_out(true, 0.5);
-  constexpr double clearly = 2;
-  const bool keeps = by_file.score < by_truth.score - clearly;
-  cluster.keep_expectations(keeps);
-  FitOptions last = options;
-  if (options.progress) last.progress = [&options](double) { options.progress(1); };
-  FitReport report =
-      Fit(cluster, rows, held_out, last).report(std::move(keeps ? by_file : by_truth));
-  report.keeps_expectations = cluster.has_tuning_model();
-  return report;
+  cluster.keep_expectations(false);
+  return Fit(cluster, rows, options).run(cluster, held_out);
 }
 
 }  // namespace pipewright::comm

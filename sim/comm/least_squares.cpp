@@ -11,10 +11,6 @@
 namespace pipewright::comm {
 namespace {
 
-// What decides where measurements say little is a Gaussian prior: usual numbers may be wrong by a
-// factor of 7 (2 in a logarithm) where rows scatter by 4 %. Their ratio:
-constexpr double pull = 0.02;
-
 double bend(double residual) { return std::hypot(1, residual / robust_scale); }
 double weight(double residual) { return 1 / bend(residual); }
 
@@ -96,7 +92,8 @@ class Bounded {
     for (Eigen::Index row = 0; row < rows; ++row)
       slopes.row(row) *= softened_slope(residuals_[row]);
     for (Eigen::Index i = 0; i < slopes.cols(); ++i) {
-      slopes(rows + i, i) = pull;
+      slopes(rows + i, i) = std::sqrt(unknowns_[i].times) * unknowns_[i].pull *
+                            softened_slope(unknowns_[i].pull * (x_[i] - unknowns_[i].usual));
       const double up = slopes.col(i).dot(values);
       if ((x_[i] <= unknowns_[i].least && up > 0) || (x_[i] >= unknowns_[i].most && up < 0))
         slopes.col(i).setZero();
@@ -106,7 +103,7 @@ class Bounded {
 
  private:
   static double pulled(double value, const Unknown& unknown) {
-    return pull * (value - unknown.usual);
+    return std::sqrt(unknown.times) * softened(unknown.pull * (value - unknown.usual));
   }
 
   void look(const Eigen::VectorXd& x) {
@@ -179,7 +176,7 @@ Matrix LeastSquares::covariance() const {
   Matrix normal{size, size};
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j < size; ++j) normal(i, j) = dot(slopes.column(i), slopes.column(j));
-    normal(i, i) += pull * pull;
+    normal(i, i) += little_pull * little_pull;
   }
   Matrix covariance{size, size};
   for (std::size_t i = 0; i < size; ++i) {

@@ -7,12 +7,18 @@
 // Numbers that make a model agree with measurements, of which some are wrong.
 namespace pipewright::comm {
 
+// What decides where measurements say little is a Gaussian prior: usual numbers may be wrong by a
+// factor of 7 (2 in a logarithm) where rows scatter by 4 %. Their ratio:
+inline constexpr double little_pull = 0.02;
+
 // An unknown, in a scale in which steps of 1 are large and equal ones alike.
 struct Unknown {
   double start = 0;
   double least = 0;
   double most = 0;
-  double usual = 0;  // what it is if no measurement says otherwise
+  double usual = 0;           // what it is if no measurement says otherwise
+  double pull = little_pull;  // to that: the scatter of rows over that of the unknown
+  double times = 1;           // as so many rows
 };
 
 // What the model misses each measurement by, log(predicted / measured).

@@ -25,6 +25,22 @@ double small(const ParameterInfo& info) {
   return info.unit == cluster::ParameterUnit::seconds ? 1e-6 : 0.1;
 }
 
+// The most that a number may be of which the file says nothing.
+double plausible(const ParameterInfo& info) {
+  return info.unit == cluster::ParameterUnit::seconds ? 20e-6 : 3;
+}
+
+constexpr double scatter = 0.05;  // of rows, about what the model does not know
+
+// By how much a number differs between machines that are of one kind, in the scale of parameters:
+// rates are nearly those of the data sheet, the software's times are not.
+double spread(const ParameterInfo& info, double value) {
+  if (info.suffix == "efficiency" || info.suffix == "sharp-efficiency") return 0.1;
+  if (info.unit == cluster::ParameterUnit::ratio) return 0.3;
+  if (value <= 0) return 1;
+  return info.of_class ? 0.35 : 0.5;
+}
+
 // What the links of a class say of themselves, if they agree.
 std::optional<double> common_latency(const Cluster& cluster, const std::string& link_class) {
   std::optional<double> latency;
@@ -66,12 +82,20 @@ double Parameter::from_scale(double x) const {
 }
 
 Unknown Parameter::unknown() const {
-  // What is further off is no such link any more, but a row that the model does not know.
-  constexpr double furthest = 30;
-  const bool is_known = value > 0;
-  const double least = is_known ? std::max(info->least, value / furthest) : info->least;
-  const double most = is_known ? std::min(info->most, value * furthest) : info->most;
-  return {to_scale(value), to_scale(least), to_scale(most), to_scale(value)};
+  const bool is_ratio = info->unit == cluster::ParameterUnit::ratio;
+  const double furthest = asked ? 30 : 10;
+  double least = info->least;
+  double most = is_ratio ? std::max(1.0, value) : plausible(*info);
+  if (value > 0) {
+    least = std::max(least, value / furthest);
+    most = is_ratio ? most : value * furthest;
+  }
+  most = std::min(most, info->most);
+  return {.start = to_scale(value),
+          .least = to_scale(least),
+          .most = to_scale(most),
+          .usual = to_scale(value),
+          .pull = asked ? little_pull : scatter / spread(*info, value)};
 }
 
 std::vector<Parameter> candidates(const Cluster& cluster,
@@ -124,36 +148,69 @@ std::vector<Parameter> named_parameters(const Cluster& cluster,
       throw cluster::Error(fmt::format(
           "parameter '{}': {} does not say it; a fit begins at the value of the platform file",
           name, cluster.name()));
-    found.push_back({name, info, *value});
+    found.push_back({name, info, *value, true});
   }
   return found;
 }
 
 RowPredictor::RowPredictor(cluster::Cluster& cluster, std::span<const Parameter> parameters,
                            std::span<const analysis::Measurement> rows)
-    : cluster_(cluster), parameters_(parameters), rows_(rows) {
-  for (const Parameter& parameter : parameters) values_.push_back(parameter.value);
+    : cluster_(cluster), parameters_(parameters), rows_(rows.size()), model_(cluster.model()) {
   std::map<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>, std::size_t> curve_of;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto key = std::tuple(rows[i].operation, rows[i].ranks, rows[i].nodes);
     const auto [place, is_new] = curve_of.emplace(key, curves_.size());
-    if (is_new) curves_.push_back({run_of(cluster, rows[i]), {}});
-    curves_[place->second].rows.push_back(i);
+    if (is_new) {
+      const BenchmarkRun run = run_of(cluster, rows[i]);
+      curves_.push_back({run, PricedRun(cluster, run), {}});
+    }
+    curves_[place->second].rows[rows[i].bytes].push_back(i);
   }
 }
 
+void RowPredictor::plan_anew() {
+  for (Curve& curve : curves_) curve.priced = PricedRun(cluster_, curve.run);
+}
+
+void RowPredictor::keep_expectations(bool keep) {
+  for (Curve& curve : curves_) curve.priced.expect(keep ? &model_ : nullptr);
+}
+
 std::vector<double> RowPredictor::seconds(std::span<const std::size_t> chosen,
-                                          std::span<const double> values) {
-  std::vector<double> wanted;
-  for (const Parameter& parameter : parameters_) wanted.push_back(parameter.value);
-  for (std::size_t i = 0; i < chosen.size(); ++i) wanted[chosen[i]] = values[i];
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i] != values_[i]) cluster_.set_parameter(parameters_[i].name, wanted[i]);
-  values_ = std::move(wanted);
-  std::vector<double> predicted(rows_.size());
+                                          std::span<const double> values) const {
+  cluster::MessageModel model = model_;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    set_parameter(model, parameters_[chosen[i]].name, values[i]);
+  std::vector<double> predicted(rows_);
+  for (const Curve& curve : curves_) {
+    const PricedRun::Prices prices = curve.priced.prices(model);
+    for (const auto& [bytes, rows] : curve.rows) {
+      const double seconds = prices.seconds(bytes);
+      for (const std::size_t row : rows) predicted[row] = seconds;
+    }
+  }
+  return predicted;
+}
+
+std::vector<cluster::Protocol> RowPredictor::protocols() const {
+  std::vector<cluster::Protocol> found(rows_);
+  for (const Curve& curve : curves_) {
+    const PricedRun::Prices prices = curve.priced.prices(model_);
+    for (const auto& [bytes, rows] : curve.rows)
+      for (const std::size_t row : rows) found[row] = prices.protocol(bytes);
+  }
+  return found;
+}
+
+std::vector<double> RowPredictor::exact_seconds(std::span<const std::size_t> chosen,
+                                                std::span<const double> values) {
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    cluster_.set_parameter(parameters_[chosen[i]].name, values[i]);
+  std::vector<double> predicted(rows_);
   for (const Curve& curve : curves_) {
     const Formula formula(curve.run);
-    for (const std::size_t row : curve.rows) predicted[row] = formula.seconds(rows_[row].bytes);
+    for (const auto& [bytes, rows] : curve.rows)
+      for (const std::size_t row : rows) predicted[row] = formula.seconds(bytes);
   }
   return predicted;
 }

@@ -16,12 +16,21 @@ using ChoiceResiduals = std::function<std::vector<double>(std::span<const std::s
 struct Selection {
   std::vector<std::size_t> chosen;  // candidates, ascending
   LeastSquares fit;                 // of these
-  // Akaike's criterion but for a constant, with rows left out: less is better.
+  // Akaike's criterion but for a constant, with rows left out: less is better. Infinite of what is
+  // worse than nothing in a way that goes beyond the rows.
   double score = 0;
+  // Times the candidates' pulls: less than 1 where rows scatter so little that they bias nothing.
+  double pull = 1;
 };
 
+// Rows that are left out together, of each part in turn; and all ways in which they are.
+using LeftOut = std::vector<std::vector<bool>>;
+
 struct SelectionOptions {
-  std::size_t most = 5;                             // candidates to choose
+  std::size_t most = 5;  // candidates to choose
+  // Ways that go beyond the rows that are left. No choice is taken that is worse in one of them
+  // than to choose nothing.
+  std::vector<LeftOut> beyond = {};
   std::function<void(double share)> progress = {};  // may throw, to end it
 };
 

@@ -98,6 +98,18 @@ std::vector<Record> records_of(const cluster::Cluster& cluster, std::span<const 
   return records;
 }
 
+std::vector<Record> records_of(const cluster::Cluster& cluster, const analysis::FitReport& report) {
+  std::vector<ComparedRow> fitted;
+  std::vector<ComparedRow> held_out;
+  for (const ComparedRow& row : report.after) (row.held_out ? held_out : fitted).push_back(row);
+  for (const analysis::FitTrial& trial : report.trials)
+    held_out.insert(held_out.end(), trial.after.begin(), trial.after.end());
+  std::vector<Record> records = records_of(cluster, held_out, true, source_of(report.after));
+  for (Record& record : records_of(cluster, fitted, false, source_of(report.after)))
+    records.push_back(std::move(record));
+  return records;
+}
+
 std::vector<Record> merged(std::span<const Record> of_file, std::span<const Record> further) {
   std::vector<Record> all(of_file.begin(), of_file.end());
   for (const Record& record : further) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/comm/comparison.hpp"
+#include "analysis/comm/reports/fit_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
 // Where predictions by a platform file were tried, and what came of it: see cluster::Record.
@@ -18,6 +19,10 @@ std::uint32_t nodes_of(const cluster::Cluster& cluster, const analysis::Measurem
 std::vector<cluster::Record> records_of(const cluster::Cluster& cluster,
                                         std::span<const analysis::ComparedRow> rows, bool held_out,
                                         const std::string& source);
+
+// Of a fit: the rows that it was made to, and those that fits to others were tried on.
+std::vector<cluster::Record> records_of(const cluster::Cluster& cluster,
+                                        const analysis::FitReport& report);
 
 // The file's records and further ones, which stand in place of those of the same operation, nodes,
 // kind and source.

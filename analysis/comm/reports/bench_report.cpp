@@ -49,7 +49,12 @@ ReportColumns<BenchRow> columns_of(const BenchReport& report) {
                                               element_bytes);
                        }}),
       table_only<Row>({"type", {"type"}, Quantity::name(), [](const Row&) { return "float"; }}),
-      {"seconds", {"time", "us"}, Quantity::each_as(microseconds), &Row::seconds},
+      {"seconds", &Row::seconds},
+      table_only<Row>(
+          {"time",
+           {"time", "us"},
+           Quantity::count(),
+           [](const Row& row) { return (row.untried ? "~" : "") + microseconds(row.seconds); }}),
       {"algbw_bytes_per_s",
        {"algbw", "GB/s"},
        Quantity::each_as(gigabytes_per_s),
@@ -64,6 +69,7 @@ ReportColumns<BenchRow> columns_of(const BenchReport& report) {
                        Quantity::each_as(percent),
                        [](const Row& row) { return row.difference(); }}),
       {"by", {"by"}, Quantity::name(), &Row::by}};
+  if (report.has_record) columns.push_back({"outside_record", &Row::untried});
   if (report.assumed)
     columns.push_back(table_only<Row>(
         {"assumed", {"busbw to", "assumed, %"}, Quantity::each_as(percent), [&](const Row& row) {
@@ -94,6 +100,13 @@ std::string closing_text(const BenchReport& report) {
     text +=
         "\nThe formula (steps x latency + bytes / bandwidth of a GPU's own links) holds for all "
         "sizes.\n";
+  if (report.has_record) {
+    const auto untried = std::ranges::count_if(report.rows, &BenchRow::untried);
+    if (!report.tried.empty()) text += fmt::format("The file was {}.\n", report.tried);
+    if (untried > 0)
+      text += fmt::format("~ {} of {} sizes are outside of what it was tried on.\n", untried,
+                          report.rows.size());
+  }
   if (!report.assumed) return text;
   const auto holds = [&](const BenchRow& row) {
     return std::abs(bus_bandwidth(report, row) / *report.assumed - 1) <= 0.1;

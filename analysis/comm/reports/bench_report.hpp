@@ -13,9 +13,10 @@ namespace pipewright::analysis {
 // One line of the table that nccl-tests would print.
 struct BenchRow {
   std::uint64_t bytes = 0;
-  double seconds = 0;  // as simulated, of the slowest group
-  double formula = 0;  // seconds: steps x latency + bytes / bandwidth of a GPU's own links
-  std::string by;      // "ring, LL128"
+  double seconds = 0;    // as simulated, of the slowest group
+  double formula = 0;    // seconds: steps x latency + bytes / bandwidth of a GPU's own links
+  std::string by;        // "ring, LL128"
+  bool untried = false;  // outside of what the cluster's file was held against
 
   double difference() const { return seconds / formula - 1; }  // what the formula does not see
 };
@@ -27,7 +28,11 @@ struct BenchReport {
   std::uint32_t nodes = 0;             // that a group is on
   std::vector<std::string> gpus;       // of the first group, by rank
   std::vector<std::uint32_t> node_of;  // each of them
-  std::optional<double> assumed;       // bus bandwidth in bytes/s that is to be looked at
+  // Where the cluster's file was held against measurements of this operation, and with what errors;
+  // empty if it says nothing of it.
+  std::string tried;
+  bool has_record = false;        // the file says something of an operation
+  std::optional<double> assumed;  // bus bandwidth in bytes/s that is to be looked at
   std::vector<BenchRow> rows;
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus.size()); }

@@ -132,6 +132,27 @@ std::string error_table(const FitReport& report) {
   return fmt::format("\n{}", table_of(lines));
 }
 
+// What a fit to part of the rows says of the others.
+std::string trial_table(const FitReport& report) {
+  if (report.trials.empty()) return "";
+  std::vector<BothErrors> lines;
+  std::string lacks;
+  std::string worse;
+  for (const FitTrial& one : report.trials) {
+    if (one.after.empty())
+      lacks += fmt::format("{} is not held out: {}\n", one.way, one.lacks);
+    else
+      lines.push_back({one.way, summarize(one.before), summarize(one.after)});
+    if (is_worse(one))
+      worse += fmt::format(
+          "WORSE than the file: a fit without {} predicts that with {}, the file with {}\n",
+          one.way, format_percent(summarize(one.after).median),
+          format_percent(summarize(one.before).median));
+  }
+  return fmt::format("\nheld out, and predicted by a fit to the rest:\n{}{}{}",
+                     lines.empty() ? "" : table_of(lines), lacks, worse);
+}
+
 std::string outlier_text(const FitReport& report) {
   if (report.outliers.empty()) return "";
   std::string text = fmt::format(
@@ -215,13 +236,19 @@ ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out) {
   return summarize(those);
 }
 
+bool is_worse(const FitTrial& trial) {
+  constexpr double ratio = 1.05;
+  constexpr double least = 0.001;
+  return summarize(trial.after).median > ratio * summarize(trial.before).median + least;
+}
+
 std::string fit_text(const FitReport& report) {
   const auto held_out = static_cast<std::size_t>(
       std::ranges::count_if(report.after, [](const ComparedRow& row) { return row.held_out; }));
-  std::string text =
-      fmt::format("{} fitted to {} rows of {} {}, {} more held out\n\n", printable(report.cluster),
-                  report.after.size() - held_out, report.files.size(),
-                  report.files.size() == 1 ? "log" : "logs", held_out);
+  std::string text = fmt::format("{} fitted to {} rows of {} {}{}\n\n", printable(report.cluster),
+                                 report.after.size() - held_out, report.files.size(),
+                                 report.files.size() == 1 ? "log" : "logs",
+                                 held_out == 0 ? "" : fmt::format(", {} more held out", held_out));
   text += report.fitted.empty() ? "no parameter makes predictions of left-out rows clearly better\n"
                                 : table_text(parameter_columns(), report.fitted);
   for (const FittedParameter& one : report.fitted)
@@ -241,7 +268,8 @@ std::string fit_text(const FitReport& report) {
         "\nThe library goes on to choose algorithms and protocols by the numbers in the file: the "
         "rows\n"
         "are nearer to that than to a choice by the fitted ones (properties expected.*).\n";
-  return text + error_table(report) + outlier_text(report) + kept_text(report);
+  return text + error_table(report) + trial_table(report) + outlier_text(report) +
+         kept_text(report);
 }
 
 std::string fit_json(const FitReport& report) {
@@ -258,6 +286,13 @@ std::string fit_json(const FitReport& report) {
   json["robust_deviation"] = report.deviation;
   json["errors"] = {{"fitted", both_json(report.before, report.after, false)},
                     {"held_out", both_json(report.before, report.after, true)}};
+  json["trials"] = Json::array();
+  for (const FitTrial& one : report.trials)
+    json["trials"].push_back({{"held_out", one.way},
+                              {"lacks", one.lacks.empty() ? Json() : Json(one.lacks)},
+                              {"file", errors_json(summarize(one.before))},
+                              {"fit", errors_json(summarize(one.after))},
+                              {"worse", is_worse(one)}});
   json["curves"] = Json::array();
   const std::vector<ComparedCurve> before = curves_of(report.before);
   const std::vector<ComparedCurve> after = curves_of(report.after);

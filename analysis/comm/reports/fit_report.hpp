@@ -41,6 +41,17 @@ struct Likeness {
   double correlation = 0;
 };
 
+// Rows that a fit to all others did not see, with the platform file's numbers and with the fitted
+// ones.
+struct FitTrial {
+  std::string way;    // "the upper half of sizes"
+  std::string lacks;  // why there are no rows
+  std::vector<ComparedRow> before;
+  std::vector<ComparedRow> after;
+};
+// Whether predictions became worse, by more than a twentieth and a tenth of a percent.
+bool is_worse(const FitTrial& trial);
+
 struct FitReport {
   std::string cluster;
   std::vector<std::string> files;  // the logs
@@ -49,6 +60,7 @@ struct FitReport {
   // NCCL chooses algorithms and protocols by the numbers before, not by the fitted ones.
   bool keeps_expectations = false;
   std::vector<KeptParameter> kept;
+  std::vector<FitTrial> trials;
   std::vector<ComparedRow> before;    // with the platform file's numbers
   std::vector<ComparedRow> after;     // the same rows
   double deviation = 0;               // of log(predicted / measured) of fitted rows, robust

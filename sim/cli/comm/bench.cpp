@@ -10,6 +10,7 @@
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/comm/tried.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -113,6 +114,16 @@ BenchReport describe_bench(const cluster::Cluster& cluster, const comm::Benchmar
   return report;
 }
 
+void mark_untried(const cluster::Cluster& cluster, BenchReport& report) {
+  report.has_record = !cluster.records().empty();
+  if (!report.has_record) return;
+  const std::string_view operation = analysis::to_string(report.operation);
+  report.tried = comm::tried_text(cluster.records(), operation, report.nodes);
+  for (analysis::BenchRow& row : report.rows)
+    row.untried = report.groups > 1 ||
+                  !covers(cluster.records(), operation, report.ranks(), report.nodes, row.bytes);
+}
+
 }  // namespace
 
 int comm_bench(const Arguments& arguments) {
@@ -148,6 +159,7 @@ int comm_bench(const Arguments& arguments) {
       bar.draw(static_cast<double>(done) / static_cast<double>(sizes.size()),
                fmt::format("{} of {} sizes", done, sizes.size()));
   });
+  mark_untried(cluster, report);
   for (const std::filesystem::path& file : files)
     trace::write_file(file, file.extension() == ".csv"    ? bench_csv(report)
                             : file.extension() == ".json" ? bench_json(report)

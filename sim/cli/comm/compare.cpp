@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -188,6 +189,20 @@ std::string advice(const CompareReport& report, const po::variables_map& given) 
       analysis::printable(values(given, "cluster").front()));
 }
 
+// What the file's own record says of the operations that are compared.
+std::string record_text(const cluster::Cluster& cluster, const CompareReport& report) {
+  std::string text;
+  std::set<std::string> said;
+  for (const analysis::CurveReport& one : report.curves) {
+    const analysis::Measurement& row = one.curve.rows.front().measured;
+    const std::string tried =
+        comm::tried_text(cluster.records(), to_string(row.operation), comm::nodes_of(cluster, row));
+    if (!tried.empty() && said.insert(tried).second)
+      text += fmt::format("the file was {}\n", tried);
+  }
+  return text;
+}
+
 }  // namespace
 
 int comm_compare(const Arguments& arguments) {
@@ -223,7 +238,8 @@ int comm_compare(const Arguments& arguments) {
   if (request.json) {
     fmt::print("{}", json_text(report));
   } else {
-    fmt::print("{}{}", console_text(report, request.all_rows), advice(report, given));
+    fmt::print("{}{}{}", console_text(report, request.all_rows), record_text(cluster, report),
+               advice(report, given));
     for (const Output& output : request.outputs) fmt::print("wrote   {}\n", output.file.string());
     if (request.record) fmt::print("wrote   {}\n", request.record->string());
   }

@@ -12,6 +12,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/comm/fitted_file.hpp"
+#include "sim/comm/tried.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::cli {
@@ -30,8 +31,8 @@ po::options_description fit_options() {
   add("fit", po::value<std::vector<std::string>>()->multitoken()->value_name("NAME.."),
       "fit these and no others: nvlink.latency, collective.launch, ..");
   add("hold-out", po::value<std::string>()->value_name("WHICH"),
-      "odd: of each curve every second size tells how good the fit is (as it is without this); "
-      "even: the others; none: all are fitted");
+      "leave out of the fit odd: of each curve every second size; even: the others; none (as it is "
+      "without this, for whichever it is, fits to parts of the rows are tried on the rest)");
   add_log_options(options);
   add("json", "print the result as JSON and nothing else");
   add("help,h", "this text");
@@ -62,7 +63,7 @@ int print_help() {
 
 comm::HoldOut hold_out(const po::variables_map& given) {
   const std::string text =
-      given.count("hold-out") != 0 ? given["hold-out"].as<std::string>() : "odd";
+      given.count("hold-out") != 0 ? given["hold-out"].as<std::string>() : "none";
   if (text == "odd") return comm::HoldOut::odd;
   if (text == "even") return comm::HoldOut::even;
   if (text == "none") return comm::HoldOut::none;
@@ -135,7 +136,8 @@ int comm_fit(const Arguments& arguments) {
   const bool json = given.count("json") != 0;
   fmt::print("{}", json ? fit_json(report) : fit_text(report));
   if (!output) return exit_ok;
-  trace::write_file(*output, comm::fitted_platform(cluster.text(), report, versions()));
+  const std::string fitted = comm::fitted_platform(cluster.text(), report, versions());
+  trace::write_file(*output, comm::with_records(fitted, comm::records_of(cluster, report)));
   if (!json) fmt::print("\nwrote   {}\n", output->string());
   return exit_ok;
 }

@@ -200,14 +200,69 @@ TEST_CASE("a fit says what its rows tell nothing about", "[fit]") {
   std::vector<Measurement> rows = measure(cluster, {{Operation::all_reduce, 8, 1}});
   std::erase_if(rows, [](const Measurement& row) { return row.bytes > 128; });
   cluster.set_parameter("collective.launch", 10e-6);
-  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  const FitReport report = fit_named(cluster, rows, {{"collective.launch", 30e-6}});
   REQUIRE(report.fitted.size() == 1);
-  for (const auto& kept : report.kept) {
+  const FitReport none = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  for (const auto& kept : none.kept) {
     CHECK(kept.name.find("nic.") == std::string::npos);  // not on any way
     if (kept.name == "nvlink.efficiency") CHECK(kept.why == analysis::KeptBecause::no_trace);
-    if (kept.name == "nvlink.latency" && report.fitted[0].name == "collective.launch")
-      CHECK(kept.why == analysis::KeptBecause::likeness);
   }
+}
+
+TEST_CASE("send-recv between nodes says nothing of NVLink", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  set(cluster, {{"nic.efficiency", 0.6}, {"nic.latency", 9e-6}});
+  const double latency = 6.8e-6;
+  std::vector<Measurement> rows = measure(cluster, {{Operation::send_recv, 16, 2}});
+  set(cluster, {{"nic.efficiency", 1}, {"nic.latency", latency}});
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  CHECK_FALSE(report.fitted.empty());
+  for (const auto& one : report.fitted) {
+    INFO(one.name);
+    CHECK_FALSE(one.name.starts_with("nvlink."));
+  }
+}
+
+TEST_CASE("no rate rises above its nominal one, nor falls below a tenth unless asked", "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  std::vector<Measurement> rows =
+      measure(cluster, {{Operation::all_reduce, 16, 2}, {Operation::all_gather, 16, 2}});
+  for (const double factor : {0.4, 40.0}) {
+    std::vector<Measurement> off = rows;
+    for (Measurement& row : off) row.seconds *= factor;
+    const FitReport report = comm::fit(cluster, off, comm::held_out_rows(off, HoldOut::none));
+    for (const auto& one : report.fitted) {
+      INFO(one.name << " " << one.before << " " << one.value);
+      if (one.unit == "ratio") CHECK(one.value <= 1);
+      CHECK(one.value >= one.before / 10 * (1 - 1e-6));
+      if (one.before > 0) CHECK(one.value <= one.before * 10 * (1 + 1e-6));
+      cluster.set_parameter(one.name, one.before);
+    }
+  }
+}
+
+TEST_CASE("fits to parts of noisy rows are better than the file on what they did not see",
+          "[fit]") {
+  Cluster cluster = library("dgx-a100");
+  set(cluster, {{"collective.launch", 40e-6}, {"nvlink.efficiency", 0.6}});
+  std::vector<Curve> curves = one_node;
+  curves.push_back({Operation::all_gather, 8, 1});
+  std::vector<Measurement> rows = measure(cluster, curves);
+  double noise = 0.3;
+  for (Measurement& row : rows) {  // 3 % at the most, whose sum is no bias
+    noise = std::fmod(noise * 7.3 + 0.1, 1.0);
+    row.seconds *= 1 + 0.06 * (noise - 0.5);
+  }
+  set(cluster, {{"collective.launch", 20e-6}, {"nvlink.efficiency", 1}});
+  const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
+  REQUIRE(report.trials.size() == 4);
+  for (const analysis::FitTrial& trial : report.trials) {
+    INFO(trial.way);
+    CHECK(trial.lacks.empty());
+    CHECK_FALSE(is_worse(trial));
+  }
+  CHECK(summarize(report.trials.front().after).median < 0.03);
+  CHECK(summarize(report.trials[2].after).median < 0.03);
 }
 
 TEST_CASE("every other size of each curve is held out, whatever file it is of", "[fit]") {

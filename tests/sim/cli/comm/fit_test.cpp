@@ -44,7 +44,8 @@ double held_out_median(const Ran& ran) {
 TEST_CASE("comm fit writes a platform file that predicts what was measured", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
-  const Ran fit = place.run("comm fit a.log --cluster dgx-a100 -o fitted.xml --json");
+  const Ran fit =
+      place.run("comm fit a.log --cluster dgx-a100 --hold-out odd -o fitted.xml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   const Json report = Json::parse(fit.out);
@@ -54,9 +55,14 @@ TEST_CASE("comm fit writes a platform file that predicts what was measured", "[c
   const std::string fitted = place.read("fitted.xml");
   CHECK(fitted.find("<prop id=\"fitted-from\" value=\"a.log\"/>") != std::string::npos);
   CHECK(fitted.find("Fitted by pipewright ") != std::string::npos);
+  CHECK(fitted.find("<prop id=\"record.1\" value=\"all-reduce; 8 ranks; 1 node; ") !=
+        std::string::npos);
+  CHECK(fitted.find("; held out; a.log\"/>") != std::string::npos);
+  CHECK(fitted.find("; fitted; a.log\"/>") != std::string::npos);
 
   // The file's own predictions are those of the fit, which finds no more to change.
-  const Ran again = place.run("comm fit a.log --cluster fitted.xml -o twice.xml --json");
+  const Ran again =
+      place.run("comm fit a.log --cluster fitted.xml --hold-out odd -o twice.xml --json");
   INFO(again.err);
   REQUIRE(again.status == 0);
   const Json second = Json::parse(again.out);
@@ -72,9 +78,9 @@ TEST_CASE("comm fit says what it did in words", "[cli]") {
   const Ran ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
-  CHECK(ran.out.find("28 rows of 1 log, 28 more held out") != std::string::npos);
+  CHECK(ran.out.find("fitted to 56 rows of 1 log") != std::string::npos);
   CHECK(ran.out.find("collective.launch ") != std::string::npos);
-  CHECK(ran.out.find("held out: all-reduce, 8 ranks") != std::string::npos);
+  CHECK(ran.out.find("held out, and predicted by a fit to the rest:") != std::string::npos);
   CHECK(ran.out == place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch").out);
   CHECK(place.files() == "a.log");
 }
