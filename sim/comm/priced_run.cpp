@@ -103,7 +103,7 @@ class PricedRun::Maker {
     made.cost.flows.clear();
     for (auto& [link, flows] : by_link) {
       Load load{.link_class = class_of_.at(cluster_.link_class(link)),
-                .bandwidth = cluster_.bandwidth_of(link, Numbers::actual) /
+                .bandwidth = cluster_.capacity_of(link, Numbers::actual) /
                              cluster_.model().of(cluster_.link_class(link)).efficiency,
                 .shared = cluster::is_shared(link)};
       std::ranges::sort(flows);
