@@ -38,7 +38,11 @@ TEST_CASE("properties of the outermost zone are numbers of a class, or of all", 
                                    {"nic.efficiency", "0.9"},
                                    {"nic.ll-latency", "0.19"},
                                    {"nvlink.ll128-efficiency", "0.92"},
-                                   {"nvlink.sharp-efficiency", "0.83"}});
+                                   {"nvlink.sharp-efficiency", "0.83"},
+                                   {"collective.simple-launch", "3us"},
+                                   {"collective.nccl", "2.27"},
+                                   {"nvlink.message", "0.3us"},
+                                   {"nvlink.generation", "5"}});
   CHECK(model.launch == Approx(8e-6));
   CHECK(model.message == Approx(2.5e-6));
   CHECK(*model.of("nic").latency == Approx(9e-6));
@@ -48,6 +52,11 @@ TEST_CASE("properties of the outermost zone are numbers of a class, or of all", 
   CHECK(model.of("nic").by[1]->efficiency == 1);
   CHECK(model.of("nvlink").by[2]->efficiency == 0.92);
   CHECK(model.of("nvlink").in_switch->efficiency == 0.83);
+  CHECK(model.simple_launch == Approx(3e-6));
+  CHECK(model.nccl == 27U);
+  CHECK(*model.of("nvlink").message == Approx(0.3e-6));
+  CHECK_FALSE(model.of("nic").message);
+  CHECK(model.of("nvlink").generation == 5);
 }
 
 TEST_CASE("every parameter can be set and asked by its name", "[message_model]") {
@@ -71,6 +80,8 @@ TEST_CASE("a property that is no parameter, or no number, is a fault", "[message
   check_fault({{"nic.latency", "quick"}}, "property 'nic.latency'");
   check_fault({{"nic.efficiency", "0"}}, "property 'nic.efficiency' is 0");
   check_fault({{"nic.ll-efficiency", "1.5"}}, "from 0.001 to 1");
+  check_fault({{"collective.nccl", "1.9"}}, "is '1.9': a version of NCCL 2, such as 2.27");
+  check_fault({{"nvlink.generation", "6"}}, "NVLinks are of generation 1, 2, 3, 4, 5");
 }
 
 TEST_CASE("the fault of a property names the line of the platform file", "[message_model]") {

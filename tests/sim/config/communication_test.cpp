@@ -28,6 +28,7 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
   CHECK(bucket_bytes(c, 128) == 512'000'000);
   CHECK(c.gradient_bytes == 4);
   CHECK(c.all_reduce == Algorithm::automatic);
+  CHECK_FALSE(c.nccl);
   CHECK_FALSE(c.sms);
   CHECK_FALSE(c.overlap_slowdown);
   CHECK(c.global_norm);
@@ -39,7 +40,7 @@ TEST_CASE("every key of communication is heard") {
       "{overlap_grad_reduce: false, overlap_param_gather: false, tp_comm_overlap: true, "
       "async_tensor_model_parallel_allreduce: false, "
       "scatter_gather: false, bucket: 25 MiB, gradient_bytes: 2, all_reduce: hierarchical, "
-      "sms: 20, overlap_slowdown: 1.15, global_norm: false, detail: full}");
+      "nccl: 2.27.3, sms: 20, overlap_slowdown: 1.15, global_norm: false, detail: full}");
   CHECK_FALSE(c.overlap_grad_reduce);
   CHECK_FALSE(c.overlap_param_gather);
   CHECK(c.tp_comm_overlap);
@@ -48,6 +49,8 @@ TEST_CASE("every key of communication is heard") {
   CHECK(c.bucket == 25U << 20U);
   CHECK(c.gradient_bytes == 2);
   CHECK(c.all_reduce == Algorithm::hierarchical);
+  CHECK(c.nccl == 27U);
+  CHECK(communication("nccl: 2.18").nccl == 18U);
   CHECK(c.sms == 20);
   CHECK(communication("sms: 0").sms == 0);
   CHECK(c.overlap_slowdown == 1.15);
@@ -64,6 +67,7 @@ TEST_CASE("each fault in communication is named") {
        "t:1:9: communication.bucket is 0; allowed: a size of more than 0 bytes, such "
        "as 160 MB"},
       {"gradient_bytes: 3", "t:1:17: communication.gradient_bytes is 3; allowed: one of 1, 2, 4"},
+      {"nccl: 1.9", "t:1:7: communication.nccl is 1.9; allowed: a version of NCCL 2, such as 2.27"},
       {"overlap_slowdown: 0.9",
        "t:1:19: communication.overlap_slowdown is 0.9; allowed: 1 (none) to 1e6, such as 1.1"},
       {"all_reduce: rings",

@@ -177,6 +177,31 @@ TEST_CASE("nodes of several NVLink generations keep what each can do", "[make]")
                        !Catch::Contains("longest launch"));
 }
 
+TEST_CASE("between racks of 72 GPUs traffic goes over NICs", "[make]") {
+  CHECK(ask(request("gb200-nvl72", 2, "rail"), [](auto& cluster) {
+          const auto& gpus = cluster.gpus();
+          const auto over = [&](std::size_t to) {
+            const auto route = cluster.route(gpus[0], gpus[to]);
+            return fmt::format("{} {:g}, ", cluster.link_class(route.links.front()),
+                               route.bandwidth / 1e9);
+          };
+          return over(71) + over(72);
+        }) == "nvlink 677, nic 47, ");
+}
+
+TEST_CASE("dies of MI250X without a link reach each other over others", "[make]") {
+  CHECK(ask(request("mi250x-slingshot", 1, "rail"), [](auto& cluster) {
+          const auto& gpus = cluster.gpus();
+          std::string links;
+          for (const std::size_t to : {1, 2, 6, 3, 4}) {
+            const auto route = cluster.route(gpus[0], gpus[to]);
+            links += fmt::format("{} of {:g}, ", route.links.size(), route.bandwidth / 1e9);
+          }
+          return links;
+          // Twins, one link, two; then over a twin, and over the nearest of two.
+        }) == "1 of 150, 1 of 37.5, 1 of 75, 2 of 37.5, 2 of 37.5, ");
+}
+
 TEST_CASE("two GPUs share a NIC where a node has half as many", "[make]") {
   CHECK(ask(request("a100-4nic", 2, "rail"), [](auto& cluster) {
           const auto& gpus = cluster.gpus();
