@@ -56,6 +56,8 @@ std::string describe(const JobInfo& job) {
   add_choice("offload", job.offload, "none");
   if (!job.straddling.empty())
     text += fmt::format(", {} across NVLink domains", printable(job.straddling));
+  if (!job.untried.empty())
+    text += fmt::format(", ~{} outside the cluster's record", printable(job.untried));
   return text;
 }
 

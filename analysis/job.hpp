@@ -36,6 +36,7 @@ struct JobInfo {
   std::string routing;                // of tokens to experts, where it is not balanced
   double uneven = 0;                  // part of the time that differing microbatches cost
   std::string straddling;             // groups that lie across NVLink domains which could hold them
+  std::string untried;  // groups whose calls no measurement was held against: "tp + dp"
 };
 
 // "llama-3-70b on h100-sxm, tp 8, pp 4, batch 64 of 8192 tokens, bf16, recompute full", without

@@ -181,7 +181,8 @@ ReportColumns<JobInfo> job_columns() {
           {"dispatch", &JobInfo::dispatch},
           {"routing", &JobInfo::routing},
           {"uneven", &JobInfo::uneven},
-          {"straddling", &JobInfo::straddling}};
+          {"straddling", &JobInfo::straddling},
+          {"outside_record", &JobInfo::untried}};
 }
 
 ReportColumns<DeviceSummary> device_columns(double makespan_s) {

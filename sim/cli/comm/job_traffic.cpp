@@ -92,24 +92,23 @@ bool have_partners(const Groups& groups) {
   return std::ranges::any_of(groups, [](const auto& group) { return group.size() > 1; });
 }
 
+// What benchmarks call it that comes nearest.
+std::string_view measured_as(Collective collective) {
+  if (collective == Collective::dispatch) return "all-to-all";
+  if (collective == Collective::ring_exchange) return "send-recv";
+  return workload::name_of(collective);
+}
+
 }  // namespace
 
-std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
-                                       const evaluation::Hardware& hardware,
-                                       const RankPlacement& placement) {
-  const workload::Plan plan =
-      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+std::vector<JobCall> job_calls(const config::Scenario& scenario,
+                               const evaluation::Hardware& hardware, const workload::Plan& plan) {
   const Ranks& ranks = hardware.ranks;
-  std::vector<comm::Traffic> found;
+  std::vector<JobCall> found;
   const auto add = [&](std::string_view name, const Operation& collective, std::uint64_t bytes,
-                       const Groups& groups, bool between_stages = false) {
+                       Groups groups, bool between_stages = false) {
     if (bytes == 0 || !have_partners(groups)) return;
-    const Algorithm algorithm = collective == Collective::all_reduce
-                                    ? scenario.communication.all_reduce
-                                    : Algorithm::automatic;
-    found.push_back(comm::make_traffic(std::string(name),
-                                       operation_text(collective, bytes, between_stages),
-                                       collective, bytes, groups, algorithm, placement));
+    found.push_back({std::string(name), collective, bytes, std::move(groups), between_stages});
   };
   for (const Group group : {Group::tp, Group::cp, Group::ep, Group::etp})
     if (const auto call = main_call(plan.costs, group))
@@ -133,6 +132,40 @@ std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
   add("pp", Collective::send_recv, plan.costs.boundary_bytes,
       stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
   return found;
+}
+
+std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario,
+                                       const evaluation::Hardware& hardware,
+                                       const RankPlacement& placement) {
+  const workload::Plan plan =
+      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  std::vector<comm::Traffic> found;
+  for (const JobCall& call : job_calls(scenario, hardware, plan)) {
+    const Algorithm algorithm = call.collective == Collective::all_reduce
+                                    ? scenario.communication.all_reduce
+                                    : Algorithm::automatic;
+    found.push_back(comm::make_traffic(
+        call.name, operation_text(call.collective, call.bytes, call.between_stages),
+        call.collective, call.bytes, call.groups, algorithm, placement));
+  }
+  return found;
+}
+
+std::string untried(const config::Scenario& scenario, const evaluation::Hardware& hardware,
+                    const workload::Plan& plan) {
+  const auto& records = hardware.cluster.records();
+  if (records.empty()) return "";
+  std::string names;
+  for (const JobCall& call : job_calls(scenario, hardware, plan)) {
+    std::set<std::uint32_t> nodes;
+    for (const std::uint32_t rank : call.groups.front())
+      nodes.insert(hardware.cluster.node_of(hardware.hosts.at(rank)));
+    if (!covers(records, measured_as(call.collective.kind),
+                static_cast<std::uint32_t>(call.groups.front().size()),
+                static_cast<std::uint32_t>(nodes.size()), call.bytes))
+      names += (names.empty() ? "" : " + ") + call.name;
+  }
+  return names;
 }
 
 comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,

@@ -20,6 +20,7 @@
 #include "analysis/trace/writer.hpp"
 #include "analysis/units_text.hpp"
 #include "schedules/deadlock.hpp"
+#include "sim/cli/comm/job_traffic.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
@@ -258,7 +259,8 @@ Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t run
 Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
                 std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
   const config::Scenario& scenario = request.scenario;
-  const analysis::JobInfo job_run = job_info(scenario, hardware);
+  analysis::JobInfo job_run = job_info(scenario, hardware);
+  if (!plans.empty()) job_run.untried = untried(scenario, hardware, plans.front());
   Results results{.files = files};
 
   for (std::size_t i = 0; i < plans.size(); ++i) {

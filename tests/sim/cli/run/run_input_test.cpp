@@ -156,7 +156,8 @@ TEST_CASE("outputs say what was run", "[run]") {
                     {"dispatch", ""},
                     {"routing", ""},
                     {"uneven", 0},
-                    {"straddling", ""}});
+                    {"straddling", ""},
+                    {"outside_record", ""}});
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));

@@ -416,3 +416,19 @@ TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]"
     CHECK(run["exposed_communication_s"].get<double>() < 1e-6);
   }
 }
+
+TEST_CASE("run marks communication outside of what the cluster's file was held against", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place
+              .run("comm bench --cluster dgx-h100 --ranks 8 --op all-gather --sizes 8:8G:8 -o "
+                   "a.log")
+              .status == 0);
+  REQUIRE(place.run("comm compare a.log --cluster dgx-h100 --record b.xml").status == 0);
+  const std::string words = "run --model llama-3-8b --tp 8 -s 2 --dp 1 -b 4 --cluster b.xml ";
+  const tests::Ran ran = place.run(words);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.out.find("~") != std::string::npos);
+  CHECK(ran.out.find(" outside the cluster's record") != std::string::npos);
+  CHECK(place.run(words + "--json").out.find("\"outside_record\": \"") != std::string::npos);
+}
