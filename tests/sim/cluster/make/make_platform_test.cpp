@@ -116,7 +116,7 @@ TEST_CASE("a torus joins neighbours by the shortest way round", "[make]") {
           const auto& gpus = cluster.gpus();
           const auto near = cluster.route(gpus[0], gpus[8 * 7]);
           const auto far = cluster.route(gpus[0], gpus[8 * 4]);
-          return fmt::format("{} {} {:.1f} {:.1f} {:.6g}", near.links.size(), far.links.size(),
+          return fmt::format("{} {} {:.1f} {:.1f} {:.6g}", near.way().size(), far.way().size(),
                              near.latency * 1e6, far.latency * 1e6, near.bandwidth);
         }) == fmt::format("5 8 13.8 14.4 {:.6g}", node.nic_bandwidth));
   CHECK(node.nic_bandwidth < side);
