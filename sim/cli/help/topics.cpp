@@ -15,6 +15,7 @@ std::span<const Topic> topics() {
       Topic{"clusters", "docs/clusters.md"},
       Topic{"gpus", "docs/gpus.md"},
       Topic{"collectives", "docs/collectives.md"},
+      Topic{"failures", "docs/failures.md"},
       Topic{"search", "docs/search.md"},
       Topic{"reading-a-run", "docs/reading-a-run.md"},
       Topic{"measured-runs", "docs/measured-runs.md"},

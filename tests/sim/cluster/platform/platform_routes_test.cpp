@@ -74,7 +74,7 @@ std::string way(const Cluster& cluster, std::size_t from, std::size_t to) {
   return text;
 }
 
-std::string bisection(const Cluster& cluster) {
+std::string halves(const Cluster& cluster) {
   return fmt::format("{:g}", cluster::bisection(cluster) / 1e9);
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a flow is spread over all spines, and two halves have all of them", "
         "40 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/4 up-0-1_UP 1/4 "
         "up-0-2_UP 1/4 up-0-3_UP 1/4 up-1-0_DOWN 1/4 up-1-1_DOWN 1/4 up-1-2_DOWN 1/4 "
         "up-1-3_DOWN 1/4");
-  CHECK(ask(fabric(), [](auto& cluster) { return bisection(cluster); }) == "40");
+  CHECK(ask(fabric(), [](auto& cluster) { return halves(cluster); }) == "40");
   CHECK(ask(fabric(), [](auto& cluster) { return way(cluster, 0, 1); }) ==
         "100 GB/s, 2 us: leaf-0_link_0_UP 1/1 leaf-0_link_1_DOWN 1/1");
 }
@@ -111,7 +111,7 @@ TEST_CASE("a hash takes one spine for a pair, and another seed perhaps another",
 TEST_CASE("traffic goes round a failed spine, and nobody is cut off", "[routes]") {
   CHECK(ask(fabric(), [](auto& cluster) {
           cluster.scale_link("spine-2-switch", 0);
-          return way(cluster, 0, 3) + "; " + bisection(cluster);
+          return way(cluster, 0, 3) + "; " + halves(cluster);
         }) ==
         "30 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/3 up-0-1_UP 1/3 "
         "up-0-3_UP 1/3 up-1-0_DOWN 1/3 up-1-1_DOWN 1/3 up-1-3_DOWN 1/3; 30");
@@ -119,7 +119,7 @@ TEST_CASE("traffic goes round a failed spine, and nobody is cut off", "[routes]"
   CHECK(ask(fabric(), [](auto& cluster) {
           cluster.scale_link("spine-2-switch", 0);
           cluster.scale_link("spine-2-switch", 1);
-          return bisection(cluster);
+          return halves(cluster);
         }) == "40");
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("of one cable, what it lacks is not shared out: it is the narrowest", 
   // A quarter of a flow waits for half of a cable.
   CHECK(ask(fabric(), [](auto& cluster) {
           cluster.scale_link("up-0-0", 0.5);
-          return bisection(cluster);
+          return halves(cluster);
         }) == "20");
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a GPU of two NICs sends over both, by their places", "[routes]") {
   CHECK(ask(fabric(2), [](auto& cluster) {
           cluster.scale_link("port-3", 0);
           return way(cluster, 0, 1);
-        }) == "100 GB/s, 2 us: leaf-0_link_0_UP 1/1 leaf-0_link_2_DOWN 1/1");
+        }) == "100 GB/s, 2 us: leaf-0_link_0_UP 2/2 leaf-0_link_2_DOWN 2/2");
 }
 
 TEST_CASE("a torus goes to the opposite side of a ring both ways round", "[routes]") {
@@ -168,7 +168,7 @@ TEST_CASE("a torus goes to the opposite side of a ring both ways round", "[route
       "<platform version=\"4.1\"><cluster id='c' topology='TORUS' topo_parameters='4' prefix='g-' "
       "radical='0-3' suffix='' speed='1Tf' bw='10GBps' lat='1us' sharing_policy='SPLITDUPLEX'>"
       "</cluster></platform>";
-  CHECK(ask(ring, [](auto& cluster) { return bisection(cluster); }) == "20");
+  CHECK(ask(ring, [](auto& cluster) { return halves(cluster); }) == "20");
   CHECK_THAT(ask(ring, [](auto& cluster) { return way(cluster, 0, 2); }),
              Catch::StartsWith("20 GB/s, 2 us:"));
 }
@@ -199,7 +199,7 @@ TEST_CASE("planes and spines that platform make writes carry what one link for a
         .spines = spines,
         .planes = planes,
         .leaf_nodes = 2};
-    return ask(cluster::make_platform(wanted), [](auto& cluster) { return bisection(cluster); });
+    return ask(cluster::make_platform(wanted), [](auto& cluster) { return halves(cluster); });
   };
   for (const char* name : {"rail", "fat-tree"}) {
     CHECK(made(0, 1, name) == "1504");  // 32 NICs of 47 GB/s
