@@ -112,7 +112,11 @@ bool unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
 std::string unlike_jobs(const std::string& a, const std::string& was, const std::string& b,
                         const std::string& is) {
   if (was.empty() || is.empty()) return {};
-  const std::vector<std::string> own = split_jobs({was, is}).own;
+  // What lies outside of a cluster's record says how sure a prediction is, not what was run.
+  const auto without_marks = [](const std::string& job) {
+    return job.substr(0, job.find(", ~"));
+  };
+  const std::vector<std::string> own = split_jobs({without_marks(was), without_marks(is)}).own;
   const auto has = [](const std::string& name, const std::string& parts) {
     return parts.empty() ? std::string() : fmt::format("{} has {}", name, parts);
   };

@@ -35,9 +35,9 @@ struct Device {
 // Boards of the same NVLink share a file.
 constexpr std::array devices{
     Device{"NVIDIA A100-SXM4-80GB", "dgx-a100"}, Device{"NVIDIA H100 80GB HBM3", "dgx-h100"},
-    Device{"NVIDIA H200", "dgx-h100"},           Device{"NVIDIA B200", "dgx-b200"},
-    Device{"NVIDIA B300 SXM6 AC", "dgx-b200"},   Device{"NVIDIA GB200", "gb200-nvl72"},
-    Device{"NVIDIA GB300", "gb300-nvl72"},       Device{"NVIDIA L40S", "l40s-pcie"},
+    Device{"NVIDIA H200", "dgx-h200"},           Device{"NVIDIA B200", "dgx-b200"},
+    Device{"NVIDIA B300 SXM6 AC", "dgx-b300"},   Device{"NVIDIA GB200", "gb200-nvl72"},
+    Device{"NVIDIA GB300", "gb300-nvl72"},
 };
 
 // Of each number of GPUs a log, and one of all.

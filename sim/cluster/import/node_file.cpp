@@ -203,7 +203,7 @@ class Importer {
 
   void set_pcie() {
     constexpr double usual = 31.5e9;  // 4.0 x16
-    constexpr double part = 0.8;      // as platforms/nodes/l40s-pcie.yaml assumes
+    constexpr double part = 0.8;      // an assumption
     const double nominal = parts_.pcie > 0 ? parts_.pcie : usual;
     set("link_bandwidth", rate_text(part * nominal),
         parts_.pcie > 0 ? fmt::format("0.8 of PCIe's {}, {}", rate_text(nominal),

@@ -120,6 +120,9 @@ class Program:
         assert {"1f1b", "zb-v", "dualpipe"} <= set(names), table
         return [name for name in names if name not in ("name", "schedule")]
 
+    def gpus(self, cluster):
+        return json.loads(self.run("platform", "show", cluster, "--json").stdout)["gpus"]
+
     def search(self, sweep, *words):
         """Exit status 1 is that nothing fits."""
         done = self.run("search", sweep, "--json", "--quiet", "--jobs", "1", *words)
@@ -147,7 +150,9 @@ def faults(found, everything):
 def main():
     program = Program(sys.argv[1], sys.argv[2])
     seeds = [int(seed) for seed in sys.argv[3:]] or SEEDS
-    clusters = sorted(path.stem for path in pathlib.Path(sys.argv[2], "clusters").glob("*.xml"))
+    # Spaces are of 4 and 8 GPUs.
+    clusters = sorted(path.stem for path in pathlib.Path(sys.argv[2], "clusters").glob("*.xml")
+                      if program.gpus(path.stem) >= 8)
     schedules = program.schedules()
     begin = time.monotonic()
     spaces = simulated = wrong = 0
