@@ -42,9 +42,9 @@ struct ClassModel {
 //   collective.launch        seconds of every operation before its first step, "8us"
 //   collective.ll128-launch  what more it takes by LL128
 //   collective.step          seconds of every step of a ring or tree, beside latencies
-//   collective.message       seconds of every further message that a GPU has to send, or to
-//   receive,
-//                            where ranks talk directly: the gap of LogGP (Alexandrov et al. 1995)
+//   collective.message       seconds of every further message that a GPU sends, or
+//                            receives, where ranks talk directly: the gap of LogGP (Alexandrov et
+//                            al. 1995)
 //   collective.ring-ends     what the two ends of a ring's way through the ranks, which copy from
 //   and
 //                            into the user's buffer, cost more: in steps of its bytes

@@ -23,7 +23,7 @@ constexpr std::uintmax_t most_file_bytes = std::uintmax_t{64} << 20U;
   throw config::Error(fmt::format("{}: {}", place, what));
 }
 
-std::string ranks_text(std::size_t count, const char* of) {
+std::string counted(std::size_t count, const char* of) {
   return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
 }
 
@@ -65,7 +65,7 @@ class Rows {
     end_row();
     if (rows_ != columns_)
       fail(place_, fmt::format("{} of {}; each rank needs a row and a cell in each row",
-                               ranks_text(rows_, "row"), ranks_text(columns_, "cell")));
+                               counted(rows_, "row"), counted(columns_, "cell")));
     if (rows_ < 2) fail(place_, "1 rank: it takes two to talk");
     for (std::size_t i = 0; i < bytes_.size(); ++i)
       if (bytes_[i] > 0 && i / columns_ != i % columns_)
@@ -78,7 +78,7 @@ class Rows {
     if (rows_ == 1) columns_ = in_row_;
     if (rows_ > 0 && in_row_ != columns_)
       fail(place_,
-           fmt::format("{} in this row, {} in the first", ranks_text(in_row_, "cell"), columns_));
+           fmt::format("{} in this row, {} in the first", counted(in_row_, "cell"), columns_));
   }
 
   std::vector<std::uint64_t> bytes_;

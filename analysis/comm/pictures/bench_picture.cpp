@@ -16,7 +16,7 @@ constexpr double legend = 16;
 constexpr double top = 32;
 constexpr double below = 26;  // of size labels
 // Where the simulation is as the formula says it lies on its line, which is wider.
-constexpr Colour formula_colour{0.80, 0.81, 0.83};
+constexpr Colour formula_colour{0.74, 0.76, 0.78};
 constexpr double formula_width = 4.5;
 constexpr double room_of_a_size = 52;  // with its label
 
@@ -61,7 +61,7 @@ std::string bench_picture(const BenchCurve& curve, CurveAxis axis, double width,
   draw_size_labels(canvas, x, plot, sizes);
 
   std::vector<Swatch> swatches{{line_colour, "simulated", Swatch::Kind::line},
-                               {formula_colour, "formula", Swatch::Kind::line}};
+                               {formula_colour, "formula", Swatch::Kind::field}};
   if (assumed > 0) {
     canvas.dashes(plot.left, y(assumed), plot.right, y(assumed), dot_colour, 1);
     swatches.push_back({dot_colour, "assumed", Swatch::Kind::dashes});

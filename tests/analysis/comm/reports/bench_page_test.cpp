@@ -2,9 +2,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/analysis/comm/page_text.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::analysis {
+
+using test::count;
+
 namespace {
 
 BenchReport report() {
@@ -20,13 +24,6 @@ std::string page(const BenchReport& report) {
   const test::ScratchFolder folder;
   write_bench_page(folder / "page.html", report);
   return test::bytes_of(folder / "page.html");
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
-  return found;
 }
 
 }  // namespace
