@@ -45,8 +45,9 @@ struct ClassModel {
 //   collective.simple-launch what more it takes by Simple than by LL
 //   collective.ll128-launch  what more it takes by LL128 than by LL
 //   collective.step          seconds of every step of a ring or tree, beside latencies
-//   collective.message       seconds of every further message that a GPU has to send where all talk
-//                            directly: the gap of LogGP (Alexandrov et al. 1995)
+//   collective.message       seconds of every further message that a GPU sends, or
+//                            receives, where ranks talk directly: the gap of LogGP (Alexandrov et
+//                            al. 1995)
 //   collective.ring-ends     what the two ends of a ring's way through the ranks, which copy from
 //                            and into the user's buffer, cost more: in steps of its bytes
 //   collective.direct-ends   what the copy of a GPU's own part costs where all GPUs of a node talk

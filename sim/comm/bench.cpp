@@ -36,7 +36,7 @@ ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& pl
 
 double alpha_beta(const BenchmarkRun& run, std::uint64_t bytes) {
   const auto size = static_cast<double>(bytes);
-  const workload::Collective kind = collective_of(run.operation);
+  const workload::Operation kind = collective_of(run);
   const std::vector<std::uint32_t>& group = run.groups.front();
   const execution::AlgorithmProtocol choice =
       execution::choose(kind, size, group, run.algorithm, run.placement);

@@ -14,8 +14,6 @@
 namespace pipewright::comm {
 namespace {
 
-using workload::Collective;
-
 // The GPUs of each node, in order.
 std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cluster) {
   std::map<std::uint32_t, std::vector<cluster::Host*>> by_node;
@@ -44,12 +42,24 @@ workload::Collective collective_of(Operation operation) {
       return workload::Collective::all_to_all;
     case Operation::broadcast:
       return workload::Collective::broadcast;
+    case Operation::reduce:
+      return workload::Collective::reduce;
+    case Operation::gather:
+      return workload::Collective::gather;
+    case Operation::scatter:
+      return workload::Collective::scatter;
     case Operation::send_recv:
       return workload::Collective::send_recv;
     case Operation::pairwise:
       break;
   }
   return workload::Collective::pairwise;
+}
+
+workload::Operation collective_of(const BenchmarkRun& run) {
+  workload::Operation operation = collective_of(run.operation);
+  operation.parts = run.parts;
+  return operation;
 }
 
 execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
@@ -91,13 +101,12 @@ BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std
 }
 
 bool takes(const BenchmarkRun& run, Algorithm algorithm) {
-  return execution::choose(collective_of(run.operation), 1, run.groups.front(), algorithm,
-                           run.placement)
+  return execution::choose(collective_of(run), 1, run.groups.front(), algorithm, run.placement)
              .algorithm == algorithm;
 }
 
 Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes) {
-  const Collective kind = collective_of(run.operation);
+  const workload::Operation kind = collective_of(run);
   const auto size = static_cast<double>(bytes);
   std::vector<std::vector<execution::Phase>> plans;
   for (const std::vector<std::uint32_t>& group : run.groups)
@@ -113,9 +122,8 @@ struct Formula::Parts {
 };
 
 Formula::Formula(const BenchmarkRun& run)
-    : parts_(std::make_unique<Parts>(
-          Parts{execution::LeastTime(collective_of(run.operation), {run.groups.front()},
-                                     run.algorithm, run.placement, false)})) {}
+    : parts_(std::make_unique<Parts>(Parts{execution::LeastTime(
+          collective_of(run), {run.groups.front()}, run.algorithm, run.placement, false)})) {}
 Formula::~Formula() = default;
 Formula::Formula(Formula&&) noexcept = default;
 

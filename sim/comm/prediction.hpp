@@ -30,7 +30,10 @@ struct BenchmarkRun {
   Algorithm algorithm = Algorithm::automatic;
   execution::RankPlacement placement;
   std::vector<std::vector<std::uint32_t>> groups;
+  std::vector<double> parts = {};  // see workload::Operation
 };
+
+workload::Operation collective_of(const BenchmarkRun& run);
 
 // One group on the first GPUs of a cluster, as a benchmark would use them: whole nodes one after
 // the other, or, with `nodes`, equally many of each of that many nodes. Throws Error if the cluster

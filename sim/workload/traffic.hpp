@@ -48,14 +48,17 @@ enum class Collective : std::uint8_t {
   all_to_all,
   ring_exchange,  // every rank sees every other's part, one after the other (ring attention)
   broadcast,      // from the first rank
+  reduce,         // to the first rank
+  gather,         // a part from each rank, to the first
+  scatter,        // a part to each rank, from the first
   send_recv,      // from each rank to the next, and from the last to the first
   pairwise,       // between rank i and rank i + n/2
   dispatch,  // tokens to the nodes that have their experts, once each, and there to their ranks; or
              // back, summed up on the way
 };
-inline constexpr std::array<std::string_view, 9> collective_names{
-    "all-reduce", "reduce-scatter", "all-gather", "all-to-all", "ring exchange",
-    "broadcast",  "send-recv",      "pairwise",   "dispatch"};
+inline constexpr std::array<std::string_view, 12> collective_names{
+    "all-reduce", "reduce-scatter", "all-gather", "all-to-all", "ring exchange", "broadcast",
+    "reduce",     "gather",         "scatter",    "send-recv",  "pairwise",      "dispatch"};
 inline constexpr int collective_kinds = collective_names.size();
 inline std::string_view name_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
@@ -69,14 +72,17 @@ struct Operation {
 
   Collective kind;
   Dispatch dispatch;  // of Collective::dispatch
+  // Of all_to_all: the part of the bytes that each rank has for each, row by row of the senders;
+  // empty: equal parts.
+  std::vector<double> parts;
 
   auto operator<=>(const Operation&) const = default;
 };
 
 // `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
-// ring_exchange: of all ranks' parts together; all_to_all: of what one rank has, of which each
-// rank, itself included, gets an equal part; broadcast, send_recv, pairwise: of a message;
-// dispatch: of one rank's tokens.
+// ring_exchange, gather, scatter: of all ranks' parts together; all_to_all: of what one rank has,
+// of which each rank, itself included, gets an equal part, or what `parts` say; broadcast, reduce,
+// send_recv, pairwise: of a message; dispatch: of one rank's tokens.
 struct Call {
   Group group = Group::tp;
   Operation collective = Collective::all_reduce;

@@ -74,19 +74,24 @@ std::optional<Operation> operation_in_name(const std::string& file) {
     Operation operation;
   };
   using enum Operation;
-  static constexpr std::array<Word, 8> words{{{"allreduce", all_reduce},
-                                              {"allgather", all_gather},
-                                              {"reducescatter", reduce_scatter},
-                                              {"alltoall", all_to_all},
-                                              {"all2all", all_to_all},
-                                              {"broadcast", broadcast},
-                                              {"bcast", broadcast},
-                                              {"sendrecv", send_recv}}};
+  // Those that hold others stand before them.
+  static constexpr std::array<Word, 11> words{{{"allreduce", all_reduce},
+                                               {"allgather", all_gather},
+                                               {"reducescatter", reduce_scatter},
+                                               {"alltoall", all_to_all},
+                                               {"all2all", all_to_all},
+                                               {"broadcast", broadcast},
+                                               {"bcast", broadcast},
+                                               {"sendrecv", send_recv},
+                                               {"reduce", reduce},
+                                               {"gather", gather},
+                                               {"scatter", scatter}}};
   std::optional<Operation> found;
-  for (const Word& word : words)
-    if (letters.find(word.word) != std::string::npos) {
-      if (found && *found != word.operation) return std::nullopt;
-      found = word.operation;
+  for (const auto& [word, operation] : words)
+    for (std::size_t at = letters.find(word); at != std::string::npos; at = letters.find(word)) {
+      if (found && *found != operation) return std::nullopt;
+      found = operation;
+      letters.replace(at, word.size(), " ");
     }
   return found;
 }

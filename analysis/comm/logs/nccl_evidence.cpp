@@ -37,9 +37,9 @@ std::span<const NcclTest> nccl_tests() {
        {"broadcast", broadcast, false, Reduces::no, true},
        {"sendrecv", send_recv, false, Reduces::either, false, false},
        {"pairwise", pairwise, false, Reduces::either, false, false},  // comm bench's
-       {"reduce", std::nullopt, false, Reduces::yes, true},
-       {"gather", std::nullopt, true, Reduces::no, true},
-       {"scatter", std::nullopt, true, Reduces::no, true},
+       {"reduce", reduce, false, Reduces::yes, true},
+       {"gather", gather, true, Reduces::no, true},
+       {"scatter", scatter, true, Reduces::no, true},
        {"hypercube", std::nullopt, true, Reduces::no, false},
        {"alltoallv", std::nullopt, true, Reduces::no, false, false}}};
   return tests;

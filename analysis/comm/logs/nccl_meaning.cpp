@@ -27,11 +27,13 @@ std::vector<NamedProgram> commands_among(const std::vector<NamedProgram>& progra
   return commands;
 }
 
-// Of those that are predicted. A table of pairwise, which is a send-recv's, must be named.
+// Of those that are predicted. A table of pairwise, which is a send-recv's, must be named. Where no
+// column could tell of a root, of those that have one only broadcast is thought of.
 std::vector<const NcclTest*> possible_tests(const NcclEvidence& evidence) {
   std::vector<const NcclTest*> possible;
   for (const NcclTest& test : nccl_tests())
-    if (test.operation && test.operation != Operation::pairwise && evidence.allows(test))
+    if (test.operation && test.operation != Operation::pairwise && evidence.allows(test) &&
+        (!test.rooted || evidence.roots_known || test.operation == Operation::broadcast))
       possible.push_back(&test);
   const auto suggested = [&](const NcclTest* test) { return evidence.suggests(*test); };
   if (std::ranges::any_of(possible, suggested))

@@ -31,12 +31,15 @@ constexpr double microsecond = 1e-6, megabyte = 1e6;
 // little beside it.
 constexpr std::uint64_t least_streamed = 1U << 20U;
 
-constexpr std::array<OsuTest, 8> tests{{
+constexpr std::array<OsuTest, 11> tests{{
     {"Allreduce Latency", "osu_allreduce", Operation::all_reduce},
     {"Allgather Latency", "osu_allgather", Operation::all_gather, true},
     {"Reduce_scatter Latency", "osu_reduce_scatter", Operation::reduce_scatter},
     {"All-to-All Personalized Exchange Latency", "osu_alltoall", Operation::all_to_all, true},
     {"Broadcast Latency", "osu_bcast", Operation::broadcast},
+    {"Reduce Latency", "osu_reduce", Operation::reduce},
+    {"Gather Latency", "osu_gather", Operation::gather, true},
+    {"Scatter Latency", "osu_scatter", Operation::scatter, true},
     {"Latency", "osu_latency", Operation::send_recv, false, true},
     {"Bandwidth", "osu_bw", Operation::send_recv, false, true, true},
     {"Bi-Directional Bandwidth", "osu_bibw", Operation::pairwise, false, true, true},

@@ -31,7 +31,8 @@ Unusable why_nothing(const LogFile& file, int last_line, std::span<const LogRema
   if (file.has_unknown)
     return {last_line,
             "no table up to here is of an operation that is predicted: all-reduce, all-gather, "
-            "reduce-scatter, all-to-all, broadcast, send-recv, or OSU's latency and bandwidth"};
+            "reduce-scatter, all-to-all, broadcast, reduce, gather, scatter, send-recv, or OSU's "
+            "latency and bandwidth"};
   if (!remarks.empty())
     return {remarks.front().line, "nothing to compare: " + remarks.front().text};
   return {last_line, "the table ends before its first row"};

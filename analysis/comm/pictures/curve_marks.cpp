@@ -61,8 +61,6 @@ std::size_t legend_lines(std::span<const DrawnCurve> curves) {
   return (curves.size() + columns - 1) / columns + (common_begin(curves) > 0 ? 1 : 0);
 }
 
-constexpr int most_sizes = 12;  // with labels
-
 // The least of these that 95 % of the errors do not exceed; the others stand at the edge. Grid
 // lines are at two thirds of it.
 double error_limit(std::span<const DrawnCurve> curves) {
@@ -75,13 +73,6 @@ double error_limit(std::span<const DrawnCurve> curves) {
   const auto* const enough =
       std::ranges::find_if(limits, [&](double limit) { return nearly_all <= limit; });
   return enough == limits.end() ? limits.back() : *enough;
-}
-
-void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot) {
-  for (const LogTick& tick : size_ticks(x, most_sizes)) {
-    canvas.line(x(tick.value), plot.bottom, x(tick.value), plot.bottom + 4, ink, 0.7);
-    canvas.text(x(tick.value), plot.bottom + 16, tick.label, {.size = 10, .align = Align::centre});
-  }
 }
 
 }  // namespace
@@ -132,9 +123,25 @@ void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, doubl
   }
 }
 
-void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot) {
-  for (const LogTick& tick : size_ticks(x, most_sizes))
+void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot, int most) {
+  for (const LogTick& tick : size_ticks(x, most))
     canvas.line(x(tick.value), plot.top, x(tick.value), plot.bottom, grid_colour, 0.7);
+}
+
+void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot, int most) {
+  for (const LogTick& tick : size_ticks(x, most)) {
+    canvas.line(x(tick.value), plot.bottom, x(tick.value), plot.bottom + 4, ink, 0.7);
+    canvas.text(x(tick.value), plot.bottom + 16, tick.label, {.size = 10, .align = Align::centre});
+  }
+}
+
+void draw_value_grid(Canvas& canvas, const LogScale& y, std::span<const LogTick> ticks,
+                     const Area& plot) {
+  for (const LogTick& tick : ticks) {
+    const double at = y(tick.value);
+    canvas.line(plot.left, at, plot.right, at, grid_colour, tick.label.empty() ? 0.35 : 0.7);
+    canvas.text(plot.left - 7, at + 3.5, tick.label, {.size = 10, .align = Align::right});
+  }
 }
 
 void draw_frame(Canvas& canvas, const Area& plot) {

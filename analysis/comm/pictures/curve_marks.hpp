@@ -32,7 +32,11 @@ void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogSc
                  const Area& plot);
 
 // What both panels have in common.
-void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot);
+inline constexpr int most_sizes = 12;  // with labels
+void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot, int most = most_sizes);
+void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot, int most = most_sizes);
+void draw_value_grid(Canvas& canvas, const LogScale& y, std::span<const LogTick> ticks,
+                     const Area& plot);
 void draw_frame(Canvas& canvas, const Area& plot);
 double mark_radius(const DrawnCurve& curve);
 

@@ -105,21 +105,12 @@ void draw_band(const Panel& panel, const DrawnCurve& curve, const Area& plot) {
   panel.canvas.fill(band_colour);
 }
 
-void draw_value_grid(const Panel& panel, const Area& plot) {
-  Canvas& canvas = panel.canvas;
-  const auto ticks =
-      panel.axis == CurveAxis::time ? second_ticks(panel.y) : bandwidth_ticks(panel.y);
-  for (const LogTick& tick : ticks) {
-    const double y = panel.y(tick.value);
-    canvas.line(plot.left, y, plot.right, y, grid_colour, tick.label.empty() ? 0.35 : 0.7);
-    canvas.text(plot.left - 7, y + 3.5, tick.label, {.size = 10, .align = Align::right});
-  }
-}
-
 void draw_plot(const Panel& panel, const Area& plot) {
   for (const DrawnCurve& curve : panel.curves) draw_band(panel, curve, plot);
   draw_size_grid(panel.canvas, panel.x, plot);
-  draw_value_grid(panel, plot);
+  draw_value_grid(panel.canvas, panel.y,
+                  panel.axis == CurveAxis::time ? second_ticks(panel.y) : bandwidth_ticks(panel.y),
+                  plot);
   draw_frame(panel.canvas, plot);
   for (std::size_t i = 0; i < panel.curves.size(); ++i) {
     std::vector<Point> line;

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/report_table.hpp"
-#include "analysis/text_table.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t element_bytes = 4;  // float, as nccl-tests if not told otherwise
 
 double bus_bandwidth(const BenchReport& report, const BenchRow& row) {
-  return algorithm_bandwidth(row.bytes, row.seconds) * bus_factor(report.operation, report.ranks());
+  return algorithm_bandwidth(row.bytes, row.seconds) * report.factor();
 }
 
 // As nccl-tests: two decimals, none from 10 ms on.
@@ -22,10 +22,6 @@ std::string microseconds(double seconds) {
   const double us = seconds * 1e6;
   if (us >= 10'000) return fmt::format("{:.0f}", us);
   return us >= 100 ? fmt::format("{:.1f}", us) : fmt::format("{:.2f}", us);
-}
-
-bool reduces(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::reduce_scatter;
 }
 
 std::string percent(double ratio) {
@@ -78,65 +74,103 @@ ReportColumns<BenchRow> columns_of(const BenchReport& report) {
   return columns;
 }
 
+ReportColumn<BenchReport> of_busiest(std::string key, Json (*value)(const BusiestRank&)) {
+  return {std::move(key), [value](const BenchReport& report) {
+            return report.busiest ? value(*report.busiest) : no_field();
+          }};
+}
+
 // Of the report, before those of a row.
 ReportColumns<BenchReport> head_columns() {
   using Report = BenchReport;
-  return {{"cluster", &Report::cluster},
-          {"operation", [](const Report& report) { return to_string(report.operation); }},
-          {"ranks", &Report::ranks},
-          {"nodes", &Report::nodes},
-          {"groups", &Report::groups}};
+  return {
+      {"cluster", &Report::cluster},
+      {"operation", [](const Report& report) { return to_string(report.operation); }},
+      {"ranks", &Report::ranks},
+      {"nodes", &Report::nodes},
+      {"groups", &Report::groups},
+      {"matrix",
+       [](const Report& report) {
+         return report.matrix.empty() ? no_field() : Json(report.matrix);
+       }},
+      of_busiest("busiest_rank", [](const BusiestRank& busiest) { return Json(busiest.rank); }),
+      of_busiest("busiest_sends", [](const BusiestRank& busiest) { return Json(busiest.sends); }),
+      of_busiest("busiest_share", [](const BusiestRank& busiest) { return Json(busiest.share); }),
+      of_busiest("busiest_over_mean",
+                 [](const BusiestRank& busiest) { return Json(busiest.over_mean); })};
 }
 
-std::string closing_text(const BenchReport& report) {
-  std::string text;
+// The formula against the simulation, in lines for a terminal.
+std::string formula_finding(const BenchReport& report) {
   const auto most = std::ranges::max_element(report.rows, {}, &BenchRow::difference);
   if (most->difference() > 0.01)
-    text += fmt::format(
-        "\nThe formula (steps x latency + bytes / bandwidth of a GPU's own links) is up to {} % "
-        "too fast,\nat {} bytes: links are shared, or the way is narrower than its ends.\n",
+    return fmt::format(
+        "The formula (steps x latency + bytes / bandwidth of a GPU's own links) is up to {} % "
+        "too fast,\nat {} bytes: links are shared, or the way is narrower than its ends.",
         percent(most->difference()).substr(1), most->bytes);
-  else
-    text +=
-        "\nThe formula (steps x latency + bytes / bandwidth of a GPU's own links) holds for all "
-        "sizes.\n";
-  if (report.has_record) {
-    const auto untried = std::ranges::count_if(report.rows, &BenchRow::untried);
-    if (!report.tried.empty()) text += fmt::format("The file was {}.\n", report.tried);
-    if (untried > 0)
-      text += fmt::format("~ {} of {} sizes are outside of what it was tried on.\n", untried,
-                          report.rows.size());
-  }
-  if (!report.assumed) return text;
+  return "The formula (steps x latency + bytes / bandwidth of a GPU's own links) holds for all "
+         "sizes.";
+}
+
+std::string assumption_finding(const BenchReport& report) {
   const auto holds = [&](const BenchRow& row) {
     return std::abs(bus_bandwidth(report, row) / *report.assumed - 1) <= 0.1;
   };
   const auto kept = std::ranges::count_if(report.rows, holds);
-  text += fmt::format("An assumed bus bandwidth of {:g} GB/s is within 10 % in {} of {} sizes",
-                      *report.assumed / 1e9, kept, report.rows.size());
   const auto first = std::ranges::find_if(report.rows, holds);
-  text += first == report.rows.end() ? ".\n" : fmt::format(", the first {} bytes.\n", first->bytes);
-  return text;
+  return fmt::format(
+      "An assumed bus bandwidth of {:g} GB/s is within 10 % in {} of {} sizes{}.",
+      *report.assumed / 1e9, kept, report.rows.size(),
+      first == report.rows.end() ? "" : fmt::format(", the first {} bytes", first->bytes));
 }
 
 }  // namespace
 
-std::string bench_text(const BenchReport& report) {
+std::string bench_title(const BenchReport& report) {
   return fmt::format(
-      "{}: {} over {} ranks on {} {}{}, simulated\n\n{}{}", report.cluster,
-      to_string(report.operation), report.ranks(), report.nodes,
+      "{}{} over {} ranks on {} {}{}", to_string(report.operation),
+      report.matrix.empty() ? "" : " of " + report.matrix, report.ranks(), report.nodes,
       report.nodes == 1 ? "node" : "nodes",
-      report.groups == 1 ? "" : fmt::format(", {} such groups at once", report.groups),
-      table_text(columns_of(report), report.rows), closing_text(report));
+      report.groups == 1 ? "" : fmt::format(", {} such groups at once", report.groups));
+}
+
+TextTable bench_table(const BenchReport& report) {
+  TextTable table;
+  add_columns(table, columns_of(report), report.rows);
+  return table;
+}
+
+std::vector<std::string> bench_findings(const BenchReport& report) {
+  std::vector<std::string> findings;
+  if (report.busiest)
+    findings.push_back(fmt::format(
+        "Rank {}, {}, is the busiest: it {} {:.1f} % of the size,\n{:.2f} times what the mean "
+        "rank does.",
+        report.busiest->rank, printable(report.gpus[report.busiest->rank]),
+        report.busiest->sends ? "sends others" : "receives from others",
+        100 * report.busiest->share, report.busiest->over_mean));
+  findings.push_back(formula_finding(report));
+  if (!report.tried.empty()) findings.push_back(fmt::format("The file was {}.", report.tried));
+  if (const auto untried = std::ranges::count_if(report.rows, &BenchRow::untried); untried > 0)
+    findings.push_back(fmt::format("~ {} of {} sizes are outside of what it was tried on.", untried,
+                                   report.rows.size()));
+  if (report.assumed) findings.push_back(assumption_finding(report));
+  return findings;
+}
+
+std::string bench_text(const BenchReport& report) {
+  return fmt::format("{}: {}, simulated\n\n{}\n{}\n", report.cluster, bench_title(report),
+                     bench_table(report).text(), fmt::join(bench_findings(report), "\n"));
 }
 
 std::string bench_log(const BenchReport& report) {
-  std::string_view test;
-  for (const OperationInfo& info : operation_list())
-    if (info.operation == report.operation) test = info.nccl_test;
+  const OperationInfo& info = info_of(report.operation);
+  const std::string_view test = report.busiest           ? "alltoallv_perf"
+                                : info.nccl_test.empty() ? info.name
+                                                         : info.nccl_test;
   std::string text =
-      fmt::format("# {}\n# simulated by pipewright comm bench on {}\n#\n# Using devices\n",
-                  test.empty() ? to_string(report.operation) : test, report.cluster);
+      fmt::format("# {}\n# simulated by pipewright comm bench on {}\n#\n# Using devices\n", test,
+                  report.cluster);
   for (std::uint32_t rank = 0; rank < report.ranks(); ++rank)
     text += fmt::format("#  Rank {:2} Group  0 Pid {:6} on node-{} device {:2} [0x00] {}\n", rank,
                         rank, report.node_of[rank], rank, printable(report.gpus[rank]));
@@ -151,8 +185,7 @@ std::string bench_log(const BenchReport& report) {
     text += fmt::format(
         "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {:>7}  {:6.2f}  {:6.2f}    N/A\n", row.bytes,
         element_count(report.operation, report.ranks(), row.bytes, element_bytes), "float",
-        reduces(report.operation) ? "sum" : "none",
-        report.operation == Operation::broadcast ? 0 : -1, microseconds(row.seconds),
+        info.reduces ? "sum" : "none", info.rooted ? 0 : -1, microseconds(row.seconds),
         algorithm_bandwidth(row.bytes, row.seconds) / 1e9, bus_bandwidth(report, row) / 1e9);
   }
   return text + fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g}\n#\n",

@@ -5,57 +5,12 @@
 #include <fmt/format.h>
 
 #include "analysis/comm/reports/compare_tables.hpp"
+#include "analysis/comm/reports/html_parts.hpp"
 #include "analysis/page/html_file.hpp"
-#include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
 namespace {
-
-// Names come from logs: they become text and nothing else.
-std::string html_text(std::string_view words) {
-  std::string text;
-  for (const char c : drawable(words)) {
-    switch (c) {
-      case '&':
-        text += "&amp;";
-        break;
-      case '<':
-        text += "&lt;";
-        break;
-      case '>':
-        text += "&gt;";
-        break;
-      case '"':
-        text += "&quot;";
-        break;
-      default:
-        text += c;
-    }
-  }
-  return text;
-}
-
-std::string html_table(const TextTable& table) {
-  std::string html = "<div class=\"wide\"><table><thead><tr>";
-  const auto kind = [](const TextTable::Column& column) {
-    return column.left ? " class=\"text\"" : "";
-  };
-  for (const TextTable::Column& column : table.columns()) {
-    html += fmt::format("<th{}>", kind(column));
-    for (std::size_t i = 0; i < column.head.size(); ++i)
-      html += (i == 0 ? "" : "<br>") + html_text(column.head[i]);
-    html += "</th>";
-  }
-  html += "</tr></thead><tbody>\n";
-  for (std::size_t row = 0; row < table.columns().front().cells.size(); ++row) {
-    html += "<tr>";
-    for (const TextTable::Column& column : table.columns())
-      html += fmt::format("<td{}>{}</td>", kind(column), html_text(column.cells[row]));
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n";
-}
 
 std::string findings(const CompareReport& report) {
   std::string html =
@@ -91,8 +46,7 @@ std::string remarks(const CompareReport& report) {
 void write_compare_page(const std::filesystem::path& path, const CompareReport& report,
                         std::span<const DrawnCurve> curves, const CurveWords& words) {
   const auto chart = [&](CurveAxis axis) {
-    return "data:image/svg+xml;base64," +
-           base64(curve_picture(curves, words, axis, PictureKind::svg));
+    return svg_address(curve_picture(curves, words, axis, PictureKind::svg));
   };
   std::string errors = html_table(size_table(report));
   if (report.curves.size() > 1) errors += html_table(curve_table(report));

@@ -12,6 +12,7 @@
 #include "analysis/comm/logs/read_log.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/comm/byte_matrix.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -19,7 +20,6 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50U;
 constexpr std::size_t most_sizes = 10'000;
 
 [[noreturn]] void fail(const std::string& flag, const std::string& text, const std::string& what) {
@@ -43,7 +43,7 @@ std::uint64_t parse_one(const std::string& word, const std::string& flag, const 
   const double bytes =
       number * (unit.empty() ? 1 : std::pow(1024.0, static_cast<double>(power + 1)));
   if (!(bytes >= 1)) fail(flag, text, fmt::format("'{}' is below 1 byte", word));
-  if (bytes > static_cast<double>(most_bytes))
+  if (bytes > static_cast<double>(comm::most_bytes))
     fail(flag, text, fmt::format("'{}' is above 1024 TiB", word));
   return static_cast<std::uint64_t>(std::llround(bytes));
 }

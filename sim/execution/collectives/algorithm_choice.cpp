@@ -17,6 +17,7 @@ using workload::Collective;
 struct Task {
   Collective kind;
   const workload::Dispatch& dispatch;
+  const std::vector<double>& parts;
   std::span<const std::uint32_t> members;
   Nodes nodes;
   const RankPlacement& placement;
@@ -28,14 +29,39 @@ struct Task {
 bool is_all_reduce(Collective kind) { return kind == Collective::all_reduce; }
 
 std::vector<PhaseCost> by_ring(const Task& task) {
-  if (task.kind == Collective::broadcast)
-    return {chain(channels_over(task.nodes, task.placement), task.members.front(), task.placement)};
+  if (task.kind == Collective::broadcast || task.kind == Collective::reduce)
+    return {chain(channels_over(task.nodes, task.placement), task.members.front(),
+                  task.kind == Collective::broadcast ? RootAt::start : RootAt::end,
+                  task.placement)};
   const double times = is_all_reduce(task.kind) ? 2 : 1;
   const double steps = times * (task.ranks() - 1);
   const double volume = steps / task.ranks();
   if (task.kind == Collective::ring_exchange)
     return {rings_over(task.in_order(), volume, steps, task.placement)};
   return {ring(channels_over(task.nodes, task.placement), volume, steps, task.placement)};
+}
+
+// Between the root and each other member, or what a rank has for each.
+bool has_unlike_messages(const Task& task) {
+  return task.kind == Collective::gather || task.kind == Collective::scatter || !task.parts.empty();
+}
+std::vector<Flow> unlike_messages(const Task& task) {
+  const std::span<const std::uint32_t> members = task.members;
+  std::vector<Flow> messages;
+  if (task.parts.empty()) {
+    for (const std::uint32_t other : members.subspan(1))
+      messages.push_back(task.kind == Collective::gather
+                             ? Flow{other, members.front(), 1 / task.ranks()}
+                             : Flow{members.front(), other, 1 / task.ranks()});
+    return messages;
+  }
+  for (std::size_t step = 1; step < members.size(); ++step)
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const std::size_t to = (i + step) % members.size();
+      const double part = task.parts[i * members.size() + to];
+      if (part > 0) messages.push_back({members[i], members[to], part});
+    }
+  return messages;
 }
 
 std::vector<PhaseCost> directly(const Task& task) {
@@ -50,6 +76,8 @@ std::vector<PhaseCost> directly(const Task& task) {
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
   const PeerWays ways(task.nodes, task.placement);
+  if (has_unlike_messages(task))
+    return {by_peers(unlike_messages(task), task.nodes, ways, task.placement)};
   PhaseCost cost = ways.any() ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
                               : pairs(task.in_order(), 1 / task.ranks(), task.placement);
   // The copy of its own part goes beside what a GPU sends to other nodes.
@@ -78,16 +106,18 @@ std::vector<PhaseCost> hierarchically(const Task& task) {
 }
 
 bool is_direct_only(Collective kind) {
-  return kind == Collective::all_to_all || kind == Collective::send_recv ||
+  return kind == Collective::all_to_all || kind == Collective::gather ||
+         kind == Collective::scatter || kind == Collective::send_recv ||
          kind == Collective::pairwise || kind == Collective::dispatch;
 }
 bool is_ring_only(Collective kind) {
-  return kind == Collective::ring_exchange || kind == Collective::broadcast;
+  return kind == Collective::ring_exchange || kind == Collective::broadcast ||
+         kind == Collective::reduce;
 }
 bool has_layers(const Task& task) {
+  const bool deals = task.kind == Collective::all_to_all && task.parts.empty();
   return task.nodes.size() > 1 && members_of_each(task.nodes) > 1 && !is_ring_only(task.kind) &&
-         task.kind != Collective::send_recv && task.kind != Collective::pairwise &&
-         task.kind != Collective::dispatch;
+         (deals || !is_direct_only(task.kind));
 }
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
@@ -188,7 +218,8 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operat
                                                const RankPlacement& placement) {
   if (members.size() < 2) return {};
   const Collective kind = operation.kind;
-  const Task task{kind, operation.dispatch, members, nodes_of(members, placement), placement};
+  const Task task{kind,    operation.dispatch,           operation.parts,
+                  members, nodes_of(members, placement), placement};
   std::vector<AlgorithmChoice> all;
   for (const Entry* one : candidates(task, algorithm)) {
     AlgorithmChoice& choice = all.emplace_back(

@@ -41,8 +41,10 @@ std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& 
 PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double steps,
                const RankPlacement& placement);
 
-// From a rank along the channels to all others: every one but the last passes on all bytes.
-PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root,
+// From a rank along the channels to all others, or from these to it, as where they add up: every
+// one but the last passes on all bytes.
+enum class RootAt : std::uint8_t { start, end };
+PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt at,
                 const RankPlacement& placement);
 
 // all_reduce. Between nodes a hop takes twice the latency of a ring's, by LL and LL128: nothing
@@ -93,8 +95,11 @@ class PeerWays {
   ByProtocol latency_{};
   bool any_ = false;
 };
-// As pairs() of all members, with what peers carry for each other. Both parts of such a way go on
-// at once.
+// Messages between members, all at once, with what peers carry for each other. Both parts of such a
+// way go on at once.
+PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes, const PeerWays& ways,
+                   const RankPlacement& placement);
+// As pairs() of all members, likewise.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
                          const RankPlacement& placement);
 // Seconds of the longest of the flows' ways.

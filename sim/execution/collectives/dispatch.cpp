@@ -34,8 +34,8 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
         const std::uint32_t other = nodes[a][(i + k) % nodes[a].size()];
         double bytes = handed;
         if (dispatch.inside_rate > 0)
-          bytes *= std::max(
-              1.0, rate_of(placement.route(nodes[a][i], other)) / dispatch.inside_rate);
+          bytes *=
+              std::max(1.0, rate_of(placement.route(nodes[a][i], other)) / dispatch.inside_rate);
         flows.push_back({nodes[a][i], other, bytes});
       }
       for (std::size_t step = 1; step < nodes.size(); ++step) {

@@ -33,6 +33,21 @@ void add_messages(double seconds, const RankPlacement& placement, ByProtocol& la
   for (double& one : latency) one += placement.model().step + seconds;
 }
 
+// Seconds of the rank that has the most to send or to receive.
+double most_messages(const std::vector<Flow>& messages, const RankPlacement& placement) {
+  std::unordered_map<std::uint32_t, Gaps> sent;
+  std::unordered_map<std::uint32_t, Gaps> received;
+  double most = 0;
+  for (const Flow& flow : messages) {
+    const double gap = placement.route(flow.source, flow.destination).message;
+    for (Gaps* const gaps : {&sent[flow.source], &received[flow.destination]}) {
+      gaps->add(gap);
+      most = std::max(most, gaps->seconds());
+    }
+  }
+  return most;
+}
+
 // The way from a rank to another; nothing where none leads there.
 std::optional<cluster::Route> way(std::uint32_t from, std::uint32_t to,
                                   const RankPlacement& placement) {
@@ -74,14 +89,7 @@ ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& plac
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
   PhaseCost cost{.flows = std::move(flows)};
   cost.latency = longest_way(cost.flows, placement);
-  std::unordered_map<std::uint32_t, Gaps> messages;
-  double most = 0;
-  for (const Flow& flow : cost.flows) {
-    Gaps& gaps = messages[flow.source];
-    gaps.add(placement.route(flow.source, flow.destination).message);
-    most = std::max(most, gaps.seconds());
-  }
-  add_messages(most, placement, cost.latency);
+  add_messages(most_messages(cost.flows, placement), placement, cost.latency);
   return cost;
 }
 
@@ -112,26 +120,47 @@ PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
     }
 }
 
-PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
-                         const RankPlacement& placement) {
+PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes, const PeerWays& ways,
+                   const RankPlacement& placement) {
+  if (!ways.any()) return at_once(messages, placement);
+  struct Place {
+    std::size_t node = 0;
+    std::size_t index = 0;
+  };
+  std::unordered_map<std::uint32_t, Place> place_of;
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (std::size_t i = 0; i < nodes[node].size(); ++i) place_of[nodes[node][i]] = {node, i};
   FlowSum flows;
-  Gaps gaps;  // of the first member, as of all
-  for (const std::vector<std::uint32_t>& node : nodes)
-    for (std::size_t a = 0; a < node.size(); ++a)
-      for (const std::vector<std::uint32_t>& other : nodes)
-        for (std::size_t b = 0; b < other.size(); ++b) {
-          if (&node == &other && a == b) continue;
-          const bool by_peer = &node != &other && ways.by_peer(a, b);
-          if (by_peer) flows.add(node[a], node[b], bytes);
-          const std::uint32_t last = by_peer ? node[b] : node[a];
-          flows.add(last, other[b], bytes);
-          if (&node == nodes.data() && a == 0) gaps.add(placement.route(last, other[b]).message);
-        }
+  bool any = false;
+  // A peer passes on as many messages as it would send itself; those count for who sent them.
+  std::vector<Flow> last_hops;
+  for (const auto& [source, destination, bytes] : messages) {
+    const Place from = place_of.at(source);
+    const Place to = place_of.at(destination);
+    const bool by_peer = from.node != to.node && ways.by_peer(from.index, to.index);
+    const std::uint32_t peer = by_peer ? nodes[from.node][to.index] : source;
+    if (by_peer) flows.add(source, peer, bytes);
+    flows.add(peer, destination, bytes);
+    last_hops.push_back({peer, destination, bytes});
+    any = any || by_peer;
+  }
   PhaseCost cost{.flows = flows.take()};
   cost.latency = longest_way(cost.flows, placement);
-  for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
-  add_messages(gaps.seconds(), placement, cost.latency);
+  if (any)
+    for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
+  add_messages(most_messages(last_hops, placement), placement, cost.latency);
   return cost;
+}
+
+PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
+                         const RankPlacement& placement) {
+  std::vector<Flow> messages;
+  for (const std::vector<std::uint32_t>& node : nodes)
+    for (const std::uint32_t source : node)
+      for (const std::vector<std::uint32_t>& other : nodes)
+        for (const std::uint32_t destination : other)
+          if (source != destination) messages.push_back({source, destination, bytes});
+  return by_peers(messages, nodes, ways, placement);
 }
 
 Nodes across(const Nodes& nodes) {

@@ -24,8 +24,10 @@ namespace pipewright::execution {
 //
 // An algorithm that does not know the collective gives way: tree, nvls and sharp to ring; ring and
 // tree to direct for all_to_all; hierarchical to ring (all_to_all: direct) where nodes do not hold
-// equally many members, several each. ring_exchange is always one ring, in the order of the
-// members; send_recv and pairwise go directly, broadcast along the rings, dispatch by nodes.
+// equally many members, several each, or all_to_all has unequal parts. ring_exchange is always one
+// ring, in the order of the members; gather and scatter, which NCCL makes of grouped sends and
+// receives of the root, go directly, as send_recv and pairwise; broadcast and reduce along the
+// rings, from and to the root; dispatch by nodes.
 //
 // `automatic` stands for ring, tree, nvls or sharp for all_reduce, for direct for all_to_all, else
 // for ring; and each goes by Simple, LL or LL128, of which the platform file says what they cost

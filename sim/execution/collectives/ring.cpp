@@ -75,12 +75,13 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
   return cost;
 }
 
-PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root,
+PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt at,
                 const RankPlacement& placement) {
   FlowSum flows;
   PhaseCost cost;
   for (RingChannel& channel : channels) {
-    std::ranges::rotate(channel.ranks, std::ranges::find(channel.ranks, root));
+    const auto found = std::ranges::find(channel.ranks, root);
+    std::ranges::rotate(channel.ranks, at == RootAt::start ? found : found + 1);
     ByProtocol latency{};
     for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
       flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);

@@ -13,7 +13,8 @@ TEST_CASE("operations are listed in the order of their values, and found by thei
     CHECK(parse_operation(info.name) == info.operation);
   }
   CHECK(parse_operation("reduce_scatter") == Operation::reduce_scatter);
-  CHECK_FALSE(parse_operation("reduce"));
+  CHECK(parse_operation("reduce") == Operation::reduce);
+  CHECK_FALSE(parse_operation("hypercube"));
   CHECK_FALSE(parse_operation(""));
 }
 
@@ -23,8 +24,10 @@ TEST_CASE("the bus carries what a rank has to send, whatever the number of ranks
   CHECK(bus_factor(Operation::all_gather, 8) == Approx(0.875));
   CHECK(bus_factor(Operation::reduce_scatter, 4) == Approx(0.75));
   CHECK(bus_factor(Operation::all_to_all, 16) == Approx(0.9375));
+  CHECK(bus_factor(Operation::gather, 8) == Approx(0.875));
+  CHECK(bus_factor(Operation::scatter, 4) == Approx(0.75));
   for (const Operation operation :
-       {Operation::broadcast, Operation::send_recv, Operation::pairwise})
+       {Operation::broadcast, Operation::reduce, Operation::send_recv, Operation::pairwise})
     CHECK(bus_factor(operation, 16) == 1);
   // An all-reduce is a reduce-scatter and an all-gather.
   for (const std::uint32_t ranks : {2U, 3U, 64U})
@@ -39,11 +42,11 @@ TEST_CASE("the algorithm's bandwidth is bytes over seconds") {
 
 TEST_CASE("counts are of the buffer, or of one rank's part of it") {
   constexpr std::uint64_t bytes = 1 << 20;
-  for (const Operation operation :
-       {Operation::all_reduce, Operation::broadcast, Operation::send_recv, Operation::pairwise})
+  for (const Operation operation : {Operation::all_reduce, Operation::broadcast, Operation::reduce,
+                                    Operation::send_recv, Operation::pairwise})
     CHECK(element_count(operation, 8, bytes, 4) == bytes / 4);
-  for (const Operation operation :
-       {Operation::all_gather, Operation::reduce_scatter, Operation::all_to_all})
+  for (const Operation operation : {Operation::all_gather, Operation::reduce_scatter,
+                                    Operation::all_to_all, Operation::gather, Operation::scatter})
     CHECK(element_count(operation, 8, bytes, 4) == bytes / 32);
   CHECK(element_count(Operation::all_reduce, 8, 3, 4) == 0);
 }

@@ -64,6 +64,19 @@ TEST_CASE("what no program is named for follows from columns and rates, if only 
         Operation::all_to_all);
 }
 
+TEST_CASE("a root tells a reduce, but not a gather from a scatter", "[logs]") {
+  const std::string before = nccl_ranks(8) + nccl_header;
+  CHECK(read_text(before + "1048576 262144 float sum 0 50.00 20.97 20.97 0 50.00 20.97 20.97 0\n")
+            .rows.at(0)
+            .operation == Operation::reduce);
+  const std::string parts =
+      before + "1048576 32768 float none 0 50.00 20.97 18.35 0 50.00 20.97 18.35 0\n";
+  CHECK(fault_of(parts).find("it may be gather, scatter") != std::string::npos);
+  CHECK(read_text(parts, {}, "h100_scatter_perf.log").rows.at(0).operation == Operation::scatter);
+  CHECK(read_text(parts, {.operation = Operation::gather}).rows.at(0).operation ==
+        Operation::gather);
+}
+
 TEST_CASE("a result that is checked in place tells an all-gather from an all-to-all") {
   const std::string row = "1048576 32768 float none -1 50.00 20.97 18.35 0 50.00 20.97 18.35 ";
   const std::string before = nccl_ranks(8) + nccl_header;

@@ -63,7 +63,10 @@ TEST_CASE("what sizes of OSU's collectives are of is taken from each") {
   };
   CHECK(bytes("Allreduce") == 64);
   CHECK(bytes("Broadcast") == 64);
+  CHECK(bytes("Reduce") == 64);
   CHECK(bytes("Reduce_scatter") == 64);
+  CHECK(bytes("Gather") == 256);
+  CHECK(bytes("Scatter") == 256);
   CHECK(bytes("Allgather") == 256);
   CHECK(bytes("All-to-All Personalized Exchange") == 256);
 }

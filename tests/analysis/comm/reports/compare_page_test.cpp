@@ -3,9 +3,13 @@
 #include <catch2/catch.hpp>
 
 #include "tests/analysis/comm/compared.hpp"
+#include "tests/analysis/comm/page_text.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 namespace pipewright::analysis {
+
+using test::count;
+
 namespace {
 
 std::string page(const std::vector<ComparedRow>& rows, const std::string& cluster = "dgx",
@@ -16,13 +20,6 @@ std::string page(const std::vector<ComparedRow>& rows, const std::string& cluste
   for (const CurveReport& one : report.curves) curves.push_back({one.curve, {}});
   write_compare_page(folder / "page.html", report, curves, {"title", cluster});
   return test::bytes_of(folder / "page.html");
-}
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
-  return found;
 }
 
 }  // namespace

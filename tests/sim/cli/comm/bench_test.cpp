@@ -46,6 +46,29 @@ TEST_CASE("comm bench writes logs, tables and JSON", "[comm_bench]") {
   CHECK_THAT(again.out, Catch::Contains("error 0.0 % at the median"));
 }
 
+TEST_CASE("comm bench deals out what a matrix says, and names the busiest rank", "[comm_bench]") {
+  const tests::Workplace place;
+  place.write("c.xml", tests::platform_text({{4}}));
+  // Rank 3 receives 100 MB over a link of 100 GB/s; the largest row has 60 MB.
+  place.write("m.csv",
+              "0,10000000,20000000,30000000\n0,0,0,40000000\n5000000,0,0,30000000\n0,0,0,0\n");
+  const tests::Ran ran =
+      place.run("comm bench --cluster c.xml --matrix m.csv -o x.json x.html x.log");
+  CHECK(ran.err == "");
+  CHECK_THAT(ran.out,
+             Catch::StartsWith("c.xml: all-to-all of m.csv over 4 ranks on 1 node, simulated\n") &&
+                 Catch::Contains("60000000   3750000  float  1002.0  59.88  99.80") &&
+                 Catch::Contains("Rank 3, node-0-gpu-3, is the busiest: it receives from others "
+                                 "166.7 % of the size,\n2.96 times what the mean rank does.\n"));
+  CHECK_THAT(place.read("x.json"),
+             Catch::Contains("\"busiest_rank\": 3") && Catch::Contains("\"busiest_sends\": false"));
+  CHECK_THAT(place.read("x.html"), Catch::Contains("all-to-all of m.csv over 4 ranks"));
+  CHECK_THAT(place.read("x.log"), Catch::StartsWith("# alltoallv_perf\n"));
+  // Ten times as much.
+  CHECK_THAT(place.run("comm bench --cluster c.xml --matrix m.csv --sizes 600000000").out,
+             Catch::Contains("10002"));
+}
+
 TEST_CASE("comm bench says what is wrong, and what would be right", "[comm_bench]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4}}));
@@ -67,7 +90,14 @@ TEST_CASE("comm bench says what is wrong, and what would be right", "[comm_bench
   check("--cluster c.xml --sizes 9000T", "is above 1024 TiB");
   check("--cluster c.xml --sizes 4Q", "'4Q' is no size");
   check("--cluster c.xml --assume 180", "a bus bandwidth such as 180 GB/s");
-  check("--cluster c.xml -o x.html", "a name that ends in .csv, .json or .log");
+  check("--cluster c.xml -o x.svg", "a name that ends in .html, .csv, .json or .log");
+  place.write("m.csv", "0,4096\n1024,0\n");
+  check("--cluster c.xml --op gather --matrix m.csv", "of an all-to-all, not of --op gather");
+  check("--cluster c.xml --ranks 3 --matrix m.csv", "--ranks 3: m.csv is of 2 ranks");
+  check("--cluster c.xml --matrix m.txt", "a name that ends in .csv or .json");
+  check("--cluster c.xml --matrix m.csv -o m.csv", "m.csv");
+  place.write("m.csv", "0,1\n1\n");
+  check("--cluster c.xml --matrix m.csv", "m.csv:2: 1 cell in this row, 2 in the first");
   check("--cluster c.xml all-reduce", "--cluster names one cluster, not c.xml and all-reduce");
   check("all-reduce --cluster c.xml", "what is 'all-reduce'? Options begin with --");
 }

@@ -74,8 +74,7 @@ TEST_CASE("comm interference says what is wrong with traffic", "[cli][comm]") {
   CHECK_THAT(complaint(""), Catch::Contains("of which job?"));
   CHECK_THAT(complaint(layout), Catch::Contains("of which job?"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M'"), Catch::Contains("has 2 words"));
-  CHECK_THAT(complaint(layout + "--traffic 'reduce 1M dp'"),
-             Catch::Contains("no operation 'reduce'"));
+  CHECK_THAT(complaint(layout + "--traffic 'scan 1M dp'"), Catch::Contains("no operation 'scan'"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce -5 dp'"), Catch::Contains("--traffic"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M,2M dp'"),
              Catch::Contains("no single size"));

@@ -134,7 +134,8 @@ TEST_CASE("priced or planned, by any protocol, takes the same time", "[protocols
   auto cluster = make_cluster({{4, 4}, 0, false, properties});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const auto kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all,
-                          Collective::broadcast, Collective::send_recv, Collective::pairwise})
+                          Collective::broadcast, Collective::reduce, Collective::gather,
+                          Collective::scatter, Collective::send_recv, Collective::pairwise})
     for (const Members& members : {ranks(2), ranks(4), ranks(8)}) {
       const execution::LeastTime least(kind, {members}, Algorithm::automatic, placement, false);
       for (std::uint64_t bytes = 64; bytes < 1U << 31U; bytes *= 3) {
