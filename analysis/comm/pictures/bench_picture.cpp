@@ -11,7 +11,8 @@ namespace {
 
 constexpr double height = 300;  // points, as all lengths here
 constexpr double margin = 8;
-constexpr double left = 66;  // of the plot
+constexpr double left = 66;   // of the plot
+constexpr double right = 24;  // beside it, for half of the last size
 constexpr double legend = 16;
 constexpr double top = 32;
 constexpr double below = 26;  // of size labels
@@ -51,7 +52,7 @@ std::string bench_picture(const BenchCurve& curve, CurveAxis axis, double width,
   const auto [least, most] = std::ranges::minmax_element(all, {}, &Point::y);
 
   Canvas canvas(kind, width, height);
-  const Area plot{left, top, width - margin, height - below};
+  const Area plot{left, top, width - right, height - below};
   const LogScale x = scale_around(first->x, last->x, 1.1, plot.left, plot.right);
   const LogScale y = scale_around(least->y, most->y, 1.25, plot.bottom, plot.top);
   const int sizes = static_cast<int>((plot.right - plot.left) / room_of_a_size);
