@@ -152,15 +152,27 @@ PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes, const 
   return cost;
 }
 
+// All alike, so that no list of all messages is needed, of which there are millions.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
                          const RankPlacement& placement) {
-  std::vector<Flow> messages;
+  FlowSum flows;
+  Gaps gaps;  // of the first member, as of all
   for (const std::vector<std::uint32_t>& node : nodes)
-    for (const std::uint32_t source : node)
+    for (std::size_t a = 0; a < node.size(); ++a)
       for (const std::vector<std::uint32_t>& other : nodes)
-        for (const std::uint32_t destination : other)
-          if (source != destination) messages.push_back({source, destination, bytes});
-  return by_peers(messages, nodes, ways, placement);
+        for (std::size_t b = 0; b < other.size(); ++b) {
+          if (&node == &other && a == b) continue;
+          const bool by_peer = &node != &other && ways.by_peer(a, b);
+          if (by_peer) flows.add(node[a], node[b], bytes);
+          const std::uint32_t last = by_peer ? node[b] : node[a];
+          flows.add(last, other[b], bytes);
+          if (&node == nodes.data() && a == 0) gaps.add(placement.route(last, other[b]).message);
+        }
+  PhaseCost cost{.flows = flows.take()};
+  cost.latency = longest_way(cost.flows, placement);
+  for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
+  add_messages(gaps.seconds(), placement, cost.latency);
+  return cost;
 }
 
 Nodes across(const Nodes& nodes) {
