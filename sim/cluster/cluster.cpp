@@ -57,10 +57,10 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
-  const bool finds_routes = platform && !(multipath.by == config::MultipathBy::file &&
-                                          has_several_ways(*platform));
-  cluster.network_ = finds_routes ? make_network(file, std::move(*platform), multipath)
-                                  : load_with_simgrid(file);
+  const bool finds_routes =
+      platform && !(multipath.by == config::MultipathBy::file && has_several_ways(*platform));
+  cluster.network_ =
+      finds_routes ? make_network(file, std::move(*platform), multipath) : load_with_simgrid(file);
   has_platform = true;
   check_memory(file, *cluster.network_);
   read_model(file, *cluster.network_);
@@ -130,8 +130,8 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     const auto next = route.divides() ? std::find_if(link, route.links.end(),
                                                      [&](auto* other) { return other != *link; })
                                       : link + 1;
-    route.bandwidth = std::min(route.bandwidth,
-                               capacity_of(*link, numbers) / static_cast<double>(next - link));
+    route.bandwidth =
+        std::min(route.bandwidth, capacity_of(*link, numbers) / static_cast<double>(next - link));
     link = next;
   }
   for (const Link* link : route.way()) {
@@ -266,9 +266,10 @@ void Cluster::scale_link(const std::string& name, double factor) {
     if (which.empty()) which = network_->links_at(name);
   }
   if (which.empty())
-    throw Error(fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with "
-                            "--route names those on a way",
-                            name_, name));
+    throw Error(
+        fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with "
+                    "--route names those on a way",
+                    name_, name));
   bool fails = false;  // or works again
   for (const Link* link : which) {
     fails = fails || network_->links.at(link).failed != (factor == 0);

@@ -73,8 +73,9 @@ class PlatformNetwork final : public Network {
     const auto divides = [](const Platform::Zone& one) {
       return one.routing == Platform::Routing::graph || one.routing == Platform::Routing::torus;
     };
-    has_divided_ways_ = std::ranges::any_of(platform_.zones, divides) ||
-                        std::ranges::any_of(ends_, [](const End& end) { return end.nics.size() > 1; });
+    has_divided_ways_ =
+        std::ranges::any_of(platform_.zones, divides) ||
+        std::ranges::any_of(ends_, [](const End& end) { return end.nics.size() > 1; });
     divide();
   }
 
@@ -153,8 +154,8 @@ class PlatformNetwork final : public Network {
     std::vector<const Link*> found;
     const auto vertex = std::ranges::find(platform_.vertices, name, &Platform::Vertex::name);
     if (vertex == platform_.vertices.end()) return found;
-    for (const Index link : cluster::links_at(
-             platform_, static_cast<Index>(vertex - platform_.vertices.begin())))
+    for (const Index link :
+         cluster::links_at(platform_, static_cast<Index>(vertex - platform_.vertices.begin())))
       found.push_back(links_[link]);
     return found;
   }

@@ -27,6 +27,13 @@ double protocol_latency(const cluster::ClassModel& of, std::size_t protocol) {
   return of.by[protocol] ? of.by[protocol]->latency : 1;
 }
 
+// Of an operation's first step.
+double launch(const PhaseCost& first, Protocol protocol, const MessageModel& model) {
+  const bool is_simple = protocol == Protocol::simple && !first.is_raw;
+  return model.launch + (is_simple ? model.simple_launch : 0) +
+         (protocol == Protocol::ll128 ? model.ll128_launch : 0);
+}
+
 }  // namespace
 
 // Plans the run on the cluster as it is, and with one number after the other a little larger.
@@ -46,16 +53,51 @@ class PricedRun::Maker {
     std::size_t variants = 0;
     for (const AlgorithmChoice& choice : actual) variants += choice.protocols.size();
     priced_.says_expected_ = cluster_.has_tuning_model();
-    if (variants > 1 && cluster_.has_tuning_model()) {
+    priced_.kind_ = collective_of(run_.operation);
+    if (variants > 1) look_as_nccl(actual);
+    if (variants > 1 && !priced_.view_ && cluster_.has_tuning_model()) {
       const execution::RankPlacement expected = run_.placement.expected();
       priced_.expected_ = priced_.prices(plan(choices(expected), expected),
                                          cluster_.model(Numbers::expected), false);
     }
     priced_.actual_ = plan(actual, run_.placement);
+    if (priced_.view_) {
+      const MessageModel& model = cluster_.model();
+      priced_.view_->ring_bytes = priced_.view_->view.bus_bandwidth *
+                                  priced_
+                                      .price(priced_.actual_.choices.front().front(),
+                                             Protocol::simple, priced_.classes_of(model), model)
+                                      .transfer;
+    }
     find_terms(actual);
   }
 
  private:
+  void look_as_nccl(const Choices& actual) {
+    const std::vector<std::uint32_t>& members = run_.groups.front();
+    const auto view = execution::nccl_view(priced_.kind_, members, actual, run_.placement);
+    if (!view) return;
+    View& seen = priced_.view_.emplace();
+    seen.view = *view;
+    const execution::Nodes nodes = run_.placement.by_node(members);
+    for (const std::vector<std::uint32_t>& node : nodes) {
+      if (node.size() < 2) continue;
+      for (const Link* link : run_.placement.route(node[0], node[1]).way()) {
+        const std::string& name = cluster_.link_class(link);
+        seen.inside.push_back({class_of_.at(name), cluster_.capacity_of(link, Numbers::actual) /
+                                                       cluster_.model().of(name).efficiency});
+      }
+      break;
+    }
+    if (nodes.size() < 2) return;
+    const cluster::Route route = run_.placement.route(nodes[0].front(), nodes[1].front());
+    seen.beside = route.latency;
+    for (const Link* link : route.way()) {
+      seen.between.push_back({class_of_.at(cluster_.link_class(link)), cluster_.latency_of(link)});
+      seen.beside -= cluster_.latency_of(link);
+    }
+  }
+
   void add_latency(const Link* link) {
     Class& one = priced_.classes_[class_of_.at(cluster_.link_class(link))];
     const double latency = cluster_.latency_of(link);
@@ -120,7 +162,8 @@ class PricedRun::Maker {
     Plan made;
     for (const AlgorithmChoice& choice : choices) {
       for (const Protocol protocol : choice.protocols)
-        made.variants.push_back({.protocol = protocol, .choice = made.choices.size()});
+        made.variants.push_back(
+            {.by = {choice.algorithm, protocol}, .choice = made.choices.size()});
       std::vector<Phase>& phases = made.choices.emplace_back();
       for (const PhaseCost& cost : choice.phases) phases.push_back(phase(cost, placement));
     }
@@ -168,6 +211,12 @@ class PricedRun::Maker {
           phase.ends_of_ring = is.ends - was.ends;
         },
         before);
+    look(
+        "collective.direct-ends", model.direct_ends, 1,
+        [](Phase& phase, const PhaseCost& was, const PhaseCost& is) {
+          phase.ends_of_direct = is.ends - was.ends;
+        },
+        before);
     for (std::size_t i = 0; i < priced_.classes_.size(); ++i)
       if (is_used(i)) find_terms_of(i, model.of(priced_.classes_[i].name), before);
     for (std::size_t i = 0; i < before.size(); ++i)
@@ -183,6 +232,12 @@ class PricedRun::Maker {
   void find_terms_of(std::size_t index, const cluster::ClassModel of, const Choices& before) {
     constexpr double second = 1e-6;
     Class& one = priced_.classes_[index];
+    if (of.message) {
+      ByProtocol each;
+      each.fill(1);
+      look_at_latency(one.name + ".message", *of.message, second, Of::class_message, index, each,
+                      before);
+    }
     if (one.has_latency) {
       ByProtocol per;
       for (std::size_t p = 0; p < per.size(); ++p) per[p] = protocol_latency(of, p);
@@ -234,13 +289,11 @@ class PricedRun::Maker {
   // What no term is of stays as the phase's own latency, and likewise its ends.
   void take_out(std::size_t choice, std::size_t index, const MessageModel& model) {
     Phase& phase = priced_.actual_.choices[choice][index];
-    phase.cost.ends -= phase.ends_of_ring * model.ring_ends;
+    phase.cost.ends -=
+        phase.ends_of_ring * model.ring_ends + phase.ends_of_direct * model.direct_ends;
     for (std::size_t p = 0; p < phase.cost.latency.size(); ++p) {
       double& latency = phase.cost.latency[p];
-      if (index == 0) {
-        latency -= model.launch;
-        if (p == static_cast<std::size_t>(Protocol::ll128)) latency -= model.ll128_launch;
-      }
+      if (index == 0) latency -= launch(phase.cost, static_cast<Protocol>(p), model);
       for (const Term& term : phase.terms)
         latency -= priced_.seconds(term, p, priced_.classes_of(model), model);
     }
@@ -271,6 +324,7 @@ double PricedRun::seconds(const Term& term, std::size_t protocol,
   if (term.of == Of::step) return times * model.step;
   if (term.of == Of::message) return times * model.message;
   const cluster::ClassModel& of = *classes[term.link_class];
+  if (term.of == Of::class_message) return times * of.message.value_or(model.message);
   if (term.of == Of::in_switch) return of.in_switch ? times * of.in_switch->latency : 0;
   if (term.of == Of::protocol) return times * protocol_latency(of, protocol);
   return times * of.latency.value_or(classes_[term.link_class].latency) *
@@ -294,7 +348,8 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol by,
     return flow.bytes / std::min(efficiency, 1.0) * (flow.in_switch ? switched : 1);
   };
   Prices::Step step{.latency = phase.cost.latency[protocol],
-                    .ends = phase.cost.ends + phase.ends_of_ring * model.ring_ends,
+                    .ends = phase.cost.ends + phase.ends_of_ring * model.ring_ends +
+                            phase.ends_of_direct * model.direct_ends,
                     .is_tree = phase.cost.is_tree};
   for (const Load& load : phase.loads) {
     double wire = 0;
@@ -313,12 +368,12 @@ std::vector<PricedRun::Prices::Variant> PricedRun::prices(const Plan& plan,
   const std::vector<const cluster::ClassModel*> classes = classes_of(model);
   std::vector<Prices::Variant> all;
   for (const Variant& variant : plan.variants) {
-    Prices::Variant& one = all.emplace_back(Prices::Variant{variant.protocol, {}});
-    for (const Phase& phase : plan.choices[variant.choice])
-      one.steps.push_back(price(phase, variant.protocol, classes, model));
+    Prices::Variant& one = all.emplace_back(Prices::Variant{variant.by, {}});
+    const std::vector<Phase>& phases = plan.choices[variant.choice];
+    for (const Phase& phase : phases)
+      one.steps.push_back(price(phase, variant.by.protocol, classes, model));
     if (is_actual && !one.steps.empty())
-      one.steps.front().latency +=
-          model.launch + (variant.protocol == Protocol::ll128 ? model.ll128_launch : 0);
+      one.steps.front().latency += launch(phases.front().cost, variant.by.protocol, model);
   }
   return all;
 }
@@ -327,7 +382,31 @@ PricedRun::Prices PricedRun::prices(const MessageModel& model) const {
   Prices found;
   found.actual_ = prices(actual_, model, true);
   if (found.actual_.size() > 1) found.expected_ = expected_;
+  found.kind_ = kind_;
+  if (view_) found.view_ = view_for(model);
   return found;
+}
+
+execution::NcclView PricedRun::view_for(const MessageModel& model) const {
+  const std::vector<const cluster::ClassModel*> classes = classes_of(model);
+  execution::NcclView view = view_->view;
+  if (view_->ring_bytes > 0)
+    view.bus_bandwidth =
+        view_->ring_bytes /
+        price(actual_.choices.front().front(), Protocol::simple, classes, model).transfer;
+  if (!view_->inside.empty()) {
+    view.gpu_bandwidth = std::numeric_limits<double>::infinity();
+    for (const View::Hop& hop : view_->inside)
+      view.gpu_bandwidth =
+          std::min(view.gpu_bandwidth, hop.own * classes[hop.link_class]->efficiency);
+  }
+  if (!view_->between.empty() && view_->ring_bytes > 0) {
+    double step = view_->beside;
+    for (const View::Hop& hop : view_->between)
+      step += classes[hop.link_class]->latency.value_or(hop.own);
+    view.nic_latency = execution::nccl_network_latency(step);
+  }
+  return view;
 }
 
 void PricedRun::expect(const MessageModel* model) {
@@ -340,11 +419,11 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
   double sum = 0;
   for (const Step& step : steps) {
     execution::PhaseCost cost{.flows = {}, .ends = step.ends, .is_tree = step.is_tree};
-    const auto at = static_cast<std::size_t>(protocol);
+    const auto at = static_cast<std::size_t>(by.protocol);
     cost.latency[at] = step.latency;
     execution::ByProtocol transfer{};
     transfer[at] = step.transfer;
-    sum += step.transfer * bytes + overhead(cost, transfer, protocol, bytes);
+    sum += step.transfer * bytes + overhead(cost, transfer, by.protocol, bytes);
   }
   return sum;
 }
@@ -355,7 +434,8 @@ std::size_t PricedRun::Prices::choice(double bytes) const {
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < by.size() && by.size() > 1; ++i) {
-    const double found = by[i].seconds(bytes);
+    const double found =
+        view_ ? nccl_seconds(kind_, by[i].by, bytes, *view_) : by[i].seconds(bytes);
     if (found >= least) continue;
     least = found;
     best = i;
@@ -370,7 +450,8 @@ double PricedRun::Prices::seconds(std::uint64_t bytes) const {
 }
 
 Protocol PricedRun::Prices::protocol(std::uint64_t bytes) const {
-  return actual_.empty() ? Protocol::simple : actual_[choice(static_cast<double>(bytes))].protocol;
+  return actual_.empty() ? Protocol::simple
+                         : actual_[choice(static_cast<double>(bytes))].by.protocol;
 }
 
 }  // namespace pipewright::comm

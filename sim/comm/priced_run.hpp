@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
 #include "sim/comm/prediction.hpp"
+#include "sim/execution/collectives/nccl.hpp"
 
 namespace pipewright::comm {
 
@@ -35,7 +37,7 @@ class PricedRun {
       bool is_tree = false;
     };
     struct Variant {  // by an algorithm and a protocol
-      cluster::Protocol protocol = cluster::Protocol::simple;
+      execution::AlgorithmProtocol by;
       std::vector<Step> steps;
 
       double seconds(double bytes) const;
@@ -43,7 +45,9 @@ class PricedRun {
     std::size_t choice(double bytes) const;
 
     std::vector<Variant> actual_;
-    std::vector<Variant> expected_;  // by which NCCL chooses; none: by what is actual
+    std::vector<Variant> expected_;            // by which NCCL chooses; none: by what is actual
+    std::optional<execution::NcclView> view_;  // or by its own model
+    workload::Collective kind_ = workload::Collective::all_reduce;
   };
   Prices prices(const cluster::MessageModel& model) const;
   double seconds(std::uint64_t bytes, const cluster::MessageModel& model) const {
@@ -63,7 +67,7 @@ class PricedRun {
     double sharp_efficiency = 1;
   };
   // A part of a latency: so much for each second, or part, of what it is of.
-  enum class Of : std::uint8_t { step, message, hop, protocol, in_switch };
+  enum class Of : std::uint8_t { step, message, class_message, hop, protocol, in_switch };
   struct Term {
     Of of;
     std::size_t link_class = 0;
@@ -88,12 +92,25 @@ class PricedRun {
     std::vector<Load> loads;    // those that differ
     execution::PhaseCost cost;  // without flows; its latency is what no term is of
     std::vector<Term> terms;
-    double ends_of_ring = 0;       // times the model's ring-ends are the cost's ends
+    double ends_of_ring = 0;       // times the model's ring-ends, and
+    double ends_of_direct = 0;     // times its direct-ends, are the cost's ends
     std::size_t switch_class = 0;  // whose switches its flows in_switch go through
   };
   struct Variant {
-    cluster::Protocol protocol = cluster::Protocol::simple;
+    execution::AlgorithmProtocol by;
     std::size_t choice = 0;
+  };
+  // What NCCL's own model sees of links, and what that is for other numbers of theirs.
+  struct View {
+    struct Hop {
+      std::size_t link_class = 0;
+      double own = 0;  // bytes/s at an efficiency of 1, or seconds
+    };
+    execution::NcclView view;
+    double ring_bytes = 0;     // bus bandwidth times the seconds of a byte
+    std::vector<Hop> inside;   // bandwidths of a way in a node
+    std::vector<Hop> between;  // latencies of a way between nodes
+    double beside = 0;         // seconds of that beside links
   };
   struct Plan {
     std::vector<std::vector<Phase>> choices;
@@ -103,6 +120,7 @@ class PricedRun {
   class Maker;
   std::vector<Prices::Variant> prices(const Plan& plan, const cluster::MessageModel& model,
                                       bool is_actual) const;
+  execution::NcclView view_for(const cluster::MessageModel& model) const;
   Prices::Step price(const Phase& phase, cluster::Protocol protocol,
                      const std::vector<const cluster::ClassModel*>& classes,
                      const cluster::MessageModel& model) const;
@@ -115,6 +133,8 @@ class PricedRun {
   std::vector<std::vector<std::size_t>> ways_;
   Plan actual_;
   std::vector<Prices::Variant> expected_;
+  std::optional<View> view_;
+  workload::Collective kind_ = workload::Collective::all_reduce;
   bool says_expected_ = false;
 };
 

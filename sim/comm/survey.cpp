@@ -56,12 +56,12 @@ analysis::FailureSurvey survey_failures(Cluster& cluster, const Ask& ask,
     const std::size_t all = of_kind.names.size();
     const std::size_t count = std::min<std::size_t>(all, options.most);
     found.kinds.push_back({.kind = kind, .all = all, .tried = count});
-    for (std::size_t i = 0; i < count; ++i) tries.emplace_back(kind, of_kind.names[i * all / count]);
+    for (std::size_t i = 0; i < count; ++i)
+      tries.emplace_back(kind, of_kind.names[i * all / count]);
   }
   for (std::size_t i = 0; i < tries.size(); ++i) {
     progress(static_cast<double>(i) / static_cast<double>(tries.size()));
-    found.failures.push_back(
-        try_one(cluster, tries[i].first, tries[i].second, options.left, ask));
+    found.failures.push_back(try_one(cluster, tries[i].first, tries[i].second, options.left, ask));
   }
   std::ranges::stable_sort(found.failures, [](const Failure& one, const Failure& other) {
     if (one.cut_off.empty() != other.cut_off.empty()) return !one.cut_off.empty();

@@ -17,8 +17,8 @@ using Ask = std::function<double()>;
 using Progress = std::function<void(double share)>;
 
 struct FailureOptions {
-  double left = 0;         // of the rate of what fails
-  std::uint32_t most = 32; // of a class of links, and of switches, that are tried
+  double left = 0;          // of the rate of what fails
+  std::uint32_t most = 32;  // of a class of links, and of switches, that are tried
 };
 
 // Has every link and every switch fail, one at a time, and leaves the cluster as it was. Of many of

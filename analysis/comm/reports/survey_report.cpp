@@ -53,17 +53,16 @@ std::string loses_text(double left) {
 
 ReportColumns<HashedTimes> hash_columns(double spread) {
   using Times = HashedTimes;
-  ReportColumns<Times> columns{
-      {"flows", {"flows a pair"}, Quantity::count(), &Times::flows}};
+  ReportColumns<Times> columns{{"flows", {"flows a pair"}, Quantity::count(), &Times::flows}};
   for (const auto& [key, title, part] :
        {std::tuple{"median_s", "median", 0.5}, std::tuple{"p90_s", "p90", 0.9},
         std::tuple{"worst_s", "worst", 1.0}}) {
     const auto time = [part = part](const Times& times) { return quantile(times.seconds, part); };
     columns.push_back({key, {title}, Quantity::each_as(format_seconds), time});
-    columns.push_back(table_only<Times>({"", {"to even, %"}, Quantity::each_as(percent),
-                                         [time, spread](const Times& times) {
-                                           return time(times) / spread - 1;
-                                         }}));
+    columns.push_back(table_only<Times>(
+        {"", {"to even, %"}, Quantity::each_as(percent), [time, spread](const Times& times) {
+           return time(times) / spread - 1;
+         }}));
   }
   return columns;
 }
@@ -97,8 +96,9 @@ std::string survey_text(const FailureSurvey& survey) {
   text += table.text();
   for (const FailureSurvey::Kind& kind : survey.kinds)
     if (kind.tried < kind.all)
-      text += fmt::format("\n{} of {} of kind '{}' were tried, at even distances; --most tries more",
-                          kind.tried, kind.all, printable(kind.kind));
+      text +=
+          fmt::format("\n{} of {} of kind '{}' were tried, at even distances; --most tries more",
+                      kind.tried, kind.all, printable(kind.kind));
   if (!cut_off.empty()) text += fmt::format("\ncut off, the first: {}", printable(cut_off));
   return text.ends_with('\n') ? text : text + "\n";
 }

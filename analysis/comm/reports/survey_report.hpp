@@ -9,10 +9,10 @@ namespace pipewright::analysis {
 
 // What it costs that something fails, or runs slower.
 struct Failure {
-  std::string kind;      // "leaf-spine link", "switch"
-  std::string name;      // "leaf-0-up"
-  double seconds = 0;    // of what was asked
-  std::string cut_off;   // why it could not be done at all
+  std::string kind;     // "leaf-spine link", "switch"
+  std::string name;     // "leaf-0-up"
+  double seconds = 0;   // of what was asked
+  std::string cut_off;  // why it could not be done at all
 };
 struct FailureSurvey {
   struct Kind {
@@ -21,9 +21,9 @@ struct FailureSurvey {
     std::size_t tried = 0;
   };
   std::string cluster;
-  std::string what;    // was asked: "all-reduce of 1.0 GiB over 32 ranks"
-  double left = 0;     // of the rate of what fails
-  double whole = 0;    // seconds with nothing failed
+  std::string what;  // was asked: "all-reduce of 1.0 GiB over 32 ranks"
+  double left = 0;   // of the rate of what fails
+  double whole = 0;  // seconds with nothing failed
   std::vector<Kind> kinds;
   std::vector<Failure> failures;  // the worst first
 };

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "analysis/summary.hpp"
-#include "analysis/trace/partial_file.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
@@ -49,7 +49,8 @@ int print_help() {
       "       pipewright comm survey SCENARIO [OPTIONS]\n"
       "\n"
       "What it costs a collective, or a job's iteration, that something fails: every link and\n"
-      "every switch in turn, the worst first. Traffic goes round what has failed; where nothing is\n"
+      "every switch in turn, the worst first. Traffic goes round what has failed; where nothing "
+      "is\n"
       "left, the one who is cut off is named. With --hash: what collisions of ECMP's hashes cost,\n"
       "and what more flows or adaptive routing would give back.\n"
       "\n"
@@ -94,8 +95,8 @@ Question ask_collective(const po::variables_map& given) {
   Question question{.cluster = load_cluster(given, "survey")};
   const std::uint32_t ranks =
       count_or(given, "ranks", static_cast<std::uint32_t>(question.cluster.gpus().size()));
-  question.what = fmt::format("{} of {} over {} ranks", name,
-                              analysis::format_bytes(sizes.front()), ranks);
+  question.what =
+      fmt::format("{} of {} over {} ranks", name, analysis::format_bytes(sizes.front()), ranks);
   question.ask = [cluster = std::make_shared<cluster::Cluster>(question.cluster),
                   operation = *operation, bytes = sizes.front(), ranks] {
     return comm::simulate(*cluster, comm::one_group(*cluster, operation, ranks), bytes).seconds;
@@ -157,7 +158,8 @@ int comm_survey(const Arguments& arguments) {
   if (!question.cluster.has_divided_ways())
     throw UsageError(fmt::format(
         "comm survey: on {} no two ways are equally short, so that no hash chooses; links that "
-        "stand for several, as 'platform make' writes without --spines, are taken to be spread over",
+        "stand for several, as 'platform make' writes without --spines, are taken to be spread "
+        "over",
         question.cluster.name()));
   show(comm::survey_hashes(question.cluster, question.ask, count_or(given, "hash", 50), flows,
                            progress));

@@ -18,7 +18,7 @@ struct GpuType {
   int links = 0;
   double link_bandwidth = 0;  // of each, bytes/s
   double nic_bandwidth = 0;   // of a NIC as its makers' boxes have it
-  double launch = 0;          // seconds; see platforms/nodes
+  double launch = 0;          // seconds; see platforms/nodes; 0: its NVLinks' own
   double sharp = 0;           // part of the links that sums in NVSwitches reach
   bool is_xgmi = false;
 };

@@ -41,7 +41,9 @@ class Importer {
       set("link_latency", is_pcie ? "2.85 us" : "1.7 us", "default: half of NCCL's step");
     // With PCIe on the way a step between nodes takes no longer.
     set("nic_latency", is_pcie ? "3.95 us" : "6.8 us", "default: half of NCCL's step");
-    set("launch", microseconds(type_ != nullptr ? type_->launch : 10e-6), of_type());
+    // What generations of NVLinks begin with, nodes' files need not say.
+    if (type_ == nullptr || type_->launch > 0)
+      set("launch", microseconds(type_ != nullptr ? type_->launch : 10e-6), of_type());
     ImportedNode node{.kind = read_node_kind(tree_, name_), .yaml = {}, .findings = findings_};
     node.yaml = text(node.kind);
     return node;

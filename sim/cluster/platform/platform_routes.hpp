@@ -37,8 +37,8 @@ class PlatformRoutes {
   PlatformRoutes(const Platform& platform, const config::Multipath& multipath)
       : platform_(&platform), multipath_(multipath) {}
 
-  // Appends the shares of a flow, the so-manyth of its pair by hash, in the order of the way. False,
-  // and where it ends, if there is no route.
+  // Appends the shares of a flow, the so-manyth of its pair by hash, in the order of the way.
+  // False, and where it ends, if there is no route.
   bool append(Index source, Index destination, double part, std::uint32_t flow,
               std::vector<Share>& shares, Hole& hole) const;
   // Appends the links of one of the ways: through a torus SimGrid's.

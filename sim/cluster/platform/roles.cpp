@@ -53,9 +53,8 @@ void share_out_nics(const std::vector<Member>& members, const std::vector<Index>
     const std::string* const latency = members[nic->second].latency;
     if (latency == nullptr) continue;
     try {
-      roles[gpu].latency =
-          std::max(roles[gpu].latency,
-                   config::parse_time(*latency, "property latency", "a NIC's latency"));
+      roles[gpu].latency = std::max(
+          roles[gpu].latency, config::parse_time(*latency, "property latency", "a NIC's latency"));
     } catch (const config::Error& error) {
       throw MemberFault{nic->second, error.what()};
     }

@@ -212,6 +212,12 @@ std::uint32_t least_generation(const cluster::MessageModel& model) {
 
 }  // namespace
 
+// Networks that tell NCCL of a latency of their own, as EFA's plugin does, are far slower.
+double nccl_network_latency(double step) {
+  constexpr double usual = 21 * us;
+  return std::max(0.0, step - usual);
+}
+
 std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t> members,
                                   const std::vector<AlgorithmChoice>& choices,
                                   const RankPlacement& placement) {
@@ -235,10 +241,8 @@ std::optional<NcclView> nccl_view(Collective kind, std::span<const std::uint32_t
   if (goes_directly(kind)) return view;
   view.bus_bandwidth = bus_bandwidth_of(kind, view.ranks, choices.front(), placement);
   if (nodes.size() > 1) {
-    // Networks that tell NCCL of a latency of their own, as EFA's plugin does, are far slower.
-    constexpr double usual = 21 * us;
-    const double step = placement.route(nodes[0].front(), nodes[1].front()).latency;
-    view.nic_latency = std::max(0.0, step - usual);
+    view.nic_latency =
+        nccl_network_latency(placement.route(nodes[0].front(), nodes[1].front()).latency);
   }
   return view;
 }

@@ -31,6 +31,9 @@ std::optional<NcclView> nccl_view(workload::Collective kind, std::span<const std
                                   const std::vector<AlgorithmChoice>& choices,
                                   const RankPlacement& placement);
 
+// NcclView::nic_latency where a step over the network takes so long.
+double nccl_network_latency(double step);
+
 // Seconds; infinite where it is not among those to choose from. Of messages that go directly NCCL
 // knows no time, but takes LL up to so many bytes and Simple from there on: 0, and infinite.
 double nccl_seconds(workload::Collective kind, const AlgorithmProtocol& by, double bytes,

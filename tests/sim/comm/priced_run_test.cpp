@@ -60,6 +60,3 @@ TEST_CASE("prices of a plan are those of plans made anew, in one node", "[fit]")
 TEST_CASE("prices of a plan are those of plans made anew, between links from GPU to GPU", "[fit]") {
   check_prices("dgx-1-v100", 8);
 }
-TEST_CASE("prices of a plan are those of plans made anew, over PCIe", "[fit]") {
-  check_prices("l40s-pcie", 4);
-}

@@ -157,8 +157,8 @@ TEST_CASE("a failed link that a job needs is named", "[noise]") {
     error = caught.what();
   }
   CHECK(error ==
-        "link 'nic-1-1_DOWN' has failed, and the route from 'node-0-gpu-1' to 'node-1-gpu-1' leads "
-        "over it; routes are as the platform file has them, and none goes round a failed link");
+        "link 'nic-1-1_DOWN' has failed, and no other way leads from 'node-0-gpu-1' to "
+        "'node-1-gpu-1'");
 }
 
 TEST_CASE("the timing engine refuses what varies where others wait for it between passes",

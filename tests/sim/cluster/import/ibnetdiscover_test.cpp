@@ -74,7 +74,7 @@ TEST_CASE("parallel cables are a link with their sum, parallel spines are switch
             text += fmt::format(" {} {} x {:g}", link.link_class, link.count, link.bandwidth / 1e9);
           // node-1-gpu-0 to node-4-gpu-1: over a NIC of 24, a link of 2 x 24 up and one down.
           const auto route = cluster.route(cluster.gpus().front(), cluster.gpus().back());
-          return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.links.size(),
+          return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.way().size(),
                                     route.bandwidth / 1e9, route.latency * 1e6);
         }) == "8 GPUs, leaf-spine 4 x 48 nic 8 x 24 nvlink 8 x 230, 4 links of 24 GB/s and 14 us");
   for (const char* id : {"\"leaf-1--spine-2\"", "\"node-3-nic-1\"", "\"spine-1-switch\""})

@@ -60,7 +60,7 @@ TEST_CASE("blocks are NVLink domains, the largest with all GPUs of the kind", "[
       cluster::import_fabric(cluster::read_slurm_conf(sample("blocks.conf")), kind, {});
   // 18 and 16 trays of 72 / 18 = 4 GPUs; 72 x 47 = 3384 and 64 x 47 = 3008 GB/s up.
   CHECK(shown(made.xml) ==
-        "2 nodes, 136 GPUs, leaf-spine 1 x 3008 leaf-spine 1 x 3384 nic 136 x 47 nvlink 136 x 640, "
+        "2 nodes, 136 GPUs, leaf-spine 1 x 3008 leaf-spine 1 x 3384 nic 136 x 47 nvlink 136 x 677, "
         "4 links, 47 GB/s");
   CHECK(tests::finding(made.findings, "GPUs of a host")->value == "4, with 4 NICs");
   CHECK(tests::finding(made.findings, "switch above all")->value == "core");

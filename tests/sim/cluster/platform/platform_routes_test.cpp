@@ -36,8 +36,8 @@ std::string fabric(std::uint32_t nics = 1) {
         "bw='100GBps' lat='1us' sharing_policy='SPLITDUPLEX' router_id='leaf-{0}-switch'/>",
         leaf, leaf * 2 * nics, leaf * 2 * nics + 2 * nics - 1);
   for (int spine = 0; spine < 4; ++spine)
-    text += fmt::format("<zone id='spine-{0}' routing='None'><router id='spine-{0}-switch'/></zone>",
-                        spine);
+    text += fmt::format(
+        "<zone id='spine-{0}' routing='None'><router id='spine-{0}-switch'/></zone>", spine);
   for (int leaf = 0; leaf < 2; ++leaf)
     for (int spine = 0; spine < 4; ++spine)
       text += fmt::format(
@@ -109,10 +109,11 @@ TEST_CASE("a hash takes one spine for a pair, and another seed perhaps another",
 }
 
 TEST_CASE("traffic goes round a failed spine, and nobody is cut off", "[routes]") {
-  CHECK(ask(fabric(), [](auto& cluster) {
-          cluster.scale_link("spine-2-switch", 0);
-          return way(cluster, 0, 3) + "; " + halves(cluster);
-        }) ==
+  CHECK(ask(fabric(),
+            [](auto& cluster) {
+              cluster.scale_link("spine-2-switch", 0);
+              return way(cluster, 0, 3) + "; " + halves(cluster);
+            }) ==
         "30 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/3 up-0-1_UP 1/3 "
         "up-0-3_UP 1/3 up-1-0_DOWN 1/3 up-1-1_DOWN 1/3 up-1-3_DOWN 1/3; 30");
   // And as before, once it works again.
@@ -193,12 +194,11 @@ TEST_CASE("of ways with as few links the one with the least latency is taken", "
 TEST_CASE("planes and spines that platform make writes carry what one link for all did",
           "[routes]") {
   const auto made = [](std::uint32_t spines, std::uint32_t planes, const char* fabric_name) {
-    cluster::PlatformRequest wanted{
-        .nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
-        .fabric = fabric_name,
-        .spines = spines,
-        .planes = planes,
-        .leaf_nodes = 2};
+    cluster::PlatformRequest wanted{.nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
+                                    .fabric = fabric_name,
+                                    .spines = spines,
+                                    .planes = planes,
+                                    .leaf_nodes = 2};
     return ask(cluster::make_platform(wanted), [](auto& cluster) { return halves(cluster); });
   };
   for (const char* name : {"rail", "fat-tree"}) {
