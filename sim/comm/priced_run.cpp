@@ -79,10 +79,11 @@ class PricedRun::Maker {
     if (!view) return;
     View& seen = priced_.view_.emplace();
     seen.view = *view;
-    const execution::Nodes nodes = run_.placement.by_node(members);
+    const auto nodes = run_.placement.by_node(members);
     for (const std::vector<std::uint32_t>& node : nodes) {
       if (node.size() < 2) continue;
-      for (const Link* link : run_.placement.route(node[0], node[1]).way()) {
+      const cluster::Route route = run_.placement.route(node[0], node[1]);
+      for (const Link* link : route.way()) {
         const std::string& name = cluster_.link_class(link);
         seen.inside.push_back({class_of_.at(name), cluster_.capacity_of(link, Numbers::actual) /
                                                        cluster_.model().of(name).efficiency});
