@@ -17,11 +17,10 @@ constexpr double coarse = 1e-2;
 constexpr double closer = 1e-4;
 constexpr double fine = 1e-7;
 constexpr std::size_t most_folds = 10;
-// Beyond the rows that it was made to, a choice must cost a fifth less than to choose nothing, or
-// less on four rows of five, as
-// what is a little better on a few rows is as often worse on others. Rows that it leaves as they
-// are do not count.
-constexpr double enough = 0.8;
+// Beyond the rows that it was made to, a choice must cost half of what it costs to choose nothing,
+// or less on four rows of five, as what is a little better on a few rows is as often worse on
+// others. Rows that it leaves as they are do not count.
+constexpr double enough = 0.5;
 constexpr double most_rows = 0.8;
 constexpr double untouched = 0.005;  // change of a row's logarithm
 // Measured times are printed with three or four digits: to fit them better is to fit nothing.

@@ -44,9 +44,9 @@ struct NetworkBars {
   Bars fitted;
 };
 constexpr std::array all_bars{
-    NetworkBars{"a100-nvlink", {.median = 0.061, .p90 = 0.319}, {.median = 0.079, .p90 = 0.345}},
-    NetworkBars{"a100-roce", {.median = 0.052, .p90 = 0.180}, {.median = 0.056, .p90 = 0.165}},
-    NetworkBars{"p5-efa", {.median = 0.095, .p90 = 0.225}, {.median = 0.075, .p90 = 0.199}},
+    NetworkBars{"a100-nvlink", {.median = 0.061, .p90 = 0.319}, {.median = 0.062, .p90 = 0.224}},
+    NetworkBars{"a100-roce", {.median = 0.052, .p90 = 0.180}, {.median = 0.054, .p90 = 0.158}},
+    NetworkBars{"p5-efa", {.median = 0.095, .p90 = 0.225}, {.median = 0.070, .p90 = 0.225}},
 };
 const NetworkBars& bars_of(const accuracy::MeasuredNetwork& network) {
   return *std::ranges::find(all_bars, network.name, &NetworkBars::name);

@@ -132,7 +132,7 @@ TEST_CASE("hosts that NVLink joins are one file, with their buses each", "[impor
         host);
   const ImportedNode node = of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}});
   CHECK(node.kind.gpus == 2);
-  CHECK(node.kind.link_bandwidth == Approx(640e9));
+  CHECK(node.kind.link_bandwidth == Approx(677e9));
   // One host's file, of 36 whose GPUs NVLink joins.
   const NodeKind domain =
       of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}, {"gpus", "72"}}).kind;
