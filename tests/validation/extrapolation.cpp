@@ -5,15 +5,12 @@
 // The logs are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside
 // the project.
 
-#include <array>
 #include <map>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include "sim/comm/fit.hpp"
-#include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"
 #include "validation/network_rows.hpp"
@@ -24,54 +21,21 @@ namespace {
 
 struct Log {
   std::string name;
-  std::string cluster;
+  const accuracy::MeasuredNetwork* network = nullptr;
   std::vector<analysis::Measurement> rows;
 };
 
-struct Device {
-  std::string_view name;
-  std::string_view cluster;
-};
-// Boards of the same NVLink share a file.
-constexpr std::array devices{
-    Device{"NVIDIA A100-SXM4-80GB", "dgx-a100"}, Device{"NVIDIA H100 80GB HBM3", "dgx-h100"},
-    Device{"NVIDIA H200", "dgx-h200"},           Device{"NVIDIA B200", "dgx-b200"},
-    Device{"NVIDIA B300 SXM6 AC", "dgx-b300"},   Device{"NVIDIA GB200", "gb200-nvl72"},
-    Device{"NVIDIA GB300", "gb300-nvl72"},
-};
-
 // Of each number of GPUs a log, and one of all.
-void add_logs(std::vector<Log>& logs, const std::string& name, const std::string& cluster,
+void add_logs(std::vector<Log>& logs, const accuracy::MeasuredNetwork& network,
               const std::vector<analysis::Measurement>& rows) {
   std::map<std::uint32_t, std::vector<analysis::Measurement>> by_ranks;
   for (const analysis::Measurement& row : rows) by_ranks[row.ranks].push_back(row);
   for (const auto& [ranks, those] : by_ranks)
-    logs.push_back({fmt::format("{}, {}", name, ranks), cluster, those});
+    logs.push_back({fmt::format("{}, {}", network.hardware, ranks), &network, those});
   if (by_ranks.size() > 1)
-    logs.push_back(
-        {fmt::format("{}, {} to {}", name, by_ranks.begin()->first, by_ranks.rbegin()->first),
-         cluster, rows});
-}
-
-std::vector<analysis::Measurement> domain_rows(const std::filesystem::path& csv,
-                                               std::string_view device) {
-  std::vector<analysis::Measurement> rows;
-  int line = 1;
-  for (const auto& cells : tests::read_csv(csv)) {
-    ++line;
-    const auto operation =
-        analysis::parse_operation(cells.at("op") == "alltoall" ? "all-to-all" : cells.at("op"));
-    if (cells.at("device") != device || !operation) continue;
-    rows.push_back({.operation = *operation,
-                    .ranks = static_cast<std::uint32_t>(std::stoul(cells.at("gpus"))),
-                    .nodes = 1,
-                    .bytes = std::stoull(cells.at("size_bytes")),
-                    .seconds = std::stod(cells.at("time_us")) / 1e6,
-                    .type = "",
-                    .file = csv.string(),
-                    .line = line});
-  }
-  return rows;
+    logs.push_back({fmt::format("{}, {} to {}", network.hardware, by_ranks.begin()->first,
+                                by_ranks.rbegin()->first),
+                    &network, rows});
 }
 
 struct Tally {
@@ -84,8 +48,7 @@ struct Tally {
 constexpr double shown = 0.0005;
 
 bool try_log(const Log& log, Tally& tally) {
-  cluster::Cluster cluster =
-      cluster::Cluster::load(config::library_file("clusters", log.cluster, ".xml"), log.cluster);
+  cluster::Cluster cluster = accuracy::load(*log.network);
   const analysis::FitReport report =
       comm::fit(cluster, log.rows, comm::held_out_rows(log.rows, comm::HoldOut::none));
   std::string cells;
@@ -104,7 +67,7 @@ bool try_log(const Log& log, Tally& tally) {
     cells += fmt::format(" | {:.1f} to {:.1f}{}", 100 * before, 100 * after,
                          after > before + shown ? " (worse)" : "");
   }
-  fmt::print("| {} | {} | {}{} |\n", log.name, log.cluster, log.rows.size(), cells);
+  fmt::print("| {} | {} | {}{} |\n", log.name, log.network->cluster, log.rows.size(), cells);
   return true;
 }
 
@@ -112,20 +75,14 @@ bool try_log(const Log& log, Tally& tally) {
 
 int main() {
   const auto folder = tests::reference_folder();
-  const auto curves = folder / "nccl_curves.csv";
-  const auto domain = folder / "2026" / "aic_nccl_one_nvlink_domain.csv";
-  for (const auto& file : {curves, domain})
-    if (!std::filesystem::exists(file)) {
-      fmt::print("skipped: {}: no such file\n", file.string());
+  std::vector<Log> logs;
+  for (const accuracy::MeasuredNetwork& network : accuracy::measured_networks()) {
+    if (!std::filesystem::exists(folder / network.file)) {
+      fmt::print("skipped: {}: no such file\n", (folder / network.file).string());
       return 0;
     }
-  std::vector<Log> logs;
-  for (const accuracy::MeasuredNetwork& network : accuracy::measured_networks())
-    add_logs(logs, std::string(network.name), std::string(network.cluster),
-             accuracy::network_rows(curves, network));
-  for (const Device& device : devices)
-    add_logs(logs, std::string(device.name), std::string(device.cluster),
-             domain_rows(domain, device.name));
+    add_logs(logs, network, accuracy::network_rows(folder, network));
+  }
 
   void* const shared =
       ::mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
