@@ -113,9 +113,7 @@ std::string unlike_jobs(const std::string& a, const std::string& was, const std:
                         const std::string& is) {
   if (was.empty() || is.empty()) return {};
   // What lies outside of a cluster's record says how sure a prediction is, not what was run.
-  const auto without_marks = [](const std::string& job) {
-    return job.substr(0, job.find(", ~"));
-  };
+  const auto without_marks = [](const std::string& job) { return job.substr(0, job.find(", ~")); };
   const std::vector<std::string> own = split_jobs({without_marks(was), without_marks(is)}).own;
   const auto has = [](const std::string& name, const std::string& parts) {
     return parts.empty() ? std::string() : fmt::format("{} has {}", name, parts);

@@ -47,7 +47,7 @@ class Cluster {
   // What a link is: its property `class`; of one that a <cluster> makes, the cluster's property
   // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
-  std::vector<const Link*> links() const;        // in natural order of names
+  std::vector<const Link*> links() const;       // in natural order of names
   double latency_of(const Link* link) const;    // seconds
   double bandwidth_of(const Link* link) const;  // bytes/s of one direction
   // What its flows share, bytes/s: the bandwidth, or as many times that as flows have parts on it

@@ -41,8 +41,7 @@ enum class Detail : std::uint8_t { fast, full };
 // all of them, as adaptive routing does; over one that a hash of its ends picks at each switch, as
 // ECMP does; or over the one that SimGrid takes for the platform file.
 enum class MultipathBy : std::uint8_t { spread, hash, file };
-inline constexpr auto multipath_names =
-    std::to_array<std::string_view>({"spread", "hash", "file"});
+inline constexpr auto multipath_names = std::to_array<std::string_view>({"spread", "hash", "file"});
 
 struct Multipath {
   MultipathBy by = MultipathBy::spread;

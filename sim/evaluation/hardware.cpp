@@ -215,9 +215,8 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   // One of the library goes by its name, which is the same on every machine.
   const std::filesystem::path& file = scenario.cluster->value;
   const bool listed = config::is_of_library(file, "clusters");
-  cluster::Cluster cluster =
-      cluster::Cluster::load(file, listed ? file.stem().string() : std::string(),
-                             scenario.communication.multipath);
+  cluster::Cluster cluster = cluster::Cluster::load(
+      file, listed ? file.stem().string() : std::string(), scenario.communication.multipath);
   if (const auto nccl = scenario.communication.nccl) cluster.set_nccl(*nccl);
   for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
   return cluster;

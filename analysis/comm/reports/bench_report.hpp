@@ -40,7 +40,7 @@ struct BenchReport {
   // Where the cluster's file was held against measurements of this operation, and with what errors;
   // empty if it says nothing of it.
   std::string tried;
-  bool has_record = false;        // the file says something of an operation
+  bool has_record = false;             // the file says something of an operation
   std::string matrix;                  // file of an all-to-all-v's bytes; empty: no such thing
   std::optional<BusiestRank> busiest;  // of it
   std::optional<double> assumed;       // bus bandwidth in bytes/s that is to be looked at

@@ -51,8 +51,7 @@ class Halves {
     for (const auto& [groups, product] : products_) carry(product);
     if (found_.missing > 0) return found_;
     double rate = single_;  // of one GPU
-    for (const auto& [link, load] : load_)
-      rate = std::min(rate, Cluster::capacity_of(link) / load);
+    for (const auto& [link, load] : load_) rate = std::min(rate, Cluster::capacity_of(link) / load);
     found_.bandwidth = rate * half_;
     return found_;
   }

@@ -63,8 +63,8 @@ struct NodeGroup {
 struct PlatformRequest {
   std::vector<NodeGroup> nodes;
   std::string fabric = "rail";
-  double oversubscription = 1;            // of what goes up from a leaf (dragonfly: out of a group)
-  double core_oversubscription = 1;       // fat-tree: of what goes up from a pod
+  double oversubscription = 1;       // of what goes up from a leaf (dragonfly: out of a group)
+  double core_oversubscription = 1;  // fat-tree: of what goes up from a pod
   // Spines of their own, with their cables, above the leaves of a pod (fat-tree: of each pod, with
   // as many cores above); 0: one link of each leaf stands for all its cables.
   std::uint32_t spines = 0;

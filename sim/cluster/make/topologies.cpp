@@ -19,8 +19,8 @@ std::vector<std::string> numbered(const std::string& name, std::uint32_t count) 
 }
 
 // Cables between each zone below and all above, which share out what goes up from it.
-void add_uplinks(const std::string& name, const Uplink& whole, const std::vector<std::string>& above,
-                 std::vector<Uplink>& uplinks) {
+void add_uplinks(const std::string& name, const Uplink& whole,
+                 const std::vector<std::string>& above, std::vector<Uplink>& uplinks) {
   for (const std::string& one : above) {
     Uplink& up = uplinks.emplace_back(whole);
     up.name = above.size() == 1 ? name : fmt::format("{}-{}", name, &one - above.data());
@@ -113,11 +113,10 @@ std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimen
 
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units,
                       const PlatformRequest& request) {
-  write_planes(xml, request,
-               [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
-                 write_pod(xml, zone, numbered(prefix + "spine", request.spines), units, request,
-                           plane);
-               });
+  write_planes(
+      xml, request, [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
+        write_pod(xml, zone, numbered(prefix + "spine", request.spines), units, request, plane);
+      });
 }
 
 void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
@@ -129,30 +128,30 @@ void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
 }
 
 void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
-  write_planes(xml, request, [&](const std::string& zone, const std::string& prefix,
-                                 std::uint32_t plane) {
-    xml.open("<zone id=\"{}\" routing=\"Floyd\">", zone);
-    const std::vector<std::string> cores = numbered(prefix + "core", request.spines);
-    std::vector<Uplink> uplinks;
-    for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
-      const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
-      const std::string pod = fmt::format("{}pod-{}", prefix, first / request.pod_leaves);
-      const std::vector<std::string> spines = numbered(pod + "-spine", request.spines);
-      const double up =
-          write_pod(xml, pod, spines, std::span(units).subspan(first, count), request, plane);
-      const std::size_t of_pod = uplinks.size();
-      add_uplinks(pod + "-up",
-                  {.link_class = "spine-core",
-                   .bandwidth = up / request.core_oversubscription,
-                   .below = pod},
-                  cores, uplinks);
-      for (std::size_t i = 0; i < spines.size(); ++i)  // a core for each
-        uplinks[of_pod + i].below_switch = spines[i] + "-switch";
-    }
-    for (const std::string& core : cores) write_switch(xml, core);
-    write_uplinks(xml, uplinks);
-    xml.close("zone");
-  });
+  write_planes(
+      xml, request, [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
+        xml.open("<zone id=\"{}\" routing=\"Floyd\">", zone);
+        const std::vector<std::string> cores = numbered(prefix + "core", request.spines);
+        std::vector<Uplink> uplinks;
+        for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
+          const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
+          const std::string pod = fmt::format("{}pod-{}", prefix, first / request.pod_leaves);
+          const std::vector<std::string> spines = numbered(pod + "-spine", request.spines);
+          const double up =
+              write_pod(xml, pod, spines, std::span(units).subspan(first, count), request, plane);
+          const std::size_t of_pod = uplinks.size();
+          add_uplinks(pod + "-up",
+                      {.link_class = "spine-core",
+                       .bandwidth = up / request.core_oversubscription,
+                       .below = pod},
+                      cores, uplinks);
+          for (std::size_t i = 0; i < spines.size(); ++i)  // a core for each
+            uplinks[of_pod + i].below_switch = spines[i] + "-switch";
+        }
+        for (const std::string& core : cores) write_switch(xml, core);
+        write_uplinks(xml, uplinks);
+        xml.close("zone");
+      });
 }
 
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {

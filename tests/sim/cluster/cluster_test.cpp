@@ -117,7 +117,8 @@ TEST_CASE("a link can be slower, or fail", "[cluster]") {
                     "link 'leaf-0-0_link_0_UP' has failed, and no other way leads from "
                     "'node-0-gpu-0' to 'node-1-gpu-0'");
   CHECK(cluster.route(hosts[8], hosts[0]).bandwidth == Approx(12e9));
-  CHECK_THROWS_WITH(cluster.scale_link("leaf", 1), Catch::Contains("has no link, NIC or switch 'leaf'"));
+  CHECK_THROWS_WITH(cluster.scale_link("leaf", 1),
+                    Catch::Contains("has no link, NIC or switch 'leaf'"));
   CHECK_THROWS_WITH(cluster.scale_link("leaf-0-0_link_0", -1), Catch::Contains("must be finite"));
 }
 

@@ -184,7 +184,8 @@ TEST_CASE("platform teaches by example, and says what a wrong word could be", "[
     CHECK(ran.out.empty());
     return ran.err;
   };
-  CHECK(complaint("draw") == "pipewright: platform: 'make', 'import', 'show' or 'check', not 'draw'\n");
+  CHECK(complaint("draw") ==
+        "pipewright: platform: 'make', 'import', 'show' or 'check', not 'draw'\n");
   CHECK_THAT(complaint("make"), Catch::Contains("which --node?"));
   CHECK_THAT(complaint("make --node dgx-b100"), Catch::Contains("dgx-h100"));
   CHECK_THAT(complaint("make --node dgx-h100 --nodes 0"), Catch::Contains("from 1 to"));
