@@ -58,7 +58,7 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   if (platform && platform->hosts.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
   const bool finds_routes =
-      platform && !(multipath.by == config::MultipathBy::file && has_several_ways(*platform));
+      platform && (multipath.by != config::MultipathBy::file || !has_several_ways(*platform));
   cluster.network_ =
       finds_routes ? make_network(file, std::move(*platform), multipath) : load_with_simgrid(file);
   has_platform = true;

@@ -100,7 +100,7 @@ class PlatformNetwork final : public Network {
     const Index zone = platform_.vertices[vertex].zone;
     if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex] &&
         end.ports(across).size() == 1 && !has_failed_links_ &&
-        !(has_divided_ways_ && multipath.by == config::MultipathBy::hash))
+        (!has_divided_ways_ || multipath.by != config::MultipathBy::hash))
       return {platform_.vertices.size() + zone, true};
     return {vertex, false};
   }

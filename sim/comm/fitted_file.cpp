@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -226,14 +227,14 @@ std::string with_properties(const std::string& text, const Properties& propertie
 std::string with_records(const std::string& text, std::span<const cluster::Record> records) {
   std::string without = text;
   const ZonePlace zone = find_outermost_zone(text);
-  for (auto place = zone.properties.rbegin(); place != zone.properties.rend(); ++place) {
-    if (!place->id.starts_with("record.")) continue;
+  for (const PropertyPlace& place : std::views::reverse(zone.properties)) {
+    if (!place.id.starts_with("record.")) continue;
     // With its line, if nothing else stands on that.
-    const std::size_t before = without.find_last_not_of(" \t", place->begin - 1);
+    const std::size_t before = without.find_last_not_of(" \t", place.begin - 1);
     const bool is_first = before != std::string::npos && without[before] == '\n';
     const std::size_t from =
-        is_first ? before - (before > 0 && without[before - 1] == '\r' ? 1 : 0) : place->begin;
-    without.erase(from, place->end - from);
+        is_first ? before - (before > 0 && without[before - 1] == '\r' ? 1 : 0) : place.begin;
+    without.erase(from, place.end - from);
   }
   Properties properties;
   for (const cluster::Record& record : records)

@@ -77,8 +77,8 @@ class PricedRun::Maker {
     const std::vector<std::uint32_t>& members = run_.groups.front();
     const auto view = execution::nccl_view(priced_.kind_, members, actual, run_.placement);
     if (!view) return;
-    View& seen = priced_.view_.emplace();
-    seen.view = *view;
+    priced_.view_ = View{.view = *view};
+    View& seen = *priced_.view_;
     const auto nodes = run_.placement.by_node(members);
     for (const std::vector<std::uint32_t>& node : nodes) {
       if (node.size() < 2) continue;

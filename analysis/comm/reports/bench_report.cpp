@@ -65,7 +65,7 @@ ReportColumns<BenchRow> columns_of(const BenchReport& report) {
                        Quantity::each_as(percent),
                        [](const Row& row) { return row.difference(); }}),
       {"by", {"by"}, Quantity::name(), &Row::by}};
-  if (report.has_record) columns.push_back({"outside_record", &Row::untried});
+  if (report.has_record) columns.emplace_back("outside_record", &Row::untried);
   if (report.assumed)
     columns.push_back(table_only<Row>(
         {"assumed", {"busbw to", "assumed, %"}, Quantity::each_as(percent), [&](const Row& row) {

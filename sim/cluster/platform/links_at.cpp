@@ -48,8 +48,8 @@ std::vector<Index> links_at(const Platform& platform, Index vertex) {
     if (inside && zone.routing == Platform::Routing::star)
       add_star(platform, zone, zone.first_vertex + zone.hosts, links);
     else if (inside && zone.routing == Platform::Routing::torus)
-      for (Index link = 0; link < 2 * zone.hosts * zone.sides.size(); ++link)
-        links.insert(zone.first_link + link);
+      for (std::size_t link = 0; link < std::size_t{2} * zone.hosts * zone.sides.size(); ++link)
+        links.insert(zone.first_link + static_cast<Index>(link));
     add_own(
         zone,
         [&](Index end, Index gateway) { return inside || end == vertex || gateway == vertex; },
