@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -89,6 +90,8 @@ class Network {
   // Has links fail, or work again. A network that finds routes itself goes round failed ones.
   virtual void fail(const std::vector<const Link*>& which, bool failed) {
     for (const Link* link : which) links.at(link).failed = failed;
+    has_failed_links =
+        std::ranges::any_of(links, [](const auto& entry) { return entry.second.failed; });
   }
   // Those that go down with a host, a switch or a zone of this name; none if there is none.
   virtual std::vector<const Link*> links_at(const std::string& /*name*/) const { return {}; }
@@ -106,6 +109,7 @@ class Network {
   std::vector<Host*> gpus;  // in natural order
   std::unordered_map<const Host*, Index> node_of;
   std::unordered_map<const Link*, LinkInfo> links;
+  bool has_failed_links = false;
   config::Multipath multipath;
   MessageModel model;
   MessageModel expected;  // if others than those of the model

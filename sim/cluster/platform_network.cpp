@@ -76,6 +76,7 @@ class PlatformNetwork final : public Network {
     has_divided_ways_ =
         std::ranges::any_of(platform_.zones, divides) ||
         std::ranges::any_of(ends_, [](const End& end) { return end.nics.size() > 1; });
+    has_relays_ = needs_relays();
     divide();
   }
 
@@ -99,7 +100,7 @@ class PlatformNetwork final : public Network {
     const Index vertex = end.ports(across).front();
     const Index zone = platform_.vertices[vertex].zone;
     if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex] &&
-        end.ports(across).size() == 1 && !has_failed_links_ &&
+        (!across || !has_relays_) && end.ports(across).size() == 1 && !has_failed_links &&
         (!has_divided_ways_ || multipath.by != config::MultipathBy::hash))
       return {platform_.vertices.size() + zone, true};
     return {vertex, false};
@@ -125,15 +126,15 @@ class PlatformNetwork final : public Network {
   void fail(const std::vector<const Link*>& which, bool failed) override {
     Network::fail(which, failed);
     for (const Link* link : which) platform_.links[number_of_.at(link)].failed = failed;
-    const auto has_failed = [](const Platform::Link& link) { return link.failed; };
-    has_failed_links_ = std::ranges::any_of(platform_.links, has_failed);
     routes_.forget();
+    ways_.clear();
     divide();
   }
 
   void set_multipath(const config::Multipath& now) override {
     multipath = now;
     routes_ = PlatformRoutes(platform_, now);
+    ways_.clear();
     divide();
   }
   bool has_divided_ways() const override { return has_divided_ways_; }
@@ -167,6 +168,7 @@ class PlatformNetwork final : public Network {
     Index node = nothing;
     std::vector<Index> nics;  // the vertices of the ports to other nodes
     double nic_latency = 0;
+    Index place = 0;  // in its node
 
     const std::vector<Index>& ports(bool across) const {
       return across && !nics.empty() ? nics : self;
@@ -177,6 +179,7 @@ class PlatformNetwork final : public Network {
     std::vector<Index> one;    // if it divides: the links of one of the ways
   };
   using Ports = std::vector<std::pair<Index, Index>>;
+  using Leg = std::pair<const End*, const End*>;
 
   const End& end_of(const Host* host) const { return ends_.at(host->get_netpoint()->id()); }
 
@@ -208,7 +211,13 @@ class PlatformNetwork final : public Network {
       for (const Index nic : role.nics) ends_.back().nics.push_back(platform_.hosts[nic].vertex);
       node_of.emplace(made[i], role.node);
     }
-    for (const Index gpu : roles.gpus) gpus.push_back(made[gpu]);
+    for (const Index gpu : roles.gpus) {
+      gpus.push_back(made[gpu]);
+      const auto number = static_cast<Index>(made[gpu]->get_netpoint()->id());
+      std::vector<Index>& members = nodes_[ends_[number].node];
+      ends_[number].place = static_cast<Index>(members.size());
+      members.push_back(number);
+    }
   }
 
   // From which port to which: where both have as many, they go by their places, as rails and
@@ -233,7 +242,9 @@ class PlatformNetwork final : public Network {
   Ports joined(const End& from, const End& to) const {
     Ports whole;
     Ports broken;
-    for (const auto& [out, in] : ports(from, to)) {
+    Ports all = ports(from, to);
+    if (all.size() == 1) return all;
+    for (const auto& [out, in] : all) {
       std::vector<Share> shares;
       Hole ignored;
       if (routes_.append(out, in, 1, 0, shares, ignored))
@@ -243,9 +254,8 @@ class PlatformNetwork final : public Network {
   }
 
   // Merged: what comes first is the first link of the way, and what comes last its last.
-  std::vector<Share> shares(const PlatformRoutes& routes, const End& from, const End& to,
-                            const config::Multipath& by) const {
-    const Ports pairs = joined(from, to);
+  static std::vector<Share> shares(const PlatformRoutes& routes, const Ports& pairs,
+                                   const config::Multipath& by) {
     std::vector<Share> found;
     Hole ignored;
     const auto add = [&](std::size_t pair, double part, std::uint32_t flow) {
@@ -273,8 +283,36 @@ class PlatformNetwork final : public Network {
     return kept;
   }
 
+  // Appends the links of the first of the ways. False if there is none.
+  bool append_one(const End& from, const End& to, std::vector<Index>& found) const {
+    const Ports pairs = joined(from, to);
+    Hole ignored;
+    return !pairs.empty() &&
+           routes_.append_one(pairs.front().first, pairs.front().second, found, ignored);
+  }
+
+  // The one of a's node in b's place: the one on its rail, where nothing joins rails.
+  const End* peer_on_rail(const End& a, const End& b) const {
+    const std::vector<Index>& own = nodes_.at(a.node);
+    return a.node == b.node || b.place >= own.size() ? nullptr : &ends_[own[b.place]];
+  }
+  std::vector<Leg> legs(const End& from, const End& to) const {
+    std::vector<Index> found;
+    const End* const peer = has_relays_ ? peer_on_rail(from, to) : nullptr;
+    if (peer == nullptr || append_one(from, to, found)) return {{&from, &to}};
+    return {{&from, peer}, {peer, &to}};
+  }
+  bool needs_relays() const {
+    if (nodes_.size() < 2) return false;
+    std::vector<Index> found;
+    for (const Index from : nodes_.begin()->second)
+      for (const Index to : nodes_.rbegin()->second)
+        if (!append_one(ends_[from], ends_[to], found)) return true;
+    return false;
+  }
+
   const Way* find(const End& from, const End& to) const {
-    if (!has_divided_ways_) {
+    if (!has_divided_ways_ && !has_relays_) {
       one_.links.clear();
       Hole ignored;
       const bool across = from.node != to.node;
@@ -287,16 +325,19 @@ class PlatformNetwork final : public Network {
     const auto [known, is_new] = ways_.try_emplace(key);
     Way& way = known->second;
     if (!is_new) return way.links.empty() && way.one.empty() ? nullptr : &way;
-    const std::vector<Share> parts = shares(routes_, from, to, multipath);
-    for (const Share& share : parts) {
-      const double count = share.part * links.at(links_[share.link]).parts;
-      way.links.insert(way.links.end(), std::max<std::size_t>(std::llround(count), 1), share.link);
-    }
-    if (parts.empty()) return nullptr;
-    const Ports pairs = joined(from, to);
-    Hole ignored;
     std::vector<Index> one;
-    routes_.append_one(pairs.front().first, pairs.front().second, one, ignored);
+    for (const auto& [begin, end] : legs(from, to)) {
+      const std::vector<Share> parts = shares(routes_, joined(*begin, *end), multipath);
+      for (const Share& share : parts) {
+        const double count = share.part * links.at(links_[share.link]).parts;
+        way.links.insert(way.links.end(), std::max<std::size_t>(std::llround(count), 1),
+                         share.link);
+      }
+      if (parts.empty() || !append_one(*begin, *end, one)) {
+        way.links.clear();
+        return nullptr;
+      }
+    }
     if (one != way.links) way.one = std::move(one);
     return &way;
   }
@@ -307,16 +348,16 @@ class PlatformNetwork final : public Network {
   // the others of their class.
   void divide() {
     if (!has_divided_ways_) return;
-    ways_.clear();
     std::vector<std::uint32_t> parts(links_.size(), 0);
     constexpr config::Multipath spread;
     const PlatformRoutes evenly(platform_, spread);
     for (const auto& [from, to] : drawn_pairs())
-      for (const Share& share : shares(evenly, ends_[from], ends_[to], spread)) {
-        std::uint32_t& known = parts[share.link];
-        const std::uint32_t both = std::lcm(std::max(known, 1U), denominator_of(share.part));
-        known = both <= most_parts ? both : std::max(known, denominator_of(share.part));
-      }
+      for (const auto& [begin, end] : legs(ends_[from], ends_[to]))
+        for (const Share& share : shares(evenly, joined(*begin, *end), spread)) {
+          std::uint32_t& known = parts[share.link];
+          const std::uint32_t both = std::lcm(std::max(known, 1U), denominator_of(share.part));
+          known = both <= most_parts ? both : std::max(known, denominator_of(share.part));
+        }
     std::map<std::string, std::uint32_t> of_class;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::uint32_t& most = of_class[platform_.links[i].link_class];
@@ -361,9 +402,12 @@ class PlatformNetwork final : public Network {
   std::vector<End> ends_;         // in the order of SimGrid's hosts
   std::vector<int> lines_;        // of the zones
   std::vector<bool> is_gateway_;  // of the vertices
+  std::map<Index, std::vector<Index>> nodes_;  // the ends that are their GPUs, in natural order
   bool has_divided_ways_ = false;
-  bool has_failed_links_ = false;
-  mutable std::unordered_map<std::uint64_t, Way> ways_;  // by vertices, if ways divide
+  // GPUs of unlike place in other nodes are reached over the one of their own place, which is on
+  // their rail (NCCL's PXN).
+  bool has_relays_ = false;
+  mutable std::unordered_map<std::uint64_t, Way> ways_;  // by vertices, if ways divide or have peers on them
   mutable Way one_;                                      // the last, if not
 };
 

@@ -14,21 +14,17 @@ namespace {
 using analysis::Failure;
 using cluster::Cluster;
 
-struct Kind {
-  std::vector<std::string> names;
-};
-
-// The cables by class, and the switches.
-std::map<std::string, Kind> kinds_of(const Cluster& cluster) {
-  std::map<std::string, Kind> kinds;
+// The names of cables by class, and of switches.
+std::map<std::string, std::vector<std::string>> kinds_of(const Cluster& cluster) {
+  std::map<std::string, std::vector<std::string>> kinds;
   std::set<std::string> known;
   for (const cluster::Link* link : cluster.links()) {
     std::string cable = cluster::without_direction(Cluster::link_name(link));
     if (known.insert(cable).second)
-      kinds[cluster.link_class(link) + " link"].names.push_back(std::move(cable));
+      kinds[cluster.link_class(link) + " link"].push_back(std::move(cable));
   }
   if (std::vector<std::string> switches = cluster.switches(); !switches.empty())
-    kinds["switch"].names = std::move(switches);
+    kinds["switch"] = std::move(switches);
   return kinds;
 }
 
@@ -52,12 +48,12 @@ analysis::FailureSurvey survey_failures(Cluster& cluster, const Ask& ask,
   analysis::FailureSurvey found{.cluster = cluster.name(), .left = options.left};
   found.whole = ask();
   std::vector<std::pair<std::string, std::string>> tries;  // kind and name
-  for (const auto& [kind, of_kind] : kinds_of(cluster)) {
-    const std::size_t all = of_kind.names.size();
+  for (const auto& [kind, names] : kinds_of(cluster)) {
+    const std::size_t all = names.size();
     const std::size_t count = std::min<std::size_t>(all, options.most);
     found.kinds.push_back({.kind = kind, .all = all, .tried = count});
     for (std::size_t i = 0; i < count; ++i)
-      tries.emplace_back(kind, of_kind.names[i * all / count]);
+      tries.emplace_back(kind, names[i * all / count]);
   }
   for (std::size_t i = 0; i < tries.size(); ++i) {
     progress(static_cast<double>(i) / static_cast<double>(tries.size()));

@@ -110,8 +110,7 @@ constexpr std::array table{
                        choice<&Communication::detail, details>},
     Key<Communication>{{.name = "multipath",
                         .flag = "--multipath",
-                        .help = "over equally short ways: spread evenly, hash:SEED:FLOWS as ECMP, "
-                                "or file",
+                        .help = multipath_help,
                         .default_value = "spread"},
                        into<&Communication::multipath, read_multipath>({ValueType::text})},
 };

@@ -50,6 +50,8 @@ struct Multipath {
 
   bool operator==(const Multipath&) const = default;
 };
+inline constexpr std::string_view multipath_help =
+    "over equally short ways: spread evenly, hash:SEED:FLOWS as ECMP, or file";
 // "spread", "file", "hash", "hash:3", or "hash:3:4" of seed 3 with 4 flows a pair. None of another.
 std::optional<Multipath> parse_multipath(std::string_view text);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_kept = 32;
 
-// All that a layout depends on, besides slow links.
+// All that a layout depends on, besides slow links and the ways through the fabric.
 std::string key_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
   std::string key =
@@ -25,6 +25,7 @@ std::string key_of(const config::Scenario& scenario) {
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
   key += scenario.engine == config::Engine::timing ? " timing" : "";
+  key += scenario.communication.nccl ? fmt::format(" nccl {}", *scenario.communication.nccl) : "";
   for (const char* name : {"placement", "gpu"})
     if (const config::Value* const value = config::find(scenario.tree, name))
       key += '\n' + config::to_yaml(*value);
@@ -37,7 +38,23 @@ Layouts::Layouts(const config::Scenario& first) {
   if (!first.cluster) return;
   config::Scenario still = first;
   still.variation.links.clear();
+  still.communication.nccl.reset();
   cluster_ = open_cluster(still);
+  nccl_of_file_ = cluster_->nccl();
+}
+
+void Layouts::set_ways(const config::Scenario& scenario) {
+  const config::Multipath& now = scenario.communication.multipath;
+  if (!cluster_ || now == cluster_->multipath()) return;
+  // Where SimGrid finds the ways, it has loaded the file itself.
+  if ((now.by == config::MultipathBy::file) !=
+      (cluster_->multipath().by == config::MultipathBy::file))
+    throw config::Error(config::locate(
+        config::origin_of(scenario.tree, "communication.multipath"),
+        "communication.multipath is file for some candidates and not for others, and a process "
+        "loads a cluster once; allowed: file alone, or spread and hash"));
+  cluster_->set_multipath(now);
+  entries_.clear();
 }
 
 void Layouts::set_links(const config::Scenario& scenario) {
@@ -60,7 +77,11 @@ void Layouts::set_links(const config::Scenario& scenario) {
 Layout& Layouts::of(const config::Scenario& scenario) {
   if (scenario.cluster.has_value() != cluster_.has_value())
     throw std::logic_error("a scenario on another cluster than the evaluator's");
+  set_ways(scenario);
   set_links(scenario);
+  if (const auto nccl = scenario.communication.nccl ? scenario.communication.nccl : nccl_of_file_;
+      cluster_ && nccl)
+    cluster_->set_nccl(*nccl);
   std::string key = key_of(scenario);
   const auto known =
       std::ranges::find_if(entries_, [&](const auto& one) { return one->key == key; });

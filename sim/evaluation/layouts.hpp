@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -28,10 +29,12 @@ class Layouts {
     std::string key;
     Layout layout;
   };
-  // Slow links may be others than before, and then nothing of before holds.
+  // These may be others than before, and then nothing of before holds.
+  void set_ways(const config::Scenario& scenario);
   void set_links(const config::Scenario& scenario);
 
   std::optional<cluster::Cluster> cluster_;  // else the ideal network
+  std::optional<std::uint32_t> nccl_of_file_;
   std::vector<config::Variation::SlowLink> slow_links_;
   std::list<std::unique_ptr<Entry>> entries_;  // the last used first
 };

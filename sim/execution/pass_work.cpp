@@ -10,7 +10,6 @@ namespace pipewright::execution {
 namespace {
 
 using schedules::Pass;
-using workload::mix;
 using workload::normal;
 using workload::PassRatios;
 using workload::uniform;

@@ -107,8 +107,8 @@ void add_cluster_option(po::options_description& options) {
 
 void add_failure_options(po::options_description& options) {
   add_failure_words(options);
-  options.add_options()("multipath", several_words("spread|hash:SEED:FLOWS|file"),
-                        "how flows go over equally short ways (spread)");
+  options.add_options()("multipath", several_words("WAY"),
+                        std::string(config::multipath_help).c_str());
 }
 
 void add_algorithm_option(po::options_description& options) {

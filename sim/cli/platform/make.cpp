@@ -28,11 +28,11 @@ po::options_description make_options() {
   add("core-oversubscription", ratio(), "fat-tree: the same of what goes up from a pod (1)");
   add("spines", count("N"),
       "rail, leaf-spine, fat-tree: so many apart, each of which can fail (one link for all "
-      "cables)");
+      "cables); dragonfly+: of a group (as many as leaves)");
   add("planes", count("N"), "rail, fat-tree: networks that each NIC has a port in (1)");
   add("leaf-nodes", count("N"), "but torus: nodes on a leaf, or on the leaves of their rails");
   add("pod-leaves", count("N"), "fat-tree: such leaves, or sets of rails, in a pod (4)");
-  add("group-leaves", count("N"), "dragonfly: leaves in a group (4)");
+  add("group-leaves", count("N"), "dragonfly, dragonfly+: leaves in a group (4)");
   add("dimensions", several_words("N.."), "torus: its sides; as near to a cube as can be");
   add("output,o", one_word("FILE.xml"), "where to; else printed");
   add("help,h", "this text");
@@ -103,13 +103,14 @@ std::vector<cluster::NodeGroup> node_groups(const po::variables_map& given,
 // An option of another fabric would change nothing, and stand in the file as if it had.
 void check_fabric(const po::variables_map& given, const std::string& fabric) {
   using Names = std::vector<std::string_view>;
-  const Names trees{"rail", "leaf-spine", "fat-tree", "dragonfly"};
+  const Names trees{"rail", "leaf-spine", "fat-tree", "dragonfly", "dragonfly+"};
   for (const auto& [option, fabrics] :
        {std::pair{"oversubscription", trees}, std::pair{"leaf-nodes", trees},
-        std::pair{"spines", Names{"rail", "leaf-spine", "fat-tree"}},
+        std::pair{"spines", Names{"rail", "leaf-spine", "fat-tree", "dragonfly+"}},
         std::pair{"planes", Names{"rail", "fat-tree"}},
         std::pair{"core-oversubscription", Names{"fat-tree"}},
-        std::pair{"pod-leaves", Names{"fat-tree"}}, std::pair{"group-leaves", Names{"dragonfly"}},
+        std::pair{"pod-leaves", Names{"fat-tree"}},
+        std::pair{"group-leaves", Names{"dragonfly", "dragonfly+"}},
         std::pair{"dimensions", Names{"torus"}}})
     if (given.count(option) != 0 && std::ranges::find(fabrics, fabric) == fabrics.end())
       throw UsageError(fmt::format("--{} does nothing for --fabric {}; it is for {}", option,

@@ -272,6 +272,8 @@ int show_platform(const Arguments& arguments) {
   fmt::print("{}: {} {}, {} GPUs\n", analysis::printable(cluster.name()), description.nodes,
              description.nodes == 1 ? "node" : "nodes", cluster.gpus().size());
   for (const cluster::GpuKind& kind : description.gpus) fmt::print("  {}\n", gpu_text(kind));
+  if (const auto nccl = cluster.nccl())
+    fmt::print("  NCCL 2.{} chooses algorithms and protocols\n", *nccl);
   fmt::print("\n{}{}{}{}", analysis::table_text(link_columns(), description.links),
              messages_text(messages),
              bisection_text(description.bisection, cluster.gpus().size() / 2),

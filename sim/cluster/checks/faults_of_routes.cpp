@@ -55,12 +55,11 @@ class RouteSearch {
     report_.pairs = std::uint64_t{count} * (count - 1);
     std::vector<std::uint32_t> all(count);
     std::iota(all.begin(), all.end(), 0U);
-    std::map<std::uint32_t, std::vector<std::uint32_t>> nodes;
     for (const std::uint32_t gpu : all) {
       node_.push_back(cluster_.node_of(gpus[gpu]));
-      nodes[node_[gpu]].push_back(gpu);
+      nodes_[node_[gpu]].push_back(gpu);
     }
-    for (const auto& [number, members] : nodes)
+    for (const auto& [number, members] : nodes_)
       look_inside(alike_groups(cluster_, gpus, members, false));
     look_across(alike_groups(cluster_, gpus, all, true));
     tell_islands();
@@ -155,6 +154,11 @@ class RouteSearch {
     }
   }
 
+  std::size_t place_in_node(std::uint32_t gpu) const {
+    const std::vector<std::uint32_t>& members = nodes_.at(node_[gpu]);
+    return static_cast<std::size_t>(std::ranges::find(members, gpu) - members.begin());
+  }
+
   LinkUse& use_of(const Link* link) {
     const auto [place, is_new] = uses_.try_emplace(link);
     if (is_new) {
@@ -171,6 +175,12 @@ class RouteSearch {
     const auto stand_for = [&] { return pairs(from, to, node_[a] != node_[b]); };
     if (!way) return missing_.add(a, b, stand_for());
     islands_.join(a, b);
+    if (node_[a] != node_[b] && place_in_node(a) != place_in_node(b)) {
+      if (cluster_.network()->gap(cluster_.gpus()[a], cluster_.gpus()[b]))
+        relayed_.add(a, b, stand_for());
+      else
+        crosses_rails_ = true;
+    }
     if (way->latency <= 0) timeless_.add(a, b, stand_for());
     if (way->links.empty()) return;
     bool may_share_back = false;
@@ -229,6 +239,8 @@ class RouteSearch {
       return fmt::format("{} '{}' to '{}'{}", what, name(pairs.from), name(pairs.to),
                          and_more(pairs.count));
     };
+    // Where some routes lead from rail to rail, all should.
+    if (relayed_.count > 0 && crosses_rails_) missing_.add(relayed_.from, relayed_.to, relayed_.count);
     if (missing_.count > 0) tell(missing_.from, missing_.to, text(missing_, "no route leads from"));
     if (timeless_.count > 0)
       report_.faults.push_back({lines_.line_of_host(name(timeless_.from)),
@@ -266,9 +278,12 @@ class RouteSearch {
   FaultReport& report_;
   Islands islands_;
   std::vector<std::uint32_t> node_;  // of each GPU
+  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;
   LinkUses uses_;
   std::uint64_t turn_ = 0;  // of groups that routes come from
   FaultyPairs missing_;
+  FaultyPairs relayed_;  // over a peer on the rail of the other
+  bool crosses_rails_ = false;
   FaultyPairs timeless_;
   std::set<std::string> half_duplex_;
   std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> twice_;  // and from whom to whom

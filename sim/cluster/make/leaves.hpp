@@ -143,6 +143,12 @@ void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const Platform
 // nodes' links, a group a leaves, and a leaf h links to other groups).
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
+// Groups of leaves under spines, and from each spine a link to one of every other group, so that as
+// many gateways lead from group to group as a group has spines (Dragonfly+, Shpiner et al. 2017,
+// HiPINEB): as many as leaves, or as the request says.
+void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
+                          const PlatformRequest& request);
+
 // Every node, a leaf of its own, is a corner; the bandwidth of its NICs is spread over its cables,
 // two in each dimension, or one where a side has but two corners. Paths go through one dimension
 // after the other.

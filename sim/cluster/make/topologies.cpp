@@ -66,10 +66,10 @@ void write_planes(XmlText& xml, const PlatformRequest& request, const Write& wri
 }
 
 // One link and a route over it for any two of the zones, which are entered where `gateway` says.
-void write_all_to_all(XmlText& xml, const std::vector<std::string>& zones,
-                      const std::string& prefix, std::string_view link_class, double bandwidth,
-                      const std::function<std::string(std::size_t, std::size_t)>& gateway) {
-  std::vector<Uplink> links;
+void join_all(const std::vector<std::string>& zones, const std::string& prefix,
+              std::string_view link_class, double bandwidth,
+              const std::function<std::string(std::size_t, std::size_t)>& gateway,
+              std::vector<Uplink>& links) {
   for (std::size_t a = 0; a < zones.size(); ++a)
     for (std::size_t b = a + 1; b < zones.size(); ++b)
       links.push_back({.name = fmt::format("{}-{}-{}", prefix, a, b),
@@ -79,7 +79,6 @@ void write_all_to_all(XmlText& xml, const std::vector<std::string>& zones,
                        .below_switch = gateway(a, b),
                        .above = zones[b],
                        .above_switch = gateway(b, a)});
-  write_uplinks(xml, links);
 }
 
 std::vector<Leaf> all_leaves(const std::vector<Unit>& units) {
@@ -172,19 +171,61 @@ void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const Platfor
       names.push_back(leaves[i].name);
       switches.back().push_back(switch_of(leaves[i]));
     }
-    write_all_to_all(xml, names, group + "-local", "local", 2 * down / static_cast<double>(size),
-                     [&](std::size_t from, std::size_t) { return switches.back()[from]; });
+    std::vector<Uplink> local;
+    join_all(
+        names, group + "-local", "local", 2 * down / static_cast<double>(size),
+        [&](std::size_t from, std::size_t) { return switches.back()[from]; }, local);
+    write_uplinks(xml, local);
     xml.close("zone");
     groups.push_back(group);
   }
   const double out = static_cast<double>(size) * down / request.oversubscription;
   const double others = static_cast<double>(std::max<std::size_t>(groups.size(), 2) - 1);
   // A group's links to the others are spread over its leaves.
-  write_all_to_all(xml, groups, "global", "global", out / others,
-                   [&](std::size_t from, std::size_t to) {
-                     const std::size_t turn = (to + groups.size() - from - 1) % groups.size();
-                     return switches[from][turn % switches[from].size()];
-                   });
+  std::vector<Uplink> global;
+  join_all(
+      groups, "global", "global", out / others,
+      [&](std::size_t from, std::size_t to) {
+        const std::size_t turn = (to + groups.size() - from - 1) % groups.size();
+        return switches[from][turn % switches[from].size()];
+      },
+      global);
+  write_uplinks(xml, global);
+  xml.close("zone");
+}
+
+void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
+                          const PlatformRequest& request) {
+  const std::vector<Leaf> leaves = all_leaves(units);
+  const std::size_t size = request.group_leaves;
+  const std::size_t groups = (leaves.size() + size - 1) / size;
+  const std::uint32_t spines = request.spines != 0 ? request.spines : request.group_leaves;
+  double down = 0;  // of the strongest leaf
+  for (const Leaf& leaf : leaves) down = std::max(down, bandwidth_down(leaf));
+  xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
+  std::vector<std::vector<std::string>> by_number(spines);  // the spines of one number
+  std::vector<Uplink> uplinks;
+  for (std::size_t group = 0; group < groups; ++group) {
+    const std::vector<std::string> above = numbered(fmt::format("group-{}-spine", group), spines);
+    for (std::size_t i = 0; i < spines; ++i) by_number[i].push_back(above[i]);
+    for (std::size_t i = group * size; i < std::min((group + 1) * size, leaves.size()); ++i) {
+      write_leaf(xml, leaves[i]);
+      add_uplinks(leaves[i].name + "-up",
+                  {.link_class = "leaf-spine",
+                   .bandwidth = bandwidth_down(leaves[i]),
+                   .below = leaves[i].name,
+                   .below_switch = switch_of(leaves[i])},
+                  above, uplinks);
+    }
+    for (const std::string& spine : above) write_switch(xml, spine);
+  }
+  const double out = static_cast<double>(size) * down / request.oversubscription;
+  const double others = static_cast<double>(std::max<std::size_t>(groups, 2) - 1);
+  for (std::size_t i = 0; i < spines; ++i)
+    join_all(
+        by_number[i], fmt::format("global-{}", i), "global", out / others / spines,
+        [&](std::size_t from, std::size_t) { return by_number[i][from] + "-switch"; }, uplinks);
+  write_uplinks(xml, uplinks);
   xml.close("zone");
 }
 

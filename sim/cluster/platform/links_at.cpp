@@ -17,8 +17,7 @@ bool is_inside(const Platform& platform, Index vertex, Index zone) {
 // Of a <cluster> around a switch: of one host, or of all if the vertex is the switch.
 void add_star(const Platform& platform, const Zone& zone, Index vertex, std::set<Index>& links) {
   const Index host = vertex - zone.first_vertex;
-  const bool duplex = platform.links[zone.first_link].other != zone.first_link;
-  const Index each = duplex ? 2 : 1;
+  const Index each = links_of_a_host(platform, zone);
   const bool is_switch = host >= zone.hosts;
   const Index first = zone.first_link + (is_switch ? 0 : host * each);
   for (Index i = 0; i < (is_switch ? zone.hosts * each : each); ++i) links.insert(first + i);

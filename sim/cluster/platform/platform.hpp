@@ -90,6 +90,11 @@ struct Platform {
   }
 };
 
+// Of a <cluster> around a switch: up and down, or one that is half duplex.
+inline Index links_of_a_host(const Platform& platform, const Platform::Zone& zone) {
+  return platform.links[zone.first_link].other != zone.first_link ? 2 : 1;
+}
+
 // Reads the part of SimGrid's language that GPU clusters are written in: <zone> with routing Full
 // or None, Floyd or Dijkstra, <cluster>, flat or a torus, <host>, <router>, <link>, <route>,
 // <zoneRoute> and <prop>. None of a file with anything else in it, which only SimGrid itself can

@@ -7,6 +7,8 @@
 #include <map>
 #include <queue>
 
+#include "sim/config/mix.hpp"
+
 namespace pipewright::cluster {
 namespace {
 
@@ -39,14 +41,6 @@ auto edges_at(const std::vector<std::pair<Index, Index>>& edges, Index vertex) {
   return std::ranges::subrange(begin, std::find_if(begin, edges.end(), [&](const auto& edge) {
                                  return edge.first != vertex;
                                }));
-}
-
-// The finalizer of splitmix64 (Steele, Lea and Flood 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
 }
 
 }  // namespace
@@ -251,8 +245,7 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
       const auto link_of = [&](Index vertex) {
         const Index host = vertex - zone.first_vertex;
         if (host >= zone.hosts) return nothing;  // the switch
-        const bool duplex = platform_->links[zone.first_link].other != zone.first_link;
-        return zone.first_link + host * (duplex ? 2 : 1);
+        return zone.first_link + host * links_of_a_host(*platform_, zone);
       };
       const Index up = link_of(source);
       const Index down = link_of(destination);

@@ -9,19 +9,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "sim/workload/batch/random.hpp"
+
 namespace pipewright::execution {
 namespace {
 
 using Index = std::uint32_t;
 using Color = std::uint64_t;
 
-// The finalizer of splitmix64 (Steele, Lea and Flood 2014).
-Color mix(Color x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
+using pipewright::mix;
 Color mix(double x) { return mix(std::bit_cast<Color>(x)); }
 
 // All flows of all groups, and the shared links that they cross. Each has a colour; sums of hashes

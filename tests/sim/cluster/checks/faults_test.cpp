@@ -221,6 +221,32 @@ TEST_CASE("islands are found, and stand for the routes between them", "[faults]"
       "from 'a' to 'c'\n");
 }
 
+TEST_CASE("rails that nothing joins are no fault, one way from rail to rail that is missing is",
+          "[faults]") {
+  const tests::Workplace place;
+  const auto told = [&](const std::string& text) {
+    place.write("p.xml", text);
+    return tests::in_child([&] {
+      const auto report = cluster::find_faults(cluster::Cluster::load(place.folder() / "p.xml"));
+      return report.faults.empty() ? std::string() : report.faults.front().what;
+    });
+  };
+  const std::string alone = cluster::make_platform(
+      {.nodes = {{&cluster::find_node_kind("dgx-h100"), 4}}, .fabric = "rail-only"});
+  CHECK(told(alone).empty());
+  // One link between two rails of eight: the other pairs of rails lack theirs.
+  std::string joined = alone;
+  const std::string one = "<link id=\"x\" bandwidth=\"48GBps\" latency=\"1us\"/>"
+                          "<zoneRoute src=\"leaf-0\" dst=\"leaf-1\" gw_src=\"leaf-0-switch\" "
+                          "gw_dst=\"leaf-1-switch\"><link_ctn id=\"x\"/></zoneRoute>";
+  const std::string fabric = "<zone id=\"fabric\" routing=\"None\">";
+  const std::size_t at = joined.find(fabric);
+  REQUIRE(at != std::string::npos);
+  joined.replace(at, fabric.size(), "<zone id=\"fabric\" routing=\"Full\">");
+  joined.insert(joined.rfind("</zone>", joined.rfind("</zone>") - 1), one);
+  CHECK_THAT(told(joined), Catch::Contains("no route leads from"));
+}
+
 TEST_CASE("one way that is missing among many GPUs is found, and all pairs that need it counted",
           "[faults]") {
   const tests::Workplace place;

@@ -1,5 +1,7 @@
 #include "sim/cluster/make/make_platform.hpp"
 
+#include <set>
+
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
@@ -106,6 +108,29 @@ TEST_CASE("a dragonfly's bisection is that of its global links", "[make]") {
   // over 4, and has 3 others.
   const double global = 2 * node.nics * node.nic_bandwidth / 4 / 3;
   CHECK(bisection(wanted) == Approx(4 * global));
+}
+
+TEST_CASE("a dragonfly+ has as many gateways between groups as spines", "[make]") {
+  const NodeKind& node = kind("a100-4nic");
+  PlatformRequest wanted = request("a100-4nic", 8, "dragonfly+");
+  wanted.leaf_nodes = 1;
+  wanted.group_leaves = 2;
+  wanted.oversubscription = 4;
+  for (const std::uint32_t spines : {1U, 2U, 4U}) {
+    CAPTURE(spines);
+    wanted.spines = spines;
+    // As of a dragonfly: 2 x 2 pairs of groups, and what a pair has is spread over its gateways.
+    CHECK(bisection(wanted) == Approx(4 * 2 * node.nics * node.nic_bandwidth / 4 / 3));
+    CHECK(ask(wanted, [&](auto& cluster) {
+            const auto& gpus = cluster.gpus();
+            const auto route = cluster.route(gpus.front(), gpus.back());
+            std::set<std::string> global;
+            for (const auto* link : route.links)
+              if (cluster.link_class(link) == "global")
+                global.insert(cluster::Cluster::link_name(link));
+            return fmt::format("{}", global.size());
+          }) == fmt::format("{}", spines));
+  }
 }
 
 TEST_CASE("a torus joins neighbours by the shortest way round", "[make]") {

@@ -320,4 +320,9 @@ TEST_CASE("GPUs of different rails reach each other where only rails join nodes"
   const auto phases = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
   // A rail carries a quarter of S of either GPU of a node; 1 us inside and 1 us outside.
   CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S / 4 / 10e9 + 2e-6).epsilon(1e-9));
+  // A single message likewise: over the peer on the receiver's rail.
+  const cluster::Route way = cluster.route(cluster.gpus()[0], cluster.gpus()[3]);
+  CHECK(way.links.size() == 2);
+  CHECK(way.bandwidth == Approx(10e9));
+  CHECK(way.latency == Approx(2e-6));
 }
