@@ -280,6 +280,10 @@ std::string peak_line(const Summary& run) {
                      format_bytes(fullest->peak_allocated_bytes()), contents(*fullest));
 }
 
+std::vector<std::string> names_of(std::span<const Summary> runs) {
+  return runs.empty() ? std::vector<std::string>() : labels(runs).names;
+}
+
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);

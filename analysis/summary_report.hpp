@@ -15,6 +15,9 @@ namespace pipewright::analysis {
 // gets a second table with a row a device.
 std::string console_table(std::span<const Summary> runs);
 
+// What tables call each of some runs: its schedule, and what else not all have.
+std::vector<std::string> names_of(std::span<const Summary> runs);
+
 // A figure beside those of the run itself.
 struct JsonField {
   std::string key;

@@ -129,6 +129,13 @@ std::string format_rate(double per_s, std::string_view what) {
   return fmt::format("{} {}{}/s", number, scale.unit, what);
 }
 
+std::string format_scaled(double value) {
+  std::string text = format_rate(value, "");
+  text.resize(text.size() - 2);
+  if (text.back() == ' ') text.pop_back();
+  return text;
+}
+
 std::string format_exact_bytes(std::uint64_t bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;

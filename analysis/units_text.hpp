@@ -34,6 +34,8 @@ std::string format_bytes(std::uint64_t bytes);                 // "24.0 MiB", "4
 std::string format_percent(double ratio);                      // "10.9 %" for 0.109
 std::string format_rate(double per_s, std::string_view what);  // "33.8 samples/s", "1.2 M tokens/s"
 
+std::string format_scaled(double value);  // "2 T", "812 k"
+
 // A size exactly, in the largest unit of which it is a whole number: "8 B", "64 KiB", "1000 B".
 std::string format_exact_bytes(std::uint64_t bytes);
 

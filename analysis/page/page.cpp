@@ -191,6 +191,8 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["categories"] = components(memory_styles);
   page["traffic"] = components(traffic_styles);
   page["time_fills"] = time_fills();
+  const Subject subject = subject_of(summaries);
+  page["subject"] = {{"name", subject.name}, {"details", subject.details}};
   std::vector<RunTitle> titles = run_titles(summaries);
   const std::vector<std::string> names = run_names(summaries);
   for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];

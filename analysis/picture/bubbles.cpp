@@ -139,7 +139,8 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
     if (std::ranges::any_of(bars, [&](const Bar& bar) { return bar.parts[i] > 1e-9 * span_s; }))
       legend.push_back({bar_parts[i].colour, bar_parts[i].words,
                         bar_parts[i].hatched ? Swatch::Kind::hatched : Swatch::Kind::field});
-  const double heading = page_margin + 12;
+  const double subject = page_margin + 12;
+  const double heading = subject + 20;
   const double legend_left = std::min(left, 120.0);
   const double legend_right = page_width - page_margin;
   const double legend_end =
@@ -150,6 +151,7 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   const double top = legend_end + 28;
   const double bottom = top + row * static_cast<double>(bars.size());
   Canvas canvas(kind, page_width, bottom + 44 + page_margin);
+  draw_subject(canvas, legend_left, legend_right, subject, subject_of(summaries));
   const RunTitle title = run_titles(summaries).front();
   draw_heading(canvas, legend_left, legend_right, heading,
                runs.size() == 1 ? run_names(summaries).front() : "Where the time goes",

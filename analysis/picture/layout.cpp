@@ -224,7 +224,8 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
   layout.ticks = time_ticks(span_s, 14);
   layout.legend = explain(runs);
   layout.legend.left = layout.left;
-  layout.legend.baseline = page_margin + 12;
+  layout.subject = page_margin + 12;
+  layout.legend.baseline = layout.subject + 22;
 
   double y = layout.legend.baseline + (layout.legend.has_second_line() ? 29 : 12);
   for (const trace::Trace& run : runs) {

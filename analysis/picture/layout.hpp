@@ -91,6 +91,7 @@ struct Layout {
   double right;  // and ends
   double units_per_s;
   double grain;  // a box is at least so wide
+  double subject;  // the baseline of what was run
   LegendContent legend;
   std::vector<PanelPlace> panels;
   double axis_top;

@@ -134,7 +134,8 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
   const MemoryAxes axes = memory_axes(panels, width, height);
   const std::vector<Swatch> legend = legend_of(panels, axes);
 
-  const double heading = page_margin + 12;
+  const double subject = page_margin + 12;
+  const double heading = subject + 20;
   Canvas ruler(PictureKind::svg, 1, 1);
   const double legend_end = draw_swatches(ruler, legend, left, right, heading + 22, false);
   const double top = legend_end + 24;
@@ -142,6 +143,7 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
   const double bottom = top + static_cast<double>(rows) * row_height;
   Canvas canvas(kind, page_width, bottom + 36 + page_margin);
 
+  draw_subject(canvas, left, right, subject, subject_of(summaries));
   const RunTitle title = run_titles(summaries).front();
   std::string details = title.details;
   if (panels.size() < runs[0].devices.size())

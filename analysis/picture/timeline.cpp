@@ -275,6 +275,7 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
   const Layout layout = lay_out(runs, summaries);
 
   Canvas canvas(kind, layout.width, layout.height);
+  draw_subject(canvas, layout.left, layout.right, layout.subject, subject_of(summaries));
   draw_legend(canvas, layout.legend);
   for (std::size_t i = 0; i < runs.size(); ++i)
     draw_panel(canvas, layout, layout.panels[i], runs[i], titles[i], summaries[i].makespan_s);

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "analysis/assumed.hpp"
+#include "analysis/canvas/legend.hpp"
 #include "analysis/job.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
@@ -34,6 +36,39 @@ std::vector<std::string> own_jobs(std::span<const Summary> runs) {
 }
 
 }  // namespace
+
+Subject subject_of(std::span<const Summary> runs) {
+  std::vector<std::string> jobs;
+  for (const Summary& run : runs) jobs.push_back(run.run.job);
+  std::string job = split_jobs(jobs).common;
+  const auto all_have = [&](const auto& of) {
+    return std::ranges::all_of(runs, [&](const Summary& run) { return of(run) == of(runs[0]); });
+  };
+  Subject subject;
+  if (!job.empty() && all_have([](const Summary& run) {
+        return run.run.job.substr(0, run.run.job.find(", "));
+      })) {
+    const std::size_t end = std::min(job.find(", "), job.size());
+    subject.name = job.substr(0, end);
+    job.erase(0, std::min(end + 2, job.size()));
+    const std::size_t on = subject.name.rfind(" on ");
+    if (on != std::string::npos && all_have([](const Summary& run) { return gpus(run.run); }))
+      subject.name.insert(on + 4, fmt::format("{} ", gpus(runs[0].run)));
+  }
+  if (all_have([](const Summary& run) { return run.run.network; }))
+    subject.details = printable(runs[0].run.network);
+  if (!job.empty()) subject.details += (subject.details.empty() ? "" : ", ") + job;
+  return subject;
+}
+
+void draw_subject(Canvas& canvas, double left, double right, double baseline,
+                  const Subject& subject) {
+  constexpr double most_of_name = 0.5;
+  if (subject.name.empty())
+    draw_heading(canvas, left, right, baseline, subject.details, "", 1);
+  else
+    draw_heading(canvas, left, right, baseline, subject.name, subject.details, most_of_name);
+}
 
 std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
   std::vector<RunTitle> titles;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/canvas/canvas.hpp"
 #include "analysis/summary.hpp"
 
 namespace pipewright::analysis {
@@ -13,6 +14,17 @@ struct RunTitle {
   std::string name;     // "interleaved-1f1b"
   std::string details;  // "8 devices x 64 microbatches, 4 chunks a device, 2.274 s, bubble 10.9 %"
 };
+
+// What all runs of a picture or a page are of: "llama-3-70b on 32 h100-sxm", and the rest of their
+// jobs with the cluster, "dgx-h100, tp 8, pp 4, batch 64 of 8192 tokens, bf16". Without a model the
+// first is empty.
+struct Subject {
+  std::string name;
+  std::string details;
+};
+Subject subject_of(std::span<const Summary> runs);
+void draw_subject(Canvas& canvas, double left, double right, double baseline,
+                  const Subject& subject);
 
 // Network, engine and point-to-point mode are named where they differ between the runs.
 std::vector<RunTitle> run_titles(std::span<const Summary> runs);

@@ -25,14 +25,6 @@ double seconds_to_train(const Objective& objective, const IterationWork& work, d
   return work.tokens > 0 ? objective.tokens * (time_s / work.tokens) : infinite;
 }
 
-// "2 T", "812 k", as rates have it.
-std::string scaled(double value) {
-  std::string text = format_rate(value, "");
-  text.resize(text.size() - 2);
-  if (text.back() == ' ') text.pop_back();
-  return text;
-}
-
 // What done things are counted in, as seconds_per_unit() does.
 const char* unit_of(const IterationWork& work) {
   if (work.tokens > 0) return "tokens";
@@ -46,7 +38,7 @@ std::string duration(double s) {
 }
 
 std::string money(const std::string& currency, double amount) {
-  const std::string number = amount < 1000 ? fmt::format("{:.2f}", amount) : scaled(amount);
+  const std::string number = amount < 1000 ? fmt::format("{:.2f}", amount) : format_scaled(amount);
   const bool word = !currency.empty() && std::isalnum(static_cast<unsigned char>(currency.back()));
   return word ? fmt::format("{} {}", number, currency) : currency + number;
 }
@@ -90,9 +82,9 @@ std::string name_of(const Objective& objective) {
     case Objective::Kind::mfu:
       return "MFU";
     case Objective::Kind::time_to_train:
-      return fmt::format("time to train {} tokens", scaled(objective.tokens));
+      return fmt::format("time to train {} tokens", format_scaled(objective.tokens));
     case Objective::Kind::price:
-      return fmt::format("price of {} tokens at {} a GPU-hour", scaled(objective.tokens),
+      return fmt::format("price of {} tokens at {} a GPU-hour", format_scaled(objective.tokens),
                          money(objective.currency, objective.price_per_gpu_hour));
     case Objective::Kind::memory:
       return fmt::format(

@@ -1,6 +1,7 @@
 #include "schedules/families/catalog.hpp"
 
 #include <array>
+#include <cctype>
 #include <limits>
 
 #include <fmt/format.h>
@@ -138,7 +139,7 @@ std::string who_takes(Choice choice) {
 }
 
 void check_passes(std::string_view name, double passes) {
-  constexpr double most_passes = 2147483648.0;
+  constexpr double most_passes = 268435456.0;  // minutes and gigabytes
   if (passes > most_passes)
     throw Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported", name,
                             passes, most_passes));
@@ -171,6 +172,15 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
                                parameters.slices.value_or(1));
 }
 
+// Without what spellings differ in: "1F1B" and "Interleaved1F1B" as PyTorch has them.
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
 }  // namespace
 
 std::span<const Entry> catalog() { return entries; }
@@ -186,8 +196,11 @@ Schedule make_schedule(std::string_view name, const Parameters& parameters) {
     }
     names.push_back(entry.name);
   }
-  throw Error(
-      fmt::format("no schedule is called '{}'; there are {}", name, fmt::join(names, ", ")));
+  const auto meant = std::ranges::find(names, plain(name), plain);
+  throw Error(fmt::format(
+      "no schedule is called '{}'; {}there are {}", name,
+      meant == names.end() ? "" : fmt::format("did you mean '{}'? ", *meant),
+      fmt::join(names, ", ")));
 }
 
 }  // namespace pipewright::schedules

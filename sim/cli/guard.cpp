@@ -55,6 +55,8 @@ int guarded(const char* program, const std::function<int()>& body) {
     fmt::print(stderr, "{}: {}\n", program, what);
     return status;
   };
+  // A file that grows beyond a limit then is one that cannot be written.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = body();
     if (std::fflush(stdout) != 0) return report("standard output: cannot write", exit_user_error);

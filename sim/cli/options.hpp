@@ -45,14 +45,10 @@ std::uint32_t read_count(const po::variables_map& given, const std::string& opti
 // An option's help as text.
 std::string describe(const po::options_description& options);
 
-// A pipeline of passes: its sizes, times and network; with backwards that are cut in two, and with
-// whole ones and fused pairs as well.
+// A pipeline of passes: its sizes, times and network, with backwards that are cut in two.
 inline constexpr std::array<std::string_view, 7> split_pass_keys{
     "devices",           "microbatches", "forward_times", "input_grad_times",
     "weight_grad_times", "p2p_time",     "cluster"};
-inline constexpr std::array<std::string_view, 10> pass_keys{
-    "devices",           "microbatches", "forward_times", "backward_times", "input_grad_times",
-    "weight_grad_times", "overlap",      "fused_times",   "p2p_time",       "cluster"};
 
 // Adds the options of some keys or of all that have one, and -c and --set; or these two alone.
 void add_scenario_options(po::options_description& options, std::span<const std::string_view> keys);

@@ -9,6 +9,7 @@ sg4::Engine& engine() {
   static sg4::Engine* const instance = [] {
     auto* made = new sg4::Engine("pipewright");  // not (argc, argv), which eats --help
     xbt_log_control_set("xbt_cfg.thres:warning");
+    xbt_log_control_set("s4u_comm.thres:critical");        // of transfers that an interrupt ends
     xbt_log_control_set("s4u_actor.thres:critical");       // of passes shorter than its precision
     xbt_log_control_set("ker_engine.app:file:/dev/null");  // deadlocks are told in our words
     sg4::Engine::set_config("network/model:CM02");

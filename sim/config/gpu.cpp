@@ -171,6 +171,16 @@ constexpr std::array clock_table{
                clock_part<&Clock::memory>},
 };
 
+double read_power(const Field& field) {
+  return parse_power(read_text(field, "a power such as 700 W"), subject(field), "a GPU's power");
+}
+constexpr std::array power_table{
+    Key<Power>{{.name = "compute", .help = "while it computes, such as 700 W", .required = true},
+               into<&Power::compute, read_power>({ValueType::number})},
+    Key<Power>{{.name = "idle", .help = "while it does not", .required = true},
+               into<&Power::idle, read_power>({ValueType::number})},
+};
+
 std::vector<std::string> read_assumed(const Field& field) {
   constexpr std::string_view allowed = "keys of this file, such as [products.fp8, launch]";
   std::vector<std::string> keys;
@@ -224,6 +234,8 @@ constexpr std::array table{
              kernel_time<&Gpu::launch>},
     Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
              into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
+    Key<Gpu>{{.name = "power", .help = "that it draws, for the energy of a training"},
+             map_of<&Gpu::power, power_table>},
     Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values no source has"},
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };

@@ -70,6 +70,14 @@ struct Clock {
   bool operator==(const Clock&) const = default;
 };
 
+// Watts, by what a GPU does.
+struct Power {
+  double compute = 0;
+  double idle = 0;
+
+  bool operator==(const Power&) const = default;
+};
+
 // One type of GPU: what its maker says, and what of it kernels reach that were measured alone.
 struct Gpu {
   std::string name;
@@ -87,6 +95,7 @@ struct Gpu {
   Clock clock;
   double launch = 0;                 // seconds of the host for each kernel
   double pass_overhead = 1.2e-3;     // seconds: of each pass of a microbatch through a stage
+  std::optional<Power> power;
   std::vector<std::string> assumed;  // keys whose values no source has
 
   std::uint64_t capacity() const { return free_memory.value_or(memory); }

@@ -157,6 +157,7 @@ constexpr std::array table{
                   count<&Parallel::dp>},
     Key<Parallel>{{.name = "pp",
                    .alias = "pipeline",
+                   .flag = "--pp",
                    .help = "pipeline parallelism: the key devices by another name",
                    .default_value = "1"},
                   count<&Parallel::pp>},

@@ -216,6 +216,22 @@ Value with_devices(const Value& given) {
   return root;
 }
 
+// The number of devices has two places, of which a scenario has one: that one.
+std::string_view of_devices(const Value& root, std::string_view path) {
+  constexpr std::array<std::string_view, 4> places{"devices", "num_stages", "parallel.pp",
+                                                   "parallel.pipeline"};
+  if (std::ranges::find(places, path) == places.end()) return path;
+  const Value* const parallel = find(root, "parallel");
+  for (const std::string_view place : places) {
+    const std::size_t dot = place.find('.');
+    const Value* const map = dot == std::string_view::npos ? &root : parallel;
+    if (map != nullptr && map->kind == Value::Kind::map &&
+        find(*map, place.substr(dot + 1)) != nullptr)
+      return place;
+  }
+  return path;
+}
+
 // A model or GPU (`key`) that is a name or a path becomes the map in its file, which says the same
 // wherever it stands.
 void spell_out_file(Value& named, std::string_view key) {
@@ -284,7 +300,8 @@ std::string make_title(const Value& root, const Scenario& scenario) {
 
 Value empty_scenario() { return {}; }
 
-void set_key(Value& root, std::string_view path, Value value) {
+void set_key(Value& root, std::string_view name, Value value) {
+  const std::string_view path = of_devices(root, name);
   const std::size_t dot = std::min(path.find('.'), path.size());
   std::string full(path);
   if (const KeyInfo* const key = find_key(path.substr(0, dot))) {
@@ -302,6 +319,10 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
 }
 
 Scenario read_scenario(const Value& given) {
+  if (const Value* const search = find(given, "search"))
+    throw Error(locate(search->origin,
+                       "a section search makes this a sweep, which 'pipewright search' takes; a "
+                       "scenario has one value for each key and no such section"));
   Scenario scenario;
   const Value root = with_devices(given);
   read_keys<Scenario>({root, ""}, table, scenario);

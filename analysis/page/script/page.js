@@ -202,8 +202,11 @@ class Page {
 async function main() {
   const each = page.runs.map((run) => run.name);
   const names = each.join(each.some((name) => name.includes(", ")) ? "; " : ", ");
-  document.title = `pipewright: ${shortened(names, 100)}`;
-  document.querySelector("h1").textContent = shortened(names, 200);
+  const { name, details } = page.subject;
+  const title = (length) => (name ? `${shortened(name, length)}: ` : "") + shortened(names, length);
+  document.title = `${title(100)} \u2013 pipewright`;
+  document.querySelector("h1").textContent = title(200);
+  element("job").textContent = details;
   const runs = await loadRuns();
   fillFigures(element("figures"), runs);
   const made = new Page(runs);

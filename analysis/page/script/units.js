@@ -21,6 +21,15 @@ function formatSeconds(seconds) {
   }
 }
 
+// In the unit and with the decimals of the largest of several.
+function formatSecondsAs(seconds, largest) {
+  if (seconds === 0 || largest === 0) return formatSeconds(seconds);
+  const name = formatSeconds(largest).split(" ")[1];
+  const [, factor, digits] = TIME_UNITS.find(([unit]) => unit === name);
+  const decimals = decimalsFor(Math.abs(largest) / factor, digits);
+  return `${(seconds / factor).toFixed(Math.min(12, decimals))} ${name}`;
+}
+
 // A point on the time axis, as fine as a 100,000th of the longest run.
 function formatInstant(seconds, span) {
   const [name, factor] = unitOf(span);

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "analysis/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/comm/disagreement.hpp"
 #include "sim/comm/fitted_file.hpp"
 #include "sim/comm/tried.hpp"
 #include "sim/config/text/library.hpp"
@@ -33,6 +35,7 @@ po::options_description fit_options() {
   add("hold-out", po::value<std::string>()->value_name("WHICH"),
       "leave out of the fit odd: of each curve every second size; even: the others; none (as it is "
       "without this, for whichever it is, fits to parts of the rows are tried on the rest)");
+  add("together", "fit one file to logs that disagree about the same rows");
   add_log_options(options);
   add("json", "print the result as JSON and nothing else");
   add("help,h", "this text");
@@ -82,6 +85,16 @@ std::size_t parameter_count(const po::variables_map& given) {
   return value;
 }
 
+void refuse_disagreement(const analysis::MeasurementLog& log) {
+  if (const auto found = comm::disagreement(log.rows))
+    throw UsageError(fmt::format(
+        "comm fit: {} and {} have {} rows of the same operation, ranks and size, and by the latter "
+        "they take {:.2f} times as long at the median, as of another machine, version of NCCL or "
+        "day; fit each by itself, or both as one with --together",
+        analysis::printable(found->one), analysis::printable(found->other), found->rows,
+        found->ratio));
+}
+
 // "a,b c" are three.
 std::vector<std::string> split_names(const std::vector<std::string>& words) {
   std::vector<std::string> names;
@@ -121,6 +134,7 @@ int comm_fit(const Arguments& arguments) {
   if (options.named.size() > most_parameters)
     throw UsageError(fmt::format("--fit: at most {} parameters", most_parameters));
   const analysis::MeasurementLog log = read_given_logs(given, "fit");
+  if (given.count("together") == 0) refuse_disagreement(log);
   cluster::Cluster cluster = load_cluster(given, "fit");
 
   watch_for_interrupts();

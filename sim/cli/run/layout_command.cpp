@@ -242,7 +242,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
 
 po::options_description layout_options() {
   po::options_description options("options", 100);
-  add_scenario_options(options, pass_keys);
+  add_scenario_options(options);
   options.add_options()("help,h", "this text");
   return options;
 }
@@ -276,6 +276,7 @@ int layout_command(const Arguments& arguments) {
         "pp, over which links their groups talk, and how long a typical collective takes there\n"
         "when all groups of its kind are at it. Nothing else is simulated.\n\n"
         "  pipewright layout platforms/scenarios/gpt-6b-a100.yaml\n"
+        "  pipewright layout llama.yaml --tp 4 --pp 2\n"
         "  pipewright layout llama.yaml --set parallel.order=tp-cp-ep-pp-dp\n\n{}",
         describe(layout_options()));
     return exit_ok;

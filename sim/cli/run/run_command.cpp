@@ -18,6 +18,7 @@
 #include "analysis/summary_report.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
+#include "analysis/training_cost.hpp"
 #include "analysis/units_text.hpp"
 #include "schedules/deadlock.hpp"
 #include "sim/cli/comm/job_traffic.hpp"
@@ -346,14 +347,23 @@ int run_command(const Arguments& arguments) {
 
   const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
   const int status = over ? exit_does_not_fit : exit_ok;
+  std::optional<analysis::TrainingQuestion> training = request->training;
+  if (training && !training->power && !hardware.gpus.empty() && hardware.gpus.front().power)
+    training->power = {{hardware.gpus.front().power->compute, hardware.gpus.front().power->idle}};
   if (request->json) {
-    std::vector<analysis::JsonFields> more;
-    for (const Repeats& repeats : results.repeats) more.push_back(json_fields(repeats));
+    std::vector<analysis::JsonFields> more(results.summaries.size());
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      if (i < results.repeats.size()) more[i] = json_fields(results.repeats[i]);
+      if (!training) continue;
+      for (analysis::JsonField& field : training_cost_fields(results.summaries[i], *training))
+        more[i].push_back(std::move(field));
+    }
     fmt::print("{}", analysis::json_summary(results.summaries, more));
     return status;
   }
   fmt::print("{}", analysis::console_table(results.summaries));
   for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
+  if (training) fmt::print("{}", training_cost_table(results.summaries, *training));
   for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
   for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
   return status;

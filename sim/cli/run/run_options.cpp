@@ -7,6 +7,9 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/config/text/units.hpp"
+#include "sim/search/space/objective_value.hpp"
+#include "sim/config/recompute.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -25,6 +28,10 @@ po::options_description visible_options() {
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");
+  add("tokens", several_words("N"), "days, GPU-hours and energy of so many, such as 300B");
+  add("price", several_words("P"), "with --tokens: of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
+  add("power", several_words("W.."),
+      "with --tokens: of a GPU that computes, and of an idle one (gpu.power)");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -52,6 +59,7 @@ void print_help() {
       "  pipewright run -s 4 -b 8 -f '18 ms' --input-grad-times '18 ms' --weight-grad-times '9 "
       "ms'\n"
       "      --schedule interleaved-1f1b --chunks 2 --p2p-time '0.6 ms' --json\n"
+      "  pipewright run gpt.yaml --tokens 300B --price '$2.5'\n"
       "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n\n"
       "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
       "{}\nkeys of a scenario, what each is, and its [option]; * has to be there in its section:\n",
@@ -67,6 +75,42 @@ std::uint32_t repeat(const po::variables_map& given) {
   if (words.empty()) return 1;
   const config::Value value = config::make_text(single(words, "--repeat"), {.source = "--repeat"});
   return config::read_count({value, "the number of runs"}, "20");
+}
+
+std::optional<analysis::TrainingQuestion> training_question(const po::variables_map& given,
+                                                            const config::Scenario& scenario) {
+  const auto field = [&](const char* name, const auto& read) {
+    const std::string flag = std::string("--") + name;
+    const config::Value value =
+        config::make_text(single(values(given, name), flag), {.source = flag});
+    read(config::Field{value, name});
+  };
+  if (given.count("tokens") == 0) {
+    for (const char* const other : {"price", "power"})
+      if (given.count(other) != 0)
+        throw UsageError(fmt::format("--{} is of a training: --tokens says of how many", other));
+    return std::nullopt;
+  }
+  if (!scenario.model && !scenario.tokens_per_microbatch)
+    throw UsageError("--tokens needs a model, or tokens_per_microbatch");
+  analysis::TrainingQuestion question;
+  field("tokens", [&](const config::Field& f) { question.tokens = search::read_tokens(f); });
+  if (given.count("price") != 0) {
+    analysis::Objective price;
+    field("price", [&](const config::Field& f) { search::read_price(f, price); });
+    question.price_per_gpu_hour = price.price_per_gpu_hour;
+    question.currency = price.currency;
+  }
+  const std::vector<std::string> watts = values(given, "power");
+  if (!watts.empty()) {
+    if (watts.size() > 2)
+      throw UsageError("--power takes the watts of a GPU that computes, and of an idle one");
+    const auto watt = [](const std::string& text) {
+      return config::parse_power(text, "--power", "a GPU's power");
+    };
+    question.power = {{watt(watts.front()), watt(watts.back())}};
+  }
+  return question;
 }
 
 bool takes(const std::string& name, schedules::Choice choice) {
@@ -95,6 +139,11 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
         info.is_flag ? std::vector<std::string>{"true"} : values(given, option_of(info));
     if (words.empty()) continue;
     const std::string flag(info.flag);
+    if (info.key == "recompute" &&
+        std::ranges::find(config::recompute_names, words.front()) != config::recompute_names.end())
+      throw UsageError(fmt::format("--recompute is a number of chunks whose forward runs again; of "
+                                   "layers it is --recompute-activations {}",
+                                   words.front()));
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
       config::set_key(root, fmt::format("schedule.{}", info.key), value);
@@ -119,11 +168,14 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
     set_schedules(tree, given);
   });
-  return RunRequest{.scenario = config::read_scenario(root),
+  config::Scenario scenario = config::read_scenario(root);
+  auto training = training_question(given, scenario);
+  return RunRequest{.scenario = std::move(scenario),
                     .file = scenario_file(given),
                     .json = given.count("json") != 0,
                     .quiet = given.count("quiet") != 0,
                     .require_fit = given.count("require-fit") != 0,
+                    .training = std::move(training),
                     .repeat = repeat(given)};
 }
 

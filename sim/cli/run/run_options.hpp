@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/training_cost.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/config/scenario.hpp"
 
@@ -18,6 +19,7 @@ struct RunRequest {
   bool json = false;                          // the summary on standard output, nothing else
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
+  std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take
   std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
 };
 

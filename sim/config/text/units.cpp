@@ -61,6 +61,7 @@ constexpr std::array bandwidth_units{
     Unit{"TiB/s", 0x1.0p+40},
     Unit{"Gbit/s", 1e9, 8},
 };
+constexpr std::array power_units{Unit{""}, Unit{"W"}, Unit{"kW", 1e3}};
 constexpr std::array share_units{Unit{"%", 1, 1e2}};
 constexpr std::array number_units{Unit{""}};
 
@@ -113,6 +114,8 @@ constexpr Quantity memory_quantity{"size",
                                    1e6 * 0x1.0p+30,
                                    0x1.0p+30,
                                    "GiB"};
+constexpr Quantity power_quantity{"power", "a power from 1 W to 10 kW, such as 700 W",
+                                  "a bare number is in watts", power_units, 1e4, 1};
 constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",
                                   "a share is in percent", share_units, 1};
 constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",
@@ -241,6 +244,10 @@ double parse_flops(std::string_view text, std::string_view subject, std::string_
 
 double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun) {
   return parse(bandwidth_quantity, text, subject, noun);
+}
+
+double parse_power(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(power_quantity, text, subject, noun);
 }
 
 double parse_share(std::string_view text, std::string_view subject, std::string_view noun) {

@@ -31,6 +31,9 @@ std::uint64_t parse_memory(std::string_view text, std::string_view subject, std:
 double parse_flops(std::string_view text, std::string_view subject, std::string_view noun);
 double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun);
 
+// Watts of a GPU.
+double parse_power(std::string_view text, std::string_view subject, std::string_view noun);
+
 // A ratio from 0 to 1, written in percent.
 double parse_share(std::string_view text, std::string_view subject, std::string_view noun);
 

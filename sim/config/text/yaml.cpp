@@ -226,12 +226,29 @@ std::string advice(std::string_view fault, const Document& what) {
   return fmt::format("{} is YAML or JSON, with lines such as {}", what.noun, what.example);
 }
 
+// The first line that a tab indents, from 0, and the tab's place in it; none: (-1, 0).
+std::pair<int, int> first_tab(std::string_view text) {
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+    const std::size_t first = line.find_first_not_of(' ');
+    if (first != std::string_view::npos && line[first] == '\t')
+      return {number, static_cast<int>(first)};
+    begin += line.size() + 1;
+  }
+  return {-1, 0};
+}
+
 // A `start` with a line makes places in the text; one without makes all of them `start`.
 Value read(std::string_view text, const Origin& start, const Document& what = scenario_document) {
   if (text.size() > max_bytes)
     throw Error(fmt::format("{}: more than {} MiB; {} is a small text", start.source,
                             max_bytes >> 20U, what.noun));
   check_plain_text(text, start, true, what.noun);
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      start.line > 0 && first != std::string_view::npos && text[first] == '<')
+    throw Error(fmt::format("{}: is XML, as clusters are (--cluster); {} is YAML or JSON",
+                            start.source, what.noun));
   check_brackets(text, start);
   Builder builder(start, what);
   try {
@@ -240,6 +257,12 @@ Value read(std::string_view text, const Origin& start, const Document& what = sc
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& fault) {
+    if (const auto [line, column] = first_tab(text); line >= 0 && start.line > 0) {
+      Origin here = start;
+      here.line += line;
+      here.column = column + 1;
+      throw Error(locate(here, "a tab indents this line; YAML takes spaces"));
+    }
     throw Error(locate(builder.place(fault.mark),
                        fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what))));
   }

@@ -51,28 +51,6 @@ std::optional<Amount> amount(std::string_view text) {
   return result;
 }
 
-double read_tokens(const Field& field) {
-  constexpr std::string_view allowed = "a number of tokens, such as 2T, 300B tokens or 3e11";
-  const auto found = amount(read_text(field, allowed));
-  if (!found || (!found->unit.empty() && found->unit != "tokens")) throw wrong(field, allowed);
-  return found->value;
-}
-
-// "2.5", "$2.5" or "2.5 EUR", of a GPU for an hour.
-void read_price(const Field& field, Objective& objective) {
-  constexpr std::string_view allowed = "the price of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR";
-  std::string_view text = read_text(field, allowed);
-  const std::size_t digits = std::min(text.find_first_of("0123456789."), text.size());
-  const std::string_view before = text.substr(0, digits);
-  const auto found = amount(text.substr(digits));
-  if (!found || text.starts_with('-') || (!before.empty() && !found->unit.empty()))
-    throw wrong(field, allowed);
-  objective.kind = Objective::Kind::price;
-  objective.price_per_gpu_hour = found->value;
-  if (!before.empty()) objective.currency = before.substr(0, before.find(' '));
-  if (!found->unit.empty()) objective.currency = found->unit;
-}
-
 void read_floor(const Field& field, Objective& objective) {
   constexpr std::string_view allowed =
       "the least throughput, such as 1.2M tokens/s or 200 samples/s";
@@ -99,6 +77,27 @@ constexpr std::array table{
 };
 
 }  // namespace
+
+double read_tokens(const Field& field) {
+  constexpr std::string_view allowed = "a number of tokens, such as 2T, 300B tokens or 3e11";
+  const auto found = amount(read_text(field, allowed));
+  if (!found || (!found->unit.empty() && found->unit != "tokens")) throw wrong(field, allowed);
+  return found->value;
+}
+
+void read_price(const Field& field, Objective& objective) {
+  constexpr std::string_view allowed = "the price of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR";
+  std::string_view text = read_text(field, allowed);
+  const std::size_t digits = std::min(text.find_first_of("0123456789."), text.size());
+  const std::string_view before = text.substr(0, digits);
+  const auto found = amount(text.substr(digits));
+  if (!found || text.starts_with('-') || (!before.empty() && !found->unit.empty()))
+    throw wrong(field, allowed);
+  objective.kind = Objective::Kind::price;
+  objective.price_per_gpu_hour = found->value;
+  if (!before.empty()) objective.currency = before.substr(0, before.find(' '));
+  if (!found->unit.empty()) objective.currency = found->unit;
+}
 
 Objective read_objective(const Field& field) {
   constexpr std::string_view allowed =

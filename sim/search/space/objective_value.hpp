@@ -9,4 +9,9 @@ namespace pipewright::search {
 // {memory: 1.2M tokens/s}. Throws config::Error.
 analysis::Objective read_objective(const config::Field& field);
 
+// "2T", "300B tokens", "3e11"; and "2.5", "$2.5" or "2.5 EUR" of a GPU for an hour, which sets
+// the price and the currency. Both throw config::Error.
+double read_tokens(const config::Field& field);
+void read_price(const config::Field& field, analysis::Objective& objective);
+
 }  // namespace pipewright::search

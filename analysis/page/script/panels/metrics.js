@@ -23,19 +23,21 @@ const RUN_METRICS = [
   metric("traffic", "p2p traffic", "bytes", -1, (run) => run.p2p_bytes),
 ];
 
-function formatQuantity(value, unit) {
+// Times in the unit of `largest`, so that those of a column compare at a glance.
+function formatQuantity(value, unit, largest = value) {
   if (value === null || value === undefined) return "\u2013";
-  if (unit === "s") return formatSeconds(value);
+  if (unit === "s") return formatSecondsAs(value, largest);
   if (unit === "bytes") return formatBytes(value);
   if (unit === "share") return formatPercent(value);
   return formatRate(value, unit.replace(/\/s$/, ""));
 }
 
 // With its sign; shares in points of a percent.
-function formatDifference(difference, unit) {
+function formatDifference(difference, unit, largest) {
   const sign = difference < 0 ? "\u2212" : "+";
   const size = Math.abs(difference);
-  const text = unit === "share" ? `${(size * 100).toFixed(1)} points` : formatQuantity(size, unit);
+  const text = unit === "share" ? `${(size * 100).toFixed(1)} points`
+                                 : formatQuantity(size, unit, largest);
   return `${sign}${text}`;
 }
 
@@ -149,9 +151,10 @@ function differenceCell(metric, run, runs) {
   const value = of(run.summary);
   const cell = document.createElement("td");
   const about = isTimed && typeof value === "number" ? timeMark(run.summary) : "";
-  const text = textElement("span", noBreak(about + formatQuantity(value, unit)));
-  cell.append(text);
   const known = runs.map(({ summary }) => of(summary)).filter((one) => typeof one === "number");
+  const largest = Math.max(...known.map(Math.abs));
+  const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
+  cell.append(text);
   const best = better < 0 ? Math.min(...known) : Math.max(...known);
   if (value === best && known.some((one) => one !== best)) {
     text.className = "best";
@@ -172,7 +175,7 @@ function differenceCell(metric, run, runs) {
   const sign = value < first ? "\u2212" : "+";
   const relative = first !== 0 && unit !== "share"
     ? ` (${sign}${formatPercent(Math.abs(value - first) / Math.abs(first))})` : "";
-  cell.append(textElement("small", noBreak(formatDifference(value - first, unit) + relative),
+  cell.append(textElement("small", noBreak(formatDifference(value - first, unit, largest) + relative),
                           (value < first) === (better < 0) ? "good" : "bad"));
   return cell;
 }

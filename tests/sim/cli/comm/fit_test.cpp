@@ -104,4 +104,7 @@ TEST_CASE("comm fit refuses what it cannot do, and writes nothing then", "[cli]"
   refused("a.log --cluster dgx-a100 --fit nvlink.speed", "there are nvlink.latency");
   refused("a.log --cluster dgx-a100 --ranks 1 -o f.xml", "--ranks '1'");
   CHECK(place.files() == "a.log mine.xml");
+  place.write("b.log", log_of(45));
+  refused("a.log b.log --cluster dgx-a100", "or both as one with --together");
+  CHECK(place.run("comm fit a.log b.log --cluster dgx-a100 --together").status == 0);
 }

@@ -28,6 +28,7 @@ TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
   CHECK(shown.out ==
         "mine.xml: 4 nodes, 32 GPUs\n"
         "  32 x a100-80gb, 312 TFLOP/s, 80.0 GiB\n"
+        "  NCCL 2.27 chooses algorithms and protocols\n"
         "\n"
         "                   bandwidth  latency\n"
         "link class  links       GB/s       us\n"
