@@ -34,7 +34,7 @@ double energy(const Summary& run, const GpuPower& power) {
 ReportColumns<Row> columns(const TrainingQuestion& question) {
   const auto in = [](const std::string& unit) {
     return Quantity{.scale = [unit](double largest) {
-      return ColumnScale{.decimals = largest < 10 ? 2 : largest < 1000 ? 1 : 0, .unit = unit};
+      return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0, .unit = unit};
     }};
   };
   ReportColumns<Row> all{

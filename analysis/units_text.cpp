@@ -133,6 +133,7 @@ std::string format_scaled(double value) {
   std::string text = format_rate(value, "");
   text.resize(text.size() - 2);
   if (text.back() == ' ') text.pop_back();
+  if (text.back() == 'G') text.back() = 'B';  // as people count tokens, parameters and money
   return text;
 }
 

@@ -17,8 +17,9 @@ namespace pipewright::analysis {
 namespace {
 
 std::string heading(const SearchRun& run) {
-  std::string text = fmt::format("{}: {}\n", run.title.empty() ? "search" : printable(run.title),
-                                 printable(name_of(run.objective)));
+  const std::string of = run.groups.size() == 1 ? printable(run.groups[0]) + ", " : "";
+  std::string text = fmt::format("{}: {}{}\n", run.title.empty() ? "search" : printable(run.title),
+                                 of, printable(name_of(run.objective)));
   std::string axes;
   for (const std::size_t axis : open_axes(run))
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", printable(run.axes[axis].name),

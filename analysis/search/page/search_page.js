@@ -227,9 +227,11 @@ class SearchPage {
 
 async function main() {
   const title = search.title || "search";
-  document.title = `pipewright: ${shortened(title, 100)}`;
+  const subject = search.groups.length === 1 ? search.groups[0] : title;
+  document.title = `${shortened(subject, 100)}: search \u2013 pipewright`;
   document.querySelector("h1").textContent =
-    `${shortened(title, 160)}: ${shortened(search.objective.name, 80)}`;
+    `${shortened(subject, 160)}: ${shortened(search.objective.name, 80)}`;
+  element("sweep-name").textContent = subject === title ? "" : title;
   const rows = await loadRows();
   const made = new SearchPage(rows);
   fillOutcomes(element("outcomes"), rows);

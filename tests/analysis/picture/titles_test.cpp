@@ -28,6 +28,24 @@ TEST_CASE("a title says what ran, how long it took and how much was idle") {
   CHECK(titles[0].details == "4 devices \u00d7 8 microbatches, 33.00 ms, bubble 27.3 %");
 }
 
+TEST_CASE("the subject of runs is what all of them trained, on how many GPUs") {
+  std::vector<Summary> runs{run("1f1b", 1, 8), run("zb-v", 2, 8)};
+  for (Summary& one : runs) {
+    one.run.devices = 4;
+    one.run.ranks_per_stage = 2;
+    one.run.network = "dgx-h100";
+    one.run.job = "llama-3-8b on h100-sxm, tp 2, pp 4, bf16";
+  }
+  CHECK(subject_of(runs).name == "llama-3-8b on 8 h100-sxm");
+  CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4, bf16");
+  runs[1].run.job = "llama-3-8b on h100-sxm, tp 2, pp 4, fp8";
+  CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4");
+  runs[1].run.job = "llama-3-70b on h100-sxm, tp 2, pp 4, fp8";
+  CHECK(subject_of(runs).name.empty());
+  runs[1].run.network = "dgx-a100";
+  CHECK(subject_of(runs).details == "tp 2, pp 4");
+}
+
 TEST_CASE("titles name what tells runs apart") {
   const std::vector<Summary> runs{summarize(test::one_f_one_b_trace({.hop_s = 0})),
                                   summarize(test::one_f_one_b_trace({.blocked_s = 1e-3}))};

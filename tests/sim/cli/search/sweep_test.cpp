@@ -48,6 +48,35 @@ double best_time(const json& run) {
 
 }  // namespace
 
+TEST_CASE("each candidate has the ways through the fabric and the NCCL that it asks for",
+          "[sweep]") {
+  const tests::Workplace place;
+  REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
+                    "--spines 4 -o spines.xml")
+              .status == 0);
+  const std::string scenario =
+      "cluster: spines.xml\nmodel: llama-3-8b\nparallel: {tp: 2, pp: 2, dp: 16}\n"
+      "schedule: 1f1b\nglobal_batch: 32\n";
+  place.write("one.yaml", scenario);
+  place.write("sweep.yaml",
+              scenario + "communication: {multipath: [spread, 'hash:1', 'hash:7'], nccl: ['2.18', "
+                         "'2.27']}\n");
+  const json found = searched(place, "sweep.yaml --exhaustive");
+  REQUIRE(found["candidates"].size() == 6);
+  for (const json& row : found["candidates"]) {
+    std::string words;
+    for (const char* const key : {"communication.multipath", "communication.nccl"})
+      words += std::string(" ") + key + "=" + row["values"][key].get<std::string>();
+    const tests::Ran ran = place.run("run one.yaml --json --set" + words);
+    CAPTURE(words, ran.err);
+    REQUIRE(ran.status == 0);
+    CHECK(json::parse(ran.out)["makespan_s"] == row["time_s"]);
+  }
+  place.write("file.yaml", scenario + "communication: {multipath: [spread, file]}\n");
+  const tests::Ran mixed = place.run("search file.yaml --quiet --exhaustive");
+  CHECK_THAT(mixed.out + mixed.err, Catch::Contains("loads a cluster once"));
+}
+
 TEST_CASE("a search finds what simulating everything finds, with far fewer simulations",
           "[sweep]") {
   const tests::Workplace place;

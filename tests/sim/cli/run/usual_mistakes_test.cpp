@@ -1,0 +1,89 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using Catch::Contains;
+
+namespace {
+
+const std::string passes = "-s 4 -b 8 -f '1 ms' --backward-times '2 ms' ";
+
+void complains(const tests::Workplace& place, const std::string& words, const std::string& what) {
+  const tests::Ran ran = place.run(words);
+  CAPTURE(words, ran.out);
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Contains(what));
+}
+
+}  // namespace
+
+TEST_CASE("a file of another kind is told from a scenario", "[run]") {
+  const tests::Workplace place;
+  place.write("cluster.xml", "<?xml version='1.0'?>\n<platform version='4.1'/>\n");
+  place.write("sweep.yaml",
+              "model: llama-3-8b\ncluster: dgx-h100\nglobal_batch: 64\nsearch: {objective: mfu}\n");
+  place.write("tab.yaml", "devices: 4\nparallel:\n\ttp: 2\n");
+  complains(place, "run cluster.xml", "cluster.xml: is XML, as clusters are (--cluster)");
+  complains(place, "run sweep.yaml", "sweep.yaml:4:9: a section search makes this a sweep");
+  complains(place, "run tab.yaml", "tab.yaml:3:1: a tab indents this line");
+}
+
+TEST_CASE("other programs' spellings are recognised", "[run]") {
+  const tests::Workplace place;
+  complains(place, "run " + passes + "--schedule 1F1B", "did you mean '1f1b'?");
+  complains(place, "run " + passes + "--schedule Interleaved1F1B",
+            "did you mean 'interleaved-1f1b'?");
+  complains(place, "run " + passes + "--recompute full", "--recompute-activations full");
+}
+
+TEST_CASE("--pp is the number of devices, wherever the scenario has it", "[run]") {
+  const tests::Workplace place;
+  const auto devices = [&](const std::string& words) {
+    const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
+    CAPTURE(words, ran.err);
+    REQUIRE(ran.status == 0);
+    return nlohmann::json::parse(ran.out).at("num_stages").get<int>();
+  };
+  place.write("devices.yaml", "devices: 2\n");
+  place.write("parallel.yaml", "parallel: {pp: 2}\n");
+  CHECK(devices("--pp 4") == 4);
+  CHECK(devices("devices.yaml --pp 4") == 4);
+  CHECK(devices("parallel.yaml --pp 4") == 4);
+  CHECK(devices("parallel.yaml -s 4") == 4);
+}
+
+TEST_CASE("a layout takes the options of a run", "[layout]") {
+  const tests::Workplace place;
+  const tests::Ran ran =
+      place.run("layout --model llama-3-8b --cluster dgx-h100 --tp 4 --pp 2 -b 8");
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Contains("tp 4 x pp 2"));
+}
+
+TEST_CASE("what nobody runs is refused before time passes", "[run]") {
+  const tests::Workplace place;
+  complains(place, "run -s 4 -b 2147483640 -f 1 --backward-times 2",
+            "passes are more than the 268435456 that are supported");
+}
+
+TEST_CASE("a run says what so many tokens take", "[run]") {
+  const tests::Workplace place;
+  const std::string job =
+      "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";
+  const tests::Ran json = place.run(job + "--json --tokens 300B --price '2.5 EUR' --power 700 100");
+  REQUIRE(json.status == 0);
+  const nlohmann::json run = nlohmann::json::parse(json.out);
+  const double seconds = 300e9 / run.at("tokens_per_s").get<double>();
+  CHECK(run.at("train_time_s").get<double>() == Approx(seconds));
+  CHECK(run.at("gpu_hours").get<double>() == Approx(seconds * 8 / 3600));
+  CHECK(run.at("price").get<double>() == Approx(seconds * 8 / 3600 * 2.5));
+  CHECK(run.at("energy_j").get<double>() < seconds * 8 * 700);
+  CHECK(run.at("energy_j").get<double>() > seconds * 8 * 100);
+  // Without watts the GPU's own.
+  CHECK_THAT(place.run(job + "--tokens 300B").out, Contains("energy") && Contains("300 B tokens"));
+  complains(place, job + "--price 2", "--tokens says of how many");
+  complains(place, "run " + passes + "--tokens 1B", "--tokens needs a model");
+}
