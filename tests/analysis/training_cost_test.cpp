@@ -37,7 +37,7 @@ TEST_CASE("a training of so many tokens takes hours of all GPUs, and their energ
   CHECK(training_cost_table({&run, 1}, question) ==
         "\n36 M tokens, without what fails meanwhile:\n\n"
         "          days  GPU-hours  price  energy\n"
-        "schedule                      $     MWh\n"
+        "schedule                       $     MWh\n"
         "1f1b      4.17        800   1600    0.42\n");
 }
 

@@ -117,6 +117,17 @@ void check_entry(const Entry& given) {
   }
 }
 
+// Where a list is one value, a list of such values is another thing.
+void check_alternatives(const Entry& entry) {
+  try {
+    check_entry(entry);
+  } catch (const Error& error) {
+    if (entry.value.kind != Value::Kind::list) throw;
+    throw Error(fmt::format("{}; if these are values to try: {}: {{any_of: [..]}}", error.what(),
+                            entry.key));
+  }
+}
+
 // With one pipeline device where that is open, and without all else that is open and not needed:
 // keys that are missing, or that no others may stand beside.
 void check_together(Value scenario) {
@@ -157,7 +168,7 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 void check_values(const Value& scenario) {
   for (const Entry& entry : scenario.entries) {
     if (entry.key == "variation") refuse_jitter(entry.value, false);
-    if (!needs_others(canonical_key(entry.key))) check_entry(entry);
+    if (!needs_others(canonical_key(entry.key))) check_alternatives(entry);
   }
   check_together(scenario);
 }

@@ -38,7 +38,7 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
   complains(place, "run " + passes + "--recompute full", "--recompute-activations full");
 }
 
-TEST_CASE("--pp is the number of devices, wherever the scenario has it", "[run]") {
+TEST_CASE("the option --pp is the number of devices, wherever the scenario has it", "[run]") {
   const tests::Workplace place;
   const auto devices = [&](const std::string& words) {
     const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");

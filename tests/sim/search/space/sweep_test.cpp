@@ -219,6 +219,8 @@ TEST_CASE("what a sweep cannot leave open is said", "[search][sweep]") {
         "s.yaml:5:25: variation.jitter is 5 %, and a search compares candidates that would each "
         "draw other times; leave it out");
   CHECK(fault(passes + "variation: {jitter: 0}").empty());
+  CHECK_THAT(fault(passes + "partition: [even, ends_less]"),
+             Catch::Contains("if these are values to try: partition: {any_of: [..]}"));
   CHECK_THAT(fault(passes + "schedule: {name: [1f1b, gpipe], chunks: 1..90000}"),
              Catch::Contains("more than the 100000 values allowed"));
 }
