@@ -25,8 +25,7 @@ double energy(const Summary& run, const GpuPower& power) {
   double joules = 0;
   for (const DeviceSummary& device : run.devices) {
     const double computes = device.parts.compute + device.parts.optimizer;
-    joules += gpus_a_device *
-              (computes * power.compute + (run.makespan_s - computes) * power.idle);
+    joules += gpus_a_device * (computes * power.compute + (run.makespan_s - computes) * power.idle);
   }
   return joules;
 }
@@ -39,24 +38,16 @@ ReportColumns<Row> columns(const TrainingQuestion& question) {
   };
   ReportColumns<Row> all{
       {"schedule", {"schedule"}, Quantity::name(), &Row::name},
-      {"train_time_days",
-       {"days"},
-       in(""),
-       [](const Row& row) { return row.cost.seconds / day; }},
-      {"gpu_hours",
-       {"GPU-hours"},
-       in(""),
-       [](const Row& row) { return row.cost.gpu_hours; }}};
+      {"train_time_days", {"days"}, in(""), [](const Row& row) { return row.cost.seconds / day; }},
+      {"gpu_hours", {"GPU-hours"}, in(""), [](const Row& row) { return row.cost.gpu_hours; }}};
   if (question.price_per_gpu_hour)
-    all.push_back({"price",
-                   {"price"},
-                   in(question.currency),
-                   [](const Row& row) { return Json(*row.cost.price); }});
+    all.push_back({"price", {"price"}, in(question.currency), [](const Row& row) {
+                     return Json(*row.cost.price);
+                   }});
   if (question.power)
-    all.push_back({"energy_mwh",
-                   {"energy"},
-                   in("MWh"),
-                   [](const Row& row) { return Json(*row.cost.joules / hour / 1e6); }});
+    all.push_back({"energy_mwh", {"energy"}, in("MWh"), [](const Row& row) {
+                     return Json(*row.cost.joules / hour / 1e6);
+                   }});
   return all;
 }
 

@@ -7,6 +7,8 @@
 
 #include <zlib.h>
 
+#include "analysis/text_table.hpp"
+
 namespace pipewright::analysis {
 
 std::string gzip(std::string_view bytes) {
@@ -62,6 +64,29 @@ std::string script_safe(std::string_view json) {
   return safe;
 }
 
+std::string html_text(std::string_view words) {
+  std::string text;
+  for (const char c : drawable(words)) {
+    switch (c) {
+      case '&':
+        text += "&amp;";
+        break;
+      case '<':
+        text += "&lt;";
+        break;
+      case '>':
+        text += "&gt;";
+        break;
+      case '"':
+        text += "&quot;";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text;
+}
+
 std::string joined_scripts(std::span<const char* const> names) {
   std::string joined = "(() => {\n\"use strict\";\n";
   for (const char* name : names) {
@@ -70,6 +95,16 @@ std::string joined_scripts(std::span<const char* const> names) {
     joined += script;
   }
   return joined + "})();\n";
+}
+
+void write_head(std::ostream& stream, std::string_view title,
+                std::initializer_list<const char*> styles) {
+  std::string style;
+  for (const char* name : styles) style += asset(name);
+  Frame head(stream, asset("head.html"));
+  head.fill("title", html_text(title));
+  head.fill("style", style);
+  head.finish();
 }
 
 }  // namespace pipewright::analysis

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <ostream>
 #include <span>
 #include <stdexcept>
@@ -22,6 +23,13 @@ std::string script_safe(std::string_view json);
 
 // The content of these assets, one after the other, as one function that runs at once.
 std::string joined_scripts(std::span<const char* const> names);
+
+// Names come from files of users: they become text and nothing else.
+std::string html_text(std::string_view words);
+
+// The head of a page, before its frame, which begins with <body>. `styles` are assets.
+void write_head(std::ostream& stream, std::string_view title,
+                std::initializer_list<const char*> styles);
 
 // Puts content in the place of each "{{name}}" of a page's frame, in the order of the places.
 class Frame {

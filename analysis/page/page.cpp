@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "analysis/assumed.hpp"
@@ -120,6 +121,12 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
   return run;
 }
 
+std::string title_of(std::span<const Summary> runs) {
+  const std::string subject = subject_of(runs).name;
+  return fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ",
+                     fmt::join(run_names(runs), ", "));
+}
+
 // In an order in which each uses only those before it.
 constexpr std::array scripts{
     "units.js",        "elements.js",     "columns.js",  "theme.js",   "rows.js",
@@ -223,9 +230,8 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
   const std::string tables = table_elements(runs, std::pow(10.0, digits));
 
   trace::write_file(file, [&](std::ostream& stream) {
+    write_head(stream, title_of(summaries), {"uPlot.min.css", "page.css", "timeline.css"});
     Frame frame(stream, asset("page.html"));
-    frame.fill("chart style", asset("uPlot.min.css"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("timeline.css")));
     frame.fill("glossary", asset("glossary.html"));
     frame.fill("data", data.get());
     frame.fill("tables", tables);

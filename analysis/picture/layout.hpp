@@ -90,7 +90,7 @@ struct Layout {
   double left;   // where the time axis begins,
   double right;  // and ends
   double units_per_s;
-  double grain;  // a box is at least so wide
+  double grain;    // a box is at least so wide
   double subject;  // the baseline of what was run
   LegendContent legend;
   std::vector<PanelPlace> panels;

@@ -45,9 +45,8 @@ Subject subject_of(std::span<const Summary> runs) {
     return std::ranges::all_of(runs, [&](const Summary& run) { return of(run) == of(runs[0]); });
   };
   Subject subject;
-  if (!job.empty() && all_have([](const Summary& run) {
-        return run.run.job.substr(0, run.run.job.find(", "));
-      })) {
+  if (!job.empty() &&
+      all_have([](const Summary& run) { return run.run.job.substr(0, run.run.job.find(", ")); })) {
     const std::size_t end = std::min(job.find(", "), job.size());
     subject.name = job.substr(0, end);
     job.erase(0, std::min(end + 2, job.size()));

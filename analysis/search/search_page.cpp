@@ -181,8 +181,9 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
   const Findings findings = find(run);
   const PageColumns columns = page_columns(run);
   trace::write_file(path, [&](std::ostream& stream) {
+    const std::string& subject = run.groups.size() == 1 ? run.groups[0] : run.title;
+    write_head(stream, subject + ": search", {"page.css", "search.css"});
     Frame frame(stream, asset("search.html"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("search.css")));
     frame.fill("data", page_head(run, findings, columns));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of));

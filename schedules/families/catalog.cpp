@@ -197,10 +197,9 @@ Schedule make_schedule(std::string_view name, const Parameters& parameters) {
     names.push_back(entry.name);
   }
   const auto meant = std::ranges::find(names, plain(name), plain);
-  throw Error(fmt::format(
-      "no schedule is called '{}'; {}there are {}", name,
-      meant == names.end() ? "" : fmt::format("did you mean '{}'? ", *meant),
-      fmt::join(names, ", ")));
+  throw Error(fmt::format("no schedule is called '{}'; {}there are {}", name,
+                          meant == names.end() ? "" : fmt::format("did you mean '{}'? ", *meant),
+                          fmt::join(names, ", ")));
 }
 
 }  // namespace pipewright::schedules

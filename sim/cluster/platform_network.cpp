@@ -399,16 +399,17 @@ class PlatformNetwork final : public Network {
   PlatformRoutes routes_;
   std::vector<sg4::Link*> links_;  // as the platform's
   std::unordered_map<const Link*, Index> number_of_;
-  std::vector<End> ends_;         // in the order of SimGrid's hosts
-  std::vector<int> lines_;        // of the zones
-  std::vector<bool> is_gateway_;  // of the vertices
+  std::vector<End> ends_;                      // in the order of SimGrid's hosts
+  std::vector<int> lines_;                     // of the zones
+  std::vector<bool> is_gateway_;               // of the vertices
   std::map<Index, std::vector<Index>> nodes_;  // the ends that are their GPUs, in natural order
   bool has_divided_ways_ = false;
   // GPUs of unlike place in other nodes are reached over the one of their own place, which is on
   // their rail (NCCL's PXN).
   bool has_relays_ = false;
-  mutable std::unordered_map<std::uint64_t, Way> ways_;  // by vertices, if ways divide or have peers on them
-  mutable Way one_;                                      // the last, if not
+  mutable std::unordered_map<std::uint64_t, Way>
+      ways_;         // by vertices, if ways divide or have peers on them
+  mutable Way one_;  // the last, if not
 };
 
 }  // namespace

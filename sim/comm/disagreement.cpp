@@ -25,7 +25,7 @@ std::optional<Disagreement> disagreement(const std::vector<analysis::Measurement
   std::map<What, std::map<std::string, double>> times;  // by file
   for (const analysis::Measurement& row : rows)
     times[{row.operation, row.ranks, row.nodes, row.bytes, row.in_place}].emplace(row.file,
-                                                                                row.seconds);
+                                                                                  row.seconds);
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
   for (const auto& [what, by_file] : times)
     for (auto one = by_file.begin(); one != by_file.end(); ++one)

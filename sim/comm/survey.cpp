@@ -52,8 +52,7 @@ analysis::FailureSurvey survey_failures(Cluster& cluster, const Ask& ask,
     const std::size_t all = names.size();
     const std::size_t count = std::min<std::size_t>(all, options.most);
     found.kinds.push_back({.kind = kind, .all = all, .tried = count});
-    for (std::size_t i = 0; i < count; ++i)
-      tries.emplace_back(kind, names[i * all / count]);
+    for (std::size_t i = 0; i < count; ++i) tries.emplace_back(kind, names[i * all / count]);
   }
   for (std::size_t i = 0; i < tries.size(); ++i) {
     progress(static_cast<double>(i) / static_cast<double>(tries.size()));

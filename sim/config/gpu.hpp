@@ -93,8 +93,8 @@ struct Gpu {
   double recurrence_efficiency = 0.2;  // of it, what kernels of Mamba-2 and gated delta nets reach
   double kernel_overhead = 5e-6;       // seconds: of each kernel that is no product
   Clock clock;
-  double launch = 0;                 // seconds of the host for each kernel
-  double pass_overhead = 1.2e-3;     // seconds: of each pass of a microbatch through a stage
+  double launch = 0;              // seconds of the host for each kernel
+  double pass_overhead = 1.2e-3;  // seconds: of each pass of a microbatch through a stage
   std::optional<Power> power;
   std::vector<std::string> assumed;  // keys whose values no source has
 

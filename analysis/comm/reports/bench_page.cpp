@@ -61,9 +61,10 @@ std::string findings(const BenchReport& report) {
 
 void write_bench_page(const std::filesystem::path& path, const BenchReport& report) {
   trace::write_file(path, [&](std::ostream& stream) {
+    const std::string title = fmt::format("{}: {}", report.cluster, bench_title(report));
+    write_head(stream, title, {"page.css", "compare.css"});
     Frame frame(stream, asset("bench.html"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("compare.css")));
-    frame.fill("title", html_text(fmt::format("{}: {}", report.cluster, bench_title(report))));
+    frame.fill("title", html_text(title));
     frame.fill("findings", findings(report));
     frame.fill("charts", charts(report));
     frame.fill("table", html_table(bench_table(report)));

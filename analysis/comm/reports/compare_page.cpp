@@ -51,9 +51,10 @@ void write_compare_page(const std::filesystem::path& path, const CompareReport& 
   std::string errors = html_table(size_table(report));
   if (report.curves.size() > 1) errors += html_table(curve_table(report));
   trace::write_file(path, [&](std::ostream& stream) {
+    const std::string title = fmt::format("Measured against {}", report.cluster);
+    write_head(stream, title, {"page.css", "compare.css"});
     Frame frame(stream, asset("compare.html"));
-    frame.fill("style", fmt::format("{}{}", asset("page.css"), asset("compare.css")));
-    frame.fill("title", html_text(fmt::format("Measured against {}", report.cluster)));
+    frame.fill("title", html_text(title));
     frame.fill("findings", findings(report));
     frame.fill("time chart", chart(CurveAxis::time));
     frame.fill("bandwidth chart", chart(CurveAxis::bus_bandwidth));

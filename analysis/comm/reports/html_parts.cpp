@@ -6,29 +6,6 @@
 
 namespace pipewright::analysis {
 
-std::string html_text(std::string_view words) {
-  std::string text;
-  for (const char c : drawable(words)) {
-    switch (c) {
-      case '&':
-        text += "&amp;";
-        break;
-      case '<':
-        text += "&lt;";
-        break;
-      case '>':
-        text += "&gt;";
-        break;
-      case '"':
-        text += "&quot;";
-        break;
-      default:
-        text += c;
-    }
-  }
-  return text;
-}
-
 std::string html_table(const TextTable& table) {
   std::string html = "<div class=\"wide\"><table><thead><tr>";
   const auto kind = [](const TextTable::Column& column) {

@@ -8,8 +8,6 @@
 // What the pages of measured and simulated collectives are made of.
 namespace pipewright::analysis {
 
-// Names come from logs and cluster files: they become text and nothing else.
-std::string html_text(std::string_view words);
 std::string html_table(const TextTable& table);
 
 // The address of a picture that is part of its page.

@@ -203,9 +203,8 @@ async function main() {
   const each = page.runs.map((run) => run.name);
   const names = each.join(each.some((name) => name.includes(", ")) ? "; " : ", ");
   const { name, details } = page.subject;
-  const title = (length) => (name ? `${shortened(name, length)}: ` : "") + shortened(names, length);
-  document.title = `${title(100)} \u2013 pipewright`;
-  document.querySelector("h1").textContent = title(200);
+  document.querySelector("h1").textContent =
+    (name ? `${shortened(name, 200)}: ` : "") + shortened(names, 200);
   element("job").textContent = details;
   const runs = await loadRuns();
   fillFigures(element("figures"), runs);

@@ -228,7 +228,6 @@ class SearchPage {
 async function main() {
   const title = search.title || "search";
   const subject = search.groups.length === 1 ? search.groups[0] : title;
-  document.title = `${shortened(subject, 100)}: search \u2013 pipewright`;
   document.querySelector("h1").textContent =
     `${shortened(subject, 160)}: ${shortened(search.objective.name, 80)}`;
   element("sweep-name").textContent = subject === title ? "" : title;

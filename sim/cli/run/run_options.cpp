@@ -7,9 +7,9 @@
 
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/objective_value.hpp"
-#include "sim/config/recompute.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -141,9 +141,10 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     const std::string flag(info.flag);
     if (info.key == "recompute" &&
         std::ranges::find(config::recompute_names, words.front()) != config::recompute_names.end())
-      throw UsageError(fmt::format("--recompute is a number of chunks whose forward runs again; of "
-                                   "layers it is --recompute-activations {}",
-                                   words.front()));
+      throw UsageError(
+          fmt::format("--recompute is a number of chunks whose forward runs again; of "
+                      "layers it is --recompute-activations {}",
+                      words.front()));
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
       config::set_key(root, fmt::format("schedule.{}", info.key), value);

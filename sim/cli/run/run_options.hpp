@@ -20,7 +20,7 @@ struct RunRequest {
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
   std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take
-  std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
+  std::uint32_t repeat = 1;  // runs, each with the seed after the last one's
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -240,7 +240,8 @@ class RouteSearch {
                          and_more(pairs.count));
     };
     // Where some routes lead from rail to rail, all should.
-    if (relayed_.count > 0 && crosses_rails_) missing_.add(relayed_.from, relayed_.to, relayed_.count);
+    if (relayed_.count > 0 && crosses_rails_)
+      missing_.add(relayed_.from, relayed_.to, relayed_.count);
     if (missing_.count > 0) tell(missing_.from, missing_.to, text(missing_, "no route leads from"));
     if (timeless_.count > 0)
       report_.faults.push_back({lines_.line_of_host(name(timeless_.from)),

@@ -114,8 +114,12 @@ constexpr Quantity memory_quantity{"size",
                                    1e6 * 0x1.0p+30,
                                    0x1.0p+30,
                                    "GiB"};
-constexpr Quantity power_quantity{"power", "a power from 1 W to 10 kW, such as 700 W",
-                                  "a bare number is in watts", power_units, 1e4, 1};
+constexpr Quantity power_quantity{"power",
+                                  "a power from 1 W to 10 kW, such as 700 W",
+                                  "a bare number is in watts",
+                                  power_units,
+                                  1e4,
+                                  1};
 constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",
                                   "a share is in percent", share_units, 1};
 constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",

@@ -51,16 +51,18 @@ double best_time(const json& run) {
 TEST_CASE("each candidate has the ways through the fabric and the NCCL that it asks for",
           "[sweep]") {
   const tests::Workplace place;
-  REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
-                    "--spines 4 -o spines.xml")
+  REQUIRE(place
+              .run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
+                   "--spines 4 -o spines.xml")
               .status == 0);
   const std::string scenario =
       "cluster: spines.xml\nmodel: llama-3-8b\nparallel: {tp: 2, pp: 2, dp: 16}\n"
       "schedule: 1f1b\nglobal_batch: 32\n";
   place.write("one.yaml", scenario);
   place.write("sweep.yaml",
-              scenario + "communication: {multipath: [spread, 'hash:1', 'hash:7'], nccl: ['2.18', "
-                         "'2.27']}\n");
+              scenario +
+                  "communication: {multipath: [spread, 'hash:1', 'hash:7'], nccl: ['2.18', "
+                  "'2.27']}\n");
   const json found = searched(place, "sweep.yaml --exhaustive");
   REQUIRE(found["candidates"].size() == 6);
   for (const json& row : found["candidates"]) {

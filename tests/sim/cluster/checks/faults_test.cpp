@@ -236,9 +236,10 @@ TEST_CASE("rails that nothing joins are no fault, one way from rail to rail that
   CHECK(told(alone).empty());
   // One link between two rails of eight: the other pairs of rails lack theirs.
   std::string joined = alone;
-  const std::string one = "<link id=\"x\" bandwidth=\"48GBps\" latency=\"1us\"/>"
-                          "<zoneRoute src=\"leaf-0-0\" dst=\"leaf-0-1\" gw_src=\"leaf-0-0-switch\" "
-                          "gw_dst=\"leaf-0-1-switch\"><link_ctn id=\"x\"/></zoneRoute>";
+  const std::string one =
+      "<link id=\"x\" bandwidth=\"48GBps\" latency=\"1us\"/>"
+      "<zoneRoute src=\"leaf-0-0\" dst=\"leaf-0-1\" gw_src=\"leaf-0-0-switch\" "
+      "gw_dst=\"leaf-0-1-switch\"><link_ctn id=\"x\"/></zoneRoute>";
   const std::string fabric = "<zone id=\"fabric\" routing=\"None\">";
   const std::size_t at = joined.find(fabric);
   REQUIRE(at != std::string::npos);
