@@ -26,8 +26,11 @@ def greatest_divisor(whole, allowed):
 def layout(model, gpus):
     """All GPUs: dense models cut by tp as far as 8, experts over replicas, then a pipeline."""
     heads, layers, experts = (number(model, key) for key in ("heads", "layers", "count"))
+    heads = math.gcd(heads, number(model, "kv_heads"))
+    if mamba := re.search(r"^mamba:\n(?: .*\n)*? *groups: (\d+)", model, re.MULTILINE):
+        heads = math.gcd(heads, int(mamba.group(1)))
     pattern = re.search(r"^pattern: (\S+)", model, re.MULTILINE)
-    layers = len(pattern.group(1)) if pattern else layers
+    layers = len(re.sub(r"\(..\)", "L", pattern.group(1))) if pattern else layers
     tp = greatest_divisor(gpus, lambda part: part <= (2 if experts else 8) and heads % part == 0)
     rest = gpus // tp
     pp = greatest_divisor(rest, lambda part: part <= min(8, layers) and (part < rest or rest == 1))

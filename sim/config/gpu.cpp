@@ -300,6 +300,10 @@ Gpu finished(const Field& map) {
 
 Value gpu_tree(const Field& field) { return library_map(field, "gpus", gpu_document); }
 
+Value named_gpu_tree(const Field& field) {
+  return with_name(gpu_tree(field), field, label_of_file(field.value.text));
+}
+
 Gpu read_gpu(const Field& field) {
   check_is_whole(field);
   Gpu gpu = finished({gpu_tree(field), field.name});

@@ -121,6 +121,8 @@ Gpu read_gpu(const Field& field);
 Gpu find_gpu(const std::string& name_or_path);
 // The map that such a field is or names, as it was written.
 Value gpu_tree(const Field& field);
+// The same with a name where it says none.
+Value named_gpu_tree(const Field& field);
 
 std::vector<KeyRow> gpu_keys();
 

@@ -4,13 +4,14 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/config/huggingface/huggingface.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/model_checks.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
@@ -19,6 +20,7 @@ namespace {
 constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
                                   "layers: 32"};
 constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
+constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "attention"};
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
@@ -43,14 +45,39 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
-std::string read_pattern(const Field& field) {
-  constexpr std::string_view allowed =
+// "M*-(GE)": symbols in brackets are one layer.
+std::vector<std::string> read_pattern(const Field& field) {
+  const Error refusal = wrong(
+      field,
       "a symbol a layer of M, G, *, S, +, - and E, such as MEME*E (in quotes where it starts with "
-      "* or -)";
-  const std::string& text = read_text(field, allowed);
-  if (text.empty() || text.find_first_not_of(layer_symbols::all) != std::string::npos)
-    throw wrong(field, allowed);
-  return text;
+      "* or -), or two in brackets, such as (GE)(*E): one of M, G, *, S, + and then - or E");
+  const auto is_one = [](char symbol, std::string_view of) {
+    return of.find(symbol) != std::string_view::npos;
+  };
+  namespace symbols = layer_symbols;
+  const std::string& text = read_text(field, "a pattern");
+  std::vector<std::string> layers;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '(') {
+      if (!is_one(text[i], symbols::mixers) && !is_one(text[i], symbols::feed_forwards))
+        throw refusal;
+      layers.emplace_back(1, text[i]);
+      continue;
+    }
+    if (i + 3 >= text.size() || !is_one(text[i + 1], symbols::mixers) ||
+        !is_one(text[i + 2], symbols::feed_forwards) || text[i + 3] != ')')
+      throw refusal;
+    layers.push_back(text.substr(i + 1, 2));
+    i += 3;
+  }
+  return layers;
+}
+
+std::vector<std::string> read_notes(const Field& field) {
+  std::vector<std::string> lines;
+  for (const Field& line : items(field, "a text or a list of them"))
+    lines.push_back(read_text(line, "a text"));
+  return lines;
 }
 
 double read_dropout(const Field& field) {
@@ -67,7 +94,6 @@ using LinearAttention = Model::LinearAttention;
 
 // What no model comes near to. Far above it numbers of bytes and FLOP, and the time to count them,
 // mean nothing any more.
-constexpr std::uint32_t most_layers = 10'000;
 constexpr std::uint32_t most_wide = 1U << 20U;  // sizes of vectors, heads, experts
 constexpr std::uint32_t most_ffn = 1U << 24U;
 constexpr std::uint32_t most_tokens = 1U << 28U;  // of a sample, and of a vocabulary
@@ -118,6 +144,11 @@ constexpr std::array experts_table{
     Key<Experts>{
         {.name = "shared_ffn", .help = "hidden size of a shared one", .default_value = "ffn"},
         extent<&Experts::shared_ffn, most_ffn>},
+    Key<Experts>{{.name = "latent",
+                  .alias = "moe_latent_size",
+                  .help = "size of what experts take and give, of latent experts",
+                  .default_value = "hidden"},
+                 extent<&Experts::latent>},
     Key<Experts>{{.name = "groups",
                   .help = "that the experts form, for group-limited routing",
                   .default_value = "1"},
@@ -176,14 +207,15 @@ constexpr std::array table{
     Key<Model>{
         {.name = "parameters", .help = "as published, such as 8.03B, to check the other keys by"},
         into<&Model::published, read_parameters>({ValueType::number})},
-    Key<Model>{
-        {.name = "layers", .help = "of the transformer", .default_value = "as many as pattern has"},
-        extent<&Model::layers, most_layers>},
+    Key<Model>{{.name = "layers",
+                .help = "of the transformer; of a pattern the first so many",
+                .default_value = "as many as pattern has"},
+               extent<&Model::layers, most_layers>},
     Key<Model>{{.name = "pattern",
                 .alias = "hybrid_layer_pattern",
                 .help = "of a hybrid, a symbol a layer: M Mamba-2, G gated delta net, * attention, "
                         "S attention with the sliding window, + latent attention, - MLP, "
-                        "E experts"},
+                        "E experts; two in brackets are one layer, (GE)"},
                into<&Model::pattern, read_pattern>({ValueType::text})},
     Key<Model>{{.name = "mtp_layers",
                 .alias = "mtp_num_layers",
@@ -192,7 +224,8 @@ constexpr std::array table{
                extent_or_none<&Model::mtp_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
                extent<&Model::hidden>},
-    Key<Model>{{.name = "heads", .help = "of attention", .required = true}, extent<&Model::heads>},
+    Key<Model>{{.name = "heads", .help = "of attention; needed where a layer has it"},
+               extent<&Model::heads>},
     Key<Model>{{.name = "kv_heads", .help = "of keys and values", .default_value = "heads"},
                extent<&Model::kv_heads>},
     Key<Model>{{.name = "head_dim", .help = "size of a head", .default_value = "hidden / heads"},
@@ -205,8 +238,14 @@ constexpr std::array table{
                choice<&Model::gated, mlp_names>},
     Key<Model>{{.name = "norm", .help = "of the layers", .default_value = "layernorm"},
                choice<&Model::norm, norm_names>},
-    Key<Model>{{.name = "biases", .help = "whether matrices have them", .default_value = "true"},
-               flag<&Model::biases>},
+    Key<Model>{{.name = "post_norms",
+                .help = "whether what attention and the MLP give has norms as well",
+                .default_value = "false"},
+               flag<&Model::post_norms>},
+    Key<Model>{{.name = "biases",
+                .help = "of matrices: none, all, of queries, keys and values, or attention's",
+                .default_value = "true"},
+               choice<&Model::biases, bias_names>},
     Key<Model>{{.name = "qk_layernorm",
                 .help = "norms of each head's queries and keys",
                 .default_value = "false"},
@@ -233,8 +272,19 @@ constexpr std::array table{
                 .help = "keys that a query sees, its own and those before; else all",
                 .unit = "tokens"},
                extent<&Model::sliding_window, most_tokens>},
+    Key<Model>{{.name = "attention_chunk_size",
+                .help = "in place of a sliding window: keys up to a query's own in its chunk of so "
+                        "many",
+                .unit = "tokens"},
+               {[](const Field& f, Model& m) {
+                  if (m.sliding_window > 0)
+                    throw wrong(f, "this or sliding_window, of which a layer has one");
+                  m.sliding_window = read_extent<most_tokens>(f);
+                  m.chunked = true;
+                },
+                {ValueType::count}}},
     Key<Model>{{.name = "full_attention_every",
-                .help = "one layer in so many has no sliding window; else each has one",
+                .help = "one layer in so many has neither of them; else each has it",
                 .unit = "layers"},
                count<&Model::full_attention_every, "2">},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
@@ -245,17 +295,9 @@ constexpr std::array table{
                map_of<&Model::mamba, mamba_table>},
     Key<Model>{{.name = "linear_attention", .help = "of gated delta nets, a map"},
                map_of<&Model::linear_attention, linear_table>},
+    Key<Model>{{.name = "notes", .help = "what a reader should know of these numbers"},
+               {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };
-
-// The nearest divisors of `whole` below and above `wanted`.
-std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
-  std::uint32_t below = wanted < whole ? wanted : whole;
-  while (whole % below != 0) --below;
-  std::uint32_t above = wanted;
-  while (above < whole && whole % above != 0) ++above;
-  return above >= whole || above == below ? fmt::format("{}", below)
-                                          : fmt::format("{} or {}", below, above);
-}
 
 // Whether all of a map was written in that file.
 bool all_from(const Value& map, const std::string& source) {
@@ -265,131 +307,54 @@ bool all_from(const Value& map, const std::string& source) {
   });
 }
 
-// An error at a key of the map, or at the map where it is left out.
-Error refusal(const Field& map, std::string_view key, std::string_view text) {
-  const Value* const value = find(map.value, key);
-  return Error(locate(value != nullptr ? value->origin : map.value.origin, text));
+// The file that a path stands for; of a folder the one in it.
+std::filesystem::path file_of(const Field& field) {
+  const std::filesystem::path path =
+      (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();
+  std::error_code ignored;
+  std::filesystem::path inside = path / "config.json";
+  return std::filesystem::is_regular_file(inside, ignored) ? inside : path;
 }
 
-// How many layers there are, and whether each symbol of a pattern has the sizes of its layer.
-void complete_pattern(Model& model, const Field& field) {
-  if (model.pattern.empty()) {
-    if (model.layers == 0)
-      throw Error(locate(field.value.origin,
-                         "layers is missing: how many the model has, or a pattern of them"));
-    for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
-                                        {"linear_attention", model.linear_attention.has_value()}})
-      if (is_there)
-        throw refusal(field, key,
-                      fmt::format("{} needs pattern, which says what layers are of it", key));
-    return;
-  }
-  if (model.pattern.size() > most_layers)
-    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", most_layers));
-  const auto length = static_cast<std::uint32_t>(model.pattern.size());
-  if (model.layers != 0 && model.layers != length)
-    throw refusal(field, "layers",
-                  fmt::format("layers is {}, and pattern has {} symbols, one a layer; leave layers "
-                              "out",
-                              model.layers, length));
-  model.layers = length;
-  const auto needs = [&](char symbol, std::string_view key, bool is_there) {
-    if (model.pattern.find(symbol) != std::string::npos && !is_there)
-      throw refusal(field, "pattern",
-                    fmt::format("pattern has layers {}, which need the key {}", symbol, key));
-  };
-  namespace symbols = layer_symbols;
-  needs(symbols::mamba, "mamba", model.mamba.has_value());
-  needs(symbols::linear_attention, "linear_attention", model.linear_attention.has_value());
-  needs(symbols::sliding, "sliding_window", model.sliding_window > 0);
-  needs(symbols::latent, "latent", model.latent.has_value());
-  needs(symbols::experts, "experts", model.experts.has_value());
-  if (model.full_attention_every > 0)
-    throw refusal(field, "full_attention_every",
-                  "full_attention_every beside pattern, whose * and S say what layers have a "
-                  "sliding window; leave one out");
-  if (model.experts && (model.experts->first_dense != 0 || model.experts->every != 1))
-    throw refusal(field, "experts",
-                  "experts.first_dense and experts.every beside pattern, whose E says what layers "
-                  "have experts; leave them out");
-  const auto share = [&](std::string_view key, std::uint32_t heads, std::uint32_t parts) {
-    if (heads % parts != 0)
-      throw refusal(field, key,
-                    fmt::format("{} has {} heads that share {}, which does not divide them; "
-                                "allowed: {}",
-                                key, heads, parts, nearest_divisors(heads, parts)));
-  };
-  if (model.mamba) share("mamba", model.mamba->heads, model.mamba->groups);
-  if (model.linear_attention)
-    share("linear_attention", model.linear_attention->value_heads,
-          model.linear_attention->key_heads);
-}
-
-// What the other keys say of one that was left out, and what cannot be together.
-void complete(Model& model, const Field& field) {
-  const auto refuse = [&](std::string_view key, std::string_view text) {
-    return refusal(field, key, text);
-  };
-  complete_pattern(model, field);
-  if (model.full_attention_every > 0 && model.sliding_window == 0)
-    throw refuse("full_attention_every",
-                 "full_attention_every needs sliding_window, the keys that other layers see");
-  if (model.kv_heads == 0) model.kv_heads = model.heads;
-  if (model.heads % model.kv_heads != 0)
-    throw refuse(
-        "kv_heads",
-        fmt::format("kv_heads is {}, which does not divide the {} heads; allowed: {}",
-                    model.kv_heads, model.heads, nearest_divisors(model.heads, model.kv_heads)));
-  if (model.qk_layernorm && model.latent)
-    throw refuse("latent",
-                 "qk_layernorm is true, and latent attention has norms of its compressed vectors "
-                 "instead; allowed: false");
-  if (model.head_dim == 0 && !model.latent && model.hidden % model.heads != 0)
-    throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({}); allowed: "
-                                      "{} heads, or a head_dim",
-                                      model.heads, model.hidden,
-                                      nearest_divisors(model.hidden, model.heads)));
-  if (model.head_dim == 0) model.head_dim = model.hidden / model.heads;
-  const bool has_mlps =
-      model.pattern.empty()
-          ? !model.experts || model.experts->first_dense != 0 || model.experts->every != 1
-          : model.pattern.find(layer_symbols::mlp) != std::string::npos;
-  if (model.ffn == 0 && model.gated && has_mlps)
-    throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
-  if (model.ffn == 0) model.ffn = 4 * model.hidden;
-  if (!model.experts) return;
-  Experts& experts = *model.experts;
-  if (experts.top_k > experts.count)
-    throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
-                                        experts.top_k, experts.count, experts.count));
-  if (experts.count % experts.groups != 0)
-    throw refuse("experts", fmt::format("experts.groups is {}, which does not divide the {} "
-                                        "experts; allowed: {}",
-                                        experts.groups, experts.count,
-                                        nearest_divisors(experts.count, experts.groups)));
-  if (experts.top_groups == 0) experts.top_groups = experts.groups;
-  const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
-  if (experts.top_groups > experts.groups || experts.top_groups < fewest)
-    throw refuse("experts",
-                 fmt::format("experts.top_groups is {}, and a token's {} experts are of {} groups "
-                             "of {} each; allowed: {} to {}",
-                             experts.top_groups, experts.top_k, experts.groups,
-                             experts.count / experts.groups, fewest, experts.groups));
-  if (experts.capacity_factor > experts.count)
-    throw refuse("experts",
-                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} can have at "
-                             "most {} times the mean; allowed: 1 to {}",
-                             experts.capacity_factor, experts.count, experts.count, experts.count));
-  if (experts.first_dense > model.layers)
-    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers; allowed: 0 to {}",
-                                        experts.first_dense, model.layers, model.layers));
-  if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
+bool is_path(const Field& field) {
+  return field.value.kind == Value::Kind::text && !field.value.text.empty() &&
+         !is_library_name(field.value.text, ".yaml");
 }
 
 }  // namespace
 
+bool Model::has_layers(char symbol) const {
+  return std::ranges::any_of(
+      pattern, [&](const std::string& layer) { return layer.find(symbol) != std::string::npos; });
+}
+
+Value model_tree(const Field& field) {
+  if (!is_path(field)) return library_map(field, "models", model_document);
+  const std::filesystem::path file = file_of(field);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    throw Error(fmt::format(
+        "{} is {}, and {} is {}; allowed: the path of a model's file, from the folder of the file "
+        "that names it, of a config.json or a folder that has one, or a name in the library of "
+        "models",
+        subject(field), in_quotes(field.value.text), in_quotes(file.string()),
+        std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
+  Document document = model_document;
+  document.nulls = file.extension() == ".json";  // as config.json has them
+  Value map = read_yaml_file(file.string(), document);
+  return huggingface::is_config(map) ? huggingface::model_map(map) : map;
+}
+
+std::string model_label(const Field& field) {
+  return is_path(field) ? label_of_file(file_of(field)) : field.value.text;
+}
+
+Value named_model_tree(const Field& field) {
+  return with_name(model_tree(field), field, model_label(field));
+}
+
 Model read_model(const Field& field) {
-  const Value map = library_map(field, "models", model_document);
+  const Value map = model_tree(field);
   const Field whole{map, field.name};
   Model model;
   model.origin = field.value.origin;
@@ -398,11 +363,7 @@ Model read_model(const Field& field) {
   // A published count is of the shape that its file gives, not of one with another number of
   // layers that an option asks for.
   if (!all_from(map, model.published.origin.source)) model.published = {};
-  if (model.name.empty() && field.value.kind == Value::Kind::text) {
-    // A name of the library may have a point in it.
-    const std::filesystem::path path(field.value.text);
-    model.name = (path.extension() == ".yaml" ? path.stem() : path.filename()).string();
-  }
+  if (model.name.empty() && field.value.kind == Value::Kind::text) model.name = model_label(field);
   return model;
 }
 

@@ -236,8 +236,8 @@ std::string_view of_devices(const Value& root, std::string_view path) {
 // wherever it stands.
 void spell_out_file(Value& named, std::string_view key) {
   if (named.kind != Value::Kind::text) return;
-  const std::string stem = std::filesystem::path(named.text).stem().string();
-  Value map = named_library_map({named, std::string(key)}, stem);
+  const Field field{named, std::string(key)};
+  Value map = key == "model" ? named_model_tree(field) : named_gpu_tree(field);
   map.origin = named.origin;
   named = std::move(map);
 }

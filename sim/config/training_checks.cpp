@@ -27,6 +27,7 @@ bool has_module(const Model& model, RecomputeModule module) {
     case RecomputeModule::layernorm:
       return true;
     case RecomputeModule::mlp:
+      if (!model.pattern.empty()) return model.has_layers(layer_symbols::mlp);
       return !model.experts || model.experts->first_dense > 0 || model.experts->every > 1;
     case RecomputeModule::moe:
     case RecomputeModule::moe_act:

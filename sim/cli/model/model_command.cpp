@@ -52,6 +52,7 @@ int print_help() {
       "  pipewright model deepseek-v3\n"
       "  pipewright model llama-3-70b --gpu h100-sxm --tp 8 --sp --sequence 8192\n"
       "  pipewright model llama-3-70b --gpu b200 --tp 2 --precision fp8 --json\n"
+      "  pipewright model Qwen3-8B/config.json\n"
       "  pipewright model mine.yaml -c scenario.yaml\n\n{}",
       describe(model_options()));
   return exit_ok;
@@ -137,6 +138,7 @@ int model_command(const Arguments& arguments) {
   if (const std::string note = idle_recompute_note(setting); !note.empty())
     fmt::print(stderr, "pipewright: {}\n", note);
   ModelReport report{.size = size_of(model, training.sequence.value_or(model.sequence)),
+                     .notes = model.notes,
                      .layout = layout_text(training, parallel, setting.sizes),
                      .precision = std::string(config::name_of(training.precision)),
                      .sizes = setting.sizes,

@@ -123,6 +123,13 @@ std::string size_text(const ModelSize& size) {
       size.flops_per_token / 1e9, size.sequence, size.full_attention_flops_per_token / 1e9);
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes)
+    text += fmt::format("note: {}\n", analysis::printable(note));
+  return text;
+}
+
 std::string times_text(const ModelReport& report) {
   std::string text;
   std::vector<PassRow> sums;
@@ -146,7 +153,8 @@ std::string models_text(std::span<const ModelSize> models) {
 Json models_json(std::span<const ModelSize> models) { return json_rows(size_columns(), models); }
 
 std::string model_text(const ModelReport& report) {
-  return size_text(report.size) + fmt::format("\non one GPU, {}\n\n", report.layout) +
+  return size_text(report.size) + notes_text(report.notes) +
+         fmt::format("\non one GPU, {}\n\n", report.layout) +
          table_text(part_columns(), report.parts) + (report.gpu.empty() ? "" : times_text(report));
 }
 
@@ -154,6 +162,7 @@ Json model_json(const ModelReport& report) {
   Json json = json_object(size_columns(), report.size);
   json["layout"] = json_object(layout_columns(), report.sizes);
   json["precision"] = report.precision;
+  if (!report.notes.empty()) json["notes"] = report.notes;
   json["parts"] = json_rows(part_columns(), report.parts);
   if (report.gpu.empty()) return json;
   json["gpu"] = report.gpu;

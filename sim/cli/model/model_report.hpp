@@ -13,7 +13,8 @@ namespace pipewright::cli {
 // What was asked of one model.
 struct ModelReport {
   ModelSize size;
-  std::string layout;  // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
+  std::vector<std::string> notes;  // of its file
+  std::string layout;              // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
   std::string precision;
   workload::Sizes sizes;
   std::vector<PartBytes> parts;

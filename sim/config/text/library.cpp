@@ -55,7 +55,22 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
 }
 
 bool is_library_name(std::string_view text, std::string_view extension) {
-  return text.find('/') == std::string_view::npos && !text.ends_with(extension);
+  return text.find('/') == std::string_view::npos && !text.ends_with(extension) &&
+         !text.ends_with(".json");
+}
+
+std::string label_of_file(const std::filesystem::path& path) {
+  if (path.filename() != "config.json")
+    return path.extension() == ".yaml" || path.extension() == ".json" ? path.stem().string()
+                                                                      : path.filename().string();
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
+  // .../models--meta-llama--Llama-3.1-8B/snapshots/COMMIT/config.json
+  constexpr std::string_view repository = "models--";
+  for (const std::filesystem::path& part : folder)
+    if (const std::string name = part.string(); name.starts_with(repository))
+      return name.substr(name.rfind("--") + 2);
+  return folder.filename().empty() ? "config" : folder.filename().string();
 }
 
 std::filesystem::path library_or_path(const Field& field, std::string_view folder,
@@ -101,8 +116,7 @@ Value library_map(const Field& field, std::string_view folder, const Document& w
   return read_yaml_file(library_or_path(field, folder, ".yaml").string(), what);
 }
 
-Value named_library_map(const Field& field, const std::string& name) {
-  Value map = library_map(field, field.name + "s", {});
+Value with_name(Value map, const Field& field, const std::string& name) {
   if (find(map, "name") == nullptr)
     map.entries.insert(map.entries.begin(),
                        {"name", field.value.origin, make_text(name, field.value.origin)});

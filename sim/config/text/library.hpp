@@ -27,8 +27,13 @@ std::vector<std::string> library_names(std::string_view folder, std::string_view
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension);
 
-// Whether a text names an entry of the library: a path has a slash or the extension.
+// Whether a text names an entry of the library: a path has a slash or the extension, or .json,
+// which YAML's reader reads as well.
 bool is_library_name(std::string_view text, std::string_view extension);
+
+// What a file is called by: its name without .yaml or .json. A config.json, and a folder with one,
+// is called by the folder; in a cache of the Hugging Face hub, by the repository.
+std::string label_of_file(const std::filesystem::path& path);
 
 // What a text names: a path, from the folder of the file that
 // it stands in, or else an entry of the library. Throws an Error at the field.
@@ -42,7 +47,7 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
 // The map that a field is, or that stands in the YAML file which it names in one of those ways.
 Value library_map(const Field& field, std::string_view folder, const Document& what);
 
-// The same of a field that is called `model` or `gpu`, with its `name` where it says none.
-Value named_library_map(const Field& field, const std::string& name);
+// A map that a field stands for, with a `name` where it says none.
+Value with_name(Value map, const Field& field, const std::string& name);
 
 }  // namespace pipewright::config

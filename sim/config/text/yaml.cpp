@@ -70,6 +70,11 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
     const Origin here = place(mark);
     if (open_.empty()) return;  // "---" alone: as good as empty
+    const bool is_key = open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
+    if (what_.nulls && !is_key) {
+      check_count(here, 1);
+      return add(make_text(std::string(null_text), here), here, 0);
+    }
     if (open_.back().value.kind == Value::Kind::list)
       throw Error(locate(here, "a list item is empty (null); write a value or leave it out"));
     if (!open_.back().has_key)

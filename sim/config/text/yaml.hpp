@@ -12,11 +12,15 @@ namespace pipewright::config {
 // hundreds of bytes for one of text, stays within memory.
 inline constexpr std::size_t max_bytes = 4U << 20U;
 
+// What stands for null in a tree, where a document allows it.
+inline constexpr std::string_view null_text = "null";
+
 // What a text should be, for messages.
 struct Document {
   std::string_view noun;
   std::string_view needs;    // its required keys
   std::string_view example;  // of a line
+  bool nulls = false;        // whether null may stand for a value: it is then the text "null"
 };
 inline constexpr Document scenario_document{
     "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8"};

@@ -90,7 +90,14 @@ std::string label_of(const std::string& key, const Value& value) {
   if (name != nullptr && name->kind == Value::Kind::text) return name->text;
   if (value.kind != Value::Kind::text) return line_of(value);
   const bool library = config::is_library_name(value.text, key == "cluster" ? ".xml" : ".yaml");
+  if (key == "model") return config::model_label({value, key});
   return library ? value.text : std::filesystem::path(value.text).stem().string();
+}
+
+// A model or GPU as the map of its keys, with a name.
+Value spelled(const config::Field& field, const std::string& name) {
+  return config::with_name(
+      field.name == "model" ? config::model_tree(field) : config::gpu_tree(field), field, name);
 }
 
 // What a map says other than those of the same label: " layers 16".
@@ -195,8 +202,7 @@ class Maker {
       AxisValue made;
       made.shown = without_origins(values[i]);
       if (place.key == "model" || place.key == "gpu")
-        made.spelled =
-            without_origins(config::named_library_map({values[i], place.key}, axis.info.values[i]));
+        made.spelled = without_origins(spelled({values[i], place.key}, axis.info.values[i]));
       made.gpus = size_product(scalars(values[i], place.key));
       axis.values.push_back(std::move(made));
     }

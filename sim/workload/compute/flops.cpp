@@ -1,6 +1,7 @@
 #include "sim/workload/compute/flops.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pipewright::workload {
 namespace {
@@ -27,12 +28,25 @@ double attention_pairs(double sequence, AttentionPairs pairs) {
   return sequence * sequence * (pairs == AttentionPairs::causal ? 0.5 : 1);
 }
 
+namespace {
+
+// Of chunks of `window` tokens, one after the other, of which the last may be shorter.
+double chunked_pairs(double window, double sequence, AttentionPairs pairs) {
+  const double whole = std::floor(sequence / window);
+  const double rest = sequence - whole * window;
+  return whole * attention_pairs(window, pairs) + attention_pairs(rest, pairs);
+}
+
+}  // namespace
+
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
   const double all = attention_pairs(sequence, pairs);
-  const double window = std::min(attention.window, sequence);
-  const double seen =
-      pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
   const double part = attention.windowed;
+  if (part == 0) return all;
+  const double window = std::min(attention.window, sequence);
+  const double sliding =
+      pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
+  const double seen = attention.chunked ? chunked_pairs(window, sequence, pairs) : sliding;
   return (1 - part) * all + part * seen;
 }
 
@@ -59,7 +73,12 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
     return ranks * (growing + window * (sequence - std::max(begin, window)));
   };
   const double part = attention.windowed;
-  return (1 - part) * seen(sequence) + part * seen(std::min(attention.window, sequence));
+  const double window = std::min(attention.window, sequence);
+  // Of chunks no part of the sequence has more than another, if it has whole ones.
+  const double of_windows = attention.chunked && window < sequence
+                                ? chunked_pairs(window, sequence, pairs)
+                                : seen(window);
+  return (1 - part) * seen(sequence) + part * of_windows;
 }
 
 double attention_keys(const Attention& attention, double sequence) {
@@ -83,7 +102,8 @@ double layer_flops(const config::Model& model, LayerKind kind, double samples, d
   const Layer layer = uncut_layer(model, kind, samples, sequence);
   double flops =
       scores_of(layer, sequence, pairs) + layer.recurrence.elements(layer.recurrence.flops);
-  for (const auto* linears : {&layer.attention_linears, &layer.mlp_linears, &layer.expert_linears})
+  for (const auto* linears :
+       {&layer.attention_linears, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
     for (const Linear& linear : *linears) flops += linear.flops();
   return flops;
 }

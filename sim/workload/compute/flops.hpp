@@ -21,7 +21,7 @@ AttentionPairs pairs_of(const config::Training& training);
 // How many of a sequence count: s^2, or the half of it, as Megatron-LM takes s (s + 1) / 2.
 double attention_pairs(double sequence, AttentionPairs pairs);
 // Of a layer, or the mean of layers of which some have a sliding window: with one of w keys and a
-// causal mask w s - w^2 / 2.
+// causal mask w s - w^2 / 2, or w^2 / 2 of each chunk of w where it is chunked.
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs);
 // Of the mean of a model's layers with attention.
 double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs);

@@ -120,6 +120,11 @@ void add_residual(const ModelSetting& setting, PassKernels& kernels) {
   add_memory(kernels.input_grad, Part::residual, "dropout", (dropout ? 5 : 0) * elements);
 }
 
+// Of what attention or an MLP gives, before it is added.
+void add_post_norm(const ModelSetting& setting, PassKernels& kernels) {
+  if (setting.model.post_norms) add_norm(setting, Part::post_norm, kernels);
+}
+
 void add_activation(Part part, const Activation& of, PassKernels& kernels) {
   add_memory(kernels.forward, part, "activation", 4 * of.made + 2 * of.gates);
   add_memory(kernels.input_grad, part, "activation", 6 * of.made + 4 * of.gates);
@@ -181,8 +186,8 @@ void add_permutation(const ModelSetting& setting, Part part, std::string_view na
   using config::Dispatcher;
   const Dispatcher dispatcher = setting.training.experts.dispatcher;
   const bool copies = dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1;
-  const double moved =
-      4 * ((copies ? layer.routing.sent : 0) + layer.routing.received) * setting.model.hidden;
+  const double moved = 4 * ((copies ? layer.routing.sent : 0) + layer.routing.received) *
+                       setting.model.expert_width();
   add_memory(kernels, part, name, moved);
   if (moved == 0 || setting.sizes.ep == 1) return;
   const bool back = part == Part::unpermute;
@@ -257,6 +262,7 @@ void add_mixer(const ModelSetting& setting, const Layer& layer, PassKernels& ker
     add(recurrence_kernels(layer), kernels);
     add_linear(Part::recurrence_out);
   }
+  add_post_norm(setting, kernels);
   add_residual(setting, kernels);
 }
 
@@ -264,7 +270,7 @@ void add_mixer(const ModelSetting& setting, const Layer& layer, PassKernels& ker
 // fp32: the product, the sum, all experts' together, and back to 16 bits; and their gradients
 // (_apply_bias in megatron/core/transformer/moe/experts.py).
 void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
-  const double elements = layer.routing.received * setting.model.hidden;
+  const double elements = layer.routing.received * setting.model.expert_width();
   const auto add_each = [&](Kernels& pass, std::initializer_list<double> bytes) {
     for (const double of_element : bytes)
       add_memory(pass, Part::expert_out, "bias", of_element * elements);
@@ -290,7 +296,7 @@ void add_experts(const ModelSetting& setting, const Layer& layer, PassKernels& k
     };
     drop(experts.forward, Part::expert_out);
     drop(experts.input_grad, Part::expert_in);
-  } else if (setting.model.biases) {
+  } else if (setting.model.biases == config::Model::Biases::all) {
     add_expert_biases(setting, layer, experts);
   }
   add(experts, kernels);
@@ -303,6 +309,7 @@ void add_feed_forward(const ModelSetting& setting, LayerKind kind, const Layer& 
   add_linears(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
   add_activation(Part::activation, layer.mlp, kernels);
   add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
+  add_linears(setting, layer.latent_linears, Part::latent_in, Part::latent_in, kernels);
   add_linears(setting, layer.router, Part::router, Part::router, kernels);
   add_scores(layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
@@ -310,9 +317,11 @@ void add_feed_forward(const ModelSetting& setting, LayerKind kind, const Layer& 
   add_experts(setting, layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
     add_permutation(setting, Part::unpermute, "unpermute", layer, *pass);
+  add_linears(setting, layer.latent_linears, Part::latent_out, Part::latent_out, kernels);
   add_linears(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
   add_activation(Part::shared_activation, layer.shared, kernels);
   add_linears(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
+  add_post_norm(setting, kernels);
   add_residual(setting, kernels);
 }
 

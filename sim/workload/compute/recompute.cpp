@@ -26,6 +26,8 @@ bool is_of_module(Part part, const Recompute& recompute) {
       return recompute.has(RecomputeModule::mla_up_proj);
     case Part::expert_activation:
       return recompute.has(RecomputeModule::moe_act) || recompute.has(RecomputeModule::moe);
+    case Part::latent_in:
+    case Part::latent_out:
     case Part::router:
     case Part::permute:
     case Part::expert_in:

@@ -121,11 +121,23 @@ void each_kept_of_feed_forward(const ModelSetting& setting, const Layer& layer, 
   add(Part::router, Work::memory,
       router_bytes * router.tokens * static_cast<double>(router.outputs));
   add(Part::permute, Work::memory,
-      (element * setting.model.hidden + 4) * layer.routing.received +
+      (element * setting.model.expert_width() + 4) * layer.routing.received +
           row_map_bytes(setting, layer));
   add_mlp(Part::expert_in, Part::expert_activation, layer.experts);
+  for (const Linear& linear : layer.latent_linears)  // what goes in has been kept, or is sent on
+    if (linear.part == Part::latent_out)
+      add(Part::latent_out, Work::memory,
+          element * linear.tokens * static_cast<double>(linear.inputs));
   // Gated functions are one kernel with the probabilities, of others the product keeps its factor.
   if (layer.experts.gates == 0) add(Part::expert_activation, Work::memory, 2 * layer.experts.made);
+}
+
+// A norm keeps what it takes, and dropout its mask.
+template <class Add>
+void add_result(const ModelSetting& setting, const Add& add) {
+  if (setting.model.post_norms)
+    add(Part::post_norm, Kernel::Work::product, hidden_bytes(setting, 2));
+  add(Part::residual, Kernel::Work::memory, mask_bytes(setting, 1));
 }
 
 template <class Add>
@@ -138,7 +150,7 @@ void each_kept(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
       each_kept_of_attention(setting, layer, add);
     else
       each_kept_of_recurrence(setting, layer, add);
-    add(Part::residual, Work::memory, mask_bytes(setting, 1));
+    add_result(setting, add);
   }
   if (feed_forward_of(kind) == FeedForward::none) return;
   if (mixes) add(Part::residual, Work::memory, hidden_bytes(setting, 2));
@@ -146,7 +158,7 @@ void each_kept(const ModelSetting& setting, LayerKind kind, const Layer& layer, 
   add(mlp_norm_part(kind), Work::memory,
       hidden_bytes(setting, layer.router.empty() ? input_element(setting) : 2));
   each_kept_of_feed_forward(setting, layer, add);
-  add(Part::residual, Work::memory, mask_bytes(setting, 1));
+  add_result(setting, add);
 }
 
 double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>& linears) {
@@ -165,7 +177,7 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
 // The gradients alive at once of experts: of their tokens as they are sent and as they arrive, or
 // of what goes into the activation function and comes out, and of the tokens.
 double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
-  const double each = 2 * setting.model.hidden;
+  const double each = 2 * setting.model.expert_width();
   const double arrived = each * layer.routing.received;
   return arrived + std::max(each * layer.routing.sent, 2 * layer.experts.all());
 }
@@ -284,16 +296,28 @@ double logits_bytes(const ModelSetting& setting) {
 
 double logits_grad_bytes(const ModelSetting& setting) { return 2 * logits_on_gpu(setting); }
 
+namespace {
+
+// Of the layers that have it; of none, of no heads.
+Attention attention_of(const ModelSetting& setting) {
+  for (const LayerKind kind : kinds_of(setting.model)) {
+    const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
+    if (layer.has_attention()) return layer.attention;
+  }
+  return {};
+}
+
+}  // namespace
+
 double score_buffer_bytes(const ModelSetting& setting) {
   if (setting.training.flash_attention) return 0;
-  return 2 * layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention.scores();
+  return 2 * attention_of(setting).scores();
 }
 
 double context_buffer_bytes(const ModelSetting& setting) {
   using config::ContextComm;
   if (setting.sizes.cp == 1) return 0;
-  const Attention attention =
-      layer_on_gpu(setting.model, LayerKind::dense, setting.sizes).attention;
+  const Attention attention = attention_of(setting);
   const double keys = 2 * (attention.key_size() + attention.value_size());
   const double ring = 2 * 2 * keys;
   const double exchanged = 2 * (attention.query_size() + attention.result_size()) + keys;

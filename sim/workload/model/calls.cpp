@@ -137,7 +137,7 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   using config::Dispatcher;
   const Sizes& sizes = setting.sizes;
   const config::ExpertTraining& experts = setting.training.experts;
-  const double hidden = setting.model.hidden;
+  const double hidden = setting.model.expert_width();
   const auto call = [](Operation operation, double bytes) {
     return Call{.group = Group::ep,
                 .collective = operation,
@@ -173,7 +173,7 @@ PassSeconds shared_seconds(const ModelSetting& setting, LayerKind kind, const co
 void add_routing(const ModelSetting& setting, const Layer& layer, LayerKind kind,
                  const config::Gpu& gpu, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
-  const double received = bytes_of(layer.routing.received, setting.model.hidden);
+  const double received = bytes_of(layer.routing.received, setting.model.expert_width());
   const bool again =
       share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
   const double element = config::element_bytes(setting.training.experts.dispatched);

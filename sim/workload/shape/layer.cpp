@@ -10,7 +10,9 @@ using config::Model;
 // The layers of a transformer that have a sliding window, as a part of all.
 double windowed(const Model& model) {
   if (model.sliding_window == 0) return 0;
-  return model.full_attention_every == 0 ? 1 : 1 - 1.0 / model.full_attention_every;
+  const double full =
+      model.full_attention_every == 0 ? 0 : model.layers / model.full_attention_every;
+  return 1 - full / model.layers;
 }
 
 Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
@@ -21,7 +23,8 @@ Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
                       .kv_heads = model.kv_heads / sizes.tp,
                       .key_dim = model.head_dim,
                       .value_dim = model.head_dim,
-                      .window = static_cast<double>(model.sliding_window)};
+                      .window = static_cast<double>(model.sliding_window),
+                      .chunked = model.chunked};
   if (mixer == Mixer::sliding)
     attention.windowed = 1;
   else if (model.pattern.empty())
@@ -88,6 +91,7 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
 struct Mlp {
   Part in = Part::mlp_in;
   Part out = Part::mlp_out;
+  std::uint64_t width = 0;  // that it takes and gives
   std::uint64_t ffn = 0;
   double tokens = 0;
   std::uint32_t count = 1;  // so many side by side, with `tokens` tokens each
@@ -96,14 +100,14 @@ struct Mlp {
 Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& linears) {
   linears.push_back({.part = mlp.in,
                      .tokens = mlp.tokens,
-                     .inputs = model.hidden,
+                     .inputs = mlp.width,
                      .outputs = (model.gated ? 2 : 1) * mlp.ffn,
                      .count = mlp.count,
                      .gathers_input = true});
   linears.push_back({.part = mlp.out,
                      .tokens = mlp.tokens,
                      .inputs = mlp.ffn,
-                     .outputs = model.hidden,
+                     .outputs = mlp.width,
                      .count = mlp.count,
                      .scatters_output = true});
   const double made = mlp.tokens * static_cast<double>(mlp.ffn) * mlp.count;
@@ -117,9 +121,17 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   layer.routing = {.sent = sizes.spread_tokens * visits,
                    .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
   const std::uint32_t here = experts.count / sizes.ep;
+  // Latent experts take a smaller vector, which is made before tokens are sent and made large again
+  // when they are back; like a router's, these matrices are whole on every rank of tp.
+  if (experts.latent > 0) {
+    auto& linears = layer.latent_linears;
+    linears.push_back({Part::latent_in, sizes.spread_tokens, model.hidden, experts.latent});
+    linears.push_back({Part::latent_out, sizes.spread_tokens, experts.latent, model.hidden});
+  }
   layer.experts = add_mlp(model,
                           {.in = Part::expert_in,
                            .out = Part::expert_out,
+                           .width = model.expert_width(),
                            .ffn = experts.ffn / sizes.etp,
                            .tokens = layer.routing.received / here,
                            .count = here},
@@ -128,42 +140,47 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
     layer.shared = add_mlp(model,
                            {.in = Part::shared_in,
                             .out = Part::shared_out,
+                            .width = model.hidden,
                             .ffn = std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp,
                             .tokens = sizes.tokens},
                            layer.mlp_linears);
 }
 
-// Of a matrix and its bias.
-std::uint64_t weights(const Model& model, std::uint64_t inputs, std::uint64_t outputs) {
-  return inputs * outputs + (model.biases ? outputs : 0);
+using Biases = Model::Biases;
+
+// Of a matrix and, if it has one, its bias.
+std::uint64_t weights(bool biased, std::uint64_t inputs, std::uint64_t outputs) {
+  return inputs * outputs + (biased ? outputs : 0);
 }
 
 std::uint64_t norm_parameters(const Model& model, std::uint64_t size) {
   return model.norm == Model::Norm::layernorm ? 2 * size : size;
 }
 
-std::uint64_t mlp_parameters(const Model& model, std::uint64_t ffn) {
-  return weights(model, model.hidden, (model.gated ? 2 : 1) * ffn) +
-         weights(model, ffn, model.hidden);
+std::uint64_t mlp_parameters(const Model& model, std::uint64_t width, std::uint64_t ffn) {
+  const bool biased = model.biases == Biases::all;
+  return weights(biased, width, (model.gated ? 2 : 1) * ffn) + weights(biased, ffn, width);
 }
 
 std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
   const Attention a = attention_of(model, mixer, sizes);
-  const std::uint64_t out = weights(model, std::uint64_t{a.heads} * a.value_dim, model.hidden);
+  const bool biased = model.biases == Biases::all || model.biases == Biases::attention;
+  const std::uint64_t out = weights(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);
   if (mixer != Mixer::latent)
     return out +
-           weights(model, model.hidden, std::uint64_t{attention_heads(model, a)} * model.head_dim) +
+           weights(model.biases != Biases::none, model.hidden,
+                   std::uint64_t{attention_heads(model, a)} * model.head_dim) +
            (model.qk_layernorm ? 2 * norm_parameters(model, model.head_dim) : 0);
   const Model::Latent& latent = *model.latent;
   const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
   const std::uint64_t from_query = latent.query_rank == 0
-                                       ? weights(model, model.hidden, queries)
-                                       : weights(model, model.hidden, latent.query_rank) +
+                                       ? weights(biased, model.hidden, queries)
+                                       : weights(biased, model.hidden, latent.query_rank) +
                                              norm_parameters(model, latent.query_rank) +
-                                             weights(model, latent.query_rank, queries);
-  return out + from_query + weights(model, model.hidden, latent.kv_rank + latent.rope_head_dim) +
+                                             weights(biased, latent.query_rank, queries);
+  return out + from_query + weights(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
          norm_parameters(model, latent.kv_rank) +
-         weights(model, latent.kv_rank,
+         weights(biased, latent.kv_rank,
                  std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
 }
 
@@ -218,35 +235,38 @@ Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
   if (feed_forward == FeedForward::experts) add_experts(model, sizes, layer);
   if (feed_forward == FeedForward::dense)
     layer.mlp =
-        add_mlp(model, {.ffn = model.ffn / sizes.tp, .tokens = sizes.tokens}, layer.mlp_linears);
+        add_mlp(model, {.width = model.hidden, .ffn = model.ffn / sizes.tp, .tokens = sizes.tokens},
+                layer.mlp_linears);
   return layer;
 }
 
 std::vector<Linear> linears_of(const Layer& layer) {
   std::vector<Linear> all = layer.attention_linears;
-  for (const auto* linears : {&layer.router, &layer.mlp_linears, &layer.expert_linears})
+  for (const auto* linears :
+       {&layer.router, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
     all.insert(all.end(), linears->begin(), linears->end());
   return all;
 }
 
 Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
   Parameters parameters;
-  const std::uint64_t norm = norm_parameters(model, model.hidden);
+  const std::uint64_t norm = (model.post_norms ? 2 : 1) * norm_parameters(model, model.hidden);
   const Mixer mixer = mixer_of(model, kind);
   const FeedForward feed_forward = feed_forward_of(kind);
   if (mixer != Mixer::none) parameters.dense += norm + mixer_parameters(model, mixer, sizes);
   if (feed_forward == FeedForward::none) return parameters;
   parameters.dense += norm;
   if (feed_forward == FeedForward::dense) {
-    parameters.dense += mlp_parameters(model, model.ffn / sizes.tp);
+    parameters.dense += mlp_parameters(model, model.hidden, model.ffn / sizes.tp);
     return parameters;
   }
   const Model::Experts& experts = *model.experts;
-  parameters.dense += std::uint64_t{model.hidden} * experts.count;
+  parameters.dense += std::uint64_t{model.hidden} * (experts.count + 2ULL * experts.latent);
   if (experts.shared > 0)
-    parameters.dense +=
-        mlp_parameters(model, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
-  parameters.experts = mlp_parameters(model, experts.ffn / sizes.etp) * (experts.count / sizes.ep);
+    parameters.dense += mlp_parameters(
+        model, model.hidden, std::uint64_t{experts.shared} * experts.shared_ffn / sizes.tp);
+  parameters.experts = mlp_parameters(model, model.expert_width(), experts.ffn / sizes.etp) *
+                       (experts.count / sizes.ep);
   return parameters;
 }
 

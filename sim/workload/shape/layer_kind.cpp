@@ -1,88 +1,64 @@
 #include "sim/workload/shape/layer_kind.hpp"
 
-#include <string>
+#include <algorithm>
+#include <array>
 
 namespace pipewright::workload {
 namespace {
 
 using config::Model;
 
-// What a symbol of a pattern stands for.
-LayerKind kind_of_symbol(char symbol) {
-  namespace symbols = config::layer_symbols;
-  switch (symbol) {
-    case symbols::mamba:
-      return LayerKind::mamba;
-    case symbols::linear_attention:
-      return LayerKind::linear_attention;
-    case symbols::sliding:
-      return LayerKind::sliding_attention;
-    case symbols::latent:
-      return LayerKind::latent_attention;
-    case symbols::mlp:
-      return LayerKind::mlp;
-    case symbols::experts:
-      return LayerKind::experts_alone;
-    default:
-      return LayerKind::attention;
-  }
-}
+namespace symbols = config::layer_symbols;
 
+struct KindRow {
+  std::string_view symbols;  // in a pattern
+  std::string_view name;
+  Mixer mixer;
+  FeedForward feed_forward;
+};
 // In the order of the enumeration.
-constexpr std::array<std::string_view, layer_kinds> kind_names{"dense layer",
-                                                               "layer of experts",
-                                                               "attention layer",
-                                                               "sliding-window layer",
-                                                               "latent attention layer",
-                                                               "Mamba-2 layer",
-                                                               "gated delta net",
-                                                               "MLP layer",
-                                                               "layer of experts"};
+constexpr std::array<KindRow, layer_kinds> rows{{
+    {"*-", "dense layer", Mixer::attention, FeedForward::dense},
+    {"*E", "layer of experts", Mixer::attention, FeedForward::experts},
+    {"S-", "dense sliding-window layer", Mixer::sliding, FeedForward::dense},
+    {"SE", "sliding-window layer of experts", Mixer::sliding, FeedForward::experts},
+    {"+-", "dense latent attention layer", Mixer::latent, FeedForward::dense},
+    {"+E", "latent attention layer of experts", Mixer::latent, FeedForward::experts},
+    {"M-", "dense Mamba-2 layer", Mixer::mamba, FeedForward::dense},
+    {"ME", "Mamba-2 layer of experts", Mixer::mamba, FeedForward::experts},
+    {"G-", "dense gated delta net", Mixer::linear, FeedForward::dense},
+    {"GE", "gated delta net of experts", Mixer::linear, FeedForward::experts},
+    {"*", "attention layer", Mixer::attention, FeedForward::none},
+    {"S", "sliding-window layer", Mixer::sliding, FeedForward::none},
+    {"+", "latent attention layer", Mixer::latent, FeedForward::none},
+    {"M", "Mamba-2 layer", Mixer::mamba, FeedForward::none},
+    {"G", "gated delta net", Mixer::linear, FeedForward::none},
+    {"-", "MLP layer", Mixer::none, FeedForward::dense},
+    {"E", "layer of experts", Mixer::none, FeedForward::experts},
+}};
+
+const KindRow& row_of(LayerKind kind) { return rows[static_cast<std::size_t>(kind)]; }
+
+LayerKind kind_of_symbols(std::string_view layer) {
+  const auto* const row = std::ranges::find(rows, layer, &KindRow::symbols);
+  return static_cast<LayerKind>(row - rows.begin());
+}
 
 }  // namespace
 
-std::string_view name_of(LayerKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(LayerKind kind) { return row_of(kind).name; }
 
+// Without a pattern all layers have the model's attention.
 Mixer mixer_of(const Model& model, LayerKind kind) {
-  namespace symbols = config::layer_symbols;
-  switch (kind) {
-    case LayerKind::attention:
-      return Mixer::attention;
-    case LayerKind::sliding_attention:
-      return Mixer::sliding;
-    case LayerKind::latent_attention:
-      return Mixer::latent;
-    case LayerKind::mamba:
-      return Mixer::mamba;
-    case LayerKind::linear_attention:
-      return Mixer::linear;
-    case LayerKind::mlp:
-    case LayerKind::experts_alone:
-      return Mixer::none;
-    case LayerKind::dense:
-    case LayerKind::experts:
-      break;
-  }
-  const bool is_latent =
-      model.pattern.empty() || model.pattern.find(symbols::latent) != std::string::npos;
-  return model.latent && is_latent ? Mixer::latent : Mixer::attention;
+  const Mixer mixer = row_of(kind).mixer;
+  const bool is_latent = model.latent && model.pattern.empty();
+  return mixer == Mixer::attention && is_latent ? Mixer::latent : mixer;
 }
 
-FeedForward feed_forward_of(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::dense:
-    case LayerKind::mlp:
-      return FeedForward::dense;
-    case LayerKind::experts:
-    case LayerKind::experts_alone:
-      return FeedForward::experts;
-    default:
-      return FeedForward::none;
-  }
-}
+FeedForward feed_forward_of(LayerKind kind) { return row_of(kind).feed_forward; }
 
 LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
-  if (!model.pattern.empty()) return kind_of_symbol(model.pattern[layer]);
+  if (!model.pattern.empty()) return kind_of_symbols(model.pattern[layer]);
   if (!model.experts || layer < model.experts->first_dense) return LayerKind::dense;
   const std::uint32_t place = layer - model.experts->first_dense;
   return (place + 1) % model.experts->every == 0 ? LayerKind::experts : LayerKind::dense;
@@ -90,6 +66,8 @@ LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
 
 LayerKind kind_of_mtp(const Model& model) {
   if (model.pattern.empty()) return kind_of_layer(model, model.layers - 1);
+  if (model.has_layers(symbols::latent))
+    return model.experts ? LayerKind::latent_experts : LayerKind::latent_dense;
   return model.experts ? LayerKind::experts : LayerKind::dense;
 }
 

@@ -12,10 +12,18 @@
 namespace pipewright::workload {
 
 // A transformer's layers mix tokens by attention and go through an MLP or experts; a hybrid's do
-// one or the other.
+// one or the other, or mix tokens in their own way.
 enum class LayerKind : std::uint8_t {
   dense,
   experts,
+  sliding_dense,
+  sliding_experts,
+  latent_dense,
+  latent_experts,
+  mamba_dense,
+  mamba_experts,
+  linear_dense,
+  linear_experts,
   attention,
   sliding_attention,
   latent_attention,
@@ -24,7 +32,7 @@ enum class LayerKind : std::uint8_t {
   mlp,
   experts_alone,
 };
-inline constexpr std::size_t layer_kinds = 9;
+inline constexpr std::size_t layer_kinds = 17;
 enum class Mixer : std::uint8_t { none, attention, sliding, latent, mamba, linear };
 enum class FeedForward : std::uint8_t { none, dense, experts };
 

@@ -86,17 +86,20 @@ enum class Part : std::uint8_t {
   recurrence,
   recurrence_norm,
   recurrence_out,
-  residual,  // each, with its dropout
+  post_norm,  // of what attention gives, or an MLP
+  residual,   // each, with its dropout
   mlp_norm,
   mlp_in,
   activation,
   mlp_out,
+  latent_in,
   router,
   permute,
   expert_in,
   expert_activation,
   expert_out,
   unpermute,
+  latent_out,
   shared_in,
   shared_activation,
   shared_out,
@@ -106,7 +109,7 @@ enum class Part : std::uint8_t {
   head,
   loss,
 };
-inline constexpr std::size_t part_count = 33;
+inline constexpr std::size_t part_count = 36;
 std::string_view name_of(Part part);
 // Where a product alone takes a norm's result, both are one module (Transformer Engine's
 // LayerNormLinear): these norms are a part of it. Latent attention compresses twice, and a
@@ -144,8 +147,9 @@ struct Attention {
   std::uint32_t kv_heads = 0;  // likewise
   std::uint32_t key_dim = 0;
   std::uint32_t value_dim = 0;
-  double window = 0;    // keys that a query sees of a sliding window,
-  double windowed = 0;  // which so large a part of the layers has
+  double window = 0;     // keys that a query sees of a sliding window,
+  double windowed = 0;   // which so large a part of the layers has
+  bool chunked = false;  // windows that begin together, one after the other, in place of sliding
 
   double scores() const { return samples * heads * queries * keys; }
   double flops() const { return 2 * scores() * (key_dim + value_dim); }  // of the whole square
@@ -196,6 +200,7 @@ struct Layer {
   std::vector<Linear> mlp_linears;     // dense or shared
   std::vector<Linear> expert_linears;  // and of experts, without the router
   std::vector<Linear> router;          // none or one
+  std::vector<Linear> latent_linears;  // to what latent experts take, and back
   Routing routing;
   Activation mlp;  // of dense MLPs
   Activation shared;

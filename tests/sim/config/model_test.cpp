@@ -29,7 +29,7 @@ TEST_CASE("what a model leaves out takes its usual value", "[model]") {
   CHECK(m.head_dim == 8);
   CHECK(m.ffn == 256);
   CHECK_FALSE(m.gated);
-  CHECK(m.biases);
+  CHECK(m.biases == Model::Biases::all);
   CHECK_FALSE(m.tied_embeddings);
   CHECK_FALSE(m.experts);
 }
@@ -46,7 +46,7 @@ TEST_CASE("every key of a model is read", "[model]") {
   CHECK(m.ffn == 100);
   CHECK(m.gated);
   CHECK(m.norm == Model::Norm::rmsnorm);
-  CHECK_FALSE(m.biases);
+  CHECK(m.biases == Model::Biases::none);
   CHECK(m.dropout == 0.1);
   CHECK(m.tied_embeddings);
   CHECK(m.learned_positions);

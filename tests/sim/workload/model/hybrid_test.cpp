@@ -155,7 +155,7 @@ TEST_CASE("a pattern says what it needs", "[model][hybrid]") {
   CHECK_THAT(fault("{pattern: 'Mx', mamba: {heads: 4}" + sizes + "}"),
              Catch::Contains("a symbol a layer of M, G, *, S, +, - and E"));
   CHECK_THAT(fault("{pattern: 'M*', layers: 3, mamba: {heads: 8}" + sizes + "}"),
-             Catch::Contains("layers is 3, and pattern has 2 symbols"));
+             Catch::Contains("layers is 3, and pattern has 2; allowed: fewer"));
   CHECK_THAT(fault("{layers: 2, mamba: {heads: 8}" + sizes + "}"),
              Catch::Contains("mamba needs pattern"));
   CHECK_THAT(fault("{hidden: 64, heads: 8, vocabulary: 1000, sequence: 256}"),

@@ -81,9 +81,10 @@ TEST_CASE("every model costs something on every GPU of the library", "[model]") 
   for (const std::string& gpu : config::library_names("gpus", ".yaml"))
     for (const std::string& model : config::library_names("models", ".yaml")) {
       INFO(model << " on " << gpu);
+      const std::uint32_t tp = model == "mamba-2-2.7b" ? 1 : 2;  // its heads are of one group
       const StageCosts c = costs({.model = model,
                                   .training = "{}",
-                                  .layout = {.tp = 2, .sequence = true, .dp = 2, .zero = 1},
+                                  .layout = {.tp = tp, .sequence = tp > 1, .dp = 2, .zero = 1},
                                   .rule = config::Partition::Rule::even,
                                   .devices = 2,
                                   .gpu = gpu},
@@ -91,7 +92,7 @@ TEST_CASE("every model costs something on every GPU of the library", "[model]") 
       for (const auto& kind : c.times.of_stage)
         for (const double seconds : kind) REQUIRE((seconds > 1e-3 && seconds < 1e3));
       // Compute alone is slower than the peak.
-      REQUIRE(c.model_flops_per_microbatch / 2 / c.peak_flops <
+      REQUIRE(c.model_flops_per_microbatch / tp / c.peak_flops <
               sum(times(c, PassKind::forward)) + sum(times(c, PassKind::backward)));
       for (const auto& device : c.state) REQUIRE(state(device) > 0);
     }

@@ -1,0 +1,128 @@
+#include "sim/config/huggingface/family.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pipewright::config::huggingface {
+namespace {
+
+using Layers = Family::Layers;
+
+// Vision models stand beside the text models that they are made of.
+constexpr std::array families{
+    Family{.type = "deepseek_v2"},
+    Family{.type = "deepseek_v3"},
+    Family{.type = "gemma", .tied = true, .head_dim = 256},
+    Family{.type = "gemma2",
+           .tied = true,
+           .post_norms = true,
+           .head_dim = 256,
+           .window = 4096,
+           .full_every = 2},
+    Family{.type = "gemma3",
+           .tied = true,
+           .qk_norm = true,
+           .post_norms = true,
+           .vocabulary = 262208,
+           .heads = 8,
+           .kv_heads = 4,
+           .head_dim = 256,
+           .window = 4096,
+           .full_every = 6},
+    Family{.type = "glm", .attention_bias = "qkv", .head_dim = 128},
+    Family{.type = "glm4", .post_norms = true, .attention_bias = "qkv", .head_dim = 128},
+    Family{.type = "glm4_moe", .attention_bias = "qkv", .head_dim = 128},
+    Family{.type = "glm4v_moe", .attention_bias = "qkv", .head_dim = 128},
+    Family{.type = "glm4_moe_lite"},
+    Family{.type = "gpt2",
+           .gated = false,
+           .layernorm = true,
+           .tied = true,
+           .learned_positions = true,
+           .biases = "true"},
+    Family{.type = "gpt_neox", .gated = false, .layernorm = true, .biases = "true"},
+    Family{.type = "gpt_oss",
+           .biases = "true",
+           .expert_is_ffn = true,
+           .head_dim = 64,
+           .window = 128,
+           .full_every = 2},
+    Family{.type = "granite"},
+    Family{.type = "kimi_k2"},
+    Family{.type = "llama"},
+    Family{.type = "llama4", .qk_norm = true, .expert_is_ffn = true},
+    Family{.type = "mamba2", .layers = Layers::mamba, .layernorm = false},
+    Family{.type = "mimo", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "minimax_m2", .qk_norm = true, .expert_is_ffn = true},
+    Family{.type = "mistral", .window = 4096},
+    Family{.type = "mixtral", .expert_is_ffn = true},
+    Family{.type = "nemotron", .gated = false, .layernorm = true},
+    Family{.type = "nemotron_h", .layers = Layers::hybrid, .gated = false, .head_dim = 128},
+    Family{.type = "olmo", .layernorm = true},
+    Family{.type = "olmo2", .qk_norm = true},
+    Family{.type = "olmo3", .qk_norm = true, .window = 4096, .full_every = 4},
+    Family{.type = "olmoe", .qk_norm = true, .expert_is_ffn = true},
+    Family{.type = "phi3"},
+    Family{.type = "phimoe", .layernorm = true, .expert_is_ffn = true},
+    Family{.type = "qwen2", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "qwen2_5_vl", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "qwen2_moe", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "qwen2_vl", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "qwen3", .qk_norm = true, .head_dim = 128, .window_is_asked_for = true},
+    Family{.type = "qwen3_5",
+           .layers = Layers::linear,
+           .qk_norm = true,
+           .output_gate = true,
+           .head_dim = 256,
+           .full_every = 4},
+    Family{.type = "qwen3_5_moe",
+           .layers = Layers::linear,
+           .qk_norm = true,
+           .output_gate = true,
+           .head_dim = 256,
+           .full_every = 4},
+    Family{.type = "qwen3_moe", .qk_norm = true, .head_dim = 128, .window_is_asked_for = true},
+    Family{.type = "qwen3_next",
+           .layers = Layers::linear,
+           .qk_norm = true,
+           .output_gate = true,
+           .head_dim = 256,
+           .full_every = 4},
+    Family{.type = "qwen3_vl", .qk_norm = true, .head_dim = 128},
+    Family{.type = "qwen3_vl_moe", .qk_norm = true},
+    Family{.type = "seed_oss", .attention_bias = "qkv", .head_dim = 128},
+    Family{.type = "smollm3", .tied = true},
+    Family{.type = "starcoder2", .gated = false, .layernorm = true, .tied = true},
+};
+
+}  // namespace
+
+const Family& family_of(Config& config) {
+  std::vector<std::string_view> names;
+  for (const Family& family : families) names.push_back(family.type);
+  const std::string allowed =
+      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help models",
+                  fmt::join(names, ", "));
+  const Config::Found found = config.find({"model_type"});
+  if (!found)
+    throw Error(locate(config.origin(),
+                       fmt::format("model_type is missing, by which the other keys are understood; "
+                                   "{}",
+                                   allowed)));
+  std::string_view type = read_text({*found.value, "model_type"}, allowed);
+  constexpr std::string_view text = "_text";
+  if (type.ends_with(text)) type.remove_suffix(text.size());
+  const auto* const family = std::ranges::find(families, type, &Family::type);
+  if (family == families.end())
+    throw Error(locate(found.value->origin, fmt::format("model_type {} is not understood{}{}",
+                                                        in_quotes(found.value->text),
+                                                        did_you_mean(type, names), allowed)));
+  return *family;
+}
+
+}  // namespace pipewright::config::huggingface

@@ -1,0 +1,274 @@
+#include "sim/config/huggingface/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace pipewright::config::huggingface {
+namespace {
+
+// In the symbols of our patterns; 0: none.
+struct Symbols {
+  char mixer = '*';
+  char feed_forward = '-';
+};
+using Each = std::vector<Symbols>;
+
+// A word of a list of layers, and what it makes of its layer.
+struct Word {
+  std::string_view name;
+  char symbol;
+};
+constexpr std::array attention_words{
+    Word{"full_attention", '*'},    Word{"attention", '*'},         Word{"global", '*'},
+    Word{"sliding_attention", 'S'}, Word{"chunked_attention", 'S'}, Word{"linear_attention", 'G'}};
+constexpr std::array feed_forward_words{Word{"dense", '-'}, Word{"sparse", 'E'}, Word{"moe", 'E'}};
+constexpr std::array block_words{Word{"mamba", 'M'}, Word{"attention", '*'}, Word{"mlp", '-'},
+                                 Word{"moe", 'E'}};
+constexpr std::array numbered_attention{Word{"1", '*'}};  // 0: lightning attention
+constexpr std::array numbered_experts{Word{"0", '-'}, Word{"1", 'E'}};
+constexpr std::array numbered_chunks{Word{"0", '*'}, Word{"1", 'S'}};
+
+template <std::size_t size>
+char symbol_of(const std::string& text, const std::array<Word, size>& words, const Config& config,
+               std::string_view key) {
+  for (const Word& word : words)
+    if (word.name == text) return word.symbol;
+  std::string allowed;
+  for (const Word& word : words)
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", word.name);
+  throw refusal(config, key,
+                fmt::format("{} has a layer {}, which is not understood; allowed: {}", key,
+                            in_quotes(text), allowed));
+}
+
+// Sets one symbol of each layer by a list, where there is one; it may go on for layers of
+// multi-token prediction.
+template <std::size_t size>
+bool set_by_list(Config& config, std::string_view key, const std::array<Word, size>& words,
+                 char Symbols::*member, Each& layers) {
+  const Config::Found found = config.find({key});
+  if (!found || found.value->kind != Value::Kind::list || found.value->items.empty()) return false;
+  const auto list = config.list({key}, layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    layers[i].*member = symbol_of(list->value[i], words, config, key);
+  return true;
+}
+
+// Layers [first, ..) but every `step`-th, where 0 is none.
+void set_window(Each& layers, std::size_t first, std::uint32_t step) {
+  for (std::size_t i = first; i < layers.size(); ++i)
+    layers[i].mixer = step > 0 && (i + 1) % step == 0 ? '*' : 'S';
+}
+
+void add_chunks(Config& config, Each& layers, Shape& shape) {
+  const auto chunk = config.number({"attention_chunk_size"});
+  constexpr std::uint32_t usual = 8192;  // of Llama4TextConfig, as is every fourth layer without
+  const Number size = chunk.value_or(Number{usual, config.origin()});
+  if (size.value == 0 || (!chunk && config.has({"attention_chunk_size"}))) return;
+  if (!set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers) &&
+      !set_by_list(config, "no_rope_layers", numbered_chunks, &Symbols::mixer, layers))
+    set_window(layers, 0, config.number({"no_rope_layer_interval"}, 4).value);
+  shape.set("attention_chunk_size", size.value, size.origin);
+}
+
+void add_windows(Config& config, const Family& family, Each& layers, Shape& shape) {
+  if (family.type == "llama4") return add_chunks(config, layers, shape);
+  const bool is_null = config.has({"sliding_window"}) && !config.find({"sliding_window"});
+  auto window = config.number({"sliding_window"});
+  if (!window && family.window > 0 && !is_null) window = Number{family.window, config.origin()};
+  const bool used = config.flag({"use_sliding_window"}, !family.window_is_asked_for);
+  const auto first = config.number({"max_window_layers"});
+  const auto step = config.number({"sliding_window_pattern", "full_attention_interval"});
+  if (set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers)) {
+  } else if (set_by_list(config, "attn_type_list", numbered_attention, &Symbols::mixer, layers)) {
+  } else if (!used || !window || window->value == 0) {
+    return;
+  } else if (family.window_is_asked_for) {
+    set_window(layers, first ? first->value : 0, 0);
+  } else {
+    set_window(layers, 0, step ? step->value : family.full_every);
+  }
+  if (std::ranges::none_of(layers, [](const Symbols& layer) { return layer.mixer == 'S'; })) return;
+  if (!window || window->value == 0)
+    throw refusal(config, "layer_types",
+                  "layer_types has layers of sliding_attention, which need the key sliding_window");
+  shape.set("sliding_window", window->value, window->origin);
+}
+
+// By the rules of several families: a list, a number of dense ones at the start, one layer in so
+// many, and dense ones by their index.
+void set_experts(Config& config, Each& layers) {
+  for (Symbols& layer : layers) layer.feed_forward = 'E';
+  const auto dense_if = [&](const auto& is_dense) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      if (is_dense(i)) layers[i].feed_forward = '-';
+  };
+  if (set_by_list(config, "mlp_layer_types", feed_forward_words, &Symbols::feed_forward, layers) ||
+      set_by_list(config, "moe_layer_freq", numbered_experts, &Symbols::feed_forward, layers)) {
+    config.find({"first_k_dense_replace"});
+    return;
+  }
+  const auto step = [&](std::string_view key) {
+    return std::max(1U, config.number({key}, 1).value);
+  };
+  const std::uint32_t first = config.number({"first_k_dense_replace"}, 0).value;
+  const std::uint32_t from_start = step("moe_layer_freq");
+  const std::uint32_t from_end =
+      std::max(step("decoder_sparse_step"), step("interleave_moe_layer_step"));
+  dense_if(
+      [&](std::size_t i) { return i < first || i % from_start != 0 || (i + 1) % from_end != 0; });
+  if (const auto dense = config.list({"mlp_only_layers"}, 0))
+    dense_if([&](std::size_t i) {
+      return std::ranges::find(dense->value, std::to_string(i)) != dense->value.end();
+    });
+  if (const auto sparse = config.list({"moe_layers"}, 0); sparse && !sparse->value.empty())
+    dense_if([&](std::size_t i) {
+      return std::ranges::find(sparse->value, std::to_string(i)) == sparse->value.end();
+    });
+}
+
+// Layers of gated delta nets, each with its feed-forward part.
+void set_linear(Config& config, const Family& family, Each& layers) {
+  const std::uint32_t every =
+      std::max(1U, config.number({"full_attention_interval"}, family.full_every).value);
+  if (set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers)) return;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    layers[i].mixer = (i + 1) % every == 0 ? '*' : 'G';
+}
+
+void set_hybrid(Config& config, Each& layers) {
+  const auto alone = [&](std::size_t i, char symbol) {
+    const bool feeds = symbol == '-' || symbol == 'E';
+    layers[i] = feeds ? Symbols{0, symbol} : Symbols{symbol, 0};
+  };
+  if (const auto blocks = config.list({"layers_block_type"}, layers.size())) {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      alone(i, symbol_of(blocks->value[i], block_words, config, "layers_block_type"));
+    return;
+  }
+  const Config::Found found = config.find({"hybrid_override_pattern"});
+  if (!found)
+    throw Error(locate(config.origin(),
+                       "hybrid_override_pattern is missing, which says what the layers are"));
+  constexpr std::string_view allowed = "a symbol a layer of M, *, - and E, such as M-M*-";
+  const Field field{*found.value, std::string(found.key)};
+  const std::string& symbols = read_text(field, allowed);
+  if (symbols.size() < layers.size() || symbols.find_first_not_of("M*-E") != std::string::npos)
+    throw wrong(field, allowed);
+  for (std::size_t i = 0; i < layers.size(); ++i) alone(i, symbols[i]);
+}
+
+// One in so many of the layers has no window, if they follow that rule; 0: all have one.
+std::optional<std::uint32_t> rule_of_windows(const Each& layers) {
+  const auto is_full = [](const Symbols& layer) { return layer.mixer == '*'; };
+  const auto first = std::ranges::find_if(layers, is_full);
+  if (first == layers.end()) return 0;
+  const auto step = static_cast<std::size_t>(first - layers.begin()) + 1;
+  if (step < 2) return std::nullopt;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (is_full(layers[i]) != ((i + 1) % step == 0)) return std::nullopt;
+  return static_cast<std::uint32_t>(step);
+}
+
+// Layers at the start without experts, and then one in so many with.
+struct Sparse {
+  std::size_t first = 0;
+  std::size_t every = 1;
+};
+std::optional<Sparse> rule_of_experts(const Each& layers) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < layers.size() && places.size() < 2; ++i)
+    if (layers[i].feed_forward == 'E') places.push_back(i);
+  const std::size_t every = places.size() < 2 ? 1 : places[1] - places[0];
+  if (places.empty() || places[0] + 1 < every) return std::nullopt;
+  const std::size_t first = places[0] + 1 - every;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool sparse = i >= first && (i - first + 1) % every == 0;
+    if (sparse != (layers[i].feed_forward == 'E')) return std::nullopt;
+  }
+  return Sparse{first, every};
+}
+
+// Whether the layers follow rules, which are then told by their keys.
+bool add_rules(const Config& config, const Each& layers, const Layout& layout, Shape& shape) {
+  if (layout.linear || layout.mamba) return false;
+  if (std::ranges::any_of(
+          layers, [](const Symbols& layer) { return layer.mixer == 0 || layer.feed_forward == 0; }))
+    return false;
+  const bool windows =
+      std::ranges::any_of(layers, [](const Symbols& layer) { return layer.mixer == 'S'; });
+  const auto full = windows ? rule_of_windows(layers) : 0;
+  const auto sparse = layout.experts ? rule_of_experts(layers) : Sparse{};
+  if (!full || !sparse) return false;
+  if (*full > 0) shape.set("full_attention_every", *full, config.origin());
+  const auto set = [&](std::string_view path, std::size_t value, std::size_t usual) {
+    if (value != usual) shape.set(path, static_cast<std::uint32_t>(value), config.origin());
+  };
+  set("experts.first_dense", sparse->first, 0);
+  set("experts.every", sparse->every, 1);
+  return true;
+}
+
+std::string pattern_of(const Each& layers, bool latent) {
+  std::string pattern;
+  for (const Symbols& layer : layers) {
+    const char mixer = latent && layer.mixer == '*' ? '+' : layer.mixer;
+    if (mixer != 0 && layer.feed_forward != 0)
+      pattern += fmt::format("({}{})", mixer, layer.feed_forward);
+    else
+      pattern += mixer != 0 ? mixer : layer.feed_forward;
+  }
+  return pattern;
+}
+
+constexpr std::uint32_t most_layers = 10'000;
+
+// A list of them tells how many there are, where nothing else does.
+Number layer_count(Config& config) {
+  if (const auto count = config.number({"num_hidden_layers", "n_layer", "num_layers"}))
+    return *count;
+  if (const auto blocks = config.list({"layers_block_type", "layer_types"}, 1))
+    return {static_cast<std::uint32_t>(blocks->value.size()), blocks->origin};
+  return config.needed({"num_hidden_layers"});
+}
+
+}  // namespace
+
+Layout add_layout(Config& config, const Family& family, Shape& shape) {
+  const Number count = layer_count(config);
+  if (count.value == 0 || count.value > most_layers)
+    throw Error(locate(count.origin, fmt::format("num_hidden_layers is {}; allowed: 1 to {}",
+                                                 count.value, most_layers)));
+  const auto experts =
+      config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
+  Each layers(count.value);
+  using Layers = Family::Layers;
+  if (family.layers == Layers::transformer) add_windows(config, family, layers, shape);
+  if (family.layers == Layers::linear) set_linear(config, family, layers);
+  if (family.layers == Layers::hybrid)
+    set_hybrid(config, layers);
+  else if (experts && experts->value > 0)
+    set_experts(config, layers);
+  if (family.layers == Layers::mamba) layers.assign(layers.size(), Symbols{'M', 0});
+
+  Layout layout;
+  for (const Symbols& layer : layers) {
+    layout.mlps = layout.mlps || layer.feed_forward == '-';
+    layout.experts = layout.experts || layer.feed_forward == 'E';
+    layout.linear = layout.linear || layer.mixer == 'G';
+    layout.mamba = layout.mamba || layer.mixer == 'M';
+    layout.attention = layout.attention || layer.mixer == '*' || layer.mixer == 'S';
+  }
+  if (add_rules(config, layers, layout, shape))
+    shape.set("layers", count.value, count.origin);
+  else
+    shape.set("pattern", pattern_of(layers, static_cast<bool>(config.find({"kv_lora_rank"}))),
+              count.origin);
+  return layout;
+}
+
+}  // namespace pipewright::config::huggingface

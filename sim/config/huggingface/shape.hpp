@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/config/text/value.hpp"
+
+namespace pipewright::config::huggingface {
+
+// The model in our keys, as it is put together.
+class Shape {
+ public:
+  explicit Shape(const Origin& origin) { map_.origin = origin; }
+
+  // `path` is dotted, "experts.count".
+  void set(std::string_view path, std::string text, const Origin& origin) {
+    set_value(map_, path, make_text(std::move(text), origin));
+  }
+  void set(std::string_view path, std::uint32_t number, const Origin& origin) {
+    set(path, std::to_string(number), origin);
+  }
+  void note(std::string text, const Origin& origin) {
+    notes_.kind = Value::Kind::list;
+    notes_.origin = origin;
+    notes_.items.push_back(make_text(std::move(text), origin));
+  }
+
+  Value take() && {
+    if (!notes_.items.empty()) set_value(map_, "notes", std::move(notes_));
+    return std::move(map_);
+  }
+
+ private:
+  Value map_;
+  Value notes_;
+};
+
+}  // namespace pipewright::config::huggingface

@@ -1,0 +1,130 @@
+#include "sim/config/huggingface/unread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace pipewright::config::huggingface {
+namespace {
+
+// Parts of names that sizes, and what layers are, go by.
+constexpr std::array<std::string_view, 44> telling{
+    "hidden", "size",  "head",   "layer",     "expert", "window",   "dim",   "rank",    "ffn",
+    "state",  "inter", "attn",   "attention", "mlp",    "moe",      "block", "latent",  "compress",
+    "index",  "conv",  "ssm",    "mamba",     "mtp",    "nextn",    "embd",  "embed",   "width",
+    "depth",  "inner", "sparse", "shared",    "chunk",  "vocab",    "group", "lora",    "swa",
+    "loop",   "ratio", "expand", "kv",        "norm",   "parallel", "hc_",   "residual"};
+
+// Names with such a part that take no time and no memory.
+constexpr std::array<std::string_view, 23> idle_starts{"_",
+                                                       "rope_",
+                                                       "router_",
+                                                       "moe_router",
+                                                       "output_",
+                                                       "vision_",
+                                                       "image_",
+                                                       "video_",
+                                                       "audio_",
+                                                       "img_",
+                                                       "mm_",
+                                                       "init",
+                                                       "torch",
+                                                       "dtype",
+                                                       "time_",
+                                                       "norm_topk",
+                                                       "swiglu_",
+                                                       "summary_",
+                                                       "num_beam",
+                                                       "token",
+                                                       "indexer_rope",
+                                                       "residual_in_fp32",
+                                                       "rescale_"};
+constexpr std::array<std::string_view, 24> idle_ends{
+    "_token_id",    "_token_index", "_eps",    "_epsilon", "_dropout", "_pdrop",  "_act",
+    "_activation",  "_dtype",       "_range",  "_std",     "_scale",   "_scalar", "_multiplier",
+    "_softcapping", "_theta",       "_coef",   "_coeff",   "_alpha",   "_beta",   "_implementation",
+    "_limit",       "_factor",      "_kernels"};
+constexpr std::array<std::string_view, 40> idle{
+    "add_full_attention_sink_bias",  // sinks: a number a head
+    "add_swa_attention_sink_bias",
+    "attention_dropout",
+    "attention_probs_dropout_prob",
+    "attn_implementation",
+    "chunk_size",  // of Mamba-2's kernels
+    "chunk_size_feed_forward",
+    "embedding_dropout",
+    "ep_size",
+    "hidden_act",
+    "initial_context_length",
+    "is_encoder_decoder",
+    "max_window_layers",
+    "mlp_hidden_act",
+    "moe_renormalize",
+    "moe_shared_expert_overlap",  // a key of training.experts
+    "mtp_hybrid_override_pattern",
+    "mtp_layers_block_type",
+    "mtp_transformer_layers",
+    "mtp_use_dedicated_embeddings",
+    "no_rope_layer_interval",
+    "no_rope_layers",
+    "num_logits_to_keep",
+    "num_return_sequences",
+    "original_max_position_embeddings",
+    "partial_rotary_factor",
+    "pretraining_tp",
+    "problem_type",
+    "qk_norm_type",
+    "residual_multiplier",
+    "rotary_dim",
+    "rotary_emb_base",
+    "scale_attn_weights",
+    "scoring_func",
+    "sliding_window_size",
+    "use_conv_bias",  // counted with the convolution
+    "use_gemma_norm",
+    "use_mamba_kernels",
+    "use_parallel_residual",
+    "expand"};  // Mamba-2's heads say it
+
+bool has_any(std::string_view key, const auto& parts, const auto& has) {
+  return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
+}
+
+// false, null, 0, "" and what is empty switch nothing on.
+bool is_off(const Value& value) {
+  if (value.kind == Value::Kind::list) return std::ranges::all_of(value.items, is_off);
+  if (value.kind == Value::Kind::map) return value.entries.empty();
+  return value.text.empty() || value.text == "false" || value.text == "null" ||
+         value.text.find_first_not_of("0.") == std::string::npos;
+}
+
+}  // namespace
+
+void check_unread(const Config& config) {
+  for (const Entry& entry : config.text().entries) {
+    const std::string_view key = entry.key;
+    if (config.was_read(key) || is_off(entry.value)) continue;
+    const auto contains = [](std::string_view name, std::string_view part) {
+      return name.find(part) != std::string_view::npos;
+    };
+    const auto starts = [](std::string_view name, std::string_view part) {
+      return name.starts_with(part);
+    };
+    const auto ends = [](std::string_view name, std::string_view part) {
+      return name.ends_with(part);
+    };
+    if (!has_any(key, telling, contains) || has_any(key, idle_starts, starts) ||
+        has_any(key, idle_ends, ends) || std::ranges::find(idle, key) != idle.end())
+      continue;
+    throw Error(locate(entry.origin,
+                       fmt::format("{} is a key of config.json that is not understood, and may "
+                                   "change time or memory; allowed: 0, false or null, or a model "
+                                   "file of your own keys (pipewright help models)",
+                                   in_quotes(key))));
+  }
+}
+
+}  // namespace pipewright::config::huggingface

@@ -1,0 +1,158 @@
+#include "sim/config/model_checks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace pipewright::config {
+namespace {
+
+using Experts = Model::Experts;
+
+// The nearest divisors of `whole` below and above `wanted`.
+std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
+  std::uint32_t below = wanted < whole ? wanted : whole;
+  while (whole % below != 0) --below;
+  std::uint32_t above = wanted;
+  while (above < whole && whole % above != 0) ++above;
+  return above >= whole || above == below ? fmt::format("{}", below)
+                                          : fmt::format("{} or {}", below, above);
+}
+
+// An error at a key of the map, or at the map where it is left out.
+Error refusal(const Field& map, std::string_view key, std::string_view text) {
+  const Value* const value = find(map.value, key);
+  return Error(locate(value != nullptr ? value->origin : map.value.origin, text));
+}
+
+// How many layers there are, and whether each symbol of a pattern has the sizes of its layer.
+void complete_pattern(Model& model, const Field& field) {
+  if (model.pattern.empty()) {
+    if (model.layers == 0)
+      throw Error(locate(field.value.origin,
+                         "layers is missing: how many the model has, or a pattern of them"));
+    for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
+                                        {"linear_attention", model.linear_attention.has_value()}})
+      if (is_there)
+        throw refusal(field, key,
+                      fmt::format("{} needs pattern, which says what layers are of it", key));
+    return;
+  }
+  if (model.pattern.size() > most_layers)
+    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", most_layers));
+  const auto length = static_cast<std::uint32_t>(model.pattern.size());
+  if (model.layers > length)
+    throw refusal(
+        field, "layers",
+        fmt::format("layers is {}, and pattern has {}; allowed: fewer, the first of them, "
+                    "or leave layers out",
+                    model.layers, length));
+  if (model.layers != 0) model.pattern.resize(model.layers);
+  model.layers = static_cast<std::uint32_t>(model.pattern.size());
+  const auto needs = [&](char symbol, std::string_view key, bool is_there) {
+    if (model.has_layers(symbol) && !is_there)
+      throw refusal(field, "pattern",
+                    fmt::format("pattern has layers {}, which need the key {}", symbol, key));
+  };
+  namespace symbols = layer_symbols;
+  needs(symbols::mamba, "mamba", model.mamba.has_value());
+  for (const char symbol : {symbols::attention, symbols::sliding, symbols::latent})
+    needs(symbol, "heads", model.heads > 0);
+  needs(symbols::linear_attention, "linear_attention", model.linear_attention.has_value());
+  needs(symbols::sliding, "sliding_window", model.sliding_window > 0);
+  needs(symbols::latent, "latent", model.latent.has_value());
+  needs(symbols::experts, "experts", model.experts.has_value());
+  if (model.full_attention_every > 0)
+    throw refusal(field, "full_attention_every",
+                  "full_attention_every beside pattern, whose * and S say what layers have a "
+                  "sliding window; leave one out");
+  if (model.experts && (model.experts->first_dense != 0 || model.experts->every != 1))
+    throw refusal(field, "experts",
+                  "experts.first_dense and experts.every beside pattern, whose E says what layers "
+                  "have experts; leave them out");
+  const auto share = [&](std::string_view key, std::uint32_t heads, std::uint32_t parts) {
+    if (heads % parts != 0)
+      throw refusal(field, key,
+                    fmt::format("{} has {} heads that share {}, which does not divide them; "
+                                "allowed: {}",
+                                key, heads, parts, nearest_divisors(heads, parts)));
+  };
+  if (model.mamba) share("mamba", model.mamba->heads, model.mamba->groups);
+  if (model.linear_attention)
+    share("linear_attention", model.linear_attention->value_heads,
+          model.linear_attention->key_heads);
+}
+
+}  // namespace
+
+void complete(Model& model, const Field& field) {
+  const auto refuse = [&](std::string_view key, std::string_view text) {
+    return refusal(field, key, text);
+  };
+  complete_pattern(model, field);
+  if (model.full_attention_every > 0 && model.sliding_window == 0)
+    throw refuse("full_attention_every",
+                 "full_attention_every needs sliding_window, the keys that other layers see");
+  if (model.heads == 0 && model.pattern.empty())
+    throw Error(locate(field.value.origin, "model.heads is missing: of attention"));
+  // Without attention, the heads that tp deals out.
+  if (model.heads == 0 && model.mamba) model.heads = model.mamba->heads;
+  if (model.heads == 0)
+    model.heads = model.linear_attention ? model.linear_attention->value_heads : 1;
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  if (model.heads % model.kv_heads != 0)
+    throw refuse(
+        "kv_heads",
+        fmt::format("kv_heads is {}, which does not divide the {} heads; allowed: {}",
+                    model.kv_heads, model.heads, nearest_divisors(model.heads, model.kv_heads)));
+  if (model.qk_layernorm && model.latent)
+    throw refuse("latent",
+                 "qk_layernorm is true, and latent attention has norms of its compressed vectors "
+                 "instead; allowed: false");
+  const bool attends = model.pattern.empty() || model.has_layers(layer_symbols::attention) ||
+                       model.has_layers(layer_symbols::sliding);
+  if (model.head_dim == 0 && !model.latent && attends && model.hidden % model.heads != 0)
+    throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({}); allowed: "
+                                      "{} heads, or a head_dim",
+                                      model.heads, model.hidden,
+                                      nearest_divisors(model.hidden, model.heads)));
+  if (model.head_dim == 0) model.head_dim = std::max(1U, model.hidden / model.heads);
+  const bool has_mlps = model.pattern.empty() ? !model.experts || model.experts->first_dense != 0 ||
+                                                    model.experts->every != 1
+                                              : model.has_layers(layer_symbols::mlp);
+  if (model.ffn == 0 && model.gated && has_mlps)
+    throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
+  if (model.ffn == 0) model.ffn = 4 * model.hidden;
+  if (!model.experts) return;
+  Experts& experts = *model.experts;
+  if (experts.top_k > experts.count)
+    throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
+                                        experts.top_k, experts.count, experts.count));
+  if (experts.count % experts.groups != 0)
+    throw refuse("experts", fmt::format("experts.groups is {}, which does not divide the {} "
+                                        "experts; allowed: {}",
+                                        experts.groups, experts.count,
+                                        nearest_divisors(experts.count, experts.groups)));
+  if (experts.top_groups == 0) experts.top_groups = experts.groups;
+  const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
+  if (experts.top_groups > experts.groups || experts.top_groups < fewest)
+    throw refuse("experts",
+                 fmt::format("experts.top_groups is {}, and a token's {} experts are of {} groups "
+                             "of {} each; allowed: {} to {}",
+                             experts.top_groups, experts.top_k, experts.groups,
+                             experts.count / experts.groups, fewest, experts.groups));
+  if (experts.capacity_factor > experts.count)
+    throw refuse("experts",
+                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} can have at "
+                             "most {} times the mean; allowed: 1 to {}",
+                             experts.capacity_factor, experts.count, experts.count, experts.count));
+  if (experts.first_dense > model.layers)
+    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers; allowed: 0 to {}",
+                                        experts.first_dense, model.layers, model.layers));
+  if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
+}
+
+}  // namespace pipewright::config

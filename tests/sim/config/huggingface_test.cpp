@@ -1,0 +1,341 @@
+#include <random>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/config/model.hpp"
+#include "support/paths.hpp"
+#include "tests/sim/config/support.hpp"
+
+namespace pipewright::config::test {
+namespace {
+
+using Catch::Contains;
+
+Model model_at(const std::string& path) {
+  const Value text = make_text(path, {});
+  return read_model({text, "model"});
+}
+
+Model fixture(const std::string& name) {
+  return model_at(PIPEWRIGHT_TEST_DATA "/models/" + name + "/config.json");
+}
+
+// A config.json of small sizes with what else is said of it.
+std::string config_of(const std::string& type, const std::string& more) {
+  return R"({"model_type": ")" + type +
+         R"(", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 8,
+"num_key_value_heads": 2, "vocab_size": 1000, "max_position_embeddings": 1024)" +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+
+Model model_of(const std::string& type, const std::string& more) {
+  const Folder folder;
+  return model_at(folder.write("tiny/config.json", config_of(type, more)));
+}
+
+std::string fault_of(const std::string& type, const std::string& more) {
+  return error_of([&] { model_of(type, more); });
+}
+
+// "(S-)(S-)(*-)"
+std::string pattern_of(const Model& model) {
+  std::string text;
+  for (const std::string& layer : model.pattern)
+    text += layer.size() == 1 ? layer : "(" + layer + ")";
+  return text;
+}
+
+TEST_CASE("a dense model's config.json is read, nulls and all", "[model][huggingface]") {
+  const Model m = fixture("small-dense");
+  CHECK(m.name == "small-dense");
+  CHECK(m.layers == 4);
+  CHECK(m.hidden == 256);
+  CHECK(m.heads == 8);
+  CHECK(m.kv_heads == 2);
+  CHECK(m.head_dim == 32);
+  CHECK(m.ffn == 512);
+  CHECK(m.gated);
+  CHECK(m.norm == Model::Norm::rmsnorm);
+  CHECK(m.biases == Model::Biases::none);
+  CHECK_FALSE(m.tied_embeddings);
+  CHECK_FALSE(m.experts);
+}
+
+TEST_CASE("the sequence is assumed, at most what positions reach", "[model][huggingface]") {
+  const Model m = fixture("small-dense");
+  CHECK(m.sequence == 4096);
+  REQUIRE(m.notes.size() == 1);
+  CHECK_THAT(m.notes[0], Contains("sequence 4096 is assumed") && Contains("131072"));
+  CHECK(model_of("llama", R"("num_hidden_layers": 2)").sequence == 1024);
+}
+
+TEST_CASE("latent attention, groups of experts and multi-token prediction are read",
+          "[model][huggingface]") {
+  const Model m = fixture("small-mixture");
+  REQUIRE(m.latent);
+  CHECK(m.latent->query_rank == 48);
+  CHECK(m.latent->kv_rank == 32);
+  CHECK(m.latent->nope_head_dim == 16);
+  CHECK(m.latent->rope_head_dim == 8);
+  CHECK(m.latent->value_head_dim == 16);
+  REQUIRE(m.experts);
+  CHECK(m.experts->count == 8);
+  CHECK(m.experts->top_k == 2);
+  CHECK(m.experts->ffn == 64);
+  CHECK(m.experts->shared == 1);
+  CHECK(m.experts->groups == 4);
+  CHECK(m.experts->top_groups == 2);
+  CHECK(m.experts->first_dense == 1);
+  CHECK(m.ffn == 384);
+  CHECK(m.mtp_layers == 1);
+  std::string notes;
+  for (const std::string& note : m.notes) notes += note + "\n";
+  CHECK_THAT(notes, Contains("multi-token prediction is in the parameters") &&
+                        Contains("quantization_config says in what"));
+}
+
+TEST_CASE("of a vision model the part for text is taken, with its family's defaults",
+          "[model][huggingface]") {
+  const Model m = fixture("small-vision");
+  CHECK(m.hidden == 128);
+  CHECK(m.layers == 8);
+  CHECK(m.tied_embeddings);
+  CHECK(m.post_norms);
+  CHECK(m.qk_layernorm);
+  CHECK(m.sliding_window == 1024);
+  CHECK(m.full_attention_every == 6);
+  CHECK_THAT(m.notes.back(), Contains("vision_config is left out"));
+  // What Gemma 3's configuration class has where a file says nothing.
+  const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
+  CHECK(bare.head_dim == 256);
+}
+
+TEST_CASE("a hybrid's pattern is read, and experts of latent vectors", "[model][huggingface]") {
+  const Model m = fixture("small-hybrid");
+  CHECK(pattern_of(m) == "ME*E-");
+  CHECK_FALSE(m.gated);
+  REQUIRE(m.mamba);
+  CHECK(m.mamba->heads == 16);
+  CHECK(m.mamba->head_dim == 16);
+  CHECK(m.mamba->groups == 2);
+  CHECK(m.mamba->state == 32);
+  CHECK(m.experts->latent == 64);
+  CHECK(m.experts->shared_ffn == 192);
+  CHECK(m.expert_width() == 64);
+  CHECK(pattern_of(model_of("nemotron_h", R"("layers_block_type": ["mamba", "mlp", "attention"],
+"mamba_num_heads": 8, "n_groups": 1)")) == "M-*");
+}
+
+TEST_CASE("biases are those of the family, or as the config says", "[model][huggingface]") {
+  const std::string layers = R"("num_hidden_layers": 2)";
+  using Biases = Model::Biases;
+  CHECK(model_of("qwen2", layers).biases == Biases::qkv);
+  CHECK(model_of("glm4_moe", layers + R"(, "attention_bias": true)").biases == Biases::qkv);
+  CHECK(model_of("llama", layers + R"(, "attention_bias": true)").biases == Biases::attention);
+  CHECK(model_of("llama", layers + R"(, "attention_bias": true, "mlp_bias": true)").biases ==
+        Biases::all);
+  CHECK(model_of("qwen3", layers).biases == Biases::none);
+  CHECK_THAT(fault_of("llama", layers + R"(, "mlp_bias": true)"),
+             Contains("mlp_bias is true without attention_bias"));
+}
+
+TEST_CASE("windows follow their family's rule or a list", "[model][huggingface]") {
+  const auto four = [](const std::string& type, const std::string& more) {
+    return model_of(type, R"("num_hidden_layers": 4, "sliding_window": 32)" + more);
+  };
+  CHECK(four("gpt_oss", R"(, "num_local_experts": 4, "num_experts_per_tok": 2)")
+            .full_attention_every == 2);
+  CHECK(four("mistral", "").sliding_window == 32);
+  CHECK(four("mistral", "").full_attention_every == 0);
+  CHECK(four("qwen3", "").sliding_window == 0);  // use_sliding_window is false
+  CHECK(model_of("mistral", R"("num_hidden_layers": 4, "sliding_window": null)").sliding_window ==
+        0);
+  CHECK(pattern_of(four("qwen3", R"(, "use_sliding_window": true, "max_window_layers": 3)")) ==
+        "(*-)(*-)(*-)(S-)");
+  const Model listed = four("qwen3", R"(, "layer_types": ["sliding_attention", "full_attention",
+"sliding_attention", "full_attention"])");
+  CHECK(listed.full_attention_every == 2);
+  CHECK(pattern_of(listed).empty());
+  CHECK(pattern_of(four("qwen3", R"(, "layer_types": ["full_attention", "sliding_attention",
+"sliding_attention", "full_attention"])")) == "(*-)(S-)(S-)(*-)");
+  const Model chunked = model_of("llama4", R"("num_hidden_layers": 4, "num_local_experts": 4,
+"num_experts_per_tok": 1, "intermediate_size_mlp": 96, "attention_chunk_size": 256)");
+  CHECK(chunked.chunked);
+  CHECK(chunked.sliding_window == 256);
+  CHECK(chunked.full_attention_every == 4);
+}
+
+TEST_CASE("experts stand in the layers that a config names", "[model][huggingface]") {
+  const auto six = [](const std::string& type, const std::string& more) {
+    return model_of(type, R"("num_hidden_layers": 6, "num_experts": 4, "num_experts_per_tok": 2,
+"moe_intermediate_size": 32)" +
+                              more);
+  };
+  CHECK(six("qwen3_moe", "").experts->every == 1);
+  CHECK(six("qwen3_moe", R"(, "decoder_sparse_step": 2)").experts->every == 2);
+  CHECK(six("qwen3_moe", R"(, "mlp_only_layers": [0, 1])").experts->first_dense == 2);
+  CHECK(pattern_of(six("qwen3_moe", R"(, "mlp_only_layers": [3])")) == "(*E)(*E)(*E)(*-)(*E)(*E)");
+  CHECK(six("glm4_moe", R"(, "first_k_dense_replace": 1)").experts->first_dense == 1);
+  const Model listed = six("glm4_moe", R"(, "mlp_layer_types": ["dense", "dense", "sparse",
+"sparse", "sparse", "sparse"])");
+  CHECK(listed.experts->first_dense == 2);
+  CHECK(six("qwen2_moe", R"(, "shared_expert_intermediate_size": 96)").experts->shared_ffn == 96);
+  const Model llama = model_of("llama4", R"("num_hidden_layers": 6, "num_local_experts": 4,
+"num_experts_per_tok": 1, "interleave_moe_layer_step": 2, "intermediate_size_mlp": 96)");
+  CHECK(llama.experts->every == 2);
+  CHECK(llama.experts->ffn == 128);  // intermediate_size
+  CHECK(llama.experts->shared == 1);
+  CHECK(llama.ffn == 96);
+}
+
+TEST_CASE("gated delta nets stand three in four, with an output gate", "[model][huggingface]") {
+  const Model m = model_of("qwen3_next", R"("num_hidden_layers": 4, "num_experts": 4,
+"num_experts_per_tok": 2, "moe_intermediate_size": 32, "linear_num_key_heads": 2,
+"linear_num_value_heads": 4, "shared_expert_intermediate_size": 32)");
+  CHECK(pattern_of(m) == "(GE)(GE)(GE)(*E)");
+  CHECK(m.output_gate);
+  CHECK(m.linear_attention->value_heads == 4);
+}
+
+TEST_CASE("Mamba-2 alone needs no attention", "[model][huggingface]") {
+  const Folder folder;
+  const Model m = model_at(folder.write("m/config.json", R"({"model_type": "mamba2",
+"hidden_size": 64, "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "n_groups": 1,
+"state_size": 32, "expand": 2, "vocab_size": 1000, "tie_word_embeddings": true})"));
+  CHECK(pattern_of(m) == "MMM");
+  CHECK(m.mamba->head_dim == 16);
+  CHECK(m.tied_embeddings);
+}
+
+TEST_CASE("GPT-2's own names are understood", "[model][huggingface]") {
+  const Folder folder;
+  const Model m = model_at(folder.write("gpt/config.json", R"({"model_type": "gpt2",
+"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "n_ctx": 256, "vocab_size": 1000,
+"resid_pdrop": 0.1, "attn_pdrop": 0.1, "embd_pdrop": 0.1, "layer_norm_epsilon": 1e-5,
+"summary_first_dropout": 0.1})"));
+  CHECK(m.ffn == 256);
+  CHECK(m.learned_positions);
+  CHECK(m.sequence == 256);
+  CHECK(m.dropout == 0.1);
+  CHECK(m.biases == Model::Biases::all);
+  CHECK(m.tied_embeddings);
+}
+
+TEST_CASE("what matters and is not understood is named with its place", "[model][huggingface]") {
+  const std::string layers = R"("num_hidden_layers": 2)";
+  CHECK_THAT(fault_of("llama9", layers), Contains("model_type 'llama9' is not understood; did you "
+                                                  "mean 'llama"));
+  CHECK_THAT(fault_of("llama", layers + R"(, "index_topk": 2048)"),
+             Contains("config.json:2:") &&
+                 Contains("'index_topk' is a key of config.json that is not understood"));
+  CHECK_THAT(fault_of("llama", layers + R"(, "num_global_key_value_heads": 4)"),
+             Contains("'num_global_key_value_heads'"));
+  CHECK_THAT(fault_of("llama", R"("hidden_act": "silu")"),
+             Contains("num_hidden_layers is missing"));
+  CHECK_THAT(fault_of("llama", R"("num_hidden_layers": "two")"),
+             Contains("num_hidden_layers is the text 'two'"));
+  CHECK_THAT(fault_of("llama", layers + R"(, "head_dim": 7, "num_experts": 4)"),
+             Contains("num_experts_per_tok"));
+  CHECK_THAT(fault_of("qwen3", layers + R"(, "layer_types": ["full_attention", "retention"])"),
+             Contains("layer_types has a layer 'retention', which is not understood; allowed: "
+                      "full_attention"));
+  CHECK_THAT(fault_of("nemotron_h", layers + R"(, "hybrid_override_pattern": "MX")"),
+             Contains("hybrid_override_pattern is the text 'MX'"));
+  // What is off, or of generation, positions and initial values, is passed by.
+  CHECK(fault_of("llama", layers + R"(, "num_experts": 0, "block_size": null, "top_k": 50,
+"some_dim": 0, "rope_head_dim_scaling": {"a": 1}, "num_beam_groups": 1, "embd_pdrop": 0.1,
+"_attn_implementation": "eager", "moe_layers": [])") == "");
+}
+
+TEST_CASE("a model is found by its file, its folder, and named by either", "[model][huggingface]") {
+  const Folder folder;
+  const std::string file =
+      folder.write("Tiny-1B/config.json", config_of("llama", R"("num_hidden_layers": 2)"));
+  CHECK(model_at(file).name == "Tiny-1B");
+  CHECK(model_at((folder.path() / "Tiny-1B").string()).name == "Tiny-1B");
+  const std::string cached = folder.write("models--acme--Big-7B/snapshots/0123abcd/config.json",
+                                          config_of("llama", R"("num_hidden_layers": 2)"));
+  CHECK(model_at(cached).name == "Big-7B");
+  const std::string named = folder.write(
+      "x.json", config_of("llama", R"("num_hidden_layers": 2, "_name_or_path": "acme/Own-3B")"));
+  CHECK(model_at(named).name == "Own-3B");
+  CHECK_THAT(error_of([&] { model_at((folder.path() / "snapshots").string()); }),
+             Contains("is no file; allowed: the path of a model's file"));
+}
+
+// JSON's punctuation, and words that a config may have anywhere.
+const std::vector<std::string> tokens{"{",
+                                      "}",
+                                      "[",
+                                      "]",
+                                      ",",
+                                      ":",
+                                      "null",
+                                      "true",
+                                      "\"\"",
+                                      "-1",
+                                      "0",
+                                      "1",
+                                      "64",
+                                      "1e9",
+                                      "0.5",
+                                      "999999999999",
+                                      "4294967296",
+                                      "\"M\"",
+                                      "\"llama4\"",
+                                      "[]",
+                                      "{}",
+                                      "\"full_attention\"",
+                                      "\"num_experts\": 4,",
+                                      "\"layer_types\": [\"sliding_attention\"],",
+                                      "\"kv_lora_rank\": 8,",
+                                      "\"model_type\": \"qwen3_next\","};
+
+TEST_CASE("no mutation of a config.json does worse than an error with a place",
+          "[model][huggingface]") {
+  const Folder folder;
+  std::vector<std::string> seeds;
+  for (const char* const name : {"small-dense", "small-mixture", "small-vision", "small-hybrid"}) {
+    std::ifstream file(PIPEWRIGHT_TEST_DATA "/models/" + std::string(name) + "/config.json");
+    seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    REQUIRE(seeds.back().size() > 100);
+  }
+  std::mt19937 random(7);
+  int sound = 0;
+  int faulty = 0;
+  for (int i = 0; i < 4'000; ++i) {
+    std::string text = seeds[random() % seeds.size()];
+    for (auto n = 1 + random() % 3; n > 0; --n) {
+      const std::size_t place = random() % text.size();
+      const std::string& token = tokens[random() % tokens.size()];
+      switch (random() % 3) {
+        case 0:
+          text.erase(place, random() % 30);
+          break;
+        case 1:
+          text.insert(place, token);
+          break;
+        default:  // in place of a value
+          if (const std::size_t colon = text.find(": ", place); colon != std::string::npos)
+            text.replace(colon + 2, text.find_first_of(",\n", colon) - colon - 2, token);
+      }
+    }
+    CAPTURE(text);
+    const std::string path = folder.write("m/config.json", text);
+    try {
+      const Model model = model_at(path);
+      REQUIRE(model.layers > 0);
+      ++sound;
+    } catch (const Error& error) {
+      REQUIRE_THAT(error.what(), Contains("config.json") || Contains("model"));
+      ++faulty;
+    }
+  }
+  CHECK(sound > 200);
+  CHECK(faulty > 200);
+}
+
+}  // namespace
+}  // namespace pipewright::config::test
