@@ -145,7 +145,7 @@ std::string format_exact_bytes(std::uint64_t bytes) {
 }
 
 std::string counted(std::uint64_t count, std::string_view one) {
-  const char* const plural = one.ends_with("ch") ? "es" : "s";
+  const char* const plural = one.ends_with("ch") || one.ends_with("ss") ? "es" : "s";
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : plural);
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -29,6 +30,11 @@ std::optional<std::uint64_t> step_number(std::string_view name) {
   return number;
 }
 
+// Of a backend whose receives the CPU itself waits for.
+bool is_receive(std::string_view name) {
+  return name.starts_with("gloo:recv") || name.starts_with("mpi:recv");
+}
+
 class Gatherer {
  public:
   Gatherer(const AnnotationOptions& options, Annotations& found)
@@ -37,12 +43,16 @@ class Gatherer {
   void take(const ChromeEvent& event, const std::function<std::string()>& place) {
     ++found_.events;
     if (event.phase != "X" || event.name.empty()) return;
-    if (!is_wanted(event.category)) return count(found_.categories, event.category);
-    count(found_.names, event.name);
+    kernels_.take(event);
     if (const auto number = step_number(event.name)) {
+      count(found_.names, event.name);
       if (event.start) found_.steps.push_back({*number, lane(event), *event.start});
       return;
     }
+    if (is_receive(event.name) && event.start && event.duration)
+      found_.receives.push_back({event.process, *event.start + *event.duration});
+    if (!is_wanted(event.category)) return count(found_.categories, event.category);
+    count(found_.names, event.name);
     const std::vector<NamedPass>& passes = read(event.name);
     if (passes.empty()) return;
     const auto check = [&](const char* field, std::optional<double> time, double least) {
@@ -52,10 +62,70 @@ class Gatherer {
           printable(event.name), time ? fmt::format("{}", *time) : "missing or no number"));
     };
     const double start = check("ts", event.start, -1e18);
-    found_.passes.push_back({passes, lane(event), start, start + check("dur", event.duration, 0)});
+    found_.passes.push_back(
+        {passes, lane(event), start, start + check("dur", event.duration, 0), std::nullopt});
+  }
+
+  void finish() {
+    drop_nested();
+    found_.has_launches = kernels_.launched();
+    time_by_kernels();
   }
 
  private:
+  // A function called forward_step may call one that is called so too: the outer one is the pass.
+  void drop_nested() {
+    std::vector<MarkedPass>& passes = found_.passes;
+    std::ranges::stable_sort(passes, {}, [](const MarkedPass& pass) {
+      return std::tuple(pass.lane, pass.start_us, -pass.end_us);
+    });
+    std::vector<MarkedPass> kept;
+    for (MarkedPass& pass : passes) {
+      const bool within = !kept.empty() && kept.back().lane == pass.lane &&
+                          kept.back().passes == pass.passes && kept.back().end_us >= pass.end_us &&
+                          pass.start_us < kept.back().end_us;
+      if (!within) kept.push_back(std::move(pass));
+    }
+    passes = std::move(kept);
+  }
+
+  // Adds to each lane of the CPU one with the times of what its passes launched, on any thread:
+  // autograd's own thread launches a backward, and no annotation of the GPU follows it there.
+  void time_by_kernels() {
+    std::map<std::size_t, std::vector<TimeWindow>> windows;  // by lane
+    for (const MarkedPass& pass : found_.passes)
+      if (found_.lanes[pass.lane].category != gpu_category)
+        windows[pass.lane].push_back({pass.start_us, pass.end_us});
+    std::map<std::size_t, std::vector<std::optional<TimeWindow>>> ran;
+    std::map<std::size_t, std::size_t> lane_of;
+    for (const auto& [lane, own] : windows) {
+      auto found = kernels_.within(own, found_.lanes[lane].process);
+      if (std::ranges::none_of(found, [](const auto& one) { return one.has_value(); })) continue;
+      ran[lane] = std::move(found);
+      lane_of[lane] = found_.lanes.size();
+      found_.lanes.push_back(
+          {kernel_category, found_.lanes[lane].process, found_.lanes[lane].thread});
+    }
+    std::map<std::size_t, std::pair<std::size_t, double>> done;  // of a lane: passes, and when
+    const std::size_t passes = found_.passes.size();
+    for (std::size_t i = 0; i < passes; ++i) {
+      MarkedPass pass = found_.passes[i];
+      const auto own = ran.find(pass.lane);
+      if (own == ran.end()) continue;
+      auto& [index, last] = done.try_emplace(pass.lane, 0, pass.start_us).first->second;
+      const std::optional<TimeWindow>& window = own->second[index++];
+      if (!window) ++found_.idle_passes;
+      pass.launched_us = pass.start_us;
+      // What launched nothing took no time of the GPU.
+      const double idle = std::max(last, pass.start_us);
+      pass.lane = lane_of.at(pass.lane);
+      pass.start_us = window ? window->start_us : idle;
+      pass.end_us = window ? window->end_us : idle;
+      last = pass.end_us;
+      found_.passes.push_back(std::move(pass));
+    }
+  }
+
   static void count(std::map<std::string, std::uint64_t>& counts, const std::string& name) {
     if (const auto counted = counts.find(name); counted != counts.end())
       ++counted->second;
@@ -88,81 +158,9 @@ class Gatherer {
   const AnnotationOptions& options_;
   Annotations& found_;
   std::map<Lane, std::size_t> lanes_;
+  LaunchedKernels kernels_;
   std::unordered_map<std::string, std::vector<NamedPass>> known_;
 };
-
-// Numbers in order of their values, other texts behind them.
-struct DeviceKey {
-  std::string_view what;  // "device", "rank", "process"
-  std::size_t file = 0;   // where numbers of different files mean different things
-  std::size_t digits = 0;
-  std::string text;
-
-  auto operator<=>(const DeviceKey&) const = default;
-};
-
-DeviceKey key(std::string_view what, std::size_t file, const std::string& text) {
-  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return {what, file, number ? text.size() : std::string::npos, text};
-}
-
-struct Candidates {
-  std::vector<std::pair<std::size_t, const MarkedPass*>> passes;  // with the file
-  std::vector<std::pair<std::size_t, const MarkedStep*>> steps;
-};
-
-int priority(const std::string& category) {
-  return category == gpu_category ? 2 : category == cpu_category ? 1 : 0;
-}
-
-// The lane with most of the passes, among those of the best category.
-std::pair<std::size_t, std::size_t> best_lane(const std::vector<Annotations>& files,
-                                              const Candidates& found) {
-  std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, double>> lanes;
-  for (const auto& [file, pass] : found.passes) {
-    auto& [count, time] = lanes[{file, pass->lane}];
-    ++count;
-    time += pass->end_us - pass->start_us;
-  }
-  const auto value = [&](const auto& lane) {
-    return std::tuple(priority(files[lane.first.first].lanes[lane.first.second].category),
-                      lane.second.first, lane.second.second);
-  };
-  return std::ranges::max_element(lanes, {}, value)->first;
-}
-
-// A step is marked on each lane that has a part in it: the one with the passes says when it began
-// there, else the first of the same category.
-std::vector<MarkedStep> steps_beside(const std::vector<Annotations>& files, const Candidates& found,
-                                     std::size_t file, std::size_t lane) {
-  std::map<std::uint64_t, MarkedStep> steps;  // by number
-  for (const auto& [of, step] : found.steps) {
-    if (of != file || files[of].lanes[step->lane].category != files[of].lanes[lane].category)
-      continue;
-    const auto [known, is_new] = steps.try_emplace(step->number, *step);
-    const auto rank = [&](const MarkedStep& one) {
-      return std::pair(one.lane != lane, one.start_us);
-    };
-    if (!is_new && rank(*step) < rank(known->second)) known->second = *step;
-  }
-  std::vector<MarkedStep> list;
-  for (const auto& [number, step] : steps) list.push_back(step);
-  std::ranges::stable_sort(list, {}, &MarkedStep::start_us);
-  return list;
-}
-
-void check_ranks(const std::vector<Annotations>& files) {
-  std::map<std::uint32_t, std::size_t> file_of;
-  for (std::size_t file = 0; file < files.size(); ++file) {
-    if (!files[file].header.rank) continue;
-    const auto [other, is_new] = file_of.try_emplace(*files[file].header.rank, file);
-    if (!is_new)
-      throw trace::TraceError(
-          fmt::format("{}: is of rank {}, as {} is; the files of one run are of different ranks",
-                      printable(files[file].file.string()), other->first,
-                      printable(files[other->second].file.string())));
-  }
-}
 
 }  // namespace
 
@@ -174,6 +172,7 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
   found.header = read_chrome_events(
       file, [&](const ChromeEvent& event, const auto& place) { gatherer.take(event, place); },
       progress);
+  gatherer.finish();
   return found;
 }
 
@@ -188,43 +187,6 @@ std::string frequent_names(const std::map<std::string, std::uint64_t>& counts, s
     text += fmt::format("{}'{}' ({} times)", i == 0 ? "" : ", ", name, names[i].second);
   }
   return text;
-}
-
-std::vector<MarkedDevice> devices_of(const std::vector<Annotations>& files) {
-  check_ranks(files);
-  // Several files without a rank each are of one device, in their order.
-  const bool by_file = files.size() > 1;
-  std::map<DeviceKey, Candidates> found;
-  for (std::size_t file = 0; file < files.size(); ++file) {
-    const auto& rank = files[file].header.rank;
-    const auto own = [&](std::size_t lane) {
-      if (rank) return key("rank", 0, std::to_string(*rank));
-      if (by_file) return key("file", file, "");
-      return key("process", 0, files[file].lanes[lane].process);
-    };
-    for (const MarkedPass& pass : files[file].passes) {
-      const auto& device = pass.passes.front().device;
-      found[device ? key("device", 0, std::to_string(*device)) : own(pass.lane)]
-          .passes.emplace_back(file, &pass);
-    }
-    for (const MarkedStep& step : files[file].steps)
-      if (const auto device = found.find(own(step.lane)); device != found.end())
-        device->second.steps.emplace_back(file, &step);
-  }
-
-  std::vector<MarkedDevice> devices;
-  for (const auto& [name, candidates] : found) {
-    const auto [file, best] = best_lane(files, candidates);
-    MarkedDevice device;
-    device.name = name.what == "file" ? files[file].file.filename().string()
-                                      : fmt::format("{} {}", name.what, name.text);
-    for (const auto& [of, pass] : candidates.passes)
-      if (of == file && pass->lane == best) device.passes.push_back(*pass);
-    device.steps = steps_beside(files, candidates, file, best);
-    std::ranges::stable_sort(device.passes, {}, &MarkedPass::start_us);
-    devices.push_back(std::move(device));
-  }
-  return devices;
 }
 
 }  // namespace pipewright::analysis

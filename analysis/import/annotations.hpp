@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "analysis/import/chrome_events.hpp"
+#include "analysis/import/launched_kernels.hpp"
 #include "analysis/import/pass_names.hpp"
 
 namespace pipewright::analysis {
 
 // Where events of a file stand: PyTorch marks a range on the CPU ("user_annotation") and again on
-// each GPU stream that ran something for it ("gpu_user_annotation").
+// each GPU stream that ran something which the same thread launched ("gpu_user_annotation").
 struct Lane {
   std::string category;
   std::string process;
@@ -28,6 +29,8 @@ struct MarkedPass {
   std::size_t lane = 0;
   double start_us = 0;
   double end_us = 0;
+  // When the CPU began it, where the times are those of its kernels.
+  std::optional<double> launched_us;
 };
 
 // One "ProfilerStep#3": an iteration of the training loop.
@@ -37,6 +40,12 @@ struct MarkedStep {
   double start_us = 0;
 };
 
+// When a receive that the CPU waits for ended ("gloo:recv").
+struct MarkedReceive {
+  std::string process;
+  double end_us = 0;
+};
+
 // What a file has of annotations.
 struct Annotations {
   std::filesystem::path file;
@@ -44,6 +53,9 @@ struct Annotations {
   std::vector<Lane> lanes;
   std::vector<MarkedPass> passes;
   std::vector<MarkedStep> steps;
+  std::vector<MarkedReceive> receives;
+  bool has_launches = false;                   // calls that launch work of a GPU
+  std::uint64_t idle_passes = 0;               // that launched no kernel, where others did
   std::map<std::string, std::uint64_t> names;  // how many events have a name, of the first so many
   std::map<std::string, std::uint64_t> categories;  // of events that were passed over
   std::uint64_t events = 0;
@@ -58,6 +70,8 @@ struct AnnotationOptions {
 
 inline constexpr const char* gpu_category = "gpu_user_annotation";
 inline constexpr const char* cpu_category = "user_annotation";
+// Of lanes of passes that are timed by their kernels.
+inline constexpr const char* kernel_category = "kernel";
 
 // Throws trace::TraceError, of an event that marks a pass and has no sensible time too.
 Annotations read_annotations(const std::filesystem::path& file, const AnnotationOptions& options,
@@ -65,18 +79,5 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
 
 // "'iteration 3' (12 times), ..." of the most frequent, for a message.
 std::string frequent_names(const std::map<std::string, std::uint64_t>& counts, std::size_t most);
-
-// The annotations of one pipeline device, of one lane of its.
-struct MarkedDevice {
-  std::string name;                // "rank 8"
-  std::vector<MarkedPass> passes;  // by start
-  std::vector<MarkedStep> steps;   // likewise
-};
-
-// Which annotations are of which device: those of a file with a rank are of that rank, else of the
-// process; a pattern's group stands above both. Ranks are in order. Where a device has annotations
-// of the GPU, those of the CPU, which only say when work was launched, are left out. Throws
-// trace::TraceError where two files are of one rank.
-std::vector<MarkedDevice> devices_of(const std::vector<Annotations>& files);
 
 }  // namespace pipewright::analysis

@@ -63,6 +63,7 @@ class EventReader {
     if (depth_ == 1 && key_ == "baseTimeNanoseconds") header_.base_ns = value;
   }
   bool in_event() const { return in_events_ && depth_ == event_depth_; }
+  bool in_arguments() const { return in_events_ && in_args_ && depth_ == event_depth_ + 1; }
 
   TextSource& source_;
   const VisitEvent& visit_;
@@ -74,6 +75,7 @@ class EventReader {
   int depth_ = 0;          // open containers
   int event_depth_ = 0;    // within an event
   bool in_events_ = false;
+  bool in_args_ = false;  // of an event, or of what lies in them
 };
 
 bool EventReader::enter() {
@@ -86,6 +88,7 @@ bool EventReader::enter() {
 bool EventReader::start_object(std::size_t) {
   enter();
   if (in_event()) event_ = {};
+  if (in_events_ && depth_ == event_depth_ + 1) in_args_ = key_ == "args";
   return true;
 }
 
@@ -119,6 +122,8 @@ bool EventReader::string(std::string& value) {
                                : key_ == "tid" ? &event_.thread
                                                : nullptr;
     if (place != nullptr) *place = std::move(value);
+  } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "backend") {
+    header_.backend = std::move(value);
   }
   return take_nothing();
 }
@@ -129,6 +134,9 @@ bool EventReader::number(double value) {
     if (key_ == "dur") event_.duration = value;
     if (key_ == "pid") event_.process = fmt::format("{}", value);
     if (key_ == "tid") event_.thread = fmt::format("{}", value);
+  } else if (in_arguments()) {
+    if (key_ == "correlation" && value >= 0 && value < 1e18)
+      event_.correlation = static_cast<std::uint64_t>(value);
   } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "rank") {
     if (value < 0 || value > 1e9 || value != std::floor(value))
       throw trace::TraceError(fmt::format(

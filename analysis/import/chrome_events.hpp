@@ -22,11 +22,13 @@ struct ChromeEvent {
   std::string thread;
   std::optional<double> start;  // microseconds; empty: not there, or no number
   std::optional<double> duration;
+  std::optional<std::uint64_t> correlation;  // args.correlation: a launch and its kernels share it
 };
 
 // What the file says of itself beside its events.
 struct ChromeHeader {
   std::optional<std::uint32_t> rank;  // distributedInfo.rank
+  std::string backend;                // distributedInfo.backend, such as nccl
   std::int64_t base_ns = 0;           // what times count from (baseTimeNanoseconds)
 };
 

@@ -55,7 +55,7 @@ bool contains(std::string_view text, std::string_view part) {
 bool is_step(const std::string& name) { return name.starts_with("ProfilerStep#"); }
 
 // What the host's calls to CUDA or HIP do, by their names.
-bool is_launch(std::string_view call) {
+bool is_kernel_launch(std::string_view call) {
   return contains(call, "LaunchKernel") || contains(call, "LaunchCooperativeKernel");
 }
 bool is_wait(std::string_view call) {
@@ -82,7 +82,7 @@ class Gatherer {
     if (is_step(event.name) && event.category != "gpu_user_annotation") steps_.insert(event.name);
     if (event.category == "kernel") return take_kernel(event, place);
     if (event.category != "cuda_runtime" && event.category != "cuda_driver") return;
-    const bool launch = is_launch(event.name);
+    const bool launch = is_kernel_launch(event.name);
     if ((!launch && !is_wait(event.name)) || !event.start) return;
     calls_[{event.process, event.thread}].push_back(
         {*event.start, std::max(0.0, event.duration.value_or(0)), launch});

@@ -1,109 +1,24 @@
 #include "analysis/import/measured_run.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "analysis/import/annotations.hpp"
+#include "analysis/import/handovers.hpp"
+#include "analysis/import/marked_devices.hpp"
 #include "analysis/import/numbering.hpp"
+#include "analysis/import/waits.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
-
-// The least time from the end of a pass to the start of one on another device that needs its
-// output.
-struct ClockGap {
-  std::uint32_t from = 0;  // devices
-  std::uint32_t to = 0;
-  double least_us = 0;  // below 0: impossible
-  std::size_t impossible = 0;
-  NumberedPass producer;  // of the least
-  NumberedPass consumer;
-};
-
-using trace::PassKind;
-
-using Key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, PassKind>;
-
-Key key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
-  return {pass.iteration, stage, pass.microbatch, kind};
-}
-
-// What a pass takes from another stage: activations from the one before, gradients from the next.
-std::vector<Key> inputs(const NumberedPass& pass) {
-  if (pass.kind == PassKind::forward && pass.stage > 0)
-    return {key(pass, pass.stage - 1, PassKind::forward)};
-  if (makes_gradient(pass.kind))
-    return {key(pass, pass.stage + 1, PassKind::backward),
-            key(pass, pass.stage + 1, PassKind::input_grad)};
-  return {};
-}
-
-constexpr double tolerance_us = 1;  // of clocks that agree
-
-std::vector<ClockGap> clock_gaps(const std::vector<NumberedPass>& passes) {
-  std::map<Key, const NumberedPass*> by_key;
-  for (const NumberedPass& pass : passes) by_key.emplace(key(pass, pass.stage, pass.kind), &pass);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, ClockGap> found;
-  for (const NumberedPass& pass : passes)
-    for (const Key& input : inputs(pass)) {
-      const auto producer = by_key.find(input);
-      if (producer == by_key.end() || producer->second->device == pass.device) continue;
-      const double time = pass.start_us - producer->second->end_us;
-      const auto [pair, is_new] = found.try_emplace({producer->second->device, pass.device});
-      ClockGap& gap = pair->second;
-      if (time < -tolerance_us) ++gap.impossible;
-      if (!is_new && time >= gap.least_us) continue;
-      gap = {pair->first.first, pair->first.second, time, gap.impossible, *producer->second, pass};
-    }
-  std::vector<ClockGap> list;
-  for (auto& [pair, gap] : found) list.push_back(gap);
-  return list;
-}
-
-std::vector<double> align_clocks(std::vector<NumberedPass>& passes, std::size_t devices) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> least;
-  for (const ClockGap& one : clock_gaps(passes)) least[{one.from, one.to}] = one.least_us;
-  // What is to be added to the clock of `to` so that it agrees with that of `from`.
-  const auto offset = [&](std::uint32_t from, std::uint32_t to) -> std::optional<double> {
-    const auto there = least.find({from, to});
-    const auto back = least.find({to, from});
-    if (there != least.end() && back != least.end()) return (back->second - there->second) / 2;
-    if (there != least.end()) return std::max(0.0, -there->second);
-    if (back != least.end()) return std::min(0.0, back->second);
-    return std::nullopt;
-  };
-  std::vector<std::optional<double>> shifts(devices);
-  for (std::uint32_t start = 0; start < devices; ++start) {
-    if (shifts[start]) continue;
-    shifts[start] = 0;
-    std::vector<std::uint32_t> reached{start};
-    for (std::size_t i = 0; i < reached.size(); ++i)
-      for (std::uint32_t next = 0; next < devices; ++next)
-        if (const auto step = offset(reached[i], next); step && !shifts[next]) {
-          shifts[next] = *shifts[reached[i]] + *step;
-          reached.push_back(next);
-        }
-  }
-  std::vector<double> result;
-  for (const auto& shift : shifts) result.push_back(shift.value_or(0));
-  for (NumberedPass& pass : passes) {
-    pass.start_us += result[pass.device];
-    pass.end_us += result[pass.device];
-  }
-  return result;
-}
 
 constexpr double microsecond = 1e-6;
 
@@ -148,23 +63,26 @@ void check_overlaps(std::vector<NumberedPass>& passes, const std::vector<MarkedD
   }
 }
 
-std::vector<std::string> clock_notes(const std::vector<NumberedPass>& passes,
-                                     const std::vector<MarkedDevice>& devices) {
-  std::vector<std::string> notes;
-  for (const ClockGap& one : clock_gaps(passes))
+void note_clocks(const std::vector<Handover>& found, const std::vector<MarkedDevice>& devices,
+                 std::vector<std::string>& notes) {
+  const bool mends = shifts_can_mend(found, devices.size());
+  for (const Handover& one : found)
     if (one.impossible > 0)
       notes.push_back(fmt::format(
-          "the clocks of {} and {} do not agree: {} passes start before their input is there, {} "
-          "up to {} before {} ends; --align shifts them",
-          printable(devices[one.from].name), printable(devices[one.to].name), one.impossible,
+          "{} of {} and {} do not agree: {} {} before their input is there, {} up to {} before {} "
+          "ends; {}",
+          mends ? "the clocks" : "the passes", printable(devices[one.from].name),
+          printable(devices[one.to].name), counted(one.impossible, "pass"), mends ? "start" : "end",
           describe(one.consumer), format_seconds(-one.least_us * microsecond),
-          describe(one.producer)));
-  return notes;
+          describe(one.producer),
+          mends ? "--align shifts them"
+                : "no shift of clocks mends that, so look at the names and at --microbatches"));
 }
 
-std::string align_note(std::vector<NumberedPass>& passes,
+std::string align_note(const std::vector<double>& shifts,
                        const std::vector<MarkedDevice>& devices) {
-  const std::vector<double> shifts = align_clocks(passes, devices.size());
+  if (std::ranges::all_of(shifts, [](double shift) { return shift == 0; }))
+    return "no clock is shifted: none contradicts another in a way that a shift would mend";
   std::string text;
   for (std::size_t device = 0; device < shifts.size(); ++device)
     text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", printable(devices[device].name),
@@ -172,9 +90,39 @@ std::string align_note(std::vector<NumberedPass>& passes,
   return "clocks are shifted: " + text;
 }
 
-std::optional<double> least_handover(const std::vector<NumberedPass>& passes) {
+// Brings the clocks of devices together where that is asked, and cuts the waits for input.
+void settle_times(std::vector<NumberedPass>& passes, const std::vector<MarkedDevice>& devices,
+                  bool align, std::vector<std::string>& notes) {
+  const HoldsWaits waits = holds_waits(passes, devices);
+  std::vector<double> shifts(devices.size(), 0);
+  if (align) {
+    shifts = align_clocks(passes, waits, devices.size());
+    notes.push_back(align_note(shifts, devices));
+  }
+  note_clocks(handovers(passes, waits), devices, notes);
+  cut_waits(passes, waits, devices, shifts, notes);
+}
+
+// What the files say of how the passes' times were taken.
+void note_sources(const std::vector<Annotations>& files, const std::vector<MarkedDevice>& devices,
+                  std::vector<std::string>& notes) {
+  std::uint64_t idle = 0;
+  for (const Annotations& file : files) idle += file.idle_passes;
+  if (idle > 0)
+    notes.push_back(fmt::format("{} launched no kernel, and took no time", counted(idle, "pass")));
+  std::string launched;
+  for (const MarkedDevice& device : devices)
+    if (device.only_launched) launched += (launched.empty() ? "" : ", ") + printable(device.name);
+  if (!launched.empty())
+    notes.push_back(fmt::format(
+        "the times of {} are the CPU's, which launches work that the GPU runs later: no kernel "
+        "of a pass is in the profile; ProfilerActivity.CUDA adds them",
+        launched));
+}
+
+std::optional<double> least_handover(const std::vector<NumberedPass>& passes, std::size_t devices) {
   std::optional<double> least;
-  for (const ClockGap& one : clock_gaps(passes))
+  for (const Handover& one : handovers(passes, HoldsWaits(devices, false)))
     least = std::min(least.value_or(one.least_us), one.least_us);
   if (least) *least *= microsecond;
   return least;
@@ -241,9 +189,9 @@ MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& 
   const std::uint32_t microbatches =
       keep_whole_iterations(passes, options.skip, devices, run.notes);
   check_overlaps(passes, devices);
-  if (options.align) run.notes.push_back(align_note(passes, devices));
-  for (std::string& note : clock_notes(passes, devices)) run.notes.push_back(std::move(note));
-  run.handover_s = least_handover(passes);
+  note_sources(files, devices, run.notes);
+  settle_times(passes, devices, options.align, run.notes);
+  run.handover_s = least_handover(passes, devices.size());
   run.trace = to_trace(passes, devices, microbatches);
   return run;
 }
@@ -265,8 +213,10 @@ MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
     for (MarkedPass& pass : file.passes) {
       pass.start_us += later_us;
       pass.end_us += later_us;
+      if (pass.launched_us) *pass.launched_us += later_us;
     }
     for (MarkedStep& step : file.steps) step.start_us += later_us;
+    for (MarkedReceive& receive : file.receives) receive.end_us += later_us;
   }
   try {
     return combine(found, options);

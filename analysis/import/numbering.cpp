@@ -123,7 +123,7 @@ std::vector<NumberedPass> number_passes(const std::vector<MarkedDevice>& devices
   for (std::uint32_t device = 0; device < devices.size(); ++device) {
     Counter counter(devices[device], microbatches);
     for (const MarkedPass& marked : devices[device].passes) {
-      const auto step = counter.step_at(marked.start_us);
+      const auto step = counter.step_at(marked.launched_us.value_or(marked.start_us));
       if (!step && !devices[device].steps.empty()) {
         ++early;
         continue;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/import/annotations.hpp"
+#include "analysis/import/marked_devices.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::analysis {

@@ -16,21 +16,18 @@ Error missing_key(const Value& root, std::string_view name) {
   throw std::logic_error("no key of a scenario has this name");
 }
 
-// The backward pass comes whole or in its two halves.
+// The backward pass comes whole, in its two halves, or as both where they were timed apart.
 void check_backward(const Scenario& scenario, const Value& root) {
   constexpr std::string_view right =
       "give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
-      "(--input-grad-times and --weight-grad-times)";
+      "(--input-grad-times and --weight-grad-times), or all three";
   const auto& whole = scenario.backward_times;
   const auto& input = scenario.input_grad_times;
   const auto& weight = scenario.weight_grad_times;
-  if (whole && (input || weight))
-    throw Error(
-        locate(whole->origin, fmt::format("backward_times stand beside {}; {}",
-                                          input && weight ? "input_grad_times and weight_grad_times"
-                                          : input         ? "input_grad_times"
-                                                          : "weight_grad_times",
-                                          right)));
+  if (whole && input.has_value() != weight.has_value())
+    throw Error(locate(whole->origin,
+                       fmt::format("backward_times stand beside {} alone; {}",
+                                   input ? "input_grad_times" : "weight_grad_times", right)));
   if (whole || (input && weight)) return;
   if (!input && !weight && scenario.model) return;
   if (input || weight)

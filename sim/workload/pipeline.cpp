@@ -90,6 +90,9 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
   pipeline.times[PassKind::input_grad] = *input;
   pipeline.times[PassKind::weight_grad] = *weight;
   complete_times(pipeline.times);
+  if (scenario.backward_times)
+    if (auto whole = stage_times(scenario.backward_times->value, routes, devices, 1))
+      pipeline.times[PassKind::backward] = std::move(*whole);
   add_overhead(scenario.pass_overhead, pipeline.times);
   return pipeline;
 }

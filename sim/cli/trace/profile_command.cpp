@@ -58,8 +58,9 @@ std::vector<std::uint32_t> stages_in_order(const trace::Trace& trace) {
 }
 
 // The lists that a scenario takes: one time a device, or a stage where devices have several. Where
-// a backward was measured in halves, the whole ones count half each. Throws trace::TraceError where
-// a stage lacks a kind of pass.
+// a run mixes whole backwards and halves, each has its list; a stage that has only whole ones has
+// half of them as its halves, and one that has only halves their sum as its whole. Throws
+// trace::TraceError where a stage lacks a kind of pass.
 std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<PassTime>& times) {
   const auto has = [&](PassKind kind) {
     return std::ranges::any_of(times, [&](const PassTime& time) { return time.kind == kind; });
@@ -70,6 +71,13 @@ std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<Pa
     TimeList result{.key = key, .seconds = {}, .comments = {}};
     for (const std::uint32_t stage : stages) {
       const PassTime* time = find(times, stage, kind);
+      const PassTime* const input = find(times, stage, PassKind::input_grad);
+      const PassTime* const weight = find(times, stage, PassKind::weight_grad);
+      if (time == nullptr && kind == PassKind::backward && input != nullptr && weight != nullptr) {
+        result.seconds.push_back(input->median + weight->median);
+        result.comments.push_back(fmt::format("stage {}: I + W", stage));
+        continue;
+      }
       const bool halved = time == nullptr && halves && kind != PassKind::forward;
       if (halved) time = find(times, stage, PassKind::backward);
       if (time == nullptr)
@@ -87,9 +95,9 @@ std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<Pa
   if (halves) {
     lists.push_back(list("input_grad_times", PassKind::input_grad));
     lists.push_back(list("weight_grad_times", PassKind::weight_grad));
-  } else {
-    lists.push_back(list("backward_times", PassKind::backward));
   }
+  if (!halves || has(PassKind::backward))
+    lists.push_back(list("backward_times", PassKind::backward));
   return lists;
 }
 

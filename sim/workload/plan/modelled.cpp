@@ -67,20 +67,19 @@ void take_backward(const config::Scenario& scenario, const Schedule& schedule, S
   auto& input = costs.times[PassKind::input_grad];
   auto& weight = costs.times[PassKind::weight_grad];
   auto& whole = costs.times[PassKind::backward];
-  if (scenario.backward_times) {
-    const auto measured = stage_times(*scenario.backward_times, "backward_times", schedule);
-    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
-      input[stage] *= measured[stage] / whole[stage];
-      weight[stage] *= measured[stage] / whole[stage];
-    }
-    whole = measured;
-  } else if (scenario.input_grad_times) {
+  if (!scenario.backward_times && !scenario.input_grad_times) return;
+  const auto plain = whole;
+  if (scenario.backward_times)
+    whole = stage_times(*scenario.backward_times, "backward_times", schedule);
+  if (scenario.input_grad_times) {
     input = stage_times(*scenario.input_grad_times, "input_grad_times", schedule);
     weight = stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
-    for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
-      whole[stage] = input[stage] + weight[stage];
-  } else {
-    return;
+  }
+  for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
+    if (!scenario.backward_times) whole[stage] = input[stage] + weight[stage];
+    if (scenario.input_grad_times) continue;
+    input[stage] *= whole[stage] / plain[stage];
+    weight[stage] *= whole[stage] / plain[stage];
   }
   for (std::vector<double>* const times : {&input, &weight, &whole})
     add_overhead(scenario.pass_overhead, *times);

@@ -85,7 +85,7 @@ schedules::PassTimes given_times(const config::Scenario& scenario, const Schedul
   times.overlap = scenario.overlap;
   if (scenario.fused_times)
     times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
-  if (scenario.backward_times) {
+  if (scenario.backward_times && !scenario.input_grad_times) {
     if (splits_backward(schedule))
       throw config::Error(config::locate(
           scenario.backward_times->origin,
@@ -100,6 +100,8 @@ schedules::PassTimes given_times(const config::Scenario& scenario, const Schedul
   times[PassKind::weight_grad] =
       stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
   complete_times(times);
+  if (scenario.backward_times)
+    times[PassKind::backward] = stage_times(*scenario.backward_times, "backward_times", schedule);
   return times;
 }
 

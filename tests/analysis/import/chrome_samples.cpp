@@ -23,9 +23,23 @@ ChromeText& ChromeText::add(const std::string& name, double start_us, double len
   return *this;
 }
 
-std::string ChromeText::text(int rank) const {
+ChromeText& ChromeText::launch(double call_us, int thread, double start_us, double length_us,
+                               const std::string& kernel) {
+  ++launches_;
+  events_ += fmt::format(
+      R"({}{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":77,"tid":{},"ts":{:.3f},"dur":5.000,"args":{{"cbid":211,"correlation":{}}}}},
+{{"ph":"s","id":{},"pid":77,"tid":{},"ts":{:.3f},"cat":"ac2g","name":"ac2g"}},
+{{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":7,"ts":{:.3f},"dur":{:.3f},"args":{{"device":0,"stream":7,"correlation":{},"grid":[8,1,1]}}}},
+{{"ph":"f","id":{},"pid":0,"tid":7,"ts":{:.3f},"cat":"ac2g","name":"ac2g","bp":"e"}})",
+      events_.empty() ? "" : ",\n", thread, call_us, launches_, launches_, thread, call_us, kernel,
+      start_us, length_us, launches_, launches_, start_us);
+  return *this;
+}
+
+std::string ChromeText::text(int rank, const std::string& backend) const {
   const std::string info =
-      rank < 0 ? "" : fmt::format(R"("distributedInfo":{{"backend":"nccl","rank":{}}},)", rank);
+      rank < 0 ? ""
+               : fmt::format(R"("distributedInfo":{{"backend":"{}","rank":{}}},)", backend, rank);
   return fmt::format("{{\"schemaVersion\":1,{}\n\"traceEvents\":[\n{}\n]}}\n", info, events_);
 }
 

@@ -14,10 +14,14 @@ class ChromeText {
   ChromeText& add(const std::string& name, double start_us, double length_us,
                   const std::string& category = "gpu_user_annotation", int process = 0,
                   int thread = 7);
+  // A call that launches, and the kernel that it starts on stream 7; they share a number.
+  ChromeText& launch(double call_us, int thread, double start_us, double length_us,
+                     const std::string& kernel = "void cutlass::Kernel2<gemm>(Params)");
   // A whole file; of a rank if it is not below 0.
-  std::string text(int rank = -1) const;
+  std::string text(int rank = -1, const std::string& backend = "nccl") const;
 
  private:
+  int launches_ = 0;
   std::string events_;
 };
 

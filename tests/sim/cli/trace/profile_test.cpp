@@ -5,6 +5,7 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
+#include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;
 
@@ -52,6 +53,23 @@ TEST_CASE("so does one with several stages a device, or a split backward", "[cli
   check_round_trip(
       "-s 3 -b 6 -f '2 ms' --input-grad-times '2 ms' --weight-grad-times '2 ms' "
       "--schedule zb-v");
+}
+
+TEST_CASE("whole backwards are timed apart from their halves where a run mixes them", "[cli]") {
+  // The second microbatch's backward is whole and faster than the halves of the first.
+  const tests::Workplace place;
+  test::ChromeText text;
+  text.add("PP:0F0", 0, 1000).add("PP:0F1", 1000, 1000);
+  text.add("PP:0I0", 2000, 1500).add("PP:0W0", 3500, 1000).add("PP:0B1", 4500, 2200);
+  test::write_bytes(place.folder() / "t.json", text.text(0));
+  const tests::Ran ran =
+      place.shell("'" PIPEWRIGHT_PROGRAM "' profile t.json --order order.csv > m.yaml");
+  CAPTURE(ran.err, place.read("m.yaml"));
+  REQUIRE(ran.status == 0);
+  CHECK_THAT(place.read("m.yaml"), Catch::Contains("backward_times:\n  - 2.2 ms") &&
+                                       Catch::Contains("input_grad_times:\n  - 1.5 ms") &&
+                                       Catch::Contains("weight_grad_times:\n  - 1 ms"));
+  CHECK(makespan(place, "run m.yaml --engine timing") == Approx(6.7e-3));
 }
 
 TEST_CASE("fused passes take the time of both, and are not counted as either", "[cli]") {
