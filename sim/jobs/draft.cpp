@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
 #include "sim/jobs/shell/script.hpp"
 
 namespace pipewright::jobs {
@@ -57,6 +59,10 @@ config::Error refusal(const Setting& setting, std::string_view what) {
 }
 
 config::Error refusal(const Request& request, std::string_view what) {
+  return config::Error(fmt::format("{}: {}", request.name, what));
+}
+
+config::Error gpus_refusal(const Request& request, std::string_view what) {
   config::Origin origin = request.gpus_origin;
   if (origin.source.empty()) origin.source = request.name;
   return config::Error(config::locate(origin, what));
@@ -96,12 +102,14 @@ Draft::Draft(Request request) : request_(std::move(request)) {
   job_.gpus = request_.gpus;
   job_.assumed = request_.assumed;
   job_.tree.origin = {.source = request_.name};
+  if (!request_.model.empty())
+    model_ =
+        config::read_yaml_file(config::library_file("models", request_.model, ".yaml").string());
 }
 
 Job Draft::take() {
-  constexpr std::array<std::string_view, 8> order{"cluster",   "model",        "gpu",
-                                                  "parallel",  "schedule",     "partition",
-                                                  "global_batch", "training"};
+  constexpr std::array<std::string_view, 8> order{
+      "cluster", "model", "gpu", "parallel", "schedule", "partition", "global_batch", "training"};
   const auto rank = [&](const config::Entry& entry) {
     return std::ranges::find(order, entry.key) - order.begin();
   };
@@ -145,6 +153,12 @@ void Draft::set(std::string_view key, const std::string& text, const Setting& fr
 }
 
 void Draft::set(std::string_view key, config::Value value, const std::string& comment) {
+  if (!request_.model.empty() && key.starts_with("model.")) {
+    // The model of the library says it already, or it is of the training.
+    const config::Value* const known = value_at(model_, key.substr(6));
+    if (known != nullptr && known->text == value.text) return;
+    if (key == "model.sequence") key = "training.sequence";
+  }
   config::set_key(job_.tree, key, std::move(value));
   job_.comments[std::string(key)] = readable(comment);
 }
@@ -159,9 +173,9 @@ void Draft::set(std::string_view key, const std::string& text, const std::string
 const config::Value* Draft::at(std::string_view key) const { return value_at(job_.tree, key); }
 
 std::string Draft::comment_of(const Setting& setting) const {
-  return setting.origin.source.empty() ? setting.written
-                                       : fmt::format("{} ({})", setting.written,
-                                                     place(setting.origin, request_.single));
+  return setting.origin.source.empty()
+             ? setting.written
+             : fmt::format("{} ({})", setting.written, place(setting.origin, request_.single));
 }
 
 std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) const {

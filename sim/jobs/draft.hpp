@@ -48,13 +48,16 @@ class Draft {
   std::string comment_of(const Setting& setting) const;
 
   Request request_;
+  config::Value model_;  // of the library, where the request names one
   Job job_;
   std::set<const Setting*> read_;
 };
 
 // "train.sh:12: --tensor-model-parallel-size 8: what the framework would say".
 config::Error refusal(const Setting& setting, std::string_view what);
+// Of what nothing is written about, and of the number of GPUs.
 config::Error refusal(const Request& request, std::string_view what);
+config::Error gpus_refusal(const Request& request, std::string_view what);
 
 // The value at a dotted key, or null.
 const config::Value* value_at(const config::Value& tree, std::string_view key);

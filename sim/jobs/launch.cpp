@@ -188,6 +188,11 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words) {
   for (const auto& [name, value] : words.variables)
     script.variables[name] = {
         {{value, {.source = fmt::format("{}={}", name, value)}}}, false, true};
+  script.read_file = [](const std::string& file) -> std::optional<std::string> {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(file, failed)) return std::nullopt;
+    return read_source(file).text;
+  };
   for (const Source& source : sources) read_script(source.text, source.name, script);
   return script;
 }

@@ -33,6 +33,7 @@ std::string what_to_do(const std::string& key) {
   if (key == "parallel.dp") return "how many GPUs there are; give --dp, or --set parallel.dp=N";
   if (key == "model.vocabulary")
     return "how many tokens the vocabulary has; give --set model.vocabulary=N";
+  if (key == "model") return "of which model the job is; give --model X";
   if (key == "global_batch") return "the batch of an iteration; give --global-batch N";
   return fmt::format("the key {}; give --set {}=N", key, key);
 }

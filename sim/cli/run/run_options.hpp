@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/job/launch.hpp"
 #include "sim/config/scenario.hpp"
 
 namespace pipewright::cli {
@@ -19,6 +21,7 @@ struct RunRequest {
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
   std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
+  std::vector<LaunchWord> launches = {};      // of the fastest schedule
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -355,6 +355,23 @@ constexpr std::array table{
 // What files, logs, learning rates and the like are called: whole names, and beginnings that end
 // with _.
 constexpr std::array no_effect{
+    "incoming_requests_",
+    "max_tokens_to_oom",
+    "num_tokens_to_generate",
+    "output_path",
+    "prompt",
+    "prompt_",
+    "prompts",
+    "return_log_probs",
+    "temperature",
+    "top_",
+    "no_use_tokenizer_",
+    "no_ckpt_",
+    "no_record_",
+    "disable_gloo_",
+    "model_provider",
+    "termination_id",
+    "dataset_provider",
     "accelerator",
     "adam_",
     "adlr_",

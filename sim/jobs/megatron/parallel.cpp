@@ -106,10 +106,11 @@ void read_data_parallel(Draft& draft) {
   }
   const std::uint64_t world = *request.gpus;
   if (world % size != 0 || world == 0)
-    throw refusal(request, fmt::format("world size ({}, by {}) is not divisible by "
-                                       "total_model_size ({}, tensor {} x pipeline {} x context "
-                                       "{})",
-                                       world, request.gpus_from, size, tp, pp, cp));
+    throw gpus_refusal(request,
+                       fmt::format("world size ({}, by {}) is not divisible by "
+                                   "total_model_size ({}, tensor {} x pipeline {} x context "
+                                   "{})",
+                                   world, request.gpus_from, size, tp, pp, cp));
   draft.set(
       "parallel.dp", fmt::format("{}", world / size),
       fmt::format("{} GPUs by {} / (tp {} x pp {} x cp {})", world, request.gpus_from, tp, pp, cp),

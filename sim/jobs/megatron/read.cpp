@@ -13,10 +13,13 @@ Job read(Request request) {
   const bool shaped = request.model.empty();
   Draft draft(std::move(request));
   const Request& asked = draft.request();
+  const bool named = draft.find("hidden_size") != nullptr || has_argument_defaults(draft);
   if (!shaped)
-    draft.set("model", asked.model, fmt::format("by the name {}", asked.name));
-  else
+    draft.set("model", config::make_text(asked.model, {.source = asked.name}), "by its name");
+  else if (named)
     draft.set("model.name", asked.name, "the file's");
+  else
+    draft.lacks("model");
   read_flags(flags(), draft, has_argument_defaults(draft));
   read_model(draft);
   read_parallel(draft);
@@ -24,7 +27,7 @@ Job read(Request request) {
   read_training(draft);
   draft.find("use_mcore_models");
   draft.sort_rest(has_no_effect);
-  if (shaped)
+  if (shaped && named)
     for (const char* const key : {"model.hidden", "model.heads", "model.sequence"})
       if (draft.at(key) == nullptr) draft.lacks(key);
   return draft.take();

@@ -134,7 +134,16 @@ void read_schedule(Draft& draft) {
   const Setting* from = nullptr;
   const std::uint64_t chunks = read_chunks(draft, pp, from);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
-  if (layout != nullptr && from == layout) draft.set("partition", layout->values.front(), *layout);
+  draft.find("virtual_pipeline_model_parallel_size");
+  if (layout != nullptr && from == layout) {
+    draft.set("partition", layout->values.front(), *layout);
+    const config::Value value = config::make_text(layout->values.front(), layout->origin);
+    std::uint32_t modules = 0;
+    for (const std::uint32_t one : config::read_partition({value, "the layout"}).mtp)
+      modules += one;
+    if (modules > 0 && draft.at("model.mtp_layers") == nullptr)
+      draft.set("model.mtp_layers", fmt::format("{}", modules), *layout);
+  }
   const Setting* forks = nullptr;
   const std::string zero = zero_bubble(draft, forks);
   const Setting* const group = draft.find("microbatch_group_size_per_virtual_pipeline_stage");

@@ -95,6 +95,11 @@ void read_recompute(Draft& draft) {
     kind = "selective";
     from = all;
   }
+  if (kind.empty() && modules != nullptr && !modules->values.empty() &&
+      !has_argument_defaults(draft)) {
+    kind = "selective";  // as its recipes have it
+    from = modules;
+  }
   if (kind.empty()) return;
   if (kind != "full" && kind != "selective")
     throw refusal(*from, "invalid choice (choose from full, selective)");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -211,6 +212,21 @@ class Interpreter {
 
   static int first_line(const Token& token) { return token.line; }
 
+  // `source $(dirname $0)/common.sh` is looked for beside this script.
+  void read_other(const std::string& path) {
+    constexpr int deepest = 8;
+    if (!script_.read_file || script_.depth >= deepest) return;
+    const std::size_t end = path.rfind(unknown_end);
+    const std::string known = end == std::string::npos ? path : path.substr(end + 1);
+    const std::filesystem::path file =
+        std::filesystem::path(name_).parent_path() / std::filesystem::path(known).relative_path();
+    const std::optional<std::string> text = script_.read_file(file.string());
+    if (!text) return;
+    ++script_.depth;
+    read_script(*text, file.string(), script_);
+    --script_.depth;
+  }
+
   bool run(const std::vector<Token>& command) {
     if (command.empty()) return true;
     const std::string& first = command.front().raw;
@@ -227,6 +243,10 @@ class Interpreter {
       for (Word& word : expand(command[i], name_, script_)) words.push_back(std::move(word));
     if (words.empty()) return true;
     if (const std::optional<bool> test = holds(words)) return *test;
+    if ((words.front().text == "source" || words.front().text == ".") && words.size() > 1) {
+      read_other(words[1].text);
+      return true;
+    }
     if (words.size() < most_words) script_.commands.push_back(std::move(words));
     return true;
   }

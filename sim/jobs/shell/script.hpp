@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,7 +39,10 @@ struct Script {
   std::map<std::string, Variable> variables;
   std::vector<std::vector<Word>> commands;  // that would be run, in their order
   std::vector<Word> batch;                  // words of #SBATCH lines
-  std::vector<std::string> unsure;          // conditions that only a running shell can tell
+  // The text of another script by its path, for `source`; may be empty.
+  std::function<std::optional<std::string>(const std::string&)> read_file;
+  int depth = 0;                    // of scripts that others read
+  std::vector<std::string> unsure;  // conditions that only a running shell can tell
 };
 
 // Reads a script after what earlier ones set. Throws config::Error for what is no text of a shell.

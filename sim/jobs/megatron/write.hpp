@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/scenario.hpp"
+#include "sim/jobs/request.hpp"
+
+namespace pipewright::jobs::megatron {
+
+// A scenario by Megatron-LM's flags, and in sentences what they cannot say by their nature: a
+// schedule that it has not.
+struct Written {
+  std::vector<Setting> settings;
+  std::vector<std::string> cannot;
+};
+Written write(const config::Scenario& scenario);
+
+}  // namespace pipewright::jobs::megatron
