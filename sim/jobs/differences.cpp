@@ -55,6 +55,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   keys["parallel.replicate"] = fmt::format("{}", scenario.parallel.replicates());
   keys["parallel.zero"] = fmt::format("{}", scenario.parallel.zero);
   keys["parallel.etp"] = fmt::format("{}", scenario.parallel.expert_tp());
+  keys["schedule.name"] = scenario.schedules.front().name;
   keys["global_batch"] =
       fmt::format("{}", std::uint64_t{scenario.microbatches.value} * scenario.parallel.dp.value *
                             scenario.training.microbatch_size);

@@ -40,9 +40,11 @@ std::string words_of(const Setting& setting) {
 
 // What reading the settings gives again, against what was wanted.
 std::vector<std::string> differences_of(const config::Scenario& scenario,
-                                        const megatron::Written& written) {
+                                        const megatron::Written& written,
+                                        Framework framework = Framework::megatron) {
   std::vector<std::string> found = written.cannot;
-  Request request{.name = scenario.model->value.name.empty() ? "job" : scenario.model->value.name,
+  Request request{.framework = framework,
+                  .name = scenario.model->value.name.empty() ? "job" : scenario.model->value.name,
                   .settings = written.settings,
                   .gpus = gpus_of(scenario),
                   .gpus_from = "the scenario"};
@@ -58,23 +60,38 @@ std::vector<std::string> differences_of(const config::Scenario& scenario,
   return found;
 }
 
+// "llama3_70b" of llama-3-70b, as Megatron-Bridge calls its recipes.
+std::string recipe_name(const std::string& model) {
+  std::string name = model;
+  std::ranges::replace(name, '-', '_');
+  if (const std::size_t at = name.find("llama_3_"); at == 0) name = "llama3_" + name.substr(8);
+  return name;
+}
+
 void drop_empty(std::vector<Setting>& settings) {
   std::erase_if(settings, [](const Setting& one) { return one.name.empty(); });
 }
 
+// Processes of nodes that are alike, or of one GPU each.
+struct Nodes {
+  std::uint64_t nodes = 1;
+  std::uint64_t each = 1;
+};
+Nodes nodes_of(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
+  const std::uint64_t gpus = gpus_of(scenario);
+  const std::uint64_t each = std::min(gpus, std::max<std::uint64_t>(gpus_per_node, 1));
+  return gpus % each == 0 ? Nodes{gpus / each, each} : Nodes{gpus, 1};
+}
+
 Launch script(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
-  megatron::Written written = megatron::write(scenario);
+  megatron::Written written = megatron::write(scenario, true);
   drop_empty(written.settings);
   Launch launch{.extension = ".sh", .differs = differences_of(scenario, written)};
-  const std::uint64_t gpus = gpus_of(scenario);
-  const std::uint64_t each =
-      gpus % gpus_per_node == 0 ? gpus_per_node : std::min(gpus, gpus_per_node);
-  const std::uint64_t nodes = (gpus + each - 1) / each;
+  const Nodes nodes = nodes_of(scenario, gpus_per_node);
   const bool hybrid = !scenario.model->value.pattern.empty();
   launch.text = "#!/bin/bash\n" + heading(scenario, Framework::megatron, launch.differs) +
                 fmt::format("torchrun --nnodes {} --nproc_per_node {} pretrain_{}.py \\\n",
-                            gpus % each == 0 ? nodes : gpus, gpus % each == 0 ? each : 1,
-                            hybrid ? "mamba" : "gpt");
+                            nodes.nodes, nodes.each, hybrid ? "mamba" : "gpt");
   for (const Setting& one : written.settings)
     launch.text += fmt::format("  {} \\\n", words_of(one));
   launch.text +=
@@ -85,15 +102,23 @@ Launch script(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
 
 Launch overrides(const config::Scenario& scenario, Framework framework,
                  std::uint64_t gpus_per_node) {
-  megatron::Written written = megatron::write(scenario);
+  megatron::Written written = megatron::write(scenario, false);
   drop_empty(written.settings);
-  Launch launch{.extension = ".txt", .differs = differences_of(scenario, written)};
-  launch.text = heading(scenario, framework, launch.differs);
-  const std::uint64_t gpus = gpus_of(scenario);
-  const std::uint64_t each = gpus % gpus_per_node == 0 ? gpus_per_node : 1;
-  launch.text += fmt::format("trainer.num_nodes={}\ntrainer.devices={}\n", gpus / each, each);
-  for (const Setting& one : written.settings)
-    launch.text += nemo::override_of(one, framework == Framework::nemo) + "\n";
+  Launch launch{.extension = ".sh", .differs = differences_of(scenario, written, framework)};
+  const Nodes nodes = nodes_of(scenario, gpus_per_node);
+  const bool for_nemo = framework == Framework::nemo;
+  launch.text = "#!/bin/bash\n" + heading(scenario, framework, launch.differs);
+  if (for_nemo)
+    launch.text +=
+        fmt::format("python megatron_gpt_pretraining.py trainer.num_nodes={} trainer.devices={}",
+                    nodes.nodes, nodes.each);
+  else
+    launch.text += fmt::format(
+        "torchrun --nnodes {} --nproc_per_node {} run_recipe.py --recipe {}_pretrain_config",
+        nodes.nodes, nodes.each, recipe_name(scenario.model->value.name));
+  for (const std::string& one : nemo::overrides_of(written.settings, for_nemo))
+    launch.text += fmt::format(" \\\n  {}", quoted(one));
+  launch.text += "\n";
   return launch;
 }
 

@@ -114,7 +114,8 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
   }
 }
 
-std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree) {
+std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree,
+                                 bool arguments) {
   std::vector<Setting> settings;
   for (const Flag& flag : flags) {
     if (flag.form == Form::rule) continue;
@@ -123,7 +124,7 @@ std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Valu
     const config::Value* const given = value_at(tree, flag.key);
     if (given != nullptr && given->kind == config::Value::Kind::map) continue;
     const std::string value = given != nullptr ? given->text : default_of(flag.key);
-    const std::string_view absent = flag.absent;
+    const std::string_view absent = arguments ? flag.absent : std::string_view();
     if (given == nullptr && (absent.empty() || is_default(flag.key, absent))) continue;
     if (given != nullptr && !absent.empty() && value == absent) continue;
     if (given != nullptr && absent.empty() && value == default_of(flag.key)) continue;
@@ -137,7 +138,8 @@ std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Valu
         if (value != "true") setting.values.push_back("false");
         break;
       case Form::off:
-        if (value != "false") continue;
+        if (value != "false" && arguments) continue;
+        if (value != "false") setting.values.push_back("false");
         break;
       default:
         if (const std::string word = word_of(flag.words, value); !word.empty())

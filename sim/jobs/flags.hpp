@@ -42,7 +42,10 @@ std::string default_of(std::string_view key);
 
 // The settings that rows which are no rules make of a scenario's tree, in which model and schedule
 // are spelled out.
-std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree);
+// `arguments`: those that leave a flag out have what the row says; else all that is not our default
+// is written.
+std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree,
+                                 bool arguments);
 
 // The pairs of `words`, and what a name of one side is on the other; empty if there is none.
 std::string word_for(std::string_view words, std::string_view theirs);

@@ -76,7 +76,7 @@ std::vector<nemo::Named> read_named(Kind kind, const Source& source, const JobWo
     case Kind::python:
       return nemo::read_python(source, words, request);
     case Kind::overrides:
-      return nemo::read_overrides(source, words);
+      return nemo::read_overrides(source, words, request);
     default:
       return nemo::read_yaml(source, words);
   }

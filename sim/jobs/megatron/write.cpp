@@ -17,10 +17,13 @@ using config::Scenario;
 
 class Writer {
  public:
-  explicit Writer(const Scenario& scenario) : scenario_(scenario) {}
+  Writer(const Scenario& scenario, bool arguments) : scenario_(scenario), arguments_(arguments) {}
 
   Written all() {
-    written_.settings = write_flags(flags(), spelled_out(scenario_));
+    written_.settings = write_flags(flags(), spelled_out(scenario_), arguments_);
+    if (scenario_.parallel.zero == 0)  // nothing is gathered
+      std::erase_if(written_.settings,
+                    [](const Setting& one) { return one.name == "overlap_param_gather"; });
     model();
     if (scenario_.model->value.latent) latent();
     if (scenario_.model->value.experts) experts();
@@ -51,14 +54,16 @@ class Writer {
       if (pattern.find('S') != std::string::npos)
         cannot("Megatron-LM's patterns have no symbol for attention with a sliding window (S)");
     }
-    add("ffn_hidden_size", model.ffn);
+    const bool dense = !model.experts || model.experts->first_dense > 0 ||
+                       model.experts->every > 1 || !model.pattern.empty();
+    add("ffn_hidden_size", dense ? model.ffn : model.experts->ffn);
     if (model.kv_heads != model.heads && !model.latent) {
-      add("group_query_attention");
+      if (arguments_) add("group_query_attention");
       add("num_query_groups", model.kv_heads);
     }
     const std::uint32_t sequence = scenario_.training.sequence.value_or(model.sequence);
     add("seq_length", sequence);
-    add("max_position_embeddings", sequence);
+    if (arguments_) add("max_position_embeddings", sequence);
     if (model.gated) add("swiglu");
     if (model.qk_layernorm) add("qk_layernorm");
     if (model.dropout == 0) {
@@ -137,6 +142,7 @@ class Writer {
     if (parallel.sequence && parallel.tp.value > 1) add("sequence_parallel");
     constexpr std::array<std::string_view, 4> strategies{"no_shard", "optim", "optim_grads",
                                                          "optim_grads_params"};
+    if (parallel.zero == 0 && !arguments_) add("use_distributed_optimizer", "false");
     if (parallel.zero == 1) {
       add("use_distributed_optimizer");
     } else if (parallel.zero > 1) {
@@ -331,11 +337,14 @@ class Writer {
   }
 
   const Scenario& scenario_;
+  bool arguments_;
   Written written_;
 };
 
 }  // namespace
 
-Written write(const Scenario& scenario) { return Writer(scenario).all(); }
+Written write(const Scenario& scenario, bool arguments) {
+  return Writer(scenario, arguments).all();
+}
 
 }  // namespace pipewright::jobs::megatron

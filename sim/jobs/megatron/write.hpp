@@ -14,6 +14,7 @@ struct Written {
   std::vector<Setting> settings;
   std::vector<std::string> cannot;
 };
-Written write(const config::Scenario& scenario);
+// `arguments`: for Megatron-LM's own; else for configurations whose recipes have other defaults.
+Written write(const config::Scenario& scenario, bool arguments);
 
 }  // namespace pipewright::jobs::megatron

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/config/text/library.hpp"
 #include "sim/jobs/draft.hpp"
@@ -13,25 +14,29 @@ namespace pipewright::jobs::nemo {
 namespace {
 
 // The last part of a name here, and Megatron-LM's flag; `inverted` where one says what the other
-// denies. The first row of a flag is how Megatron-Bridge writes it.
+// denies; `written` where Megatron-Bridge has it so.
 struct Alias {
   std::string_view name;
   std::string_view flag;
   bool inverted = false;
+  bool written = false;
 };
 constexpr std::array aliases{
-    Alias{"num_moe_experts", "num_experts"},
-    Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers"},
-    Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers"},
-    Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage"},
-    Alias{"share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", true},
-    Alias{"add_bias_linear", "disable_bias_linear", true},
+    Alias{"num_moe_experts", "num_experts", false, true},
+    Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers", false, true},
+    Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers", false, true},
+    Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage",
+          false, true},
+    Alias{"share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", true, true},
+    Alias{"add_bias_linear", "disable_bias_linear", true, true},
     Alias{"bias", "disable_bias_linear", true},
-    Alias{"gated_linear_unit", "swiglu"},
+    Alias{"gated_linear_unit", "swiglu", false, true},
+    Alias{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank", false,
+          true},
     Alias{"encoder_seq_length", "seq_length"},
-    Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true},
-    Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true},
-    Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true},
+    Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true, true},
+    Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
+    Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
     Alias{"activations_checkpoint_granularity", "recompute_granularity"},
     Alias{"activations_checkpoint_method", "recompute_method"},
     Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},
@@ -319,27 +324,47 @@ void translate(std::span<const Named> named, Request& request) {
   request.gpus_origin = devices->origin;
 }
 
-std::string override_of(const Setting& setting, bool for_nemo) {
-  const auto flags = megatron::flags();
-  const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
-  std::string section = flag != flags.end() ? std::string(flag->section) : "";
-  if (section.empty()) section = "model";
-  if (for_nemo && section != "model") section = "model";
-  std::string name = setting.name;
-  std::string value = setting.values.empty() ? "true" : setting.values.front();
-  if (setting.values.size() > 1) {
-    value = "[";
-    for (std::size_t i = 0; i < setting.values.size(); ++i)
-      value += (i > 0 ? "," : "") + setting.values[i];
-    value += "]";
+std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo) {
+  std::vector<std::string> lines;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(settings, name, &Setting::name) != settings.end();
+  };
+  const auto value_of = [&](std::string_view name) -> std::string {
+    const auto found = std::ranges::find(settings, name, &Setting::name);
+    return found == settings.end() || found->values.empty() ? "" : found->values.front();
+  };
+  std::string precision = has("fp16") ? "fp16_mixed" : "bf16_mixed";
+  if (has("fp4_format")) precision = "bf16_with_nvfp4_mixed";
+  if (has("fp8_format")) {
+    const std::string recipe = value_of("fp8_recipe");
+    precision = recipe == "mxfp8"       ? "bf16_with_mxfp8_mixed"
+                : recipe == "blockwise" ? "bf16_with_fp8_subchannel_scaling_mixed"
+                                        : "bf16_with_fp8_current_scaling_mixed";
   }
-  const auto alias = std::ranges::find(aliases, std::string_view(setting.name), &Alias::flag);
-  if (alias != aliases.end() &&
-      std::islower(static_cast<unsigned char>(alias->name.front())) != 0) {
-    name = alias->name;
-    if (alias->inverted) value = says_no(value) ? "true" : "false";
+  lines.push_back(
+      fmt::format("{}={}", for_nemo ? "trainer.precision" : "mixed_precision", precision));
+  for (const Setting& setting : settings) {
+    constexpr std::array in_precision{"bf16", "fp16", "fp8_format", "fp8_recipe", "fp4_format"};
+    if (std::ranges::find(in_precision, std::string_view(setting.name)) != in_precision.end())
+      continue;
+    const auto flags = megatron::flags();
+    const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
+    std::string section = flag != flags.end() ? std::string(flag->section) : "";
+    if (section.empty() || for_nemo) section = "model";
+    std::string name = setting.name;
+    std::string value = setting.values.empty() ? "true" : setting.values.front();
+    if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
+    const auto alias = std::ranges::find_if(
+        aliases, [&](const Alias& one) { return one.flag == setting.name && one.written; });
+    if (alias != aliases.end()) {
+      name = alias->name;
+      if (alias->inverted) value = says_no(value) ? "true" : "false";
+      if (name == "grad_reduce_in_fp32") section = for_nemo ? "model" : "ddp";
+    }
+    if (name == "tp_comm_overlap" && !for_nemo) section = "comm_overlap";
+    lines.push_back(fmt::format("{}.{}={}", section, name, value));
   }
-  return fmt::format("{}.{}={}", section, name, value);
+  return lines;
 }
 
 }  // namespace pipewright::jobs::nemo

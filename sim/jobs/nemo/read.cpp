@@ -265,7 +265,7 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
   return named;
 }
 
-std::vector<Named> read_overrides(const Source& source, const JobWords& words) {
+std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request) {
   std::vector<Word> all;
   const Script script = run_scripts(std::span(&source, 1), words);
   for (const auto& command : script.commands)
@@ -275,6 +275,7 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words) {
            word.text.find(' ') == std::string::npos ? std::vector{word} : split_words(word))
         all.push_back(std::move(part));
     }
+  count_gpus(all, request);
   std::vector<Named> named;
   for (const Word& word : all) {
     std::string text = word.text;
