@@ -22,6 +22,13 @@ std::string place(const config::Origin& origin, bool single) {
   return origin.line > 0 ? fmt::format("{}:{}", file, origin.line) : file;
 }
 
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return number;
+}
+
 // What a script leaves open.
 void check_known(const Setting& setting, const std::string& value) {
   const std::optional<std::string> unknown = unknown_in(value);
@@ -180,11 +187,16 @@ std::string Draft::comment_of(const Setting& setting) const {
 
 std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) const {
   const config::Value* const value = at(key);
-  if (value == nullptr) return otherwise;
-  std::uint64_t number = 0;
-  const std::string& text = value->text;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc{} && end == text.data() + text.size() ? number : otherwise;
+  return value == nullptr ? otherwise : number_of(value->text).value_or(otherwise);
+}
+
+std::uint64_t Draft::library_count(std::string_view key) const {
+  const config::Value* const model = at("model");
+  if (model == nullptr || model->kind != config::Value::Kind::text) return 0;
+  const config::Value map =
+      config::read_yaml_file(config::library_file("models", model->text, ".yaml").string());
+  const config::Value* const value = config::find(map, key);
+  return value == nullptr ? 0 : number_of(value->text).value_or(0);
 }
 
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }

@@ -34,6 +34,9 @@ class Draft {
   const config::Value* at(std::string_view key) const;
   std::uint64_t count_at(std::string_view key, std::uint64_t otherwise) const;
 
+  // The same of the library's model that the job is of; 0 where it does not say.
+  std::uint64_t library_count(std::string_view key) const;
+
   void assume(std::string sentence);
   void lacks(std::string key);
   void without_effect(const Setting& setting);

@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/yaml.hpp"
+#include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/draft.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/recognise.hpp"
 #include "sim/jobs/sources.hpp"
+#include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs {
 namespace {
@@ -96,8 +98,12 @@ Request read_request(const std::vector<Source>& sources, const std::vector<Kind>
   std::vector<Source> scripts;
   std::vector<nemo::Named> named;
   for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (kinds[i] == Kind::deepspeed) continue;  // after the flags
     if (kinds[i] == Kind::script || kinds[i] == Kind::mlperf) {
       scripts.push_back(sources[i]);
+    } else if (kinds[i] == Kind::torchtitan) {
+      for (Setting& one : torchtitan::settings_of(sources[i]))
+        request.settings.push_back(std::move(one));
     } else if (kinds[i] == Kind::functional_test) {
       read_functional_test(sources[i], words, request);
     } else {
@@ -112,11 +118,25 @@ Request read_request(const std::vector<Source>& sources, const std::vector<Kind>
     } else {
       Request launched = read_launch(script, scripts.back().name);
       launched.framework = request.framework;
+      const bool by_deepspeed = std::ranges::any_of(
+          launched.settings, [](const Setting& one) { return one.name == "deepspeed"; });
+      if (by_deepspeed) launched.framework = Framework::deepspeed;
+      for (const Word& document : script.documents) {
+        const Source inside{document.origin.source, document.text};
+        if (by_deepspeed && kind_of(inside) == Kind::deepspeed && !unknown_in(document.text))
+          deepspeed::read_config(inside, launched);
+      }
       for (Setting& one : request.settings) launched.settings.push_back(std::move(one));
       launched.name = request.name;
+      if (request.framework == Framework::torchtitan) launched.settings = request.settings;
       request = std::move(launched);
     }
   }
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (kinds[i] == Kind::deepspeed) {
+      request.framework = Framework::deepspeed;
+      deepspeed::read_config(sources[i], request);
+    }
   if (!named.empty()) {
     const bool trainer = std::ranges::any_of(
         named, [](const nemo::Named& one) { return one.path.starts_with("trainer."); });
@@ -125,7 +145,8 @@ Request read_request(const std::vector<Source>& sources, const std::vector<Kind>
   }
   const bool shaped = std::ranges::any_of(
       request.settings, [](const Setting& one) { return one.name == "hidden_size"; });
-  if (request.framework == Framework::megatron || shaped) {
+  if (request.framework == Framework::megatron || request.framework == Framework::torchtitan ||
+      request.framework == Framework::deepspeed || shaped) {
     request.model.clear();
   } else if (request.model.empty()) {
     request.model = nemo::model_in(request.name);
@@ -172,8 +193,10 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
     request.gpus_from = fmt::format("--gpus {}", *words.gpus);
     request.gpus_origin = {.source = "--gpus"};
   }
+  if (request.framework == Framework::deepspeed) deepspeed::settle(request);
   if (gpu.empty()) gpu = gpu_in(request.name);
-  Job job = megatron::read(std::move(request));
+  Job job = request.framework == Framework::torchtitan ? torchtitan::read(std::move(request))
+                                                       : megatron::read(std::move(request));
   if (job.gpu.empty()) job.gpu = gpu;
   return job;
 }

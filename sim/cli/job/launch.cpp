@@ -37,16 +37,24 @@ config::Scenario with_schedule(const config::Scenario& scenario, std::size_t ind
   return config::read_scenario(tree);
 }
 
-std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words) {
+std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
+                         const schedules::Schedule* planned) {
   std::string lines;
   for (const LaunchWord& word : words) {
-    const jobs::Launch launch = jobs::export_job(scenario, word.framework);
+    const jobs::Launch launch = jobs::export_job(scenario, word.framework, planned);
     if (word.file.empty()) {
       lines += "\n" + launch.text;
+      if (!launch.beside.empty())
+        lines += fmt::format("\n{}:\n{}", launch.beside_name, launch.beside);
       continue;
     }
     trace::write_file(word.file, launch.text);
     lines += fmt::format("wrote   {}\n", word.file);
+    if (launch.beside.empty()) continue;
+    const std::filesystem::path beside =
+        std::filesystem::path(word.file).replace_filename(launch.beside_name);
+    trace::write_file(beside, launch.beside);
+    lines += fmt::format("wrote   {}\n", beside.string());
   }
   return lines;
 }

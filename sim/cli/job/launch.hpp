@@ -20,7 +20,8 @@ std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words);
 
 // What starts the scenario, by each word: written to its file, of which a line is returned, or
 // returned as text.
-std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words);
+std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
+                         const schedules::Schedule* planned = nullptr);
 
 // The scenario with one of its schedules alone.
 config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index);

@@ -24,8 +24,16 @@ void read_zero(Draft& draft) {
   const Setting* const strategy = draft.find("data_parallel_sharding_strategy");
   const Setting* const optimizer = draft.find("use_distributed_optimizer");
   const bool distributed = draft.on("use_distributed_optimizer");
+  const Setting* const stage = draft.find("zero_stage");
   const bool fsdp2 = draft.on("use_torch_fsdp2");
   const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
+  if (stage != nullptr && draft.request().framework == Framework::deepspeed) {
+    const std::uint64_t level = whole_number(*stage);
+    if (level > 1 && draft.count_at("parallel.pp", 1) > 1)
+      throw refusal(*stage, "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism");
+    draft.set("parallel.zero", fmt::format("{}", level), *stage);
+    return;
+  }
   if (fsdp2) {
     const Setting& setting = *draft.find("use_torch_fsdp2");
     if (draft.count_at("parallel.pp", 1) > 1)
@@ -120,6 +128,14 @@ void read_data_parallel(Draft& draft) {
 }  // namespace
 
 void read_parallel(Draft& draft) {
+  if (const Setting* const heads = draft.find("ds_sequence_parallel_size");
+      heads != nullptr && whole_number(*heads) > 1) {
+    draft.set("parallel.cp", fmt::format("{}", whole_number(*heads)), *heads);
+    draft.set("parallel.cp_comm_type", "a2a", *heads);
+  }
+  draft.find("gradient_accumulation_steps");
+  if (const Setting* const none = draft.find("no_pipeline_parallel"))
+    draft.set("parallel.pp", "1", *none);
   read_sequence_parallel(draft);
   read_zero(draft);
   read_data_parallel(draft);

@@ -13,14 +13,14 @@ Job read(Request request) {
   const bool shaped = request.model.empty();
   Draft draft(std::move(request));
   const Request& asked = draft.request();
-  const bool named = draft.find("hidden_size") != nullptr || has_argument_defaults(draft);
+  const bool named = draft.find("hidden_size") != nullptr || asked.framework == Framework::megatron;
   if (!shaped)
     draft.set("model", config::make_text(asked.model, {.source = asked.name}), "by its name");
   else if (named)
     draft.set("model.name", asked.name, "the file's");
   else
     draft.lacks("model");
-  read_flags(flags(), draft, has_argument_defaults(draft));
+  read_flags(flags(), draft, has_argument_defaults(draft) && (named || !shaped));
   read_model(draft);
   read_parallel(draft);
   read_schedule(draft);

@@ -11,7 +11,7 @@ namespace pipewright::jobs::megatron {
 namespace {
 
 void read_batch(Draft& draft) {
-  if (draft.find("micro_batch_size") == nullptr && has_argument_defaults(draft))
+  if (draft.find("micro_batch_size") == nullptr && draft.request().framework == Framework::megatron)
     throw refusal(draft.request(), "--micro-batch-size is missing: Megatron-LM asks for it");
   if (const Setting* const ramp = draft.find("rampup_batch_size"); ramp != nullptr)
     draft.assume(fmt::format("{}: the batch is that of the end", ramp->written));
@@ -100,6 +100,9 @@ void read_recompute(Draft& draft) {
     kind = "selective";  // as its recipes have it
     from = modules;
   }
+  const Setting* const older = draft.find("checkpoint_activations");
+  if (kind.empty() && older != nullptr && draft.on("checkpoint_activations"))
+    return draft.set("training.recompute.granularity", "full", *older);
   if (kind.empty()) return;
   if (kind != "full" && kind != "selective")
     throw refusal(*from, "invalid choice (choose from full, selective)");

@@ -250,6 +250,15 @@ std::vector<Word> expand(const Token& token, const std::string& source, Script& 
   return fields.take();
 }
 
+std::string expand_document(std::string_view text, Script& script) {
+  const Token token{std::string(text), 1};
+  Fields fields(token, "");
+  Expander(script, depth_of_texts).run(text, fields, true);
+  std::string whole;
+  for (const Word& word : fields.take()) whole += word.text;
+  return whole;
+}
+
 std::string expand_to_text(std::string_view raw, Script& script) {
   if (depth_of_texts >= deepest) return unknown("...");
   ++depth_of_texts;

@@ -27,10 +27,15 @@ bool is_name(std::string_view text) {
 class Interpreter {
  public:
   Interpreter(std::string_view text, const std::string& name, Script& script)
-      : tokens_(tokens_of(text)), name_(name), script_(script) {}
+      : tokens_(tokens_of(text, &documents_)), name_(name), script_(script) {}
 
   void all() {
     while (at_ < tokens_.size()) statement();
+    constexpr std::size_t most = 100;
+    for (const HereDocument& one : documents_)
+      if (script_.documents.size() < most)
+        script_.documents.push_back(
+            {expand_document(one.text, script_), {.source = name_, .line = one.line, .column = 1}});
   }
 
  private:
@@ -251,6 +256,7 @@ class Interpreter {
     return true;
   }
 
+  std::vector<HereDocument> documents_;
   std::vector<Token> tokens_;
   std::string name_;
   Script& script_;

@@ -38,6 +38,7 @@ struct Variable {
 struct Script {
   std::map<std::string, Variable> variables;
   std::vector<std::vector<Word>> commands;  // that would be run, in their order
+  std::vector<Word> documents;              // here-documents, with variables put in
   std::vector<Word> batch;                  // words of #SBATCH lines
   // The text of another script by its path, for `source`; may be empty.
   std::function<std::optional<std::string>(const std::string&)> read_file;

@@ -40,7 +40,7 @@ std::size_t nested(std::string_view text, std::size_t at, std::string_view close
 
 class Tokenizer {
  public:
-  explicit Tokenizer(std::string_view text) : text_(text) {}
+  Tokenizer(std::string_view text, std::vector<HereDocument>* found) : text_(text), found_(found) {}
 
   std::vector<Token> all() {
     std::vector<Token> tokens;
@@ -150,6 +150,7 @@ class Tokenizer {
   // After the line that opened them.
   void skip_documents() {
     for (const std::string& mark : documents_) {
+      HereDocument document{"", line_};
       while (at_ < text_.size()) {
         const std::size_t end = std::min(text_.find('\n', at_), text_.size());
         std::string_view row = text_.substr(at_, end - at_);
@@ -157,12 +158,16 @@ class Tokenizer {
         at_ = std::min(end + 1, text_.size());
         ++line_;
         if (row == mark) break;
+        document.text += row;
+        document.text += '\n';
       }
+      if (found_ != nullptr) found_->push_back(std::move(document));
     }
     documents_.clear();
   }
 
   std::string_view text_;
+  std::vector<HereDocument>* found_;
   std::size_t at_ = 0;
   int line_ = 1;
   std::vector<std::string> documents_;
@@ -184,6 +189,8 @@ std::size_t closed_length(std::string_view text) {
   return std::min<std::size_t>(1, text.size());
 }
 
-std::vector<Token> tokens_of(std::string_view text) { return Tokenizer(text).all(); }
+std::vector<Token> tokens_of(std::string_view text, std::vector<HereDocument>* documents) {
+  return Tokenizer(text, documents).all();
+}
 
 }  // namespace pipewright::jobs

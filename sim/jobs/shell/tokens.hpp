@@ -15,8 +15,15 @@ struct Token {
   std::vector<Token> items = {};  // of an array
 };
 
-// The tokens of a script without comments and here-documents; unfinished quotes end with the text.
-std::vector<Token> tokens_of(std::string_view text);
+// A here-document, and the line on which it begins.
+struct HereDocument {
+  std::string text;
+  int line = 1;
+};
+
+// The tokens of a script without comments; unfinished quotes end with the text. Its here-documents
+// go to `documents`, if there is one.
+std::vector<Token> tokens_of(std::string_view text, std::vector<HereDocument>* documents = nullptr);
 
 // How many characters of `text`, which begins with an opening quote, `$(`, `${` or a backquote, go
 // up to and with what closes it.
