@@ -14,6 +14,7 @@ ALLOWED = {
     "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
     "sim/config": (("schedules",), ("fmt/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
+    "sim/jobs": (("schedules", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),
     "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
     "sim/cluster": (
         ("sim/config", "sim/process"),
@@ -51,6 +52,7 @@ ALLOWED = {
             "sim/comm",
             "sim/evaluation",
             "sim/search",
+            "sim/jobs",
         ),
         ("fmt/", "nlohmann/", "boost/"),
     ),

@@ -83,6 +83,9 @@ std::span<const Command> commands() {
       Command{.name = "run",
               .help = "simulate a scenario: table, trace, picture and page",
               .run = run_command},
+      Command{.name = "import",
+              .help = "a scenario from a script or configuration of Megatron-LM, torchtitan, ...",
+              .run = import_command},
       Command{
           .name = "show", .help = "the same table and pictures from a trace", .run = show_command},
       Command{.name = "export",

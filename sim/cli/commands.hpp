@@ -48,6 +48,7 @@ int show_command(const Arguments& arguments);     // pipewright show
 int export_command(const Arguments& arguments);   // pipewright export
 int why_command(const Arguments& arguments);      // pipewright why
 int search_command(const Arguments& arguments);   // pipewright search
+int import_command(const Arguments& arguments);   // pipewright import
 int layout_command(const Arguments& arguments);   // pipewright layout
 int compare_command(const Arguments& arguments);  // pipewright compare
 int profile_command(const Arguments& arguments);  // pipewright profile

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/cli/job/job_scenario.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"
@@ -97,6 +98,13 @@ void add_slow_links(config::Value& root, const std::vector<config::Variation::Sl
     list.items.push_back(std::move(map));
   }
   config::set_key(root, "variation.slow_links", list);
+}
+
+// What stands on the command line without an option, and after -c.
+JobFiles files_of(const po::variables_map& given) {
+  std::vector<std::string> words = values(given, "scenario");
+  for (const std::string& file : values(given, "config")) words.push_back(file);
+  return job_files(words);
 }
 
 }  // namespace
@@ -193,9 +201,9 @@ std::vector<config::Variation::SlowLink> failures(const po::variables_map& given
 }
 
 std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
-  std::vector<std::string> files = values(given, "scenario");
-  for (const std::string& file : values(given, "config")) files.push_back(file);
+  std::vector<std::string> files = files_of(given).files;
   if (files.empty()) return std::nullopt;
+  if (files.size() > 1 && read_job(files_of(given))) return files.back();
   if (files.size() > 1)
     throw UsageError(
         fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
@@ -204,9 +212,11 @@ std::optional<std::filesystem::path> scenario_file(const po::variables_map& give
 
 config::Value scenario_tree(const po::variables_map& given,
                             const std::function<void(config::Value&)>& between) {
+  const std::optional<jobs::Job> job = read_job(files_of(given));
   const std::optional<std::filesystem::path> file = scenario_file(given);
-  config::Value root = file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
-                            : config::empty_scenario();
+  config::Value root = job    ? job->tree
+                       : file ? config::read_yaml_file(*file == "-" ? "/dev/stdin" : file->string())
+                              : config::empty_scenario();
   for (const KeyRow& row : option_rows()) {
     const std::string name = long_name(row);
     if (given.count(name) == 0) continue;
@@ -231,6 +241,7 @@ config::Value scenario_tree(const po::variables_map& given,
       throw UsageError(fmt::format("--set {}: is given twice; leave out one of them", key));
     config::override_key(root, key, word.substr(equals + 1), {.source = "--set " + key});
   }
+  if (job) check_job(*job, root);
   return root;
 }
 

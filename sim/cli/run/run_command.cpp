@@ -364,6 +364,13 @@ int run_command(const Arguments& arguments) {
   fmt::print("{}", analysis::console_table(results.summaries));
   for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
   if (training) fmt::print("{}", training_cost_table(results.summaries, *training));
+  if (!request->launches.empty()) {
+    const auto fastest =
+        std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
+    const config::Scenario one =
+        with_schedule(scenario, static_cast<std::size_t>(fastest - results.summaries.begin()));
+    fmt::print("{}", write_launch(one, request->launches));
+  }
   for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
   for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
   return status;

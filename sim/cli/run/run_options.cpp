@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
@@ -26,6 +27,9 @@ po::options_description visible_options() {
   add_scenario_options(options);
   add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
+  add("launch", several_words("F..")->composing(),
+      "print what starts it with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE writes "
+      "it");
   add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");
   add("tokens", several_words("N"), "days, GPU-hours and energy of so many, such as 300B");
@@ -177,7 +181,8 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
                     .quiet = given.count("quiet") != 0,
                     .require_fit = given.count("require-fit") != 0,
                     .training = std::move(training),
-                    .repeat = repeat(given)};
+                    .repeat = repeat(given),
+                    .launches = parse_launch(values(given, "launch"))};
 }
 
 }  // namespace pipewright::cli

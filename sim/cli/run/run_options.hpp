@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/training_cost.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/job/launch.hpp"
 #include "sim/config/scenario.hpp"
 
 namespace pipewright::cli {
@@ -20,7 +22,8 @@ struct RunRequest {
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
   std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take
-  std::uint32_t repeat = 1;  // runs, each with the seed after the last one's
+  std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
+  std::vector<LaunchWord> launches = {};      // of the fastest schedule
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -67,11 +67,11 @@ class Builder final : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const Origin here = place(mark);
     if (open_.empty()) return;  // "---" alone: as good as empty
     const bool is_key = open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
-    if (what_.nulls && !is_key) {
+    if (what_.foreign && !is_key) {
       check_count(here, 1);
       return add(make_text(std::string(null_text), here), here, 0);
     }
@@ -142,9 +142,9 @@ class Builder final : public YAML::EventHandler {
       throw Error(locate(here, fmt::format("more than the {} values allowed", max_values)));
   }
 
-  static void check_tag(const std::string& tag, const Origin& here) {
+  void check_tag(const std::string& tag, const Origin& here) const {
     const bool standard =
-        tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
+        what_.foreign || tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
     if (!standard)
       throw Error(locate(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
                                            "and maps",
@@ -195,10 +195,12 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  static void add_key(Open& map, Value key, const Origin& here) {
+  void add_key(Open& map, Value key, const Origin& here) const {
     if (key.kind != Value::Kind::text) throw no_key(here);
     const auto [first, is_new] = map.keys.emplace(key.text, here);
-    if (!is_new)
+    if (!is_new && what_.foreign)
+      std::erase_if(map.value.entries, [&](const Entry& entry) { return entry.key == key.text; });
+    else if (!is_new)
       throw Error(locate(here, fmt::format("key {} stands twice in one map; first at {}",
                                            in_quotes(key.text), to_string(first->second))));
     map.has_key = true;

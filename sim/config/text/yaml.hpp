@@ -20,7 +20,9 @@ struct Document {
   std::string_view noun;
   std::string_view needs;    // its required keys
   std::string_view example;  // of a line
-  bool nulls = false;        // whether null may stand for a value: it is then the text "null"
+  // Of another program: what is null is the text "null", of a key given twice the last holds, and
+  // tags mean nothing.
+  bool foreign = false;
 };
 inline constexpr Document scenario_document{
     "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8"};

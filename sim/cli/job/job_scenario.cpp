@@ -1,0 +1,89 @@
+#include "sim/cli/job/job_scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/job/fitting_clusters.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+bool is_variable(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+const config::Value* value_in(const config::Value& tree, const std::string& key) {
+  const std::size_t dot = key.find('.');
+  const config::Value* const value = config::find(tree, key.substr(0, dot));
+  if (dot == std::string::npos || value == nullptr) return value;
+  // A model by its name has all of its keys.
+  if (value->kind == config::Value::Kind::text) return value;
+  return value->kind == config::Value::Kind::map ? value_in(*value, key.substr(dot + 1)) : nullptr;
+}
+
+std::string what_to_do(const std::string& key) {
+  if (key == "parallel.dp") return "how many GPUs there are; give --dp, or --set parallel.dp=N";
+  if (key == "model.vocabulary")
+    return "how many tokens the vocabulary has; give --set model.vocabulary=N";
+  if (key == "model") return "of which model the job is; give --model X";
+  if (key == "global_batch") return "the batch of an iteration; give --global-batch N";
+  return fmt::format("the key {}; give --set {}=N", key, key);
+}
+
+}  // namespace
+
+JobFiles job_files(const std::vector<std::string>& words) {
+  JobFiles found;
+  for (const std::string& word : words) {
+    std::error_code ignored;
+    if (is_variable(word) && !std::filesystem::exists(word, ignored))
+      found.words.variables.emplace_back(word.substr(0, word.find('=')),
+                                         word.substr(word.find('=') + 1));
+    else
+      found.files.push_back(word);
+  }
+  return found;
+}
+
+std::optional<jobs::Job> read_job(const JobFiles& files) {
+  const bool any = std::ranges::any_of(files.files, [](const std::string& file) {
+    std::error_code ignored;
+    return file != "-" && std::filesystem::is_regular_file(file, ignored) &&
+           jobs::recognise(file).has_value();
+  });
+  if (!any) return std::nullopt;
+  return jobs::import_job(files.files, files.words);
+}
+
+std::string job_report(const jobs::Job& job) {
+  std::string text;
+  for (const std::string& one : job.assumed) text += fmt::format("assumed: {}\n", one);
+  for (const std::string& key : job.missing)
+    text += fmt::format("nothing says {}\n", what_to_do(key));
+  for (const jobs::Note& note : job.not_understood)
+    text += fmt::format("not understood: {}\n", config::locate(note.origin, note.text));
+  if (!job.without_effect.empty())
+    text += fmt::format("without effect: {} flags\n", job.without_effect.size());
+  return text;
+}
+
+void check_job(const jobs::Job& job, const config::Value& tree) {
+  for (const std::string& key : job.missing)
+    if (value_in(tree, key) == nullptr &&
+        (key != "parallel.dp" || !value_in(tree, "parallel.shard")))
+      if (key != "global_batch" || value_in(tree, "microbatches") == nullptr)
+        throw config::Error(fmt::format("{}: nothing says {}", job.name, what_to_do(key)));
+  if (value_in(tree, "cluster") != nullptr || value_in(tree, "gpu") != nullptr) return;
+  throw config::Error(fmt::format("{}: on which cluster? Give --cluster X, {}", job.name,
+                                  fitting_clusters(job.gpu, gpus_of(tree))));
+}
+
+}  // namespace pipewright::cli

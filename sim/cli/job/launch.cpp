@@ -1,0 +1,62 @@
+#include "sim/cli/job/launch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/commands.hpp"
+
+namespace pipewright::cli {
+
+std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words) {
+  std::vector<LaunchWord> parsed;
+  for (const std::string& word : words) {
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    const auto known = std::ranges::find(jobs::framework_names, word.substr(0, colon));
+    if (known == jobs::framework_names.end() || *known == "mlperf")
+      throw UsageError(
+          fmt::format("--launch takes FRAMEWORK or FRAMEWORK:FILE, of megatron, bridge, nemo, "
+                      "torchtitan and deepspeed, not '{}'",
+                      word));
+    LaunchWord one{.framework =
+                       static_cast<jobs::Framework>(known - jobs::framework_names.begin())};
+    if (colon < word.size()) one.file = word.substr(colon + 1);
+    parsed.push_back(std::move(one));
+  }
+  return parsed;
+}
+
+config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index) {
+  if (scenario.schedules.size() == 1) return scenario;
+  config::Value tree = scenario.tree;
+  const config::Value one = config::find(tree, "schedule")->items.at(index);
+  config::set_key(tree, "schedule", one);
+  return config::read_scenario(tree);
+}
+
+std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
+                         const schedules::Schedule* planned) {
+  std::string lines;
+  for (const LaunchWord& word : words) {
+    const jobs::Launch launch = jobs::export_job(scenario, word.framework, planned);
+    if (word.file.empty()) {
+      lines += "\n" + launch.text;
+      if (!launch.beside.empty())
+        lines += fmt::format("\n{}:\n{}", launch.beside_name, launch.beside);
+      continue;
+    }
+    trace::write_file(word.file, launch.text);
+    lines += fmt::format("wrote   {}\n", word.file);
+    if (launch.beside.empty()) continue;
+    const std::filesystem::path beside =
+        std::filesystem::path(word.file).replace_filename(launch.beside_name);
+    trace::write_file(beside, launch.beside);
+    lines += fmt::format("wrote   {}\n", beside.string());
+  }
+  return lines;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,234 @@
+#include "sim/jobs/differences.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/flags.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+using config::Value;
+
+// What is of the prediction and not of the job, or is compared by itself.
+constexpr std::array skipped{"cluster",      "gpu",          "placement",  "devices",
+                             "microbatches", "global_batch", "iterations", "model",
+                             "symmetric",    "engine",       "variation",  "partition"};
+
+// A number as another writes it: "0.0" and "0".
+std::string normal(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && end == text.c_str() + text.size() ? fmt::format("{}", value) : text;
+}
+
+void flatten(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
+  if (value.kind == Value::Kind::map) {
+    for (const config::Entry& entry : value.entries)
+      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
+  } else if (value.kind == Value::Kind::list) {
+    std::string all;
+    for (const Value& item : value.items) all += (all.empty() ? "" : ", ") + item.text;
+    out[path] = all;
+  } else {
+    out[path] = normal(value.text);
+  }
+}
+
+std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) {
+  std::map<std::string, std::string> keys;
+  for (const config::Entry& entry : spelled_out(scenario).entries)
+    if (std::ranges::find(skipped, entry.key) == skipped.end())
+      flatten(entry.value, entry.key, keys);
+  for (const char* const key :
+       {"parallel.pp", "parallel.pipeline", "parallel.dp", "parallel.shard", "parallel.replicate"})
+    keys.erase(key);
+  // Other ways to say the same.
+  keys["parallel.dp"] = fmt::format("{}", scenario.parallel.dp.value);
+  keys["parallel.pp"] = fmt::format("{}", scenario.devices.value);
+  keys["parallel.replicate"] = fmt::format("{}", scenario.parallel.replicates());
+  keys["parallel.zero"] = fmt::format("{}", scenario.parallel.zero);
+  keys["parallel.etp"] = fmt::format("{}", scenario.parallel.expert_tp());
+  keys["schedule.name"] = scenario.schedules.front().name;
+  keys["global_batch"] =
+      fmt::format("{}", std::uint64_t{scenario.microbatches.value} * scenario.parallel.dp.value *
+                            scenario.training.microbatch_size);
+  keys.erase("communication.overlap_p2p");
+  keys["p2p"] = scenario.devices.value > 1
+                    ? std::string(schedules::p2p_names.at(static_cast<std::size_t>(scenario.p2p)))
+                    : "eager";
+  std::erase_if(keys, [](const auto& key) { return key.first.starts_with("training.recompute"); });
+  keys["training.recompute"] = to_string(scenario.training.recompute);
+  keys["training.gradients"] = normal(fmt::format("{}", gradient_bytes(scenario.training)));
+  keys["training.optimizer"] = normal(fmt::format("{}", optimizer_bytes(scenario.training)));
+  for (const char* const key :
+       {"training.optimizer.main_grads", "training.optimizer.exp_avg",
+        "training.optimizer.exp_avg_sq", "training.optimizer.main_params",
+        "training.bytes.gradients", "training.bytes.optimizer", "training.sequence"})
+    keys.erase(key);
+  if (scenario.parallel.zero == 0) keys.erase("communication.overlap_param_gather");
+  if (scenario.parallel.dp.value == 1) {
+    keys.erase("communication.overlap_grad_reduce");
+    keys.erase("communication.overlap_param_gather");
+  }
+  if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
+  // The stages that a schedule without a number of them has.
+  if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
+  return keys;
+}
+
+// What a model has, by the keys of a scenario, as numbers.
+std::map<std::string, double> shape_of(const config::Scenario& scenario) {
+  const config::Model& model = scenario.model->value;
+  std::map<std::string, double> shape{
+      {"layers", model.layers},
+      {"mtp_layers", model.mtp_layers},
+      {"hidden", model.hidden},
+      {"heads", model.heads},
+      {"norm", static_cast<double>(model.norm)},
+      {"biases", model.biases ? 1 : 0},
+      {"qk_layernorm", model.qk_layernorm ? 1 : 0},
+      {"output_gate", model.output_gate ? 1 : 0},
+      {"dropout", model.dropout},
+      {"vocabulary", model.vocabulary},
+      {"tied_embeddings", model.tied_embeddings ? 1 : 0},
+      {"positions", model.learned_positions ? 1 : 0},
+      {"sequence", scenario.training.sequence.value_or(model.sequence)},
+      {"sliding_window", model.sliding_window},
+      {"full_attention_every", model.full_attention_every},
+      {"mlp", model.gated ? 1 : 0}};
+  if (!model.latent) {
+    shape["kv_heads"] = model.kv_heads;
+    shape["head_dim"] = model.head_dim;
+  } else {
+    shape["latent.query_rank"] = model.latent->query_rank;
+    shape["latent.kv_rank"] = model.latent->kv_rank;
+    shape["latent.nope_head_dim"] = model.latent->nope_head_dim;
+    shape["latent.rope_head_dim"] = model.latent->rope_head_dim;
+    shape["latent.value_head_dim"] = model.latent->value_head_dim;
+  }
+  if (model.experts) {
+    const config::Model::Experts& experts = *model.experts;
+    shape["experts.count"] = experts.count;
+    shape["experts.top_k"] = experts.top_k;
+    shape["experts.ffn"] = experts.ffn;
+    shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
+    shape["experts.groups"] = experts.groups;
+    shape["experts.top_groups"] = experts.top_groups;
+    shape["experts.capacity_factor"] = experts.capacity_factor;
+    shape["experts.first_dense"] = experts.first_dense;
+    shape["experts.every"] = experts.every;
+  }
+  const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1 ||
+                     model.pattern.find('-') != std::string::npos;
+  if (dense) shape["ffn"] = model.ffn;
+  if (model.mamba) {
+    shape["mamba.heads"] = model.mamba->heads;
+    shape["mamba.head_dim"] = model.mamba->head_dim;
+    shape["mamba.groups"] = model.mamba->groups;
+    shape["mamba.state"] = model.mamba->state;
+  }
+  return shape;
+}
+
+// Keys by their own names where the user wrote another.
+void rename_aliases(Value& map, const std::string& path) {
+  static const std::map<std::string, std::string> names = [] {
+    std::map<std::string, std::string> all;
+    for (const config::KeyRow& row : config::scenario_keys()) {
+      if (row.info.alias.empty()) continue;
+      const std::size_t dot = row.name.rfind('.');
+      const std::string section = dot == std::string::npos ? "" : row.name.substr(0, dot + 1);
+      all.emplace(section + std::string(row.info.alias), row.name.substr(section.size()));
+    }
+    return all;
+  }();
+  for (config::Entry& entry : map.entries) {
+    if (const auto known = names.find(path + entry.key); known != names.end())
+      entry.key = known->second;
+    if (entry.value.kind == Value::Kind::map) rename_aliases(entry.value, path + entry.key + ".");
+  }
+}
+
+std::string given_or_default(const std::map<std::string, std::string>& keys,
+                             const std::string& key) {
+  const auto found = keys.find(key);
+  return found != keys.end() ? found->second : normal(default_of(key));
+}
+
+void compare_stages(const config::Scenario& wanted, const config::Scenario& said,
+                    std::vector<std::string>& found) {
+  const config::Partition& a = wanted.partition;
+  const config::Partition& b = said.partition;
+  const bool alike = a.rule == b.rule
+                         ? a.layers == b.layers && a.first == b.first && a.last == b.last &&
+                               a.mtp == b.mtp && a.embedding_counts == b.embedding_counts &&
+                               a.loss_counts == b.loss_counts
+                         : !a.layers.empty() && a.layers == b.layers;
+  const bool spelled =
+      a.rule == config::Partition::Rule::even || a.rule == config::Partition::Rule::ends_less;
+  const bool is_layout = b.rule == config::Partition::Rule::layout;
+  if (!alike && !(spelled && is_layout))
+    found.push_back(fmt::format("partition is {}, and would be {}", to_string(a), to_string(b)));
+}
+
+}  // namespace
+
+Value spelled_out(const config::Scenario& scenario) {
+  Value tree = scenario.tree;
+  if (Value* const model = config::find(tree, "model");
+      model != nullptr && model->kind == Value::Kind::text)
+    *model = config::named_library_map({*model, "model"}, scenario.model->value.name);
+  if (Value* const schedule = config::find(tree, "schedule");
+      schedule != nullptr && schedule->kind == Value::Kind::text) {
+    Value map{.origin = schedule->origin};
+    map.entries.push_back({"name", schedule->origin, *schedule});
+    *schedule = std::move(map);
+  }
+  rename_aliases(tree, "");
+  // The devices by their name among parallel sizes.
+  config::set_value(tree, "parallel.pp",
+                    config::make_text(fmt::format("{}", scenario.devices.value), {}));
+  config::set_value(tree, "parallel.dp",
+                    config::make_text(fmt::format("{}", scenario.parallel.dp.value), {}));
+  std::erase_if(tree.entries, [](const config::Entry& entry) { return entry.key == "devices"; });
+  return tree;
+}
+
+std::vector<std::string> differences(const config::Scenario& wanted, const config::Scenario& said) {
+  std::vector<std::string> found;
+  const auto mine = plain_keys(wanted);
+  const auto theirs = plain_keys(said);
+  std::map<std::string, std::string> all = mine;
+  all.insert(theirs.begin(), theirs.end());
+  for (const auto& [key, ignored] : all) {
+    const std::string a = given_or_default(mine, key);
+    const std::string b = given_or_default(theirs, key);
+    if (a != b)
+      found.push_back(fmt::format("{} is {}, and would be {}", key, a.empty() ? "not given" : a,
+                                  b.empty() ? "left out" : b));
+  }
+  if (wanted.model && said.model) {
+    const auto shape = shape_of(wanted);
+    const auto again = shape_of(said);
+    for (const auto& [key, value] : shape) {
+      const auto other = again.find(key);
+      if (other == again.end() || other->second != value)
+        found.push_back(
+            fmt::format("model.{} is {:g}, and would be {}", key, value,
+                        other == again.end() ? "left out" : fmt::format("{:g}", other->second)));
+    }
+    if (wanted.model->value.pattern != said.model->value.pattern)
+      found.push_back("model.pattern would be another");
+  }
+  compare_stages(wanted, said, found);
+  return found;
+}
+
+}  // namespace pipewright::jobs

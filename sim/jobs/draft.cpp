@@ -1,0 +1,227 @@
+#include "sim/jobs/draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/shell/script.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+// "train.sh:12", the file by its last part; of a single file "line 12".
+std::string place(const config::Origin& origin, bool single) {
+  if (single && origin.line > 0) return fmt::format("line {}", origin.line);
+  const std::string file = std::filesystem::path(origin.source).filename().string();
+  return origin.line > 0 ? fmt::format("{}:{}", file, origin.line) : file;
+}
+
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return number;
+}
+
+// What a script leaves open.
+void check_known(const Setting& setting, const std::string& value) {
+  const std::optional<std::string> unknown = unknown_in(value);
+  if (!unknown) return;
+  if (unknown->find_first_of("$`") != std::string::npos)
+    throw refusal(setting, fmt::format("its value is what the command {} prints, which is not run; "
+                                       "give the number in its place",
+                                       *unknown));
+  throw refusal(setting, fmt::format("it has the value of ${}, which the script does not set; give "
+                                     "it on the command line, as in {}=8",
+                                     *unknown, *unknown));
+}
+
+}  // namespace
+
+std::string flag_name(std::string_view word) {
+  std::string name(word.substr(std::min(word.find_first_not_of('-'), word.size())));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+std::string flag_of(std::string_view name) {
+  std::string flag = fmt::format("--{}", name);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+std::string_view title_of(Framework framework) {
+  return framework_titles.at(static_cast<std::size_t>(framework));
+}
+
+config::Error refusal(const Setting& setting, std::string_view what) {
+  return config::Error(
+      config::locate(setting.origin, fmt::format("{}: {}", readable(setting.written), what)));
+}
+
+config::Error refusal(const Request& request, std::string_view what) {
+  return config::Error(fmt::format("{}: {}", request.name, what));
+}
+
+config::Error gpus_refusal(const Request& request, std::string_view what) {
+  config::Origin origin = request.gpus_origin;
+  if (origin.source.empty()) origin.source = request.name;
+  return config::Error(config::locate(origin, what));
+}
+
+const config::Value* value_at(const config::Value& tree, std::string_view key) {
+  const config::Value* value = &tree;
+  while (value != nullptr && !key.empty()) {
+    if (value->kind != config::Value::Kind::map) return nullptr;
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    value = config::find(*value, key.substr(0, dot));
+    key.remove_prefix(std::min(dot + 1, key.size()));
+  }
+  return value;
+}
+
+std::uint64_t whole_number(const Setting& setting) {
+  const std::string first = setting.values.empty() ? "" : setting.values.front();
+  check_known(setting, first);
+  std::string digits = first;
+  std::erase_if(digits, [](char c) { return c == '_' || c == ','; });
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (code != std::errc{} || end != digits.data() + digits.size() || digits.empty())
+    throw refusal(setting, fmt::format("{} is no whole number", config::in_quotes(first)));
+  return value;
+}
+
+bool says_no(std::string_view text) {
+  constexpr std::array no{"false", "False", "FALSE", "0", "no", "none", "None", "null", "~", ""};
+  return std::ranges::find(no, text) != no.end();
+}
+
+Draft::Draft(Request request) : request_(std::move(request)) {
+  job_.framework = request_.framework;
+  job_.name = request_.name;
+  job_.gpus = request_.gpus;
+  job_.assumed = request_.assumed;
+  job_.tree.origin = {.source = request_.name};
+  if (!request_.model.empty())
+    model_ =
+        config::read_yaml_file(config::library_file("models", request_.model, ".yaml").string());
+}
+
+Job Draft::take() {
+  constexpr std::array<std::string_view, 8> order{
+      "cluster", "model", "gpu", "parallel", "schedule", "partition", "global_batch", "training"};
+  const auto rank = [&](const config::Entry& entry) {
+    return std::ranges::find(order, entry.key) - order.begin();
+  };
+  std::ranges::stable_sort(job_.tree.entries, {}, rank);
+  return std::move(job_);
+}
+
+const Setting* Draft::find(std::string_view name) {
+  const Setting* last = nullptr;
+  for (const Setting& one : request_.settings)
+    if (one.name == name) {
+      read_.insert(&one);
+      last = &one;
+    }
+  return last;
+}
+
+bool Draft::on(std::string_view name) {
+  const Setting* const setting = find(name);
+  return setting != nullptr && (setting->values.empty() || !says_no(setting->values.front()));
+}
+
+std::optional<std::uint64_t> Draft::count(std::string_view name) {
+  const Setting* const setting = find(name);
+  if (setting == nullptr || setting->values.empty()) return std::nullopt;
+  const std::string& value = setting->values.front();
+  if (value == "None" || value == "null" || value == "~" || value.empty()) return std::nullopt;
+  return whole_number(*setting);
+}
+
+std::string Draft::text(std::string_view name, std::string_view otherwise) {
+  const Setting* const setting = find(name);
+  if (setting == nullptr || setting->values.empty()) return std::string(otherwise);
+  check_known(*setting, setting->values.front());
+  return setting->values.front();
+}
+
+void Draft::set(std::string_view key, const std::string& text, const Setting& from) {
+  check_known(from, text);
+  set(key, config::make_text(text, from.origin), comment_of(from));
+}
+
+void Draft::set(std::string_view key, config::Value value, const std::string& comment) {
+  if (!request_.model.empty() && key.starts_with("model.")) {
+    // The model of the library says it already, or it is of the training.
+    const config::Value* const known = value_at(model_, key.substr(6));
+    if (known != nullptr && known->text == value.text) return;
+    if (key == "model.sequence") key = "training.sequence";
+  }
+  config::set_key(job_.tree, key, std::move(value));
+  job_.comments[std::string(key)] = readable(comment);
+}
+
+void Draft::set(std::string_view key, const std::string& text, const std::string& comment,
+                const config::Origin& origin) {
+  config::Origin from = origin;
+  if (from.source.empty()) from.source = request_.name;
+  set(key, config::make_text(text, from), comment);
+}
+
+const config::Value* Draft::at(std::string_view key) const { return value_at(job_.tree, key); }
+
+std::string Draft::comment_of(const Setting& setting) const {
+  return setting.origin.source.empty()
+             ? setting.written
+             : fmt::format("{} ({})", setting.written, place(setting.origin, request_.single));
+}
+
+std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) const {
+  const config::Value* const value = at(key);
+  return value == nullptr ? otherwise : number_of(value->text).value_or(otherwise);
+}
+
+std::uint64_t Draft::library_count(std::string_view key) const {
+  const config::Value* const model = at("model");
+  if (model == nullptr || model->kind != config::Value::Kind::text) return 0;
+  const config::Value map =
+      config::read_yaml_file(config::library_file("models", model->text, ".yaml").string());
+  const config::Value* const value = config::find(map, key);
+  return value == nullptr ? 0 : number_of(value->text).value_or(0);
+}
+
+void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }
+void Draft::lacks(std::string key) { job_.missing.push_back(std::move(key)); }
+
+void Draft::without_effect(const Setting& setting) {
+  read_.insert(&setting);
+  job_.without_effect.push_back({readable(setting.written), setting.origin});
+}
+
+void Draft::not_understood(const Setting& setting, const std::string& why) {
+  read_.insert(&setting);
+  const std::string text = readable(setting.written);
+  job_.not_understood.push_back(
+      {why.empty() ? text : fmt::format("{}: {}", text, why), setting.origin});
+}
+
+void Draft::sort_rest(const std::function<bool(const std::string&)>& has_no_effect) {
+  for (const Setting& one : request_.settings) {
+    if (read_.contains(&one)) continue;
+    if (has_no_effect(one.name))
+      without_effect(one);
+    else
+      not_understood(one);
+  }
+}
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,153 @@
+#include "sim/jobs/export.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/jobs/deepspeed/deepspeed.hpp"
+#include "sim/jobs/differences.hpp"
+#include "sim/jobs/draft.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/write.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/torchtitan/torchtitan.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+std::uint64_t gpus_of(const config::Scenario& scenario) {
+  return scenario.parallel.ranks_of_stage() * scenario.devices.value;
+}
+
+// Whether a value must be in quotes for a shell.
+std::string quoted(const std::string& value) {
+  const bool plain = value.find_first_of(" |*()[]'\"$&;<>") == std::string::npos;
+  return plain ? value : fmt::format("'{}'", value);
+}
+
+// What reading the settings gives again, against what was wanted.
+std::vector<std::string> differences_of(const config::Scenario& scenario,
+                                        const megatron::Written& written,
+                                        Framework framework = Framework::megatron) {
+  std::vector<std::string> found = written.cannot;
+  Request request{.framework = framework,
+                  .name = scenario.model->value.name.empty() ? "job" : scenario.model->value.name,
+                  .settings = written.settings,
+                  .gpus = gpus_of(scenario),
+                  .gpus_from = "the scenario"};
+  for (Setting& one : request.settings) one.written = words_of(one);
+  try {
+    const Job job = megatron::read(request);
+    for (const Note& note : job.not_understood) found.push_back(note.text);
+    const config::Scenario again = config::read_scenario(job.tree);
+    for (std::string& one : differences(scenario, again)) found.push_back(std::move(one));
+  } catch (const config::Error& refused) {
+    found.push_back(fmt::format("Megatron-LM would refuse it: {}", refused.what()));
+  }
+  return found;
+}
+
+// "llama3_70b" of llama-3-70b, as Megatron-Bridge calls its recipes.
+std::string recipe_name(const std::string& model) {
+  std::string name = model;
+  std::ranges::replace(name, '-', '_');
+  if (const std::size_t at = name.find("llama_3_"); at == 0) name = "llama3_" + name.substr(8);
+  return name;
+}
+
+void drop_empty(std::vector<Setting>& settings) {
+  std::erase_if(settings, [](const Setting& one) { return one.name.empty(); });
+}
+
+// Processes of nodes that are alike, or of one GPU each.
+struct Nodes {
+  std::uint64_t nodes = 1;
+  std::uint64_t each = 1;
+};
+Nodes nodes_of(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
+  const std::uint64_t gpus = gpus_of(scenario);
+  const std::uint64_t each = std::min(gpus, std::max<std::uint64_t>(gpus_per_node, 1));
+  return gpus % each == 0 ? Nodes{gpus / each, each} : Nodes{gpus, 1};
+}
+
+Launch script(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
+  megatron::Written written = megatron::write(scenario, true);
+  drop_empty(written.settings);
+  Launch launch{.extension = ".sh", .differs = differences_of(scenario, written)};
+  const Nodes nodes = nodes_of(scenario, gpus_per_node);
+  const bool hybrid = !scenario.model->value.pattern.empty();
+  launch.text = "#!/bin/bash\n" + heading(scenario, Framework::megatron, launch.differs) +
+                fmt::format("torchrun --nnodes {} --nproc_per_node {} pretrain_{}.py \\\n",
+                            nodes.nodes, nodes.each, hybrid ? "mamba" : "gpt");
+  for (const Setting& one : written.settings)
+    launch.text += fmt::format("  {} \\\n", words_of(one));
+  launch.text +=
+      "  --transformer-impl transformer_engine --tokenizer-type NullTokenizer --mock-data \\\n"
+      "  --train-iters 20 --lr 1e-4 --log-interval 1 --log-throughput\n";
+  return launch;
+}
+
+Launch overrides(const config::Scenario& scenario, Framework framework,
+                 std::uint64_t gpus_per_node) {
+  megatron::Written written = megatron::write(scenario, false);
+  drop_empty(written.settings);
+  Launch launch{.extension = ".sh", .differs = differences_of(scenario, written, framework)};
+  const Nodes nodes = nodes_of(scenario, gpus_per_node);
+  const bool for_nemo = framework == Framework::nemo;
+  launch.text = "#!/bin/bash\n" + heading(scenario, framework, launch.differs);
+  if (for_nemo)
+    launch.text +=
+        fmt::format("python megatron_gpt_pretraining.py trainer.num_nodes={} trainer.devices={}",
+                    nodes.nodes, nodes.each);
+  else
+    launch.text += fmt::format(
+        "torchrun --nnodes {} --nproc_per_node {} run_recipe.py --recipe {}_pretrain_config",
+        nodes.nodes, nodes.each, recipe_name(scenario.model->value.name));
+  for (const std::string& one : nemo::overrides_of(written.settings, for_nemo))
+    launch.text += fmt::format(" \\\n  {}", quoted(one));
+  launch.text += "\n";
+  return launch;
+}
+
+}  // namespace
+
+std::string words_of(const Setting& setting) {
+  std::string text = flag_of(setting.name);
+  for (const std::string& value : setting.values) text += " " + quoted(value);
+  return text;
+}
+
+std::string heading(const config::Scenario& scenario, Framework framework,
+                    const std::vector<std::string>& differs) {
+  std::string text = fmt::format("# {} on {} GPUs, for {}.\n", scenario.model->value.name,
+                                 gpus_of(scenario), title_of(framework));
+  for (const std::string& one : differs) text += fmt::format("# not expressed: {}\n", one);
+  return text;
+}
+
+Launch export_job(const config::Scenario& scenario, Framework framework,
+                  const schedules::Schedule* planned, std::uint64_t gpus_per_node) {
+  if (!scenario.model)
+    throw config::Error(
+        fmt::format("{} starts models, and the scenario has passes without one; give --model",
+                    title_of(framework)));
+  switch (framework) {
+    case Framework::bridge:
+    case Framework::nemo:
+      return overrides(scenario, framework, gpus_per_node);
+    case Framework::megatron:
+      return script(scenario, gpus_per_node);
+    case Framework::torchtitan:
+      return torchtitan::write(scenario, planned);
+    case Framework::deepspeed:
+      return deepspeed::write(scenario, gpus_per_node);
+    default:
+      throw config::Error(
+          fmt::format("what starts {} is not written; allowed: megatron, bridge, "
+                      "nemo, torchtitan, deepspeed",
+                      title_of(framework)));
+  }
+}
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,346 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/python_list.hpp"
+
+namespace pipewright::jobs::megatron {
+namespace {
+
+// Tokenizers whose number of tokens is known, by a part of their names, the longer first.
+struct Tokenizer {
+  std::string_view part;
+  std::string_view tokens;
+};
+constexpr std::array tokenizers{
+    Tokenizer{"GPT2BPETokenizer", "50257"}, Tokenizer{"nemotron_2_256k", "256000"},
+    Tokenizer{"Llama-3", "128256"},         Tokenizer{"llama-3", "128256"},
+    Tokenizer{"Llama3", "128256"},          Tokenizer{"llama3", "128256"},
+    Tokenizer{"Llama-2", "32000"},          Tokenizer{"Llama2Tokenizer", "32000"},
+    Tokenizer{"Mixtral", "32000"},          Tokenizer{"mixtral", "32000"},
+    Tokenizer{"DeepSeek-V3", "129280"},     Tokenizer{"DeepSeek-V2", "102400"},
+    Tokenizer{"Qwen3", "151936"},           Tokenizer{"Qwen2.5", "152064"},
+    Tokenizer{"gpt-oss", "201088"},
+};
+
+void read_vocabulary(Draft& draft) {
+  const Setting* const type = draft.find("tokenizer_type");
+  const Setting* const model = draft.find("tokenizer_model");
+  if (const Setting* const padded = draft.find("padded_vocab_size")) {
+    draft.set("model.vocabulary", fmt::format("{}", whole_number(*padded)), *padded);
+    draft.set("training.vocabulary_multiple", "1", "the vocabulary is padded already");
+    return;
+  }
+  if (const Setting* const size = draft.find("vocab_size")) {
+    draft.set("model.vocabulary", fmt::format("{}", whole_number(*size)), *size);
+    return;
+  }
+  for (const Setting* const from : {model, type}) {
+    if (from == nullptr || from->values.empty()) continue;
+    for (const Tokenizer& one : tokenizers)
+      if (from->values.front().find(one.part) != std::string::npos) {
+        draft.set("model.vocabulary", std::string(one.tokens), *from);
+        return;
+      }
+  }
+  if (draft.at("model.hidden") != nullptr) draft.lacks("model.vocabulary");
+}
+
+void read_mlp(Draft& draft) {
+  for (const char* const name : {"swiglu", "quick_geglu"})
+    if (const Setting* const gated = draft.find(name); gated != nullptr && draft.on(name))
+      draft.set("model.mlp", "swiglu", *gated);
+  if (const Setting* const squared = draft.find("squared_relu");
+      squared != nullptr && draft.on("squared_relu"))
+    draft.set("model.mlp", "gelu", *squared);
+  const config::Value* const mlp = draft.at("model.mlp");
+  const bool is_gated = mlp != nullptr && mlp->text == "swiglu";
+  if (const auto ffn = draft.count("ffn_hidden_size")) {
+    draft.set("model.ffn", fmt::format("{}", *ffn), *draft.find("ffn_hidden_size"));
+    return;
+  }
+  const std::uint64_t hidden = draft.count_at("model.hidden", 0);
+  if (hidden == 0 || !has_argument_defaults(draft)) return;
+  // arguments.py: int((4 * hidden_size * 2 / 3) / 64) * 64
+  const std::uint64_t ffn = is_gated ? hidden * 8 / 3 / 64 * 64 : 4 * hidden;
+  draft.set("model.ffn", fmt::format("{}", ffn),
+            is_gated ? "8/3 of --hidden-size by --swiglu" : "4 times --hidden-size");
+}
+
+void read_attention(Draft& draft) {
+  const bool grouped = draft.on("group_query_attention");
+  if (const auto groups = draft.count("num_query_groups")) {
+    const Setting& setting = *draft.find("num_query_groups");
+    if (grouped || !has_argument_defaults(draft))
+      draft.set("model.kv_heads", fmt::format("{}", *groups), setting);
+    else
+      draft.without_effect(setting);
+  } else if (grouped) {
+    draft.set("model.kv_heads", "1", "--group-query-attention without --num-query-groups");
+  }
+  if (const Setting* const norms = draft.find("qk_layernorm");
+      norms != nullptr && draft.on("qk_layernorm") && !draft.on("multi_latent_attention"))
+    draft.set("model.qk_layernorm", "true", *norms);
+  if (const Setting* const bias = draft.find("add_qkv_bias");
+      bias != nullptr && draft.on("add_qkv_bias")) {
+    const config::Value* const biases = draft.at("model.biases");
+    if (biases != nullptr && biases->text == "false")
+      draft.assume(
+          "biases of queries, keys and values alone (--add-qkv-bias) are left out: they "
+          "are less than a thousandth of the weights");
+  }
+  if (const Setting* const window = draft.find("window_size");
+      window != nullptr && !window->values.empty() && !says_no(window->values.front())) {
+    // "(128,0)" or "128,0": so many keys before the query's own.
+    std::string left;
+    for (const std::string& part : window->values) left += part + ",";
+    std::erase_if(left, [](char c) { return c == '(' || c == ')' || c == '[' || c == ' '; });
+    Setting first = *window;
+    first.values = {left.substr(0, left.find(','))};
+    draft.set("model.sliding_window", fmt::format("{}", whole_number(first) + 1), *window);
+  }
+  if (const Setting* const skip = draft.find("window_attn_skip_freq");
+      skip != nullptr && !skip->values.empty() && draft.at("model.sliding_window") != nullptr) {
+    if (skip->values.front().find('[') == std::string::npos)
+      draft.set("model.full_attention_every", fmt::format("{}", whole_number(*skip)), *skip);
+    else
+      draft.not_understood(*skip, "a whole number N is, for one layer in N without a window");
+  }
+}
+
+void read_latent(Draft& draft) {
+  struct Part {
+    std::string_view flag, key, otherwise;
+  };
+  constexpr std::array parts{Part{"kv_lora_rank", "kv_rank", "32"},
+                             Part{"qk_head_dim", "nope_head_dim", "128"},
+                             Part{"qk_pos_emb_head_dim", "rope_head_dim", "64"},
+                             Part{"v_head_dim", "value_head_dim", "128"}};
+  const bool is_latent = draft.on("multi_latent_attention");
+  const auto rank = draft.count("q_lora_rank");
+  if (is_latent && rank)
+    draft.set("model.latent.query_rank", fmt::format("{}", *rank), *draft.find("q_lora_rank"));
+  for (const Part& part : parts) {
+    const auto value = draft.count(part.flag);
+    if (!is_latent) continue;
+    const std::string key = fmt::format("model.latent.{}", part.key);
+    if (value)
+      draft.set(key, fmt::format("{}", *value), *draft.find(part.flag));
+    else
+      draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
+  }
+  // Latent attention has no size of a head besides.
+  if (is_latent)
+    if (config::Value* const model = config::find(draft.tree(), "model"))
+      std::erase_if(model->entries, [](const config::Entry& e) {
+        return e.key == "head_dim" || e.key == "kv_heads";
+      });
+}
+
+// Dense layers at the start, and then one layer in `every` with experts; none of other patterns.
+struct Frequency {
+  std::uint64_t first_dense = 0;
+  std::uint64_t every = 1;
+};
+std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
+  Frequency found;
+  while (found.first_dense < layers.size() && layers[found.first_dense] == 0) ++found.first_dense;
+  const std::size_t begin = found.first_dense;
+  if (begin == layers.size()) return std::nullopt;
+  for (std::size_t every = 1; every <= layers.size(); ++every) {
+    // As the reader of the model counts: the last one of each `every` has experts.
+    for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
+      bool fits = true;
+      for (std::size_t i = dense; i < layers.size() && fits; ++i)
+        fits = (layers[i] != 0) == ((i - dense + 1) % every == 0);
+      if (fits) return Frequency{dense, every};
+    }
+  }
+  return std::nullopt;
+}
+
+void read_experts(Draft& draft) {
+  const bool has = draft.on("num_experts");
+  const Setting* const frequency = draft.find("moe_layer_freq");
+  const auto ffn = draft.count("moe_ffn_hidden_size");
+  const auto shared = draft.count("moe_shared_expert_intermediate_size");
+  const Setting* const capacity = draft.find("moe_expert_capacity_factor");
+  const bool pads = draft.on("moe_pad_expert_input_to_capacity");
+  if (!has) return;
+  if (ffn)
+    draft.set("model.experts.ffn", fmt::format("{}", *ffn), *draft.find("moe_ffn_hidden_size"));
+  else if (const config::Value* const dense = draft.at("model.ffn"))
+    draft.set("model.experts.ffn", dense->text, "as --ffn-hidden-size");
+  if (shared && *shared > 0) {
+    const Setting& setting = *draft.find("moe_shared_expert_intermediate_size");
+    draft.set("model.experts.shared", "1", setting);
+    draft.set("model.experts.shared_ffn", fmt::format("{}", *shared), setting);
+  }
+  if (capacity != nullptr && !capacity->values.empty() && !says_no(capacity->values.front())) {
+    if (pads)
+      draft.set("model.experts.capacity_factor", capacity->values.front(), *capacity);
+    else
+      draft.without_effect(*capacity);  // drops tokens of uneven routing alone
+  }
+  if (frequency == nullptr || frequency->values.empty()) return;
+  std::string text;
+  for (const std::string& part : frequency->values) text += part;
+  if (text.find('[') == std::string::npos) {
+    const std::uint64_t every = whole_number(*frequency);
+    if (every <= 1) return;
+    draft.set("model.experts.every", fmt::format("{}", every), *frequency);
+    draft.assume(
+        fmt::format("the last layer of each {} has experts; by --moe-layer-freq it is the "
+                    "first",
+                    every));
+    return;
+  }
+  const auto layers = python_list(text);
+  const auto found = layers ? frequency_of(*layers) : std::nullopt;
+  if (!found)
+    return draft.not_understood(*frequency,
+                                "dense layers at the start, then one layer in so many "
+                                "with experts, are");
+  if (found->first_dense > 0)
+    draft.set("model.experts.first_dense", fmt::format("{}", found->first_dense), *frequency);
+  if (found->every > 1)
+    draft.set("model.experts.every", fmt::format("{}", found->every), *frequency);
+}
+
+void read_mamba(Draft& draft) {
+  struct Part {
+    std::string_view flag, key, otherwise;
+  };
+  constexpr std::array parts{Part{"mamba_head_dim", "head_dim", "64"},
+                             Part{"mamba_num_groups", "groups", "8"},
+                             Part{"mamba_state_dim", "state", "128"}};
+  const config::Value* const pattern = draft.at("model.pattern");
+  const bool has = pattern != nullptr && pattern->text.find('M') != std::string::npos;
+  const auto heads = draft.count("mamba_num_heads");
+  for (const Part& part : parts) {
+    const auto value = draft.count(part.flag);
+    if (has && value)
+      draft.set(fmt::format("model.mamba.{}", part.key), fmt::format("{}", *value),
+                *draft.find(part.flag));
+  }
+  if (!has) return;
+  if (heads)
+    return draft.set("model.mamba.heads", fmt::format("{}", *heads),
+                     *draft.find("mamba_num_heads"));
+  // mamba_mixer.py: d_inner is 2 * hidden_size, of heads of mamba_head_dim.
+  const std::uint64_t dim = std::max<std::uint64_t>(draft.count_at("model.mamba.head_dim", 64), 1);
+  draft.set("model.mamba.heads", fmt::format("{}", 2 * draft.count_at("model.hidden", 0) / dim),
+            "2 x --hidden-size / --mamba-head-dim");
+}
+
+void read_linear(Draft& draft) {
+  struct Part {
+    std::string_view flag, key, otherwise;
+  };
+  constexpr std::array parts{Part{"linear_num_key_heads", "key_heads", "16"},
+                             Part{"linear_num_value_heads", "value_heads", "32"},
+                             Part{"linear_key_head_dim", "key_head_dim", ""},
+                             Part{"linear_value_head_dim", "value_head_dim", ""},
+                             Part{"linear_conv_kernel_dim", "conv", ""}};
+  const config::Value* const pattern = draft.at("model.pattern");
+  const bool has = pattern != nullptr && pattern->text.find('G') != std::string::npos;
+  for (const Part& part : parts) {
+    const auto value = draft.count(part.flag);
+    const std::string key = fmt::format("model.linear_attention.{}", part.key);
+    if (!has) continue;
+    if (value)
+      draft.set(key, fmt::format("{}", *value), *draft.find(part.flag));
+    else if (!part.otherwise.empty())
+      draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
+  }
+}
+
+// Hybrid layers: "M-M-|M*/MM/MM" has a stage's end at |, and modules of multi-token prediction
+// after each /.
+void read_pattern(Draft& draft) {
+  const Setting* pattern = draft.find("hybrid_layer_pattern");
+  const Setting* const older = draft.find("hybrid_override_pattern");
+  if (pattern == nullptr) pattern = older;
+  const Setting* const layers = draft.find("num_layers");
+  if (pattern == nullptr || pattern->values.empty()) {
+    if (layers != nullptr && !layers->values.empty())
+      draft.set("model.layers", fmt::format("{}", whole_number(*layers)), *layers);
+    return;
+  }
+  std::string text = pattern->values.front();
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto modules = std::ranges::count(text, '/');
+  std::string main = text.substr(0, slash);
+  std::string symbols;
+  config::Value stages{.kind = config::Value::Kind::list, .origin = pattern->origin};
+  std::size_t since = 0;
+  for (const char c : main + "|") {
+    if (c != '|') {
+      symbols += c;
+      ++since;
+      continue;
+    }
+    stages.items.push_back(config::make_text(fmt::format("{}", since), pattern->origin));
+    since = 0;
+  }
+  draft.set("model.pattern", symbols, *pattern);
+  if (stages.items.size() > 1) draft.set("partition", std::move(stages), pattern->written);
+  if (modules > 0) draft.set("model.mtp_layers", fmt::format("{}", modules), *pattern);
+}
+
+// Gated delta nets between layers of attention, each with an MLP or experts: two symbols a layer.
+void read_variant(Draft& draft) {
+  const Setting* const variant = draft.find("experimental_attention_variant");
+  const Setting* const frequency = draft.find("linear_attention_freq");
+  if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
+  if (variant->values.front() != "gated_delta_net" || frequency == nullptr ||
+      frequency->values.empty())
+    return draft.not_understood(*variant);
+  const std::uint64_t layers = std::min<std::uint64_t>(draft.count_at("model.layers", 0), 10'000);
+  std::vector<std::int64_t> linear;
+  if (frequency->values.front().find('[') != std::string::npos) {
+    linear = python_list(frequency->values.front()).value_or(linear);
+  } else {
+    const std::uint64_t every = std::max<std::uint64_t>(whole_number(*frequency), 1);
+    for (std::uint64_t i = 0; i < layers; ++i) linear.push_back((i + 1) % every == 0 ? 0 : 1);
+  }
+  std::string symbols;
+  for (const std::int64_t one : linear) {
+    symbols += one != 0 ? 'G' : '*';
+    symbols += draft.on("num_experts") ? 'E' : '-';
+  }
+  if (symbols.empty()) return draft.not_understood(*frequency);
+  draft.set("model.pattern", symbols, *variant);
+  config::Value& model = *config::find(draft.tree(), "model");
+  std::erase_if(model.entries, [](const config::Entry& entry) { return entry.key == "layers"; });
+}
+
+}  // namespace
+
+void read_model(Draft& draft) {
+  read_pattern(draft);
+  read_variant(draft);
+  if (const Setting* const rope = draft.find("use_rotary_position_embeddings");
+      rope != nullptr && draft.on("use_rotary_position_embeddings"))
+    draft.set("model.positions", "rotary", *rope);
+  const Setting* sequence = draft.find("seq_length");
+  const Setting* const positions = draft.find("max_position_embeddings");
+  if (sequence == nullptr && !has_argument_defaults(draft)) sequence = positions;
+  if (sequence != nullptr && !sequence->values.empty())
+    draft.set("model.sequence", fmt::format("{}", whole_number(*sequence)), *sequence);
+  draft.find("attention_dropout");  // flash attention keeps no masks
+  read_vocabulary(draft);
+  read_mlp(draft);
+  read_attention(draft);
+  read_latent(draft);
+  read_experts(draft);
+  read_mamba(draft);
+  read_linear(draft);
+  if (const auto modules = draft.count("mtp_num_layers");
+      modules && *modules > 0 && draft.at("model.mtp_layers") == nullptr)
+    draft.set("model.mtp_layers", fmt::format("{}", *modules), *draft.find("mtp_num_layers"));
+}
+
+}  // namespace pipewright::jobs::megatron

@@ -1,0 +1,152 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/jobs/megatron/megatron.hpp"
+
+namespace pipewright::jobs::megatron {
+namespace {
+
+// How many levels of ZeRO a sharding strategy is.
+std::string zero_of(const Setting* strategy) {
+  if (strategy == nullptr || strategy->values.empty()) return "3";
+  const std::string& name = strategy->values.front();
+  if (name == "no_shard" || name == "0") return "0";
+  if (name == "optim" || name == "1") return "1";
+  if (name == "optim_grads" || name == "2") return "2";
+  if (name == "optim_grads_params" || name == "3") return "3";
+  throw refusal(*strategy,
+                "invalid choice (choose from no_shard, optim, optim_grads, "
+                "optim_grads_params)");
+}
+
+void read_zero(Draft& draft) {
+  const Setting* const strategy = draft.find("data_parallel_sharding_strategy");
+  const Setting* const optimizer = draft.find("use_distributed_optimizer");
+  const bool distributed = draft.on("use_distributed_optimizer");
+  const Setting* const stage = draft.find("zero_stage");
+  const bool fsdp2 = draft.on("use_torch_fsdp2");
+  const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
+  if (stage != nullptr && draft.request().framework == Framework::deepspeed) {
+    const std::uint64_t level = whole_number(*stage);
+    if (level > 1 && draft.count_at("parallel.pp", 1) > 1)
+      throw refusal(*stage, "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism");
+    draft.set("parallel.zero", fmt::format("{}", level), *stage);
+    return;
+  }
+  if (fsdp2) {
+    const Setting& setting = *draft.find("use_torch_fsdp2");
+    if (draft.count_at("parallel.pp", 1) > 1)
+      throw refusal(setting, "--use-torch-fsdp2 is not supported with pipeline parallelism");
+    if (draft.count_at("parallel.ep", 1) > 1)
+      throw refusal(setting, "--use-torch-fsdp2 is not supported with expert parallelism");
+    if (distributed)
+      throw refusal(setting,
+                    "--use-torch-fsdp2 is not supported with MCore's distributed "
+                    "optimizer");
+    draft.set("parallel.zero", "3", setting);
+    if (keeps != nullptr) draft.set("parallel.reshard_after_forward", "false", *keeps);
+  } else if (draft.on("use_megatron_fsdp")) {
+    draft.set("parallel.zero", zero_of(strategy),
+              strategy != nullptr ? *strategy : *draft.find("use_megatron_fsdp"));
+  } else {
+    if (strategy != nullptr) draft.without_effect(*strategy);
+    if (distributed)
+      draft.set("parallel.zero", "1", *optimizer);
+    else if (optimizer == nullptr && !has_argument_defaults(draft))
+      draft.set("parallel.zero", "1", "the distributed optimizer, as its recipes have it");
+  }
+  const config::Value* const zero = draft.at("parallel.zero");
+  const auto copies = draft.count("num_distributed_optimizer_instances");
+  if (copies && *copies > 1 && zero != nullptr)
+    draft.set("parallel.replicate", fmt::format("{}", *copies),
+              *draft.find("num_distributed_optimizer_instances"));
+  if (!draft.on("overlap_param_gather") || !has_argument_defaults(draft)) return;
+  const Setting& gather = *draft.find("overlap_param_gather");
+  if (zero == nullptr)
+    throw refusal(gather,
+                  "--overlap-param-gather only supported with distributed optimizer, "
+                  "megatron fsdp, or dist_muon");
+  if (!draft.on("overlap_grad_reduce"))
+    throw refusal(gather, "Must use --overlap-param-gather with --overlap-grad-reduce");
+}
+
+void read_sequence_parallel(Draft& draft) {
+  const Setting* const setting = draft.find("sequence_parallel");
+  const bool on = setting != nullptr && draft.on("sequence_parallel");
+  const bool alone = draft.count_at("parallel.tp", 1) == 1;
+  if (on && alone)
+    draft.assume(
+        "--sequence-parallel is off, as Megatron-LM turns it off where tensor "
+        "parallelism is 1");
+  else if (setting != nullptr)
+    draft.set("parallel.sp", on ? "true" : "false", *setting);
+  if (draft.on("tp_comm_overlap") && !on && !alone)
+    throw refusal(*draft.find("tp_comm_overlap"),
+                  "Tensor parallel communication/GEMM overlap can happen only when sequence "
+                  "parallelism is enabled (--sequence-parallel)");
+  if (alone)
+    if (config::Value* const section = config::find(draft.tree(), "communication"))
+      std::erase_if(section->entries,
+                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+  const Setting* const experts = draft.find("num_experts");
+  if (has_argument_defaults(draft) && experts != nullptr && draft.on("num_experts") && !on &&
+      !alone)
+    throw refusal(*experts,
+                  "During training, performance may degrade if MoE and tensor "
+                  "parallelism are enabled without also enabling sequence parallelism; "
+                  "Megatron-LM asks for --sequence-parallel");
+}
+
+void read_data_parallel(Draft& draft) {
+  const std::uint64_t tp = draft.count_at("parallel.tp", 1);
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  const std::uint64_t cp = draft.count_at("parallel.cp", 1);
+  constexpr std::uint64_t most = 1U << 24U;  // GPUs
+  for (const std::uint64_t one : {tp, pp, cp})
+    if (one == 0 || one > most)
+      throw refusal(draft.request(), "a parallel size must be a whole number above 0");
+  const std::uint64_t size = tp * cp > most ? most : std::min(tp * pp * cp, most * 2);
+  const Request& request = draft.request();
+  if (!request.gpus) {
+    draft.lacks("parallel.dp");
+    return;
+  }
+  const std::uint64_t world = *request.gpus;
+  if (world % size != 0 || world == 0)
+    throw gpus_refusal(request,
+                       fmt::format("world size ({}, by {}) is not divisible by "
+                                   "total_model_size ({}, tensor {} x pipeline {} x context "
+                                   "{})",
+                                   world, request.gpus_from, size, tp, pp, cp));
+  draft.set(
+      "parallel.dp", fmt::format("{}", world / size),
+      fmt::format("{} GPUs by {} / (tp {} x pp {} x cp {})", world, request.gpus_from, tp, pp, cp),
+      request.gpus_origin);
+}
+
+}  // namespace
+
+void read_parallel(Draft& draft) {
+  if (const Setting* const heads = draft.find("ds_sequence_parallel_size");
+      heads != nullptr && whole_number(*heads) > 1) {
+    draft.set("parallel.cp", fmt::format("{}", whole_number(*heads)), *heads);
+    draft.set("parallel.cp_comm_type", "a2a", *heads);
+  }
+  draft.find("gradient_accumulation_steps");
+  if (const Setting* const none = draft.find("no_pipeline_parallel"))
+    draft.set("parallel.pp", "1", *none);
+  read_sequence_parallel(draft);
+  read_zero(draft);
+  read_data_parallel(draft);
+  if (const Setting* const order = draft.find("use_tp_pp_dp_mapping");
+      order != nullptr && draft.on("use_tp_pp_dp_mapping"))
+    draft.set("parallel.order", "tp-cp-ep-pp-dp", *order);
+  if (const Setting* const sizes = draft.find("hierarchical_context_parallel_sizes");
+      sizes != nullptr && !sizes->values.empty() && !says_no(sizes->values.front())) {
+    config::Value list = config::make_list(sizes->values, sizes->origin);
+    draft.set("parallel.hierarchical_context_parallel_sizes", std::move(list), sizes->written);
+  }
+}
+
+}  // namespace pipewright::jobs::megatron

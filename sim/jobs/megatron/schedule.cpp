@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/config/partition.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+
+namespace pipewright::jobs::megatron {
+namespace {
+
+// Stages of a layout such as Et*3|(t*4|)*2tL.
+std::uint64_t stages_of(const Setting& layout) {
+  const config::Value value = config::make_text(layout.values.front(), layout.origin);
+  return config::read_partition({value, flag_of(layout.name)}).layers.size();
+}
+
+// Layers that are dealt out, as arguments.py counts them.
+std::uint64_t counted_layers(Draft& draft) {
+  std::uint64_t layers = draft.count_at("model.layers", 0);
+  if (draft.on("account_for_embedding_in_pipeline_split")) ++layers;
+  if (draft.on("account_for_loss_in_pipeline_split")) ++layers;
+  return layers;
+}
+
+void check_exclusive(Draft& draft) {
+  const Setting* first = nullptr;
+  for (const char* const name :
+       {"num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank",
+        "pipeline_model_parallel_layout"}) {
+    const Setting* const one = draft.find(name);
+    if (one == nullptr || one->values.empty() || says_no(one->values.front())) continue;
+    if (first != nullptr)
+      throw refusal(*one,
+                    fmt::format("No more than one of the following arguments can be set at the "
+                                "same time: --num-layers-per-virtual-pipeline-stage, "
+                                "--num-virtual-stages-per-pipeline-rank, "
+                                "--pipeline-model-parallel-layout; {} is given at {}",
+                                flag_of(first->name), config::to_string(first->origin)));
+    first = one;
+  }
+}
+
+// Chunks of a device; 1 without interleaving.
+std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) {
+  check_exclusive(draft);
+  const Setting* const layout = draft.find("pipeline_model_parallel_layout");
+  if (layout != nullptr && !layout->values.empty() && !says_no(layout->values.front())) {
+    from = layout;
+    const std::uint64_t stages = stages_of(*layout);
+    if (stages % pp != 0)
+      throw refusal(*layout, fmt::format("The length of pipeline_model_parallel_layout must be "
+                                         "divisible by pipeline_model_parallel_size (num_stages="
+                                         "{}, pipeline_model_parallel_size={})",
+                                         stages, pp));
+    return stages / pp;
+  }
+  if (const auto chunks = draft.count("num_virtual_stages_per_pipeline_rank")) {
+    from = draft.find("num_virtual_stages_per_pipeline_rank");
+    return *chunks;
+  }
+  if (const auto chunks = draft.count("virtual_pipeline_model_parallel_size")) {
+    from = draft.find("virtual_pipeline_model_parallel_size");
+    return *chunks;
+  }
+  const std::uint64_t layers = counted_layers(draft);
+  if (const auto each = draft.count("num_layers_per_virtual_pipeline_stage")) {
+    from = draft.find("num_layers_per_virtual_pipeline_stage");
+    if (layers == 0 || *each == 0) return 1;
+    if (draft.at("partition.first") != nullptr || draft.at("partition.last") != nullptr)
+      throw refusal(*from,
+                    "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline "
+                    "parallel degree when enable uneven pipeline parallelism");
+    if (layers % pp != 0)
+      throw refusal(*from, fmt::format("number of layers of the model must be divisible pipeline "
+                                       "model parallel size ({} layers, {} devices)",
+                                       layers, pp));
+    if (layers / pp % *each != 0)
+      throw refusal(*from,
+                    fmt::format("number of layers per pipeline stage must be divisible number of "
+                                "layers per virtual pipeline stage ({} and {})",
+                                layers / pp, *each));
+    return layers / pp / *each;
+  }
+  if (const config::Value* const stages = draft.at("partition");
+      stages != nullptr && stages->kind == config::Value::Kind::list)
+    return std::max<std::uint64_t>(stages->items.size() / pp, 1);
+  const bool uneven =
+      draft.at("partition.first") != nullptr || draft.at("partition.last") != nullptr;
+  if (!uneven && layers % pp != 0 && draft.at("model.pattern") == nullptr)
+    if (const Setting* const size = draft.find("pipeline_model_parallel_size"))
+      throw refusal(*size, fmt::format("Number of layers should be divisible by the "
+                                       "pipeline-model-parallel size ({} layers)",
+                                       layers));
+  return 1;
+}
+
+// What forks of Megatron-LM call the schedules of arXiv 2401.10241 and 2405.15362.
+std::string zero_bubble(Draft& draft, const Setting*& from) {
+  const auto asks = [&](std::string_view name) {
+    if (!draft.on(name)) return false;
+    from = draft.find(name);
+    return true;
+  };
+  const std::string memory = draft.text("zero_bubble_v_schedule_mem_setup", "zb");
+  const std::string pending = draft.text("zero_bubble_max_pending_backward", "auto");
+  if (asks("enable_1f1b_v")) return "1f1b-v";
+  if (asks("zero_bubble_v_schedule")) {
+    if (memory == "half") return "v-half";
+    if (memory == "min") return "v-min";
+    return "v-zb";
+  }
+  if (!asks("enable_zero_bubble")) return "";
+  const auto most = draft.count_at("parallel.pp", 1);
+  if (pending == "1p" || pending == fmt::format("{}", most)) return "zb-1p";
+  return "zb-2p";
+}
+
+void read_transfers(Draft& draft, std::uint64_t pp, bool overlaps) {
+  const Setting* const never = draft.find("no_overlap_p2p_communication");
+  const bool off = never != nullptr && draft.on("no_overlap_p2p_communication");
+  if (pp == 1) return;
+  if (!overlaps)
+    draft.set("communication.overlap_p2p", "false",
+              "1F1B that is not interleaved does not overlap them");
+  else if (off)
+    draft.set("communication.overlap_p2p", "false", *never);
+}
+
+}  // namespace
+
+void read_schedule(Draft& draft) {
+  const std::uint64_t pp = std::max<std::uint64_t>(draft.count_at("parallel.pp", 1), 1);
+  const Setting* from = nullptr;
+  const std::uint64_t chunks = read_chunks(draft, pp, from);
+  const Setting* const layout = draft.find("pipeline_model_parallel_layout");
+  draft.find("virtual_pipeline_model_parallel_size");
+  if (layout != nullptr && from == layout) {
+    draft.set("partition", layout->values.front(), *layout);
+    const config::Value value = config::make_text(layout->values.front(), layout->origin);
+    std::uint32_t modules = 0;
+    for (const std::uint32_t one : config::read_partition({value, "the layout"}).mtp)
+      modules += one;
+    if (modules > 0 && draft.at("model.mtp_layers") == nullptr)
+      draft.set("model.mtp_layers", fmt::format("{}", modules), *layout);
+  }
+  const Setting* forks = nullptr;
+  const std::string zero = zero_bubble(draft, forks);
+  const Setting* const group = draft.find("microbatch_group_size_per_virtual_pipeline_stage");
+  const bool never = draft.on("no_overlap_p2p_communication");
+  const bool interleaved = chunks > 1 && zero.empty();
+  if (!zero.empty()) {
+    draft.set("schedule.name", zero, *forks);
+  } else if (interleaved) {
+    if (pp == 1)
+      throw refusal(*from,
+                    "When interleaved schedule is used, pipeline-model-parallel size should "
+                    "be greater than 1");
+    if (never && pp < 3)
+      throw refusal(*draft.find("no_overlap_p2p_communication"),
+                    "When interleaved schedule is used and p2p communication overlap is disabled, "
+                    "pipeline-model-parallel size should be greater than 2 to avoid having "
+                    "multiple p2p sends and recvs between same 2 ranks per communication batch");
+    draft.set("schedule.name", "interleaved-1f1b",
+              fmt::format("{} chunks of {}", chunks, from ? from->written : "the pattern"));
+    if (from != nullptr)
+      draft.set("schedule.chunks", fmt::format("{}", chunks), *from);
+    else
+      draft.set("schedule.chunks", fmt::format("{}", chunks), "stages of the pattern");
+    if (group != nullptr && !group->values.empty() && !says_no(group->values.front()))
+      draft.set("schedule.group_size", fmt::format("{}", whole_number(*group)), *group);
+  }
+  read_transfers(draft, pp, interleaved || !zero.empty());
+  if (const Setting* const vocabulary = draft.find("enable_vocab_parallel");
+      vocabulary != nullptr && draft.on("enable_vocab_parallel"))
+    draft.set("parallel.vocab_parallel", "vocab-2", *vocabulary);
+  // Tokens beside the compute of another microbatch: pairs of a forward and a backward.
+  if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
+      overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&
+      draft.at("model.experts") != nullptr) {
+    draft.set("training.experts.overlap", "true", *overlap);
+    if (draft.at("schedule.name") == nullptr)
+      draft.set("schedule.name", "1f1b", "the schedule of what is not interleaved");
+    draft.set("schedule.fused", "true", *overlap);
+    if (const Setting* const delay = draft.find("delay_wgrad_compute");
+        delay != nullptr && draft.on("delay_wgrad_compute"))
+      draft.set("training.experts.delay_wgrad", "true", *delay);
+  } else if (const Setting* const delay = draft.find("delay_wgrad_compute")) {
+    draft.without_effect(*delay);
+  }
+}
+
+}  // namespace pipewright::jobs::megatron

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/recompute.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+
+namespace pipewright::jobs::megatron {
+namespace {
+
+void read_batch(Draft& draft) {
+  if (draft.find("micro_batch_size") == nullptr && draft.request().framework == Framework::megatron)
+    throw refusal(draft.request(), "--micro-batch-size is missing: Megatron-LM asks for it");
+  if (const Setting* const ramp = draft.find("rampup_batch_size"); ramp != nullptr)
+    draft.assume(fmt::format("{}: the batch is that of the end", ramp->written));
+  const std::uint64_t micro = draft.count_at("training.microbatch_size", 1);
+  const std::uint64_t dp = draft.count_at("parallel.dp", 0);
+  const auto batch = draft.count("global_batch_size");
+  if (!batch || *batch == 0) {
+    if (dp > 0)
+      draft.set("global_batch", fmt::format("{}", micro * dp),
+                "--micro-batch-size x data-parallel size, without --global-batch-size");
+    else
+      draft.lacks("global_batch");
+    return;
+  }
+  const Setting& setting = *draft.find("global_batch_size");
+  if (dp > 0 && micro > 0 && *batch % (micro * dp) != 0)
+    throw refusal(setting, fmt::format("global batch size ({}) is not divisible by micro batch "
+                                       "size ({}) times data parallel size ({})",
+                                       *batch, micro, dp));
+  draft.set("global_batch", fmt::format("{}", *batch), setting);
+}
+
+void read_precision(Draft& draft) {
+  const Setting* const half = draft.find("fp16");
+  const Setting* const brain = draft.find("bf16");
+  const Setting* const format = draft.find("fp8_format");
+  const Setting* const recipe = draft.find("fp8_recipe");
+  const Setting* const four = draft.find("fp4_format");
+  const bool has_eight =
+      format != nullptr && !format->values.empty() && !says_no(format->values.front());
+  if (four != nullptr && !four->values.empty() && !says_no(four->values.front()))
+    return draft.set("training.precision", "nvfp4", *four);
+  if (has_eight) {
+    if (recipe == nullptr || recipe->values.empty())
+      return draft.set("training.precision", "fp8", *format);
+    const std::string name = word_for("delayed=fp8 tensorwise=fp8 mxfp8=mxfp8 blockwise=fp8-block",
+                                      recipe->values.front());
+    if (name.empty())
+      return draft.not_understood(*recipe, "delayed, tensorwise, blockwise and mxfp8 are");
+    return draft.set("training.precision", name, *recipe);
+  }
+  if (recipe != nullptr) draft.without_effect(*recipe);
+  if (half != nullptr && draft.on("fp16")) return draft.set("training.precision", "fp16", *half);
+  if (brain != nullptr && draft.on("bf16")) return draft.set("training.precision", "bf16", *brain);
+  if (has_argument_defaults(draft))
+    draft.assume(
+        "training is in bf16: without --bf16 or --fp16 it would be in fp32, which is not "
+        "modelled");
+}
+
+// Gradients in 16 bits where they are summed, and when they are reduced.
+void read_gradients(Draft& draft) {
+  const Setting* const brain = draft.find("grad_reduce_in_bf16");
+  const bool whole = draft.on("accumulate_allreduce_grads_in_fp32");
+  const Setting* from = brain != nullptr && draft.on("grad_reduce_in_bf16") ? brain : nullptr;
+  const Setting* const half = draft.find("fp16");
+  if (from == nullptr && has_argument_defaults(draft) && half != nullptr && draft.on("fp16") &&
+      !whole)
+    from = half;
+  if (from != nullptr) {
+    draft.set("communication.gradient_bytes", "2", *from);
+    draft.set("training.optimizer.main_grads", "bf16", *from);
+  }
+  if (const auto bucket = draft.count("ddp_bucket_size"))
+    draft.set("communication.bucket",
+              fmt::format("{}", std::min<std::uint64_t>(*bucket, 1ULL << 40U) *
+                                    draft.count_at("communication.gradient_bytes", 4)),
+              *draft.find("ddp_bucket_size"));
+}
+
+void read_recompute(Draft& draft) {
+  const Setting* const all = draft.find("recompute_activations");
+  const Setting* const granularity = draft.find("recompute_granularity");
+  const Setting* const method = draft.find("recompute_method");
+  const auto layers = draft.count("recompute_num_layers");
+  const Setting* const modules = draft.find("recompute_modules");
+  std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
+  if (says_no(kind)) kind.clear();
+  const Setting* from = granularity;
+  if (kind.empty() && all != nullptr && draft.on("recompute_activations")) {
+    kind = "selective";
+    from = all;
+  }
+  if (kind.empty() && modules != nullptr && !modules->values.empty() &&
+      !has_argument_defaults(draft)) {
+    kind = "selective";  // as its recipes have it
+    from = modules;
+  }
+  const Setting* const older = draft.find("checkpoint_activations");
+  if (kind.empty() && older != nullptr && draft.on("checkpoint_activations"))
+    return draft.set("training.recompute.granularity", "full", *older);
+  if (kind.empty()) return;
+  if (kind != "full" && kind != "selective")
+    throw refusal(*from, "invalid choice (choose from full, selective)");
+  const std::string way =
+      method != nullptr && !method->values.empty() ? method->values.front() : "";
+  if (kind == "selective") {
+    if (!says_no(way))
+      throw refusal(*method,
+                    "recompute method is not yet supported for selective recomputing "
+                    "granularity");
+    draft.set("training.recompute.granularity", "selective", *from);
+    if (modules == nullptr || modules->values.empty() || says_no(modules->values.front())) return;
+    std::vector<std::string> known;
+    for (const std::string& name : modules->values) {
+      if (std::ranges::find(config::recompute_modules, name) != config::recompute_modules.end())
+        known.push_back(name);
+      else
+        draft.not_understood(*modules, fmt::format("of the modules, {} is not", name));
+    }
+    if (!known.empty())
+      draft.set("training.recompute.modules", config::make_list(known, modules->origin),
+                modules->written);
+    return;
+  }
+  draft.set("training.recompute.granularity", "full", *from);
+  if (says_no(way)) {
+    if (has_argument_defaults(draft))
+      throw refusal(*from,
+                    "\"full\" granularity asks for --recompute-method uniform or block, and "
+                    "for --recompute-num-layers");
+    return;
+  }
+  draft.set("training.recompute.method", way, *method);
+  if (layers && *layers > 0)
+    draft.set("training.recompute.num_layers", fmt::format("{}", *layers),
+              *draft.find("recompute_num_layers"));
+}
+
+void read_attention(Draft& draft) {
+  const Setting* const backend = draft.find("attention_backend");
+  const Setting* const implementation = draft.find("transformer_impl");
+  const bool flash = draft.on("use_flash_attn");
+  if (backend != nullptr && !backend->values.empty()) {
+    const std::string name = backend->values.front();
+    if (name.ends_with("unfused") || name.ends_with("local"))
+      draft.set("training.flash_attention", "false", *backend);
+  } else if (implementation != nullptr && draft.text("transformer_impl") == "local" && !flash) {
+    draft.set("training.flash_attention", "false", *implementation);
+  }
+}
+
+void read_graphs(Draft& draft) {
+  const Setting* const way = draft.find("cuda_graph_impl");
+  const Setting* scope = draft.find("cuda_graph_scope");
+  const Setting* const modules = draft.find("cuda_graph_modules");
+  if (scope == nullptr) scope = modules;
+  const Setting* from = nullptr;
+  for (const char* const name : {"enable_cuda_graph", "external_cuda_graph"})
+    if (draft.on(name)) from = draft.find(name);
+  if (way != nullptr && !way->values.empty() && !says_no(way->values.front())) from = way;
+  if (from == nullptr) return;
+  const auto says_all = [](const Setting* one) {
+    return one != nullptr && std::ranges::any_of(one->values, [](const std::string& word) {
+             return word.find("full_iteration") != std::string::npos;
+           });
+  };
+  if (says_all(way) || says_all(scope))
+    return draft.set("training.cuda_graphs", "iteration", says_all(scope) ? *scope : *from);
+  draft.set("training.cuda_graphs", "layer", *from);
+  if (scope != nullptr && !scope->values.empty() && scope->values.front() != "full")
+    draft.assume(fmt::format("{}: graphs are of whole layers", scope->written));
+}
+
+void read_dispatcher(Draft& draft) {
+  const Setting* const type = draft.find("moe_token_dispatcher_type");
+  const Setting* const backend = draft.find("moe_flex_dispatcher_backend");
+  const Setting* const deepep = draft.find("moe_enable_deepep");
+  const Setting* const few = draft.find("moe_deepep_num_sms");
+  const Setting* const some = draft.find("moe_hybridep_num_sms");
+  if (!draft.on("num_experts") && draft.at("model.experts") == nullptr &&
+      draft.request().model.empty()) {
+    for (const Setting* const one : {type, backend, deepep, few, some})
+      if (one != nullptr) draft.without_effect(*one);
+    return;
+  }
+  const std::string name = draft.text("moe_token_dispatcher_type", "allgather");
+  if (name != "flex") {
+    if (type != nullptr)
+      draft.set("training.experts.dispatcher", name == "alltoall_seq" ? "alltoall" : name, *type);
+    else if (has_argument_defaults(draft))
+      draft.set("training.experts.dispatcher", "allgather", "without --moe-token-dispatcher-type");
+    return;
+  }
+  std::string kernels = backend != nullptr ? draft.text("moe_flex_dispatcher_backend") : "deepep";
+  if (says_no(kernels)) kernels = "deepep";
+  if (kernels != "deepep" && kernels != "hybridep")
+    return draft.not_understood(*backend, "deepep and hybridep are");
+  draft.set("training.experts.dispatcher", kernels, backend != nullptr ? *backend : *type);
+  const Setting* const sms = kernels == "deepep" ? few : some;
+  if (sms != nullptr && !sms->values.empty() && !says_no(sms->values.front()))
+    draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
+}
+
+}  // namespace
+
+void read_training(Draft& draft) {
+  read_batch(draft);
+  read_precision(draft);
+  read_gradients(draft);
+  read_recompute(draft);
+  read_attention(draft);
+  read_graphs(draft);
+  read_dispatcher(draft);
+  if (const Setting* const gather = draft.find("fp8_param_gather");
+      gather != nullptr && draft.on("fp8_param_gather")) {
+    const config::Value* const precision = draft.at("training.precision");
+    if (precision != nullptr && !precision->text.starts_with("fp8") && precision->text != "mxfp8")
+      if (config::Value* const training = config::find(draft.tree(), "training"))
+        std::erase_if(training->entries,
+                      [](const config::Entry& entry) { return entry.key == "fp8_param_gather"; });
+  }
+  if (const auto layers = draft.count("cpu_offloading_num_layers"); layers && *layers > 0)
+    draft.set("training.offload.num_layers", fmt::format("{}", *layers),
+              *draft.find("cpu_offloading_num_layers"));
+  if (const Setting* const optimizer = draft.find("optimizer");
+      optimizer != nullptr && !optimizer->values.empty()) {
+    const std::string& name = optimizer->values.front();
+    if (name == "adam" || name == "adamw" || name.find("fused_adam") != std::string::npos)
+      draft.without_effect(*optimizer);
+    else
+      draft.not_understood(*optimizer, "the optimizer is Adam here");
+  }
+  if (draft.on("use_precision_aware_optimizer") && draft.at("parallel.zero") == nullptr)
+    throw refusal(*draft.find("use_precision_aware_optimizer"),
+                  "--use-precision-aware-optimizer only supported with distributed optimizer");
+}
+
+}  // namespace pipewright::jobs::megatron

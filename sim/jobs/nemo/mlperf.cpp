@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/jobs/draft.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+
+namespace pipewright::jobs::nemo {
+namespace {
+
+// Variables that say something; the others of a script are of files, NCCL and the like.
+constexpr std::array told{"TENSOR_MODEL_PARALLEL",
+                          "PIPELINE_MODEL_PARALLEL",
+                          "INTERLEAVED_PIPELINE",
+                          "CONTEXT_PARALLEL",
+                          "EXPERT_MODEL_PARALLEL",
+                          "EXPERT_TENSOR_PARALLEL",
+                          "SEQ_PARALLEL",
+                          "MICRO_BATCH_SIZE",
+                          "GLOBAL_BATCH_SIZE",
+                          "MAX_SEQLEN",
+                          "TP_COMM_OVERLAP",
+                          "ASYM_PP_EMBED",
+                          "ASYM_PP_LOSS",
+                          "USE_DIST_OPTIMIZER",
+                          "OVERLAP_GRAD_REDUCE",
+                          "OVERLAP_PARAM_GATHER",
+                          "FP8_PARAMS",
+                          "FP8_PARAM_GATHER",
+                          "FP8",
+                          "DGXNNODES",
+                          "DGXNGPU"};
+constexpr std::array open_questions{
+    "ACT_CKPT_GRANULARITY", "ACT_CKPT_METHOD",  "ACT_CKPT_NUM_LAYERS", "CUDA_GRAPH",
+    "LAYER_CUDA_GRAPH",     "MC_TP_OVERLAP_AG", "CPU_OFFLOADING"};
+
+}  // namespace
+
+std::vector<Named> read_mlperf(const Script& script, Request& request) {
+  const std::vector<Named> all = read_variables(script);
+  const auto value = [&](std::string_view name) -> const Named* {
+    const auto found = std::ranges::find(all, name, &Named::path);
+    return found == all.end() ? nullptr : &*found;
+  };
+  const auto number = [&](std::string_view name, std::uint64_t otherwise) {
+    const Named* const one = value(name);
+    return one == nullptr
+               ? otherwise
+               : whole_number(
+                     {.values = one->values, .written = one->written, .origin = one->origin});
+  };
+  std::vector<Named> named;
+  for (const char* const name : told)
+    if (const Named* const one = value(name)) named.push_back(*one);
+  if (value("DGXNGPU") == nullptr && value("DGXNNODES") != nullptr) {
+    named.push_back({.path = "DGXNGPU", .values = {"8"}, .written = "DGXNGPU=8"});
+    request.assumed.push_back("DGXNGPU is 8, as config_common.sh has it for DGX nodes");
+  }
+  for (const char* const name : open_questions)
+    if (const Named* const one = value(name); one != nullptr && !says_no(one->values.front()))
+      named.push_back({.path = fmt::format("model.{}", name),
+                       .values = one->values,
+                       .written = one->written,
+                       .origin = one->origin});
+  const std::uint64_t tp = number("TENSOR_MODEL_PARALLEL", 1);
+  const std::uint64_t pp = number("PIPELINE_MODEL_PARALLEL", 1);
+  const std::uint64_t cp = number("CONTEXT_PARALLEL", 1);
+  const std::uint64_t gpus = number("DGXNNODES", 1) * number("DGXNGPU", 8);
+  constexpr std::uint64_t most = 1U << 20U;
+  // GBS = MINIBS * ((DGXNGPU * DGXNNODES) // (TP * PP * CP)), as conf/custom.yaml has it.
+  const Named* const mini = value("MINIBS");
+  if (mini != nullptr && value("GLOBAL_BATCH_SIZE") == nullptr && tp > 0 && pp > 0 && cp > 0 &&
+      tp < most && pp < most && cp < most && number("MINIBS", 0) < most && gpus < most * 16)
+    named.push_back(
+        {.path = "global_batch_size",
+         .values = {fmt::format("{}", number("MINIBS", 0) * (gpus / (tp * pp * cp)))},
+         .written = fmt::format("{} x {} replicas", mini->written, gpus / (tp * pp * cp)),
+         .origin = mini->origin});
+  if (tp > 1 && value("SEQ_PARALLEL") == nullptr) {
+    named.push_back(
+        {.path = "sequence_parallel", .values = {"true"}, .written = "SEQ_PARALLEL by default"});
+    request.assumed.push_back(
+        "sequence parallelism is on, as MLPerf's training has it with tensor "
+        "parallelism");
+  }
+  std::string hint;
+  for (const char* const name : {"MODEL_NAME", "MODEL_SIZE", "MODEL"})
+    if (const Named* const one = value(name)) hint += one->values.front() + " ";
+  const std::string folder =
+      named.empty() ? "" : std::filesystem::absolute(named.front().origin.source).string();
+  request.model = model_in(hint);
+  if (request.model.empty()) request.model = model_in(folder);
+  if (request.model.empty() && hint.find("405b") != std::string::npos)
+    request.model = "llama-3-405b";
+  if (request.model.empty() && hint.find("70b") != std::string::npos) request.model = "llama-3-70b";
+  if (request.model.empty() && hint.find("8b") != std::string::npos) request.model = "llama-3-8b";
+  return named;
+}
+
+}  // namespace pipewright::jobs::nemo

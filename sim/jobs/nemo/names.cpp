@@ -1,0 +1,370 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/library.hpp"
+#include "sim/jobs/draft.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+
+namespace pipewright::jobs::nemo {
+namespace {
+
+// The last part of a name here, and Megatron-LM's flag; `inverted` where one says what the other
+// denies; `written` where Megatron-Bridge has it so.
+struct Alias {
+  std::string_view name;
+  std::string_view flag;
+  bool inverted = false;
+  bool written = false;
+};
+constexpr std::array aliases{
+    Alias{"num_moe_experts", "num_experts", false, true},
+    Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers", false, true},
+    Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers", false, true},
+    Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage",
+          false, true},
+    Alias{"share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", true, true},
+    Alias{"add_bias_linear", "disable_bias_linear", true, true},
+    Alias{"bias", "disable_bias_linear", true},
+    Alias{"gated_linear_unit", "swiglu", false, true},
+    Alias{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank", false,
+          true},
+    Alias{"encoder_seq_length", "seq_length"},
+    Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true, true},
+    Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
+    Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
+    Alias{"activations_checkpoint_granularity", "recompute_granularity"},
+    Alias{"activations_checkpoint_method", "recompute_method"},
+    Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},
+    Alias{"ub_tp_comm_overlap", "tp_comm_overlap"},
+    Alias{"fp8", "fp8_format"},
+    Alias{"fp8_param", "fp8_param_gather"},
+    Alias{"fp8_params", "fp8_param_gather"},
+    Alias{"use_flash_attention", "use_flash_attn"},
+    Alias{"overlap_grad_sync", "overlap_grad_reduce"},
+    Alias{"overlap_param_sync", "overlap_param_gather"},
+    Alias{"account_for_embedding", "account_for_embedding_in_pipeline_split"},
+    Alias{"rampup_batch_size", "rampup_batch_size"},
+    Alias{"library", "tokenizer_library"},
+    Alias{"data_parallel_sharding_strategy", "data_parallel_sharding_strategy"},
+    Alias{"activation_offload_layers", "cpu_offloading_num_layers"},
+    // MLPerf's variables
+    Alias{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
+    Alias{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
+    Alias{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
+    Alias{"CONTEXT_PARALLEL", "context_parallel_size"},
+    Alias{"EXPERT_MODEL_PARALLEL", "expert_model_parallel_size"},
+    Alias{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
+    Alias{"SEQ_PARALLEL", "sequence_parallel"},
+    Alias{"MICRO_BATCH_SIZE", "micro_batch_size"},
+    Alias{"GLOBAL_BATCH_SIZE", "global_batch_size"},
+    Alias{"MAX_SEQLEN", "seq_length"},
+    Alias{"TP_COMM_OVERLAP", "tp_comm_overlap"},
+    Alias{"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
+    Alias{"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
+    Alias{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
+    Alias{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    Alias{"FP8_PARAMS", "fp8_param_gather"},
+    Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
+};
+
+// Sections, and names anywhere, that change nothing here.
+constexpr std::array quiet_sections{"exp_manager.",
+                                    "checkpoint.",
+                                    "logger.",
+                                    "scheduler.",
+                                    "dataset.",
+                                    "rng.",
+                                    "run.",
+                                    "hydra.",
+                                    "profiling.",
+                                    "rerun_state_machine.",
+                                    "validation.",
+                                    "env_vars",
+                                    "model.data.",
+                                    "model.optim.sched.",
+                                    "model.nsys_profile.",
+                                    "defaults",
+                                    "data.",
+                                    "straggler.",
+                                    "peft.",
+                                    "ft.",
+                                    "inprocess_restart.",
+                                    "nvrx_straggler.",
+                                    "tensor_inspect.",
+                                    "model.ub_tp_comm_overlap_cfg"};
+constexpr std::array quiet_names{"accumulate_grad_batches",
+                                 "align_param_gather",
+                                 "apex_transformer_log_level",
+                                 "attention_type",
+                                 "average_in_collective",
+                                 "batch_p2p_comm",
+                                 "batch_p2p_sync",
+                                 "benchmark",
+                                 "betas",
+                                 "bias_activation_fusion",
+                                 "bias_dropout_add_fusion",
+                                 "bucket_cap_mb",
+                                 "contiguous_grad_buffer",
+                                 "contiguous_param_buffer",
+                                 "defer_embedding_wgrad_compute",
+                                 "do_layer_norm_weight_decay",
+                                 "enable_checkpointing",
+                                 "eps",
+                                 "ffn_dropout",
+                                 "finetune_lr",
+                                 "fp8_e4m3",
+                                 "grad_allreduce_chunk_size_mb",
+                                 "grad_div_ar_fusion",
+                                 "gradient_as_bucket_view",
+                                 "gradient_clip_val",
+                                 "headscale",
+                                 "limit_test_batches",
+                                 "limit_val_batches",
+                                 "log_every_n_steps",
+                                 "logger",
+                                 "max_epochs",
+                                 "max_steps",
+                                 "max_time",
+                                 "mcore_gpt",
+                                 "megatron_amp_O2",
+                                 "native_amp_growth_interval",
+                                 "native_amp_init_scale",
+                                 "normalize_attention_scores",
+                                 "num_micro_batches_with_partial_activation_checkpoints",
+                                 "activations_checkpoint_layers_per_pipeline",
+                                 "post_process",
+                                 "pre_process",
+                                 "resume_from_checkpoint",
+                                 "restore_from_path",
+                                 "rotary_percentage",
+                                 "scale_positional_embedding",
+                                 "sync_batch_comm",
+                                 "tokenizer_library",
+                                 "delimiter",
+                                 "use_fast",
+                                 "sentencepiece_legacy",
+                                 "transformer_engine",
+                                 "use_emha",
+                                 "target",
+                                 "use_scaled_init_method",
+                                 "val_check_interval",
+                                 "wgrad_deferral_limit",
+                                 "replace_sampler_ddp",
+                                 "use_distributed_sampler",
+                                 "name",
+                                 "tp_only_amax_red",
+                                 "gc_interval",
+                                 "should_pad_vocab",
+                                 "overlap_param_gather_with_optimizer_step",
+                                 "check_for_nan_in_grad",
+                                 "check_for_large_grads",
+                                 "tp_comm_overlap_cfg",
+                                 "tp_comm_bootstrap_backend",
+                                 "dist_ckpt_format",
+                                 "seq_len_interpolation_factor",
+                                 "transformer_block_type",
+                                 "bucket_size",
+                                 "cross_entropy_fusion_impl",
+                                 "vocab_file",
+                                 "merge_file",
+                                 "manual_gc"};
+
+std::string last_part(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos ? path : path.substr(dot + 1);
+}
+
+std::string plain(std::string_view text) {
+  std::string letters;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+void add(Request& request, const Named& from, std::string_view flag, std::string value) {
+  request.settings.push_back({.name = std::string(flag),
+                              .values = {std::move(value)},
+                              .written = from.written,
+                              .origin = from.origin});
+}
+
+// Recipes of number formats by their names: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
+void read_precision(const Named& from, Request& request) {
+  const std::string name = plain(from.values.empty() ? "" : from.values.front());
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  const auto eight = [&](std::string_view recipe) {
+    add(request, from, "fp8_format", "hybrid");
+    add(request, from, "fp8_recipe", std::string(recipe));
+  };
+  if (has("nvfp4"))
+    add(request, from, "fp4_format", "e2m1");
+  else if (has("mxfp8") || has("fp8mx"))
+    eight("mxfp8");
+  else if (has("subchannel") || has("fp8sc") || has("blockwise"))
+    eight("blockwise");
+  else if (has("currentscaling") || has("fp8cs"))
+    eight("tensorwise");
+  else if (has("fp8"))
+    eight("delayed");
+  else if (has("bf16"))
+    add(request, from, "bf16", "true");
+  else if (has("16"))
+    add(request, from, "fp16", "true");
+  else
+    request.settings.push_back({.name = "mixed_precision",
+                                .values = from.values,
+                                .written = from.written,
+                                .origin = from.origin});
+}
+
+// What is not one flag by another name.
+bool read_special(const Named& one, const std::string& name, Request& request) {
+  const std::string value = one.values.empty() ? "" : one.values.front();
+  if (name == "mixed_precision" || name == "precision" || name == "compute_dtype") {
+    read_precision(one, request);
+    return true;
+  }
+  if (name == "fp8" || name == "fp8_hybrid" || name == "FP8") {
+    if (name != "fp8_hybrid" && !says_no(value)) add(request, one, "fp8_format", "hybrid");
+    return true;
+  }
+  if (name == "activation" || name == "activation_func") {
+    const std::string kind = plain(value);
+    if (kind.find("glu") != std::string::npos) add(request, one, "swiglu", "true");
+    return true;
+  }
+  if (one.path.ends_with("optim.name")) {
+    add(request, one, "use_distributed_optimizer",
+        value.find("distributed") != std::string::npos ? "true" : "false");
+    return true;
+  }
+  if (name == "grad_sync_dtype") {
+    if (value.find("16") != std::string::npos) add(request, one, "grad_reduce_in_bf16", "true");
+    return true;
+  }
+  if (one.path.find("tokenizer.") != std::string::npos &&
+      (name == "type" || name == "model" || name == "tokenizer_model")) {
+    if (!says_no(value))
+      add(request, one, name == "type" ? "tokenizer_type" : "tokenizer_model", value);
+    return true;
+  }
+  if (name == "fsdp" || name == "megatron_fsdp") {
+    add(request, one, "use_megatron_fsdp", value);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string model_in(std::string_view text) {
+  const std::string letters = plain(text);
+  std::string best;
+  std::size_t longest = 0;
+  for (const std::string& name : config::library_names("models", ".yaml")) {
+    std::vector<std::string> spellings{plain(name)};
+    // Llama 3.1 has the shapes of Llama 3.
+    if (spellings[0].starts_with("llama3")) spellings.push_back("llama31" + spellings[0].substr(6));
+    for (const std::string& one : spellings)
+      if (one.size() > longest && letters.find(one) != std::string::npos) {
+        best = name;
+        longest = one.size();
+      }
+  }
+  return best;
+}
+
+void translate(std::span<const Named> named, Request& request) {
+  const Named* nodes = nullptr;
+  const Named* devices = nullptr;
+  for (const Named& one : named) {
+    const bool quiet = std::ranges::any_of(
+        quiet_sections, [&](std::string_view section) { return one.path.starts_with(section); });
+    std::string name = last_part(one.path);
+    const bool length = one.path.ends_with("seq_length") || one.path.ends_with("sequence_length");
+    if (name == "num_nodes" || name == "DGXNNODES") nodes = &one;
+    if (one.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
+        name == "gpus_per_node")
+      devices = &one;
+    if (&one == nodes || &one == devices) continue;
+    const std::string value = one.values.empty() ? "" : one.values.front();
+    if (value == "null" || value == "None") continue;
+    Setting setting{
+        .name = name, .values = one.values, .written = one.written, .origin = one.origin};
+    const bool silent = (quiet && !length) ||
+                        std::ranges::find(quiet_names, std::string_view(name)) != quiet_names.end();
+    if (!quiet && read_special(one, name, request)) continue;
+    if (silent) {
+      setting.name = "log_" + name;  // as Megatron-LM's flags of logs: no effect
+    } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);
+               alias != aliases.end()) {
+      setting.name = alias->flag;
+      if (alias->inverted) setting.values = {says_no(value) ? "true" : "false"};
+    }
+    request.settings.push_back(std::move(setting));
+  }
+  if (devices == nullptr || devices->values.empty()) return;
+  const auto count = [](const Named& one) {
+    return whole_number({.values = one.values, .written = one.written, .origin = one.origin});
+  };
+  const std::uint64_t each = count(*devices);
+  const std::uint64_t many = nodes != nullptr && !nodes->values.empty() ? count(*nodes) : 1;
+  constexpr std::uint64_t most = 1U << 24U;
+  if (each > most || many > most || each * many == 0) return;
+  request.gpus = each * many;
+  request.gpus_from = nodes != nullptr ? fmt::format("{} x {}", nodes->written, devices->written)
+                                       : devices->written;
+  request.gpus_origin = devices->origin;
+}
+
+std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo) {
+  std::vector<std::string> lines;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(settings, name, &Setting::name) != settings.end();
+  };
+  const auto value_of = [&](std::string_view name) -> std::string {
+    const auto found = std::ranges::find(settings, name, &Setting::name);
+    return found == settings.end() || found->values.empty() ? "" : found->values.front();
+  };
+  std::string precision = has("fp16") ? "fp16_mixed" : "bf16_mixed";
+  if (has("fp4_format")) precision = "bf16_with_nvfp4_mixed";
+  if (has("fp8_format")) {
+    const std::string recipe = value_of("fp8_recipe");
+    precision = recipe == "mxfp8"       ? "bf16_with_mxfp8_mixed"
+                : recipe == "blockwise" ? "bf16_with_fp8_subchannel_scaling_mixed"
+                                        : "bf16_with_fp8_current_scaling_mixed";
+  }
+  lines.push_back(
+      fmt::format("{}={}", for_nemo ? "trainer.precision" : "mixed_precision", precision));
+  for (const Setting& setting : settings) {
+    constexpr std::array in_precision{"bf16", "fp16", "fp8_format", "fp8_recipe", "fp4_format"};
+    if (std::ranges::find(in_precision, std::string_view(setting.name)) != in_precision.end())
+      continue;
+    const auto flags = megatron::flags();
+    const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
+    std::string section = flag != flags.end() ? std::string(flag->section) : "";
+    if (section.empty() || for_nemo) section = "model";
+    std::string name = setting.name;
+    std::string value = setting.values.empty() ? "true" : setting.values.front();
+    if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
+    const auto alias = std::ranges::find_if(
+        aliases, [&](const Alias& one) { return one.flag == setting.name && one.written; });
+    if (alias != aliases.end()) {
+      name = alias->name;
+      if (alias->inverted) value = says_no(value) ? "true" : "false";
+      if (name == "grad_reduce_in_fp32") section = for_nemo ? "model" : "ddp";
+    }
+    if (name == "tp_comm_overlap" && !for_nemo) section = "comm_overlap";
+    lines.push_back(fmt::format("{}.{}={}", section, name, value));
+  }
+  return lines;
+}
+
+}  // namespace pipewright::jobs::nemo

@@ -1,0 +1,128 @@
+#include <charconv>
+
+#include "sim/jobs/shell/expand.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// By recursive descent over sums, products and factors. Overflow is none of a script's that means
+// something: it is an unknown too.
+class Arithmetic {
+ public:
+  Arithmetic(std::string_view text, Script& script) : text_(text), script_(script) {}
+
+  std::optional<std::int64_t> all() {
+    const auto value = sum(0);
+    skip();
+    return at_ == text_.size() ? value : std::nullopt;
+  }
+
+ private:
+  using Number = std::optional<std::int64_t>;
+
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  Number sum(int depth) {
+    Number value = product(depth);
+    while (value) {
+      if (take('+'))
+        value = combine(value, product(depth), '+');
+      else if (take('-'))
+        value = combine(value, product(depth), '-');
+      else
+        break;
+    }
+    return value;
+  }
+
+  Number product(int depth) {
+    Number value = factor(depth);
+    while (value) {
+      if (take('*'))
+        value = combine(value, factor(depth), '*');
+      else if (take('/'))
+        value = combine(value, factor(depth), '/');
+      else if (take('%'))
+        value = combine(value, factor(depth), '%');
+      else
+        break;
+    }
+    return value;
+  }
+
+  static Number combine(Number a, Number b, char sign) {
+    if (!a || !b) return std::nullopt;
+    std::int64_t result = 0;
+    if ((sign == '/' || sign == '%') && (*b == 0 || *b == -1)) return std::nullopt;
+    bool over = false;
+    switch (sign) {
+      case '+':
+        over = __builtin_add_overflow(*a, *b, &result);
+        break;
+      case '-':
+        over = __builtin_sub_overflow(*a, *b, &result);
+        break;
+      case '*':
+        over = __builtin_mul_overflow(*a, *b, &result);
+        break;
+      case '/':
+        result = *a / *b;
+        break;
+      default:
+        result = *a % *b;
+        break;
+    }
+    return over ? std::nullopt : Number(result);
+  }
+
+  Number factor(int depth) {
+    constexpr int deepest = 64;
+    if (depth > deepest) return std::nullopt;
+    if (take('(')) {
+      const Number value = sum(depth + 1);
+      return take(')') ? value : std::nullopt;
+    }
+    if (take('-')) return combine(0, factor(depth + 1), '-');
+    skip();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    if (word.empty()) return std::nullopt;
+    if (const Number number = number_of(word)) return number;
+    const auto known = script_.variables.find(std::string(word));
+    if (known == script_.variables.end() || known->second.words.empty()) return std::nullopt;
+    return number_of(known->second.words.front().text);
+  }
+
+  static Number number_of(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  }
+
+  std::string_view text_;
+  Script& script_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> arithmetic(std::string_view expression, Script& script) {
+  const std::string text = expand_to_text(expression, script);
+  return Arithmetic(text, script).all();
+}
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,108 @@
+#include "sim/jobs/shell/condition.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pipewright::jobs {
+namespace {
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Unset variables are empty to a shell.
+std::string known_part(const std::string& text) {
+  std::string known;
+  bool inside = false;
+  for (const char c : text) {
+    if (c == unknown_begin) inside = true;
+    if (!inside) known += c;
+    if (c == unknown_end) inside = false;
+  }
+  return known;
+}
+
+// Whether what is not known came from a command and not from a variable that nobody set.
+bool of_command(const std::string& text) {
+  const auto unknown = unknown_in(text);
+  return unknown && unknown->find_first_of("$`") != std::string::npos;
+}
+
+std::optional<bool> compare(const std::string& left, const std::string& sign,
+                            const std::string& right) {
+  if (of_command(left) || of_command(right)) return std::nullopt;
+  const std::string a = known_part(left);
+  const std::string b = known_part(right);
+  if (sign == "=" || sign == "==") return matches(a, b);
+  if (sign == "!=") return !matches(a, b);
+  const auto x = number(a.empty() ? "0" : a);
+  const auto y = number(b.empty() ? "0" : b);
+  if (!x || !y) return std::nullopt;
+  if (sign == "-eq") return *x == *y;
+  if (sign == "-ne") return *x != *y;
+  if (sign == "-lt") return *x < *y;
+  if (sign == "-le") return *x <= *y;
+  if (sign == "-gt") return *x > *y;
+  if (sign == "-ge") return *x >= *y;
+  return std::nullopt;
+}
+
+std::optional<bool> test(const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  if (words.front() == "!") {
+    const auto inner = test({words.begin() + 1, words.end()});
+    return inner ? std::optional(!*inner) : std::nullopt;
+  }
+  if (words.size() == 1) return !known_part(words.front()).empty();
+  if (words.size() == 2) {
+    if (of_command(words[1])) return std::nullopt;
+    if (words[0] == "-z") return known_part(words[1]).empty();
+    if (words[0] == "-n") return !known_part(words[1]).empty();
+    return std::nullopt;
+  }
+  if (words.size() == 3) return compare(words[0], words[1], words[2]);
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool matches(std::string_view text, std::string_view pattern) {
+  // With the last star as the place to come back to.
+  std::size_t t = 0, p = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
+      ++t;
+      ++p;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  return std::all_of(pattern.begin() + static_cast<std::ptrdiff_t>(p), pattern.end(),
+                     [](char c) { return c == '*'; });
+}
+
+std::optional<bool> holds(std::vector<Word> command) {
+  std::vector<std::string> words;
+  for (const Word& word : command) words.push_back(word.text);
+  if (words.empty()) return std::nullopt;
+  if (words.front() == "true" || words.front() == ":") return true;
+  if (words.front() == "false") return false;
+  if (words.front() == "[" || words.front() == "[[") {
+    if (words.back() == "]" || words.back() == "]]") words.pop_back();
+  } else if (words.front() != "test") {
+    return std::nullopt;
+  }
+  words.erase(words.begin());
+  return test(words);
+}
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/torchtitan/toml.hpp"
+#include "sim/jobs/torchtitan/torchtitan.hpp"
+
+namespace pipewright::jobs::torchtitan {
+namespace {
+
+constexpr config::Document document{"a configuration", "parallelism", "\"parallelism\": {}", true};
+
+// PyTorch's classes (torch/distributed/pipelining/schedules.py), and how many stages a rank has.
+struct TorchSchedule {
+  std::string_view torch;
+  std::string_view ours;
+  bool several = false;  // stages of a rank
+};
+constexpr std::array torch_schedules{
+    TorchSchedule{"1F1B", "1f1b"},
+    TorchSchedule{"GPipe", "gpipe"},
+    TorchSchedule{"Interleaved1F1B", "interleaved-1f1b", true},
+    TorchSchedule{"InterleavedZeroBubble", "interleaved-zb", true},
+    TorchSchedule{"LoopedBFS", "looped-bfs", true},
+    TorchSchedule{"ZBVZeroBubble", "zb-v", true},
+    TorchSchedule{"DualPipeV", "dualpipe-v", true},
+};
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+void flatten(const config::Value& value, const std::string& path, std::vector<Setting>& found) {
+  if (value.kind == config::Value::Kind::map) {
+    for (const config::Entry& entry : value.entries)
+      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, found);
+    return;
+  }
+  Setting one{.name = path, .origin = value.origin};
+  if (value.kind == config::Value::Kind::text) one.values = {value.text};
+  for (const config::Value& item : value.items) one.values.push_back(item.text);
+  one.written = fmt::format("{} = {}", path, fmt::join(one.values, ", "));
+  found.push_back(std::move(one));
+}
+
+std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) {
+  const Setting* const setting = draft.find(name);
+  if (setting == nullptr || setting->values.empty() || setting->values.front().empty() ||
+      setting->values.front() == "null")
+    return otherwise;
+  if (setting->values.front().starts_with('-')) return -1;
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(whole_number(*setting), 1ULL << 40U));
+}
+
+void read_model(Draft& draft) {
+  const Setting* const name = draft.find("model.name");
+  const Setting* const flavor = draft.find("model.flavor");
+  if (name == nullptr || flavor == nullptr) return draft.lacks("model");
+  const std::string both =
+      fmt::format("{} {}", name->values.front(), lower(flavor->values.front()));
+  std::string model = nemo::model_in(both);
+  if (model.empty() && both == "deepseek_v3 671b") model = "deepseek-v3";
+  if (model.empty() && both == "deepseek_v3 16b") model = "moonlight-16b";
+  if (model == "moonlight-16b")
+    draft.assume("torchtitan's DeepSeek 16B is read as moonlight-16b, which is as large");
+  if (model.empty()) {
+    draft.not_understood(*flavor, "the library of models has none of this name; give --model");
+    return draft.lacks("model");
+  }
+  Setting from = *name;
+  from.written = fmt::format("{}, {}", name->written, flavor->written);
+  draft.set("model", model, from);
+}
+
+void read_data_parallel(Draft& draft) {
+  const auto at = [&](std::string_view key) {
+    return static_cast<std::int64_t>(draft.count_at(key, 1));
+  };
+  const std::int64_t fixed = std::min<std::int64_t>(at("parallel.tp"), 1 << 20) *
+                             std::min<std::int64_t>(at("parallel.cp"), 1 << 20) *
+                             std::min<std::int64_t>(at("parallel.pp"), 1 << 20);
+  const std::int64_t replicate = std::clamp<std::int64_t>(
+      whole(draft, "parallelism.data_parallel_replicate_degree", 1), 1, 1 << 24);
+  std::int64_t shard = whole(draft, "parallelism.data_parallel_shard_degree", -1);
+  const Setting* const given = draft.find("parallelism.data_parallel_shard_degree");
+  const Request& request = draft.request();
+  if (request.gpus) {
+    const auto world = static_cast<std::int64_t>(*request.gpus);
+    if (fixed <= 0 || fixed > (std::int64_t{1} << 40) || world % (fixed * replicate) != 0 ||
+        (shard > 0 && shard * replicate * fixed != world))
+      throw gpus_refusal(
+          request,
+          fmt::format("Invalid parallel dims: dp_replicate({}) * dp_shard({}) * cp({}) * tp({}) * "
+                      "pp({}) != WORLD_SIZE({})",
+                      replicate, shard, at("parallel.cp"), at("parallel.tp"), at("parallel.pp"),
+                      world));
+    shard = world / (fixed * replicate);
+  }
+  if (shard < 0) {
+    draft.lacks("parallel.dp");
+    draft.set("parallel.zero", "3", "FSDP over what GPUs there are");
+    return;
+  }
+  const std::string comment =
+      given != nullptr ? given->written : "parallelism.data_parallel_shard_degree = -1";
+  draft.set("parallel.shard", fmt::format("{}", shard),
+            request.gpus ? fmt::format("{} of {} GPUs", comment, *request.gpus) : comment,
+            given != nullptr ? given->origin : config::Origin{});
+  draft.set("parallel.replicate", fmt::format("{}", replicate),
+            "parallelism.data_parallel_replicate_degree");
+  const std::string reshard = draft.text("parallelism.fsdp_reshard_after_forward", "default");
+  const Setting* const policy = draft.find("parallelism.fsdp_reshard_after_forward");
+  if (policy != nullptr && reshard != "default" && shard * at("parallel.cp") > 1)
+    draft.set("parallel.reshard_after_forward", reshard == "always" ? "true" : "false", *policy);
+}
+
+void read_schedule(Draft& draft) {
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  const Setting* const name = draft.find("parallelism.pipeline_parallel_schedule");
+  const Setting* const csv = draft.find("parallelism.pipeline_parallel_schedule_csv");
+  const std::int64_t each = whole(draft, "parallelism.pipeline_parallel_layers_per_stage", 0);
+  const std::int64_t first =
+      whole(draft, "parallelism.pipeline_parallel_first_stage_less_layers", 1);
+  const std::int64_t last = whole(draft, "parallelism.pipeline_parallel_last_stage_less_layers", 1);
+  if (pp <= 1) return;
+  std::uint64_t chunks = 1;
+  if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
+    config::Value path = config::make_text(csv->values.front(), csv->origin);
+    draft.set("schedule", std::move(path), csv->written);
+  } else {
+    const std::string asked = name != nullptr ? name->values.front() : "1F1B";
+    const auto known = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& one) {
+      return lower(std::string(one.torch)) == lower(asked);
+    });
+    if (known == torch_schedules.end()) {
+      std::vector<std::string_view> names;
+      for (const TorchSchedule& one : torch_schedules) names.push_back(one.torch);
+      throw refusal(*name, fmt::format("Unknown schedule type {}; PyTorch has {}",
+                                       config::in_quotes(asked), fmt::join(names, ", ")));
+    }
+    const std::string ours(known->ours);
+    if (name != nullptr)
+      draft.set("schedule.name", ours, *name);
+    else
+      draft.set("schedule.name", ours, "without parallelism.pipeline_parallel_schedule");
+    if (known->several) {
+      chunks = 2;
+      const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
+      if (each > 0 && layers > 0)
+        chunks = std::max<std::uint64_t>((layers + static_cast<std::uint64_t>(first + last) +
+                                          static_cast<std::uint64_t>(each) * pp - 1) /
+                                             (static_cast<std::uint64_t>(each) * pp),
+                                         1);
+      const bool in_v = ours == "zb-v" || ours == "dualpipe-v";
+      if (!in_v)
+        draft.set("schedule.chunks", fmt::format("{}", chunks),
+                  each > 0 ? "parallelism.pipeline_parallel_layers_per_stage"
+                           : "two stages a rank, as torchtitan has it");
+    }
+  }
+  if (first == 1 && last == 1) {
+    draft.set("partition", "ends_less", "the first and the last stage have a layer less");
+  } else if (first != 0 || last != 0) {
+    if (const Setting* const less =
+            draft.find("parallelism.pipeline_parallel_first_stage_less_layers"))
+      draft.not_understood(*less, "1 and 1, or 0 and 0, are");
+  }
+}
+
+void read_batch(Draft& draft) {
+  const std::uint64_t sequence = draft.count_at("training.sequence", 0);
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  const std::uint64_t dp =
+      draft.count_at("parallel.shard", 1) * draft.count_at("parallel.replicate", 1);
+  std::int64_t local = whole(draft, "training.local_batch_size", 8);
+  std::int64_t global = whole(draft, "training.global_batch_size", -1);
+  const Setting* from = draft.find("training.local_batch_size");
+  const Setting* const tokens = draft.find("training.num_tokens_per_microbatch_per_dp_rank");
+  const std::int64_t step = whole(draft, "training.num_tokens_per_train_step", -1);
+  const std::int64_t parts = whole(draft, "parallelism.num_pp_microbatches", 1);
+  std::int64_t micro = whole(draft, "parallelism.pipeline_parallel_microbatch_size", 1);
+  if (tokens != nullptr && sequence > 0) {
+    local = std::max<std::int64_t>(
+        whole(draft, tokens->name, 0) / static_cast<std::int64_t>(sequence), 1);
+    if (step > 0) global = step / static_cast<std::int64_t>(sequence);
+    micro = std::max<std::int64_t>(local / std::max<std::int64_t>(parts, 1), 1);
+    from = tokens;
+  }
+  const std::string comment = from != nullptr ? from->written : "training.local_batch_size = 8";
+  const config::Origin origin = from != nullptr ? from->origin : config::Origin{};
+  if (local < 1 || micro < 1) throw refusal(draft.request(), "a batch has at least one sample");
+  draft.set("training.microbatch_size", fmt::format("{}", pp > 1 ? micro : local),
+            pp > 1 ? "parallelism.pipeline_parallel_microbatch_size" : comment, origin);
+  if (global <= 0) {
+    if (draft.at("parallel.shard") == nullptr) return draft.lacks("global_batch");
+    draft.set("global_batch", fmt::format("{}", static_cast<std::uint64_t>(local) * dp),
+              fmt::format("{} x {} replicas", comment, dp), origin);
+  } else {
+    const Setting* const all = draft.find("training.global_batch_size");
+    draft.set("global_batch", fmt::format("{}", global),
+              all != nullptr ? all->written : "training.num_tokens_per_train_step",
+              all != nullptr ? all->origin : origin);
+  }
+}
+
+void read_training(Draft& draft) {
+  const Setting* const converters = draft.find("model.converters");
+  std::string precision = "bf16";
+  if (converters != nullptr)
+    for (const std::string& one : converters->values) {
+      if (one.find("float8") != std::string::npos) precision = "fp8";
+      if (one.find("mx") == 0 || one.find(".mx") != std::string::npos) precision = "mxfp8";
+    }
+  if (converters != nullptr && precision != "bf16")
+    draft.set("training.precision", precision, *converters);
+  if (draft.on("quantize.linear.float8.enable_fsdp_float8_all_gather") && precision == "fp8")
+    draft.set("training.bytes.gathered", "1",
+              *draft.find("quantize.linear.float8.enable_fsdp_float8_all_gather"));
+  const std::string mode = draft.text("activation_checkpoint.mode", "selective");
+  const Setting* const checkpoint = draft.find("activation_checkpoint.mode");
+  const std::string option = draft.text("activation_checkpoint.selective_ac_option", "2");
+  const std::string comment = checkpoint != nullptr ? checkpoint->written : "by default";
+  if (mode == "full") {
+    draft.set("training.recompute", "full", comment);
+  } else if (mode == "selective" && option == "op") {
+    draft.set("training.recompute.granularity", "op", comment);
+  } else if (mode == "selective") {
+    draft.set("training.recompute.granularity", "full", comment);
+    draft.set("training.recompute.every", option,
+              fmt::format("activation_checkpoint.selective_ac_option = {}", option));
+  } else if (mode != "none" && checkpoint != nullptr) {
+    draft.not_understood(*checkpoint, "none, selective and full are");
+  }
+  const Setting* const components = draft.find("compile.components");
+  const bool loss = draft.on("compile.enable") &&
+                    (components == nullptr ||
+                     std::ranges::find(components->values, "loss") != components->values.end());
+  if (!loss) draft.set("training.fused_loss", "false", "the loss is not compiled");
+  draft.set("training.fused_accumulation", "false", "PyTorch sums up gradients by itself");
+  draft.set("training.tensor_format", "bshd", "PyTorch's order of dimensions");
+  // Parameters, gradients and two moments in fp32: FSDP2's mixed precision casts what it gathers.
+  for (const auto& [key, bytes] :
+       {std::pair{"weights", "4"}, {"gradients", "4"}, {"optimizer", "8"}})
+    draft.set(fmt::format("training.bytes.{}", key), bytes, "fp32, as FSDP2 keeps it");
+  if (draft.count_at("parallel.tp", 1) > 1) {
+    const Setting* const off = draft.find("parallelism.enable_sequence_parallel");
+    draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",
+              off != nullptr ? off->written : "as torchtitan has it");
+    const config::Value* const overlaps = draft.at("communication.tp_comm_overlap");
+    if (overlaps == nullptr || overlaps->text == "false")
+      draft.set("communication.async_tensor_model_parallel_allreduce", "false",
+                "without parallelism.enable_async_tensor_parallel");
+  }
+  const Setting* const optimizer = draft.find("optimizer.name");
+  if (optimizer != nullptr && !lower(optimizer->values.front()).starts_with("adam"))
+    draft.not_understood(*optimizer, "the optimizer is Adam here");
+}
+
+}  // namespace
+
+std::string torch_schedule(std::string_view name) {
+  const auto known = std::ranges::find(torch_schedules, name, &TorchSchedule::ours);
+  return known == torch_schedules.end() ? "" : std::string(known->torch);
+}
+
+std::vector<Setting> settings_of(const Source& source) {
+  const std::size_t first = source.text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || source.text[first] != '{') return read_toml(source);
+  std::vector<Setting> found;
+  flatten(config::read_yaml_text(source.text, source.name, document), "", found);
+  return found;
+}
+
+Job read(Request request) {
+  Draft draft(std::move(request));
+  read_flags(flags(), draft, draft.count("parallelism.context_parallel_degree").value_or(1) > 1);
+  if (draft.count_at("parallel.tp", 1) == 1)
+    if (config::Value* const section = config::find(draft.tree(), "communication"))
+      std::erase_if(section->entries,
+                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+  read_model(draft);
+  read_data_parallel(draft);
+  read_schedule(draft);
+  read_batch(draft);
+  read_training(draft);
+  draft.sort_rest(has_no_effect);
+  return draft.take();
+}
+
+}  // namespace pipewright::jobs::torchtitan
