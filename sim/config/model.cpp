@@ -340,7 +340,7 @@ Value model_tree(const Field& field) {
         subject(field), in_quotes(field.value.text), in_quotes(file.string()),
         std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
   Document document = model_document;
-  document.nulls = file.extension() == ".json";  // as config.json has them
+  document.foreign = file.extension() == ".json";  // as config.json has nulls
   Value map = read_yaml_file(file.string(), document);
   return huggingface::is_config(map) ? huggingface::model_map(map) : map;
 }

@@ -92,7 +92,8 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"hidden", model.hidden},
       {"heads", model.heads},
       {"norm", static_cast<double>(model.norm)},
-      {"biases", model.biases ? 1 : 0},
+      {"post_norms", model.post_norms ? 1 : 0},
+      {"biases", static_cast<double>(model.biases)},
       {"qk_layernorm", model.qk_layernorm ? 1 : 0},
       {"output_gate", model.output_gate ? 1 : 0},
       {"dropout", model.dropout},
@@ -102,6 +103,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
       {"sequence", scenario.training.sequence.value_or(model.sequence)},
       {"sliding_window", model.sliding_window},
       {"full_attention_every", model.full_attention_every},
+      {"chunked", model.chunked ? 1 : 0},
       {"mlp", model.gated ? 1 : 0}};
   if (!model.latent) {
     shape["kv_heads"] = model.kv_heads;
@@ -118,6 +120,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
     shape["experts.count"] = experts.count;
     shape["experts.top_k"] = experts.top_k;
     shape["experts.ffn"] = experts.ffn;
+    shape["experts.latent"] = experts.latent;
     shape["experts.shared_ffn"] = 1.0 * experts.shared * experts.shared_ffn;
     shape["experts.groups"] = experts.groups;
     shape["experts.top_groups"] = experts.top_groups;
@@ -126,7 +129,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
     shape["experts.every"] = experts.every;
   }
   const bool dense = !model.experts || model.experts->first_dense > 0 || model.experts->every > 1 ||
-                     model.pattern.find('-') != std::string::npos;
+                     model.has_layers(config::layer_symbols::mlp);
   if (dense) shape["ffn"] = model.ffn;
   if (model.mamba) {
     shape["mamba.heads"] = model.mamba->heads;
@@ -184,7 +187,7 @@ Value spelled_out(const config::Scenario& scenario) {
   Value tree = scenario.tree;
   if (Value* const model = config::find(tree, "model");
       model != nullptr && model->kind == Value::Kind::text)
-    *model = config::named_library_map({*model, "model"}, scenario.model->value.name);
+    *model = config::named_model_tree({*model, "model"});
   if (Value* const schedule = config::find(tree, "schedule");
       schedule != nullptr && schedule->kind == Value::Kind::text) {
     Value map{.origin = schedule->origin};

@@ -73,7 +73,7 @@ class Builder final : public YAML::EventHandler {
     const bool is_key = open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
     if (what_.foreign && !is_key) {
       check_count(here, 1);
-      return add(make_text(std::string(null_text), here), here, 0);
+      return add(make_text(std::string(null_text), here), here, anchor);
     }
     if (open_.back().value.kind == Value::Kind::list)
       throw Error(locate(here, "a list item is empty (null); write a value or leave it out"));

@@ -47,9 +47,9 @@ class Writer {
     if (model.pattern.empty()) {
       add("num_layers", model.layers);
     } else {
-      std::string pattern = model.pattern;
-      for (std::uint32_t i = 0; i < model.mtp_layers; ++i)
-        pattern += "/" + model.pattern.substr(0, 2);
+      std::string pattern = fmt::format("{}", fmt::join(model.pattern, ""));
+      const std::string first = pattern.substr(0, 2);
+      for (std::uint32_t i = 0; i < model.mtp_layers; ++i) pattern += "/" + first;
       add("hybrid_layer_pattern", pattern);
       if (pattern.find('S') != std::string::npos)
         cannot("Megatron-LM's patterns have no symbol for attention with a sliding window (S)");
