@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 24> idle_ends{
     "_activation",  "_dtype",       "_range",  "_std",     "_scale",   "_scalar", "_multiplier",
     "_softcapping", "_theta",       "_coef",   "_coeff",   "_alpha",   "_beta",   "_implementation",
     "_limit",       "_factor",      "_kernels"};
-constexpr std::array<std::string_view, 40> idle{
+constexpr std::array<std::string_view, 42> idle{
     "add_full_attention_sink_bias",  // sinks: a number a head
     "add_swa_attention_sink_bias",
     "attention_dropout",
@@ -60,6 +60,7 @@ constexpr std::array<std::string_view, 40> idle{
     "hidden_act",
     "initial_context_length",
     "is_encoder_decoder",
+    "lm_head_bias",  // a number a token of the vocabulary
     "max_window_layers",
     "mlp_hidden_act",
     "moe_renormalize",
@@ -70,6 +71,7 @@ constexpr std::array<std::string_view, 40> idle{
     "mtp_use_dedicated_embeddings",
     "no_rope_layer_interval",
     "no_rope_layers",
+    "norm_type",
     "num_logits_to_keep",
     "num_return_sequences",
     "original_max_position_embeddings",
