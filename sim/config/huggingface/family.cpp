@@ -110,7 +110,7 @@ const Family& family_of(Config& config) {
   std::vector<std::string_view> names;
   for (const Family& family : families) names.push_back(family.type);
   const std::string allowed =
-      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help models",
+      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help scenario",
                   fmt::join(names, ", "));
   const Config::Found found = config.find({"model_type"});
   if (!found)

@@ -89,7 +89,7 @@ void check_unread(const Config& config) {
     throw Error(locate(entry.origin,
                        fmt::format("{} is a key of config.json that is not understood, and may "
                                    "change time or memory; allowed: 0, false or null, or a model "
-                                   "file of your own keys (pipewright help models)",
+                                   "file of your own keys (pipewright help scenario)",
                                    in_quotes(key))));
   }
 }
