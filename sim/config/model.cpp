@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "sim/config/huggingface/huggingface.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/model_checks.hpp"
-#include "sim/config/text/library.hpp"
 
 namespace pipewright::config {
 namespace {
 
-constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
-                                  "layers: 32"};
 constexpr std::array<std::string_view, 2> norm_names{"layernorm", "rmsnorm"};
 constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "attention"};
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
@@ -307,51 +301,7 @@ bool all_from(const Value& map, const std::string& source) {
   });
 }
 
-// The file that a path stands for; of a folder the one in it.
-std::filesystem::path file_of(const Field& field) {
-  const std::filesystem::path path =
-      (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();
-  std::error_code ignored;
-  std::filesystem::path inside = path / "config.json";
-  return std::filesystem::is_regular_file(inside, ignored) ? inside : path;
-}
-
-bool is_path(const Field& field) {
-  return field.value.kind == Value::Kind::text && !field.value.text.empty() &&
-         !is_library_name(field.value.text, ".yaml");
-}
-
 }  // namespace
-
-bool Model::has_layers(char symbol) const {
-  return std::ranges::any_of(
-      pattern, [&](const std::string& layer) { return layer.find(symbol) != std::string::npos; });
-}
-
-Value model_tree(const Field& field) {
-  if (!is_path(field)) return library_map(field, "models", model_document);
-  const std::filesystem::path file = file_of(field);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(fmt::format(
-        "{} is {}, and {} is {}; allowed: the path of a model's file, from the folder of the file "
-        "that names it, of a config.json or a folder that has one, or a name in the library of "
-        "models",
-        subject(field), in_quotes(field.value.text), in_quotes(file.string()),
-        std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
-  Document document = model_document;
-  document.foreign = file.extension() == ".json";  // as config.json has nulls
-  Value map = read_yaml_file(file.string(), document);
-  return huggingface::is_config(map) ? huggingface::model_map(map) : map;
-}
-
-std::string model_label(const Field& field) {
-  return is_path(field) ? label_of_file(file_of(field)) : field.value.text;
-}
-
-Value named_model_tree(const Field& field) {
-  return with_name(model_tree(field), field, model_label(field));
-}
 
 Model read_model(const Field& field) {
   const Value map = model_tree(field);

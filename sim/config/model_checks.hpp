@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/config/model.hpp"
+#include "sim/config/model_shape.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::config {

@@ -79,7 +79,8 @@ constexpr std::array table{
         into<&Scenario::schedules, read_schedules>({ValueType::schedule, true, {}, schedule_keys})},
     ScenarioKey{{.name = "model",
                  .flag = "--model",
-                 .help = "a transformer: a name of platforms/models, a file, or a map"},
+                 .help = "a transformer: a name of platforms/models, a file, a config.json of "
+                         "Hugging Face or its folder, or a map"},
                 into<&Scenario::model, read_model>({ValueType::library, false, {}, model_keys})},
     ScenarioKey{{.name = "gpu",
                  .flag = "--gpu",

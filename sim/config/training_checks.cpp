@@ -21,6 +21,13 @@ void check_layer_count(const Value& root, std::string_view key, std::uint32_t co
 
 }  // namespace
 
+std::vector<std::string> notes_of(const Model& model, const Training& training) {
+  std::vector<std::string> notes = model.notes;
+  if (training.sequence)
+    std::erase_if(notes, [](const std::string& note) { return note.starts_with("sequence:"); });
+  return notes;
+}
+
 bool has_module(const Model& model, RecomputeModule module) {
   switch (module) {
     case RecomputeModule::core_attn:

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "sim/config/gpu.hpp"
 #include "sim/config/model.hpp"
@@ -9,6 +11,9 @@
 // What keys of training ask of the model and of the GPU. `root` is the tree of keys, which says
 // where they stand.
 namespace pipewright::config {
+
+// What a reader should know of a model, "KEY: ..", without that of a key which the training gives.
+std::vector<std::string> notes_of(const Model& model, const Training& training);
 
 // Whether layers of the model have the part that recomputation names.
 bool has_module(const Model& model, RecomputeModule module);

@@ -138,7 +138,7 @@ int model_command(const Arguments& arguments) {
   if (const std::string note = idle_recompute_note(setting); !note.empty())
     fmt::print(stderr, "pipewright: {}\n", note);
   ModelReport report{.size = size_of(model, training.sequence.value_or(model.sequence)),
-                     .notes = model.notes,
+                     .notes = config::notes_of(model, training),
                      .layout = layout_text(training, parallel, setting.sizes),
                      .precision = std::string(config::name_of(training.precision)),
                      .sizes = setting.sizes,

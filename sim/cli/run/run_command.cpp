@@ -16,6 +16,7 @@
 #include "analysis/statistics.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/summary_report.hpp"
+#include "analysis/text_table.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "analysis/training_cost.hpp"
@@ -31,6 +32,7 @@
 #include "sim/cli/run/run_options.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/config/training_checks.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/placing.hpp"
@@ -103,6 +105,13 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::H
   const auto batch = workload::batch_of(training, workload::sequence_of(model, training));
   job.padding = 1 - batch->real.tokens / batch->computed.tokens;
   return job;
+}
+
+// Says on standard error what a reader should know of the model.
+void note_model(const config::Scenario& scenario) {
+  if (!scenario.model) return;
+  for (const std::string& note : notes_of(scenario.model->value, scenario.training))
+    fmt::print(stderr, "pipewright: model: {}\n", analysis::printable(note));
 }
 
 // Says on standard error that recomputation only costs time.
@@ -333,6 +342,7 @@ int run_command(const Arguments& arguments) {
   written.insert(written.end(), traces.begin(), traces.end());
   check_files(files_read(*request), written);
 
+  note_model(scenario);
   note_idle_recompute(scenario);
   note_straddling(hardware);
   if (!request->quiet && !request->json) {

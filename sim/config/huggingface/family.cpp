@@ -15,8 +15,11 @@ using Layers = Family::Layers;
 
 // Vision models stand beside the text models that they are made of.
 constexpr std::array families{
+    Family{.type = "arcee", .gated = false},
     Family{.type = "deepseek_v2"},
     Family{.type = "deepseek_v3"},
+    Family{.type = "dots1", .qk_norm = true},
+    Family{.type = "ernie4_5", .tied = true},
     Family{.type = "gemma", .tied = true, .head_dim = 256},
     Family{.type = "gemma2",
            .tied = true,
@@ -53,6 +56,7 @@ constexpr std::array families{
            .window = 128,
            .full_every = 2},
     Family{.type = "granite"},
+    Family{.type = "granitemoe", .expert_is_ffn = true},
     Family{.type = "kimi_k2"},
     Family{.type = "llama"},
     Family{.type = "llama4", .qk_norm = true, .expert_is_ffn = true},
@@ -106,7 +110,7 @@ const Family& family_of(Config& config) {
   std::vector<std::string_view> names;
   for (const Family& family : families) names.push_back(family.type);
   const std::string allowed =
-      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help models",
+      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help scenario",
                   fmt::join(names, ", "));
   const Config::Found found = config.find({"model_type"});
   if (!found)

@@ -103,6 +103,13 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   }
 }
 
+// What a model without experts may say of them.
+void pass_by_experts(Config& config) {
+  config.find({"moe_intermediate_size", "num_experts_per_tok", "n_shared_experts", "n_group",
+               "topk_group", "shared_expert_intermediate_size", "decoder_sparse_step",
+               "moe_layer_freq", "first_k_dense_replace", "mlp_only_layers"});
+}
+
 // Of dense layers.
 void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& shape) {
   shape.set("mlp", family.gated ? "swiglu" : "gelu", config.origin());
@@ -172,13 +179,12 @@ void add_sequence(Config& config, const Family& family, Shape& shape) {
       positions && positions->value > 0 ? std::min(positions->value, usual) : usual;
   const Origin& origin = positions ? positions->origin : config.origin();
   shape.set("sequence", sequence, origin);
-  shape.note(
-      fmt::format(
-          "sequence {} is assumed: config.json does not say what a model is trained "
-          "with{}; training.sequence does",
-          sequence,
-          positions ? fmt::format(", but how far its positions reach ({})", positions->value) : ""),
-      origin);
+  const std::string reach =
+      positions ? fmt::format(", but how far its positions reach ({})", positions->value) : "";
+  shape.note(fmt::format("sequence: {} is assumed, since config.json does not say what a model is "
+                         "trained with{}; training.sequence does",
+                         sequence, reach),
+             origin);
 }
 
 void add_mtp(Config& config, Shape& shape) {
@@ -187,10 +193,10 @@ void add_mtp(Config& config, Shape& shape) {
   const bool used = config.flag({"use_mtp"}, true);
   if (!modules || modules->value == 0 || !used) return;
   set(shape, "mtp_layers", modules);
-  shape.note(fmt::format("{} of multi-token prediction {} in the parameters, and published numbers "
-                         "mostly leave {} out; without: mtp_layers 0",
-                         modules->value == 1 ? "the module" : "the modules",
-                         modules->value == 1 ? "is" : "are", modules->value == 1 ? "it" : "them"),
+  const bool one = modules->value == 1;
+  shape.note(fmt::format("mtp_layers: multi-token prediction's {} in the parameters, and published "
+                         "numbers mostly leave {} out; model.mtp_layers 0 does",
+                         one ? "module is" : "modules are", one ? "it" : "them"),
              modules->origin);
 }
 
@@ -210,14 +216,13 @@ void add_notes(Config& config, Shape& shape) {
   for (const std::string_view key : left_out)
     if (const Value* const part = find(config.whole(), key);
         part != nullptr && part->kind == Value::Kind::map)
-      shape.note(fmt::format("{} is left out: this is the language model alone", key),
-                 part->origin);
+      shape.note(fmt::format("{}: left out, this is the language model alone", key), part->origin);
   for (const Value* const map : {&config.whole(), &config.text()})
     if (const Value* const types = find(*map, "quantization_config");
         types != nullptr && types->kind == Value::Kind::map) {
       shape.note(
-          "quantization_config says in what the released weights are stored; a training has its "
-          "own precision",
+          "quantization_config: what the released weights are stored in; a training has its own "
+          "precision",
           types->origin);
       return;
     }
@@ -248,7 +253,10 @@ Value model_map(const Value& whole) {
   const Layout layout = add_layout(config, family, shape);
   if (layout.attention) add_attention(config, family, shape);
   add_recurrences(config, layout, shape);
-  if (layout.experts) add_experts(config, family, shape);
+  if (layout.experts)
+    add_experts(config, family, shape);
+  else
+    pass_by_experts(config);
   add_ffn(config, family, layout, shape);
   shape.set("norm", family.layernorm ? "layernorm" : "rmsnorm", config.origin());
   if (family.post_norms) shape.set("post_norms", "true", config.origin());

@@ -83,14 +83,15 @@ void add_windows(Config& config, const Family& family, Each& layers, Shape& shap
   const bool used = config.flag({"use_sliding_window"}, !family.window_is_asked_for);
   const auto first = config.number({"max_window_layers"});
   const auto step = config.number({"sliding_window_pattern", "full_attention_interval"});
-  if (set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers)) {
-  } else if (set_by_list(config, "attn_type_list", numbered_attention, &Symbols::mixer, layers)) {
-  } else if (!used || !window || window->value == 0) {
-    return;
-  } else if (family.window_is_asked_for) {
-    set_window(layers, first ? first->value : 0, 0);
-  } else {
-    set_window(layers, 0, step ? step->value : family.full_every);
+  const bool listed =
+      set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers) ||
+      set_by_list(config, "attn_type_list", numbered_attention, &Symbols::mixer, layers);
+  if (!listed) {
+    if (!used || !window || window->value == 0) return;
+    if (family.window_is_asked_for)
+      set_window(layers, first ? first->value : 0, 0);
+    else
+      set_window(layers, 0, step ? step->value : family.full_every);
   }
   if (std::ranges::none_of(layers, [](const Symbols& layer) { return layer.mixer == 'S'; })) return;
   if (!window || window->value == 0)

@@ -11,57 +11,35 @@ namespace pipewright::config::huggingface {
 namespace {
 
 // Parts of names that sizes, and what layers are, go by.
-constexpr std::array<std::string_view, 44> telling{
-    "hidden", "size",  "head",   "layer",     "expert", "window",   "dim",   "rank",    "ffn",
-    "state",  "inter", "attn",   "attention", "mlp",    "moe",      "block", "latent",  "compress",
-    "index",  "conv",  "ssm",    "mamba",     "mtp",    "nextn",    "embd",  "embed",   "width",
-    "depth",  "inner", "sparse", "shared",    "chunk",  "vocab",    "group", "lora",    "swa",
-    "loop",   "ratio", "expand", "kv",        "norm",   "parallel", "hc_",   "residual"};
+constexpr std::array<std::string_view, 43> telling{
+    "hidden", "size",  "head",   "layer",     "expert",   "window", "dim",     "rank",   "ffn",
+    "state",  "inter", "attn",   "attention", "mlp",      "moe",    "block",   "latent", "compress",
+    "index",  "conv",  "ssm",    "mamba",     "mtp",      "nextn",  "embd",    "embed",  "width",
+    "depth",  "inner", "sparse", "shared",    "chunk",    "vocab",  "group",   "lora",   "swa",
+    "loop",   "ratio", "expand", "kv",        "parallel", "hc_",    "residual"};
 
 // Names with such a part that take no time and no memory.
-constexpr std::array<std::string_view, 23> idle_starts{"_",
-                                                       "rope_",
-                                                       "router_",
-                                                       "moe_router",
-                                                       "output_",
-                                                       "vision_",
-                                                       "image_",
-                                                       "video_",
-                                                       "audio_",
-                                                       "img_",
-                                                       "mm_",
-                                                       "init",
-                                                       "torch",
-                                                       "dtype",
-                                                       "time_",
-                                                       "norm_topk",
-                                                       "swiglu_",
-                                                       "summary_",
-                                                       "num_beam",
-                                                       "token",
-                                                       "indexer_rope",
-                                                       "residual_in_fp32",
-                                                       "rescale_"};
-constexpr std::array<std::string_view, 24> idle_ends{
-    "_token_id",    "_token_index", "_eps",    "_epsilon", "_dropout", "_pdrop",  "_act",
-    "_activation",  "_dtype",       "_range",  "_std",     "_scale",   "_scalar", "_multiplier",
-    "_softcapping", "_theta",       "_coef",   "_coeff",   "_alpha",   "_beta",   "_implementation",
-    "_limit",       "_factor",      "_kernels"};
-constexpr std::array<std::string_view, 40> idle{
+constexpr std::array<std::string_view, 18> idle_starts{
+    "_",       "rope_",    "router_",  "moe_router",   "output_",  "vision_",
+    "image_",  "video_",   "audio_",   "img_",         "mm_",      "time_",
+    "swiglu_", "summary_", "num_beam", "indexer_rope", "rescale_", "init"};
+constexpr std::array<std::string_view, 26> idle_ends{
+    "_token_id",       "_token_index", "_eps",         "_epsilon",
+    "_dropout",        "_pdrop",       "_act",         "_activation",
+    "_dtype",          "_range",       "_std",         "_scale",
+    "_scalar",         "_multiplier",  "_softcapping", "_theta",
+    "_coef",           "_coeff",       "_alpha",       "_beta",
+    "_implementation", "_limit",       "_factor",      "_kernels",
+    "_prob",           "_in_fp32"};
+constexpr std::array<std::string_view, 23> idle{
     "add_full_attention_sink_bias",  // sinks: a number a head
     "add_swa_attention_sink_bias",
-    "attention_dropout",
-    "attention_probs_dropout_prob",
-    "attn_implementation",
     "chunk_size",  // of Mamba-2's kernels
     "chunk_size_feed_forward",
-    "embedding_dropout",
     "ep_size",
-    "hidden_act",
-    "initial_context_length",
-    "is_encoder_decoder",
+    "lm_head_bias",  // a number a token of the vocabulary
     "max_window_layers",
-    "mlp_hidden_act",
+    "mlp_type",  // of StarCoder 2, whose family says it
     "moe_renormalize",
     "moe_shared_expert_overlap",  // a key of training.experts
     "mtp_hybrid_override_pattern",
@@ -70,22 +48,11 @@ constexpr std::array<std::string_view, 40> idle{
     "mtp_use_dedicated_embeddings",
     "no_rope_layer_interval",
     "no_rope_layers",
-    "num_logits_to_keep",
-    "num_return_sequences",
     "original_max_position_embeddings",
-    "partial_rotary_factor",
-    "pretraining_tp",
-    "problem_type",
-    "qk_norm_type",
-    "residual_multiplier",
     "rotary_dim",
-    "rotary_emb_base",
     "scale_attn_weights",
-    "scoring_func",
     "sliding_window_size",
     "use_conv_bias",  // counted with the convolution
-    "use_gemma_norm",
-    "use_mamba_kernels",
     "use_parallel_residual",
     "expand"};  // Mamba-2's heads say it
 
@@ -122,7 +89,7 @@ void check_unread(const Config& config) {
     throw Error(locate(entry.origin,
                        fmt::format("{} is a key of config.json that is not understood, and may "
                                    "change time or memory; allowed: 0, false or null, or a model "
-                                   "file of your own keys (pipewright help models)",
+                                   "file of your own keys (pipewright help scenario)",
                                    in_quotes(key))));
   }
 }

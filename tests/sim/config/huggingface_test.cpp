@@ -67,7 +67,7 @@ TEST_CASE("the sequence is assumed, at most what positions reach", "[model][hugg
   const Model m = fixture("small-dense");
   CHECK(m.sequence == 4096);
   REQUIRE(m.notes.size() == 1);
-  CHECK_THAT(m.notes[0], Contains("sequence 4096 is assumed") && Contains("131072"));
+  CHECK_THAT(m.notes[0], Contains("sequence: 4096 is assumed") && Contains("131072"));
   CHECK(model_of("llama", R"("num_hidden_layers": 2)").sequence == 1024);
 }
 
@@ -92,8 +92,8 @@ TEST_CASE("latent attention, groups of experts and multi-token prediction are re
   CHECK(m.mtp_layers == 1);
   std::string notes;
   for (const std::string& note : m.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("multi-token prediction is in the parameters") &&
-                        Contains("quantization_config says in what"));
+  CHECK_THAT(notes, Contains("mtp_layers: multi-token prediction's module is in the parameters") &&
+                        Contains("quantization_config: what"));
 }
 
 TEST_CASE("of a vision model the part for text is taken, with its family's defaults",
@@ -106,7 +106,7 @@ TEST_CASE("of a vision model the part for text is taken, with its family's defau
   CHECK(m.qk_layernorm);
   CHECK(m.sliding_window == 1024);
   CHECK(m.full_attention_every == 6);
-  CHECK_THAT(m.notes.back(), Contains("vision_config is left out"));
+  CHECK_THAT(m.notes.back(), Contains("vision_config: left out"));
   // What Gemma 3's configuration class has where a file says nothing.
   const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
   CHECK(bare.head_dim == 256);
@@ -305,7 +305,7 @@ TEST_CASE("no mutation of a config.json does worse than an error with a place",
   std::mt19937 random(7);
   int sound = 0;
   int faulty = 0;
-  for (int i = 0; i < 4'000; ++i) {
+  for (int i = 0; i < 1'500; ++i) {
     std::string text = seeds[random() % seeds.size()];
     for (auto n = 1 + random() % 3; n > 0; --n) {
       const std::size_t place = random() % text.size();

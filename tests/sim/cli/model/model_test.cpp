@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;
@@ -190,4 +191,35 @@ TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
   CHECK(type.status == 2);
   CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
                                        "'a100-80gb' multiplies no nvfp4; allowed: bf16, fp16"));
+}
+
+TEST_CASE("a config.json runs, and is changed and swept over like any model", "[cli][model]") {
+  const tests::Workplace place;
+  const std::string data = PIPEWRIGHT_TEST_DATA "/models/";
+  const json shape = shown(place, "'" + data + "small-dense' --set model.layers=8");
+  CHECK(shape["model"] == "small-dense");
+  CHECK(shape["parameters"] == 2'742'528U + 4 * 557'568U);
+  CHECK_THAT(shape["notes"][0].get<std::string>(), Catch::Contains("sequence: 4096 is assumed"));
+  const json shorter = shown(place, "'" + data + "small-dense/config.json' --sequence 512");
+  CHECK(shorter["sequence_tokens"] == 512);
+  CHECK_FALSE(shorter.contains("notes"));  // it is assumed no more
+
+  place.write("sweep.yaml", "model: ['" + data + "small-dense/config.json', '" + data +
+                                "small-vision']\ncluster: dgx-h100\nparallel: {tp: 2, pp: 2, sp: "
+                                "true}\nschedule: 1f1b\nglobal_batch: 64\n");
+  const tests::Ran search = place.run("search sweep.yaml --quiet");
+  INFO(search.err);
+  CHECK(search.status == 0);
+  CHECK_THAT(search.out, Catch::Contains("small-dense") && Catch::Contains("small-vision"));
+
+  const tests::Ran run = place.run(
+      "run --model '" + data +
+      "small-mixture' --cluster dgx-h100 --tp 2 --sp -s 2 --set parallel.dp=2 --ep 2 -b 4 "
+      "--schedule 1f1b --trace t.h5");
+  INFO(run.err);
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.err, Catch::Contains("model: sequence: 2048 is assumed"));
+  const tests::Ran trace = place.run("show t.h5");
+  CHECK(trace.status == 0);
+  CHECK_THAT(trace.out, Catch::Contains("small-mixture"));
 }

@@ -76,5 +76,19 @@ TEST_CASE("what has a slash or the extension is a path from the file that names 
                           Catch::Contains("is no file"));
 }
 
+TEST_CASE("what ends in .json is a path as well", "[model]") {
+  CHECK(is_library_name("llama-3-8b", ".yaml"));
+  CHECK_FALSE(is_library_name("config.json", ".yaml"));
+}
+
+TEST_CASE("a file is called by its name, a config.json by its folder", "[model]") {
+  CHECK(label_of_file("models/mine.yaml") == "mine");
+  CHECK(label_of_file("models/mine.json") == "mine");
+  CHECK(label_of_file("models/llama-3.1") == "llama-3.1");
+  CHECK(label_of_file("hub/Qwen3-8B/config.json") == "Qwen3-8B");
+  CHECK(label_of_file("hub/models--Qwen--Qwen3-8B/snapshots/abc/config.json") == "Qwen3-8B");
+  CHECK(label_of_file("/config.json") == "config");
+}
+
 }  // namespace
 }  // namespace pipewright::config::test

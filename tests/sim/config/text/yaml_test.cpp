@@ -15,6 +15,17 @@ std::string error(std::string_view text) {
   return error_of([&] { read(text); });
 }
 
+TEST_CASE("null is a value where a document allows it, and nowhere a key") {
+  Document document = scenario_document;
+  document.nulls = true;
+  const Value root = read_yaml_text(R"({"a": null, "b": [1, null], "c": ~})", "t", document);
+  CHECK(find(root, "a")->text == null_text);
+  CHECK(find(root, "b")->items[1].text == null_text);
+  CHECK(find(root, "c")->text == null_text);
+  CHECK_THAT(error_of([&] { read_yaml_text("~: 1", "t", document); }),
+             Catch::Contains("a key is empty (null)"));
+}
+
 TEST_CASE("a file becomes a tree that knows its places") {
   const Folder folder;
   const std::string path = folder.write("a.yaml",

@@ -1,0 +1,58 @@
+#include "sim/config/model_tree.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "sim/config/huggingface/huggingface.hpp"
+#include "sim/config/text/library.hpp"
+
+namespace pipewright::config {
+namespace {
+
+constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
+                                  "layers: 32"};
+
+// The file that a path stands for; of a folder the one in it.
+std::filesystem::path file_of(const Field& field) {
+  const std::filesystem::path path =
+      (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();
+  std::error_code ignored;
+  std::filesystem::path inside = path / "config.json";
+  return std::filesystem::is_regular_file(inside, ignored) ? inside : path;
+}
+
+bool is_path(const Field& field) {
+  return field.value.kind == Value::Kind::text && !field.value.text.empty() &&
+         !is_library_name(field.value.text, ".yaml");
+}
+
+}  // namespace
+
+Value model_tree(const Field& field) {
+  if (!is_path(field)) return library_map(field, "models", model_document);
+  const std::filesystem::path file = file_of(field);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    throw Error(fmt::format(
+        "{} is {}, and {} is {}; allowed: the path of a model's file, from the folder of the file "
+        "that names it, of a config.json or a folder that has one, or a name in the library of "
+        "models",
+        subject(field), in_quotes(field.value.text), in_quotes(file.string()),
+        std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
+  Document document = model_document;
+  document.foreign = file.extension() == ".json";  // as config.json has nulls
+  Value map = read_yaml_file(file.string(), document);
+  return huggingface::is_config(map) ? huggingface::model_map(map) : map;
+}
+
+std::string model_label(const Field& field) {
+  return is_path(field) ? label_of_file(file_of(field)) : field.value.text;
+}
+
+Value named_model_tree(const Field& field) {
+  return with_name(model_tree(field), field, model_label(field));
+}
+
+}  // namespace pipewright::config
