@@ -1,9 +1,12 @@
 #include "analysis/compare/log_comparison.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -63,9 +66,9 @@ struct Measured {
   std::map<std::uint32_t, double> of_rank;  // sums
 };
 
-std::map<std::string, Measured> measured_timers(std::span<const MegatronIteration> iterations) {
+std::map<std::string, Measured> measured_timers(std::span<const LogIteration> iterations) {
   std::map<std::string, Measured> timers;
-  for (const MegatronIteration& iteration : iterations)
+  for (const LogIteration& iteration : iterations)
     for (const auto& [name, timer] : iteration.timers) {
       Measured& sum = timers[name];
       sum.least += timer.least_s;
@@ -85,6 +88,78 @@ std::vector<double> of_devices(const Measured& timer, std::size_t devices) {
   for (const auto& [rank, time] : timer.of_rank)
     means[rank / group] += time / timer.count / static_cast<double>(group);
   return means;
+}
+
+// DeepSpeed's names of what Megatron-LM times too.
+std::string megatron_name(const std::string& name) {
+  return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
+}
+
+const LogRun& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
+                         std::vector<std::string>& notes) {
+  const std::size_t count = log.runs.size();
+  const std::size_t number = wanted.value_or(count);
+  if (number < 1 || number > count)
+    throw trace::TraceError(
+        fmt::format("the log has {}, and no run {}", counted(count, "run"), number));
+  if (count > 1 && !wanted)
+    notes.push_back(
+        fmt::format("the log holds {}, where the number of the iteration falls; compared is the "
+                    "last one, from line {} on, and --run takes another",
+                    counted(count, "run"), log.runs[number - 1].line));
+  return log.runs[number - 1];
+}
+
+std::vector<RateComparison> compare_rates(const RunFigures& predicted,
+                                          std::span<const LogIteration> iterations) {
+  const Summary& summary = predicted.summary;
+  std::optional<double> tokens = summary.tokens_per_s;
+  if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
+  struct Rate {
+    Metric metric;  // as it is predicted
+    std::optional<double> LogIteration::*measured;
+  };
+  const std::array rates{
+      Rate{{"samples_per_s", "samples/s", MetricKind::samples_per_s, summary.samples_per_s},
+           &LogIteration::samples_per_s},
+      Rate{{"tokens_per_gpu_s", "tokens/s a GPU", MetricKind::tokens_per_s, tokens},
+           &LogIteration::tokens_per_gpu_s},
+      Rate{{"flops_per_gpu", "model's FLOP/s a GPU", MetricKind::flops,
+            summary.full_attention_flops_per_gpu},
+           &LogIteration::flops_per_gpu}};
+  std::vector<RateComparison> rows;
+  for (const Rate& rate : rates) {
+    double sum = 0;
+    double count = 0;
+    for (const LogIteration& one : iterations)
+      if (const auto value = one.*rate.measured) {
+        sum += *value;
+        ++count;
+      }
+    if (count == 0) continue;
+    Metric measured = rate.metric;
+    measured.value = sum / count;
+    rows.push_back({rate.metric, measured});
+  }
+  return rows;
+}
+
+std::map<std::uint32_t, MeasuredMemory> measured_memory(const LogRun& run) {
+  std::map<std::uint32_t, MeasuredMemory> ranks;
+  for (const auto& [rank, memory] : run.memory)
+    ranks[rank] = {memory.allocated, memory.peak_allocated, memory.peak_reserved, {}};
+  return ranks;
+}
+
+void note_what_is_missing(LogComparison& result, std::size_t timed) {
+  const auto is_pass = [](const TimerComparison& timer) {
+    return timer.name != "iteration" && timer.predicted;
+  };
+  if (timed == 0 && result.iterations > 0)
+    result.notes.emplace_back("the log says no time of an iteration");
+  if (!result.timers.empty() && std::ranges::none_of(result.timers, is_pass))
+    result.notes.emplace_back(
+        "the log has no timers of forward and backward passes, so that no stage is compared");
 }
 
 constexpr const char* unknown = "-";
@@ -159,34 +234,39 @@ ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = fal
 
 }  // namespace
 
-LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, std::size_t skip) {
-  if (skip >= log.iterations.size())
-    throw trace::TraceError(
-        fmt::format("the log has {} iterations, and {} are skipped", log.iterations.size(), skip));
-  const auto iterations = std::span(log.iterations).subspan(skip);
-  LogComparison result{.iterations = iterations.size(), .assumed = predicted.summary.run.assumed};
-  const auto count = static_cast<double>(iterations.size());
-  double mean = 0;
+LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
+                          const LogChoice& choice) {
+  LogComparison result{.assumed = predicted.summary.run.assumed};
+  const LogRun& run = chosen_run(log, choice.run, result.notes);
+  if (choice.skip > 0 && choice.skip >= run.iterations.size())
+    throw trace::TraceError(fmt::format("the log has {}, and {} are skipped",
+                                        counted(run.iterations.size(), "iteration"), choice.skip));
+  const auto iterations = std::span(run.iterations).subspan(choice.skip);
+  result.iterations = iterations.size();
   std::vector<double> times;
-  for (const MegatronIteration& one : iterations) {
-    mean += one.elapsed_s / count;
-    times.push_back(one.elapsed_s);
-  }
+  for (const LogIteration& one : iterations)
+    if (one.elapsed_s) times.push_back(*one.elapsed_s);
+  const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
+                      std::max(1.0, static_cast<double>(times.size()));
   result.deviation_s = standard_deviation(times, mean);
 
   const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
-  result.timers.push_back({"iteration", Range{time, time}, Range{mean, mean}, {}});
+  result.timers.push_back({"iteration",
+                           Range{time, time},
+                           times.empty() ? std::nullopt : std::optional(Range{mean, mean}),
+                           {}});
   const std::vector<DeviceTimes> devices = predicted_times(predicted);
   result.devices.resize(devices.size());
   const auto timers = measured_timers(iterations);
   for (const auto& [name, timer] : timers) {
+    const std::string ours_name = megatron_name(name);
     result.timers.push_back({name,
-                             range_of(devices, name),
+                             range_of(devices, ours_name),
                              Range{timer.least / timer.count, timer.most / timer.count},
                              {}});
     const std::vector<double> means = of_devices(timer, devices.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
-      const auto ours = devices[i].find(name);
+      const auto ours = devices[i].find(ours_name);
       if (ours == devices[i].end()) continue;
       result.devices[i].push_back(
           {name, Range{ours->second, ours->second}, Range{means[i], means[i]}, {}});
@@ -194,30 +274,85 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
     }
   }
   for (TimerComparison& timer : result.timers) set_error(timer);
+  result.rates = compare_rates(predicted, iterations);
+  result.memory = compare_memory(predicted, measured_memory(run));
+  note_what_is_missing(result, times.size());
   return result;
 }
 
-Metrics predicted_metrics(const LogComparison& comparison) {
+namespace {
+
+// Of either side, for conditions.
+Metrics metrics_of(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
+                   Metric RateComparison::*rate, std::optional<double> peak) {
+  const std::optional<Range>& time = comparison.timers.front().*side;
+  Metrics metrics{{"iteration_s", "iteration", MetricKind::seconds,
+                   time ? std::optional(time->most) : std::nullopt}};
+  for (const RateComparison& one : comparison.rates) metrics.push_back(one.*rate);
+  metrics.push_back({"peak_memory_bytes", "peak memory", MetricKind::bytes, peak});
+  return metrics;
+}
+
+ReportColumns<RateComparison> rate_columns() {
+  const auto text_of = [](const Metric& metric) {
+    return metric.value ? Json(format_value(metric.quantity, *metric.value)) : Json();
+  };
+  const auto value_of = [](const Metric& metric) {
+    return metric.value ? Json(*metric.value) : Json();
+  };
   return {
-      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().predicted->most}};
+      table_only<RateComparison>({"label",
+                                  {"of an iteration"},
+                                  Quantity::name(),
+                                  [](const RateComparison& row) { return row.measured.label; }}),
+      {"name", [](const RateComparison& row) { return row.measured.name; }},
+      table_only<RateComparison>(
+          {"",
+           {"predicted"},
+           Quantity::count(),
+           [=](const RateComparison& row) { return text_of(row.predicted); }}),
+      table_only<RateComparison>(
+          {"",
+           {"measured"},
+           Quantity::count(),
+           [=](const RateComparison& row) { return text_of(row.measured); }}),
+      {"predicted", [=](const RateComparison& row) { return value_of(row.predicted); }},
+      {"measured", [=](const RateComparison& row) { return value_of(row.measured); }},
+      {"error",
+       {"error"},
+       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
+       [](const RateComparison& row) -> Json {
+         if (!row.predicted.value || !row.measured.value || *row.measured.value <= 0) return Json();
+         return *row.predicted.value / *row.measured.value - 1;
+       }}};
+}
+
+}  // namespace
+
+Metrics predicted_metrics(const LogComparison& comparison) {
+  return metrics_of(comparison, &TimerComparison::predicted, &RateComparison::predicted,
+                    predicted_peak(comparison.memory));
 }
 
 Metrics measured_metrics(const LogComparison& comparison) {
-  return {
-      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().measured->most}};
+  return metrics_of(comparison, &TimerComparison::measured, &RateComparison::measured,
+                    measured_peak(comparison.memory));
 }
 
 std::string console_text(const LogComparison& comparison) {
-  std::string text =
-      fmt::format("predicted  {}\nmeasured   {}, {} iterations, standard deviation {}\n\n",
-                  printable(comparison.predicted_name), printable(comparison.measured_name),
-                  comparison.iterations, format_seconds(comparison.deviation_s));
+  std::string text = fmt::format(
+      "predicted  {}\nmeasured   {}, {}, standard deviation {}\n",
+      printable(comparison.predicted_name), printable(comparison.measured_name),
+      counted(comparison.iterations, "iteration"), format_seconds(comparison.deviation_s));
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   const bool is_assumed = times_rest_on(comparison.assumed);
-  text += table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
+  text += '\n' + table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
   const std::vector<TimerRow> devices = device_rows(comparison);
   if (!devices.empty())
     text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
             table_text(timer_columns("device", is_assumed), devices);
+  if (!comparison.rates.empty()) text += '\n' + table_text(rate_columns(), comparison.rates);
+  if (!comparison.memory.empty()) text += '\n' + table_text(memory_columns(), comparison.memory);
   text += assumed_lines({comparison.assumed});
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
@@ -232,6 +367,9 @@ std::string json_text(const LogComparison& comparison) {
   add_assumed(json, comparison.assumed);
   json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
   json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
+  json["rates"] = json_rows(rate_columns(), comparison.rates);
+  json["memory"] = json_rows(memory_columns(), comparison.memory);
+  json["notes"] = comparison.notes;
   json["conditions"] = judgements_json(comparison.judgements);
   return json_document(json);
 }

@@ -8,7 +8,7 @@
 
 #include "analysis/compare/pass_times.hpp"
 #include "analysis/compare/run_figures.hpp"
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/formats.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
@@ -232,7 +232,7 @@ int calibrate_command(const po::variables_map& given, const std::vector<path>& f
     throw UsageError(
         "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
   for (const char* const other :
-       {"into", "order", "trace", "skip", "pattern", "category", "microbatches", "align"})
+       {"into", "order", "trace", "skip", "run", "pattern", "category", "microbatches", "align"})
     if (given.count(other) != 0)
       throw UsageError(
           fmt::format("profile: --{} has nothing to do with --calibrate, which takes the kernels "
@@ -256,9 +256,11 @@ int profile_command(const Arguments& arguments) {
   if (files.empty())
     throw UsageError("profile: which measured run? 'pipewright profile MEASURED.json'");
   for (const path& file : files)
-    if (analysis::file_kind(file) != analysis::FileKind::chrome)
-      throw UsageError(fmt::format("profile: {} is no JSON of a profiler, which alone has passes",
-                                   analysis::printable(file.string())));
+    if (const auto kind = analysis::file_kind(file);
+        kind != analysis::FileKind::chrome && kind != analysis::FileKind::primus_passes)
+      throw UsageError(fmt::format(
+          "profile: {} is neither the JSON of a profiler nor of Primus, which alone have passes",
+          analysis::printable(file.string())));
   if (given.count("calibrate") + given.count("gpu-file") > 0)
     return calibrate_command(given, files);
   const std::string order = text_option(given, "order");
