@@ -35,7 +35,9 @@ constexpr double microsecond = 1e-6;
           ? "the most frequent categories are " + categories + ", and --category takes one of them"
           : "torch.profiler.record_function makes them";
   throw trace::TraceError(fmt::format(
-      "{}: no annotation marks a pass, of {} events; {}. Say how passes are called, as in "
+      "{}: no annotation marks a pass, of {} events; {}. PyTorch's Schedule1F1B marks none, and "
+      "Megatron-LM's functions are seen with_stack and --category python_function. Say how passes "
+      "are called, as in "
       "--pattern '(?<kind>forward|backward)-(?<microbatch>\\d+)'; groups: kind, stage, microbatch, "
       "device",
       printable(first.file.string()), first.events, found));

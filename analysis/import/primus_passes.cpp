@@ -134,6 +134,13 @@ class Reader {
     return list;
   }
 
+  // A number of a chunk or microbatch.
+  std::uint32_t count(double value, const std::string& name) const {
+    constexpr double most = 1U << 20U;
+    if (!(value >= 0 && value < most)) fail(fmt::format("a pass of '{}' is of {}", name, value));
+    return static_cast<std::uint32_t>(value);
+  }
+
   // The chunk and microbatch of the n-th pass where the file does not say: so many microbatches as
   // there are ranks go through a chunk before the next chunk's turn, backwards from the last one.
   std::pair<std::uint32_t, std::uint32_t> in_order(std::size_t n, bool forward) const {
@@ -153,9 +160,8 @@ class Reader {
       fail(fmt::format("{} of '{}' start and {} end", starts.size(), name, ends.size()));
     for (std::size_t i = 0; i < starts.size(); ++i) {
       auto [chunk, microbatch] = in_order(i, series.kind == PassKind::forward);
-      if (chunks.size() == starts.size()) chunk = static_cast<std::uint32_t>(chunks[i]);
-      if (microbatches.size() == starts.size())
-        microbatch = static_cast<std::uint32_t>(microbatches[i]);
+      if (chunks.size() == starts.size()) chunk = count(chunks[i], name);
+      if (microbatches.size() == starts.size()) microbatch = count(microbatches[i], name);
       if (!(ends[i] >= starts[i])) fail(fmt::format("a pass of '{}' ends before it starts", name));
       found.passes.push_back({{{series.kind, chunk * ranks_ + rank_, microbatch, std::nullopt}},
                               0,

@@ -137,11 +137,11 @@ int print_help() {
   fmt::print(
       "usage: pipewright profile MEASURED.json.. [OPTIONS] > times.yaml\n"
       "\n"
-      "Reads what PyTorch's profiler measured, one file for each pipeline device or one of all, "
-      "and\n"
-      "prints a scenario: devices, microbatches, schedule, and the median times of the passes of "
-      "each\n"
-      "stage.\n"
+      "Reads passes that were measured, of PyTorch's profiler, Primus (pp_rank_N.json) or a Chrome "
+      "file\n"
+      "of 'pipewright export', one file for each pipeline device or one of all, and prints a "
+      "scenario:\n"
+      "devices, microbatches, schedule, and the median times of the passes of each stage.\n"
       "\n"
       "  pipewright profile 'profile/rank{{rank}}.json.gz' --skip 2 > times.yaml\n"
       "  pipewright run times.yaml --p2p-time '0.2 ms' --schedule 1f1b zb-h1\n"
@@ -154,7 +154,8 @@ int print_help() {
       "Passes are known as PyTorch (PP:2F0, Forward 0) and Megatron-LM (forward_step) call them, "
       "or by\n"
       "--pattern, a regular expression with the named groups kind, stage, microbatch and "
-      "device.\n\n{}",
+      "device. A pass\n"
+      "lasts as long as the kernels that were launched within it.\n\n{}",
       describe(profile_options()));
   return exit_ok;
 }

@@ -84,6 +84,8 @@ TEST_CASE("what Primus does not write is refused", "[import]") {
   CHECK_THAT(why(R"({"x": {"total": 1}})"), Catch::Contains("no number of an iteration"));
   CHECK_THAT(why(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": []}})"),
              Catch::Contains("1 of 'fwd' start and 0 end"));
+  CHECK_THAT(why(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": [2], "fwd_chunk": [-1]}})"),
+             Catch::Contains("a pass of 'fwd' is of -1"));
   CHECK_THAT(why(R"({"1": )"), Catch::Contains("no whole JSON"));
   test::write_bytes(folder / "ranks.json", "{}");
   CHECK_THROWS_WITH(analysis::read_primus_passes({folder / "ranks.json"}),
