@@ -14,6 +14,7 @@ struct Parameters {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;  // of one iteration
   std::uint32_t iterations = 1;
+  bool legacy = false;  // of a .csv of PyTorch: B is the input gradient, BW the full backward
   std::optional<std::uint32_t> chunks;      // stages per device
   std::optional<std::uint32_t> group_size;  // microbatches that pass a chunk before the next chunk
   std::optional<std::uint32_t> slices;      // of a microbatch along the sequence

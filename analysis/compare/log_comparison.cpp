@@ -1,16 +1,17 @@
 #include "analysis/compare/log_comparison.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "analysis/assumed.hpp"
 #include "analysis/compare/metric.hpp"
 #include "analysis/statistics.hpp"
-#include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/units_text.hpp"
 
@@ -63,9 +64,9 @@ struct Measured {
   std::map<std::uint32_t, double> of_rank;  // sums
 };
 
-std::map<std::string, Measured> measured_timers(std::span<const MegatronIteration> iterations) {
+std::map<std::string, Measured> measured_timers(std::span<const LogIteration> iterations) {
   std::map<std::string, Measured> timers;
-  for (const MegatronIteration& iteration : iterations)
+  for (const LogIteration& iteration : iterations)
     for (const auto& [name, timer] : iteration.timers) {
       Measured& sum = timers[name];
       sum.least += timer.least_s;
@@ -87,106 +88,113 @@ std::vector<double> of_devices(const Measured& timer, std::size_t devices) {
   return means;
 }
 
-constexpr const char* unknown = "-";
-
-std::string text_of(const std::optional<Range>& range) {
-  if (!range) return unknown;
-  const std::string least = format_seconds(range->least);
-  const std::string most = format_seconds(range->most);
-  // "max time across ranks" has no least.
-  return least == most || range->least == 0 ? most : least + ".." + most;
+// DeepSpeed's names of what Megatron-LM times too.
+std::string megatron_name(const std::string& name) {
+  return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
 }
 
-// A timer of the whole run, or of one device of it.
-struct TimerRow {
-  const TimerComparison* timer;
-  std::optional<std::size_t> device;
-};
+const LogRun& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
+                         std::vector<std::string>& notes) {
+  const std::size_t count = log.runs.size();
+  const std::size_t number = wanted.value_or(count);
+  if (number < 1 || number > count)
+    throw trace::TraceError(
+        fmt::format("the log has {}, and no run {}", counted(count, "run"), number));
+  if (count > 1 && !wanted)
+    notes.push_back(
+        fmt::format("the log holds {}, where the number of the iteration falls; compared is the "
+                    "last one, from line {} on, and --run takes another",
+                    counted(count, "run"), log.runs[number - 1].line));
+  return log.runs[number - 1];
+}
 
-std::vector<TimerRow> rows_of(const std::vector<TimerComparison>& timers,
-                              std::optional<std::size_t> device = {}) {
-  std::vector<TimerRow> rows;
-  for (const TimerComparison& timer : timers) rows.push_back({&timer, device});
+std::vector<RateComparison> compare_rates(const RunFigures& predicted,
+                                          std::span<const LogIteration> iterations) {
+  const Summary& summary = predicted.summary;
+  std::optional<double> tokens = summary.tokens_per_s;
+  if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
+  struct Rate {
+    Metric metric;  // as it is predicted
+    std::optional<double> LogIteration::*measured;
+  };
+  const std::array rates{
+      Rate{{"samples_per_s", "samples/s", MetricKind::samples_per_s, summary.samples_per_s},
+           &LogIteration::samples_per_s},
+      Rate{{"tokens_per_gpu_s", "tokens/s a GPU", MetricKind::tokens_per_s, tokens},
+           &LogIteration::tokens_per_gpu_s},
+      Rate{{"flops_per_gpu", "model's FLOP/s a GPU", MetricKind::flops,
+            summary.full_attention_flops_per_gpu},
+           &LogIteration::flops_per_gpu}};
+  std::vector<RateComparison> rows;
+  for (const Rate& rate : rates) {
+    double sum = 0;
+    double count = 0;
+    for (const LogIteration& one : iterations)
+      if (const auto value = one.*rate.measured) {
+        sum += *value;
+        ++count;
+      }
+    if (count == 0) continue;
+    Metric measured = rate.metric;
+    measured.value = sum / count;
+    rows.push_back({rate.metric, measured});
+  }
   return rows;
 }
 
-std::vector<TimerRow> device_rows(const LogComparison& comparison) {
-  std::vector<TimerRow> rows;
-  for (std::size_t device = 0; device < comparison.devices.size(); ++device)
-    for (const TimerRow& row : rows_of(comparison.devices[device], device)) rows.push_back(row);
-  return rows;
+std::map<std::uint32_t, MeasuredMemory> measured_memory(const LogRun& run) {
+  std::map<std::uint32_t, MeasuredMemory> ranks;
+  for (const auto& [rank, memory] : run.memory)
+    ranks[rank] = {memory.allocated, memory.peak_allocated, memory.peak_reserved, {}};
+  return ranks;
 }
 
-ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = false) {
-  using Side = std::optional<Range> TimerComparison::*;
-  const auto text_of_side = [](Side side) {
-    return [side](const TimerRow& row) { return text_of(row.timer->*side); };
+void note_what_is_missing(LogComparison& result, std::size_t timed) {
+  const auto is_pass = [](const TimerComparison& timer) {
+    return timer.name != "iteration" && timer.predicted;
   };
-  const auto json_of_side = [](Side side) {
-    return [side](const TimerRow& row) -> Json {
-      const std::optional<Range>& range = row.timer->*side;
-      if (!range) return nullptr;
-      return {{"least_s", range->least}, {"most_s", range->most}};
-    };
-  };
-  return {
-      table_only<TimerRow>({"name",
-                            {heading},
-                            Quantity::name(),
-                            [](const TimerRow& row) {
-                              return row.device
-                                         ? fmt::format("{}  {}", *row.device, row.timer->name)
-                                         : row.timer->name;
-                            }}),
-      {"timer", [](const TimerRow& row) { return row.timer->name; }},
-      marked(table_only<TimerRow>({"predicted_text",
-                                   {"predicted"},
-                                   Quantity::count(),
-                                   text_of_side(&TimerComparison::predicted)}),
-             [=](const TimerRow& row) { return is_assumed && row.timer->predicted; }),
-      table_only<TimerRow>({"measured_text",
-                            {"measured"},
-                            Quantity::count(),
-                            text_of_side(&TimerComparison::measured)}),
-      {"predicted", json_of_side(&TimerComparison::predicted)},
-      {"measured", json_of_side(&TimerComparison::measured)},
-      {"error",
-       {"error"},
-       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
-       [](const TimerRow& row) { return row.timer->error; }},
-      {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
+  if (timed == 0 && result.iterations > 0)
+    result.notes.emplace_back("the log says no time of an iteration");
+  if (!result.timers.empty() && std::ranges::none_of(result.timers, is_pass))
+    result.notes.emplace_back(
+        "the log has no timers of forward and backward passes, so that no stage is compared");
 }
 
 }  // namespace
 
-LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, std::size_t skip) {
-  if (skip >= log.iterations.size())
-    throw trace::TraceError(
-        fmt::format("the log has {} iterations, and {} are skipped", log.iterations.size(), skip));
-  const auto iterations = std::span(log.iterations).subspan(skip);
-  LogComparison result{.iterations = iterations.size(), .assumed = predicted.summary.run.assumed};
-  const auto count = static_cast<double>(iterations.size());
-  double mean = 0;
+LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
+                          const LogChoice& choice) {
+  LogComparison result{.assumed = predicted.summary.run.assumed};
+  const LogRun& run = chosen_run(log, choice.run, result.notes);
+  if (choice.skip > 0 && choice.skip >= run.iterations.size())
+    throw trace::TraceError(fmt::format("the log has {}, and {} are skipped",
+                                        counted(run.iterations.size(), "iteration"), choice.skip));
+  const auto iterations = std::span(run.iterations).subspan(choice.skip);
+  result.iterations = iterations.size();
   std::vector<double> times;
-  for (const MegatronIteration& one : iterations) {
-    mean += one.elapsed_s / count;
-    times.push_back(one.elapsed_s);
-  }
+  for (const LogIteration& one : iterations)
+    if (one.elapsed_s) times.push_back(*one.elapsed_s);
+  const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
+                      std::max(1.0, static_cast<double>(times.size()));
   result.deviation_s = standard_deviation(times, mean);
 
   const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
-  result.timers.push_back({"iteration", Range{time, time}, Range{mean, mean}, {}});
+  result.timers.push_back({"iteration",
+                           Range{time, time},
+                           times.empty() ? std::nullopt : std::optional(Range{mean, mean}),
+                           {}});
   const std::vector<DeviceTimes> devices = predicted_times(predicted);
   result.devices.resize(devices.size());
   const auto timers = measured_timers(iterations);
   for (const auto& [name, timer] : timers) {
+    const std::string ours_name = megatron_name(name);
     result.timers.push_back({name,
-                             range_of(devices, name),
+                             range_of(devices, ours_name),
                              Range{timer.least / timer.count, timer.most / timer.count},
                              {}});
     const std::vector<double> means = of_devices(timer, devices.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
-      const auto ours = devices[i].find(name);
+      const auto ours = devices[i].find(ours_name);
       if (ours == devices[i].end()) continue;
       result.devices[i].push_back(
           {name, Range{ours->second, ours->second}, Range{means[i], means[i]}, {}});
@@ -194,46 +202,10 @@ LogComparison compare_log(const RunFigures& predicted, const MegatronLog& log, s
     }
   }
   for (TimerComparison& timer : result.timers) set_error(timer);
+  result.rates = compare_rates(predicted, iterations);
+  result.memory = compare_memory(predicted, measured_memory(run));
+  note_what_is_missing(result, times.size());
   return result;
-}
-
-Metrics predicted_metrics(const LogComparison& comparison) {
-  return {
-      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().predicted->most}};
-}
-
-Metrics measured_metrics(const LogComparison& comparison) {
-  return {
-      {"iteration_s", "iteration", MetricKind::seconds, comparison.timers.front().measured->most}};
-}
-
-std::string console_text(const LogComparison& comparison) {
-  std::string text =
-      fmt::format("predicted  {}\nmeasured   {}, {} iterations, standard deviation {}\n\n",
-                  printable(comparison.predicted_name), printable(comparison.measured_name),
-                  comparison.iterations, format_seconds(comparison.deviation_s));
-  const bool is_assumed = times_rest_on(comparison.assumed);
-  text += table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
-  const std::vector<TimerRow> devices = device_rows(comparison);
-  if (!devices.empty())
-    text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
-            table_text(timer_columns("device", is_assumed), devices);
-  text += assumed_lines({comparison.assumed});
-  if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
-  return text;
-}
-
-std::string json_text(const LogComparison& comparison) {
-  Json json;
-  json["predicted"] = comparison.predicted_name;
-  json["measured"] = comparison.measured_name;
-  json["iterations"] = comparison.iterations;
-  json["deviation_s"] = comparison.deviation_s;
-  add_assumed(json, comparison.assumed);
-  json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
-  json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
-  json["conditions"] = judgements_json(comparison.judgements);
-  return json_document(json);
 }
 
 }  // namespace pipewright::analysis

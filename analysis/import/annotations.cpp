@@ -51,10 +51,15 @@ class Gatherer {
     }
     if (is_receive(event.name) && event.start && event.duration)
       found_.receives.push_back({event.process, *event.start + *event.duration});
-    if (!is_wanted(event.category)) return count(found_.categories, event.category);
+    const bool own = is_own_pass(event);
+    if (!own && !is_wanted(event.category)) return count(found_.categories, event.category);
     count(found_.names, event.name);
-    const std::vector<NamedPass>& passes = read(event.name);
+    std::vector<NamedPass> passes = read(event.name);
     if (passes.empty()) return;
+    if (own) {
+      passes.front().stage = static_cast<std::uint32_t>(*event.stage);
+      passes.front().microbatch = static_cast<std::uint32_t>(*event.microbatch);
+    }
     const auto check = [&](const char* field, std::optional<double> time, double least) {
       if (time && std::isfinite(*time) && *time >= least) return *time;
       throw trace::TraceError(fmt::format(
@@ -73,6 +78,14 @@ class Gatherer {
   }
 
  private:
+  // Of pipewright's export: "F 3" with the stage beside it.
+  bool is_own_pass(const ChromeEvent& event) const {
+    constexpr std::uint64_t most = 1U << 30U;
+    return !options_.category && !options_.any_category && event.stage && event.microbatch &&
+           *event.stage < most && *event.microbatch < most && event.name.size() > 2 &&
+           event.name[1] == ' ' && std::string_view("FIWBR").find(event.name[0]) < 5;
+  }
+
   // A function called forward_step may call one that is called so too: the outer one is the pass.
   void drop_nested() {
     std::vector<MarkedPass>& passes = found_.passes;
@@ -172,6 +185,10 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
   found.header = read_chrome_events(
       file, [&](const ChromeEvent& event, const auto& place) { gatherer.take(event, place); },
       progress);
+  // Microbatches of an export are counted over all iterations.
+  if (const auto count = found.header.microbatches)
+    for (MarkedPass& pass : found.passes)
+      if (auto& number = pass.passes.front().microbatch) *number %= *count;
   gatherer.finish();
   return found;
 }

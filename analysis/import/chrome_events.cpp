@@ -135,8 +135,13 @@ bool EventReader::number(double value) {
     if (key_ == "pid") event_.process = fmt::format("{}", value);
     if (key_ == "tid") event_.thread = fmt::format("{}", value);
   } else if (in_arguments()) {
-    if (key_ == "correlation" && value >= 0 && value < 1e18)
-      event_.correlation = static_cast<std::uint64_t>(value);
+    std::optional<std::uint64_t>* const place = key_ == "correlation"  ? &event_.correlation
+                                                : key_ == "stage"      ? &event_.stage
+                                                : key_ == "microbatch" ? &event_.microbatch
+                                                                       : nullptr;
+    if (place != nullptr && value >= 0 && value < 1e18) *place = static_cast<std::uint64_t>(value);
+  } else if (depth_ == 2 && outer_key_ == "otherData" && key_ == "microbatches") {
+    if (value >= 1 && value < 1e9) header_.microbatches = static_cast<std::uint32_t>(value);
   } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "rank") {
     if (value < 0 || value > 1e9 || value != std::floor(value))
       throw trace::TraceError(fmt::format(

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 
 // Trace events as Chrome, Perfetto and PyTorch's profiler (Kineto) write them: JSON, an object with
 // "traceEvents" or the array alone. Read event by event, in memory that does not grow with the
@@ -22,14 +22,19 @@ struct ChromeEvent {
   std::string thread;
   std::optional<double> start;  // microseconds; empty: not there, or no number
   std::optional<double> duration;
-  std::optional<std::uint64_t> correlation;  // args.correlation: a launch and its kernels share it
+  // Of its args: what a launch shares with its kernels, and the pass of pipewright's own export.
+  std::optional<std::uint64_t> correlation;
+  std::optional<std::uint64_t> stage;
+  std::optional<std::uint64_t> microbatch;
 };
 
 // What the file says of itself beside its events.
 struct ChromeHeader {
   std::optional<std::uint32_t> rank;  // distributedInfo.rank
   std::string backend;                // distributedInfo.backend, such as nccl
-  std::int64_t base_ns = 0;           // what times count from (baseTimeNanoseconds)
+  // Of an iteration, where pipewright exported the file (otherData.microbatches).
+  std::optional<std::uint32_t> microbatches;
+  std::int64_t base_ns = 0;  // what times count from (baseTimeNanoseconds)
 };
 
 // Calls `visit` for each event; `place` tells where it ends in the file, "t.json: line 3, byte 90".

@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/import/formats.hpp"
 #include "analysis/import/handovers.hpp"
 #include "analysis/import/marked_devices.hpp"
 #include "analysis/import/numbering.hpp"
+#include "analysis/import/primus_passes.hpp"
 #include "analysis/import/waits.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
@@ -33,7 +35,9 @@ constexpr double microsecond = 1e-6;
           ? "the most frequent categories are " + categories + ", and --category takes one of them"
           : "torch.profiler.record_function makes them";
   throw trace::TraceError(fmt::format(
-      "{}: no annotation marks a pass, of {} events; {}. Say how passes are called, as in "
+      "{}: no annotation marks a pass, of {} events; {}. PyTorch's Schedule1F1B marks none, and "
+      "Megatron-LM's functions are seen with_stack and --category python_function. Say how passes "
+      "are called, as in "
       "--pattern '(?<kind>forward|backward)-(?<microbatch>\\d+)'; groups: kind, stage, microbatch, "
       "device",
       printable(first.file.string()), first.events, found));
@@ -63,18 +67,18 @@ void check_overlaps(std::vector<NumberedPass>& passes, const std::vector<MarkedD
   }
 }
 
-void note_clocks(const std::vector<Handover>& found, const std::vector<MarkedDevice>& devices,
-                 std::vector<std::string>& notes) {
+void note_clocks(const std::vector<Handover>& found, const HoldsWaits& waits,
+                 const std::vector<MarkedDevice>& devices, std::vector<std::string>& notes) {
   const bool mends = shifts_can_mend(found, devices.size());
   for (const Handover& one : found)
     if (one.impossible > 0)
       notes.push_back(fmt::format(
-          "{} of {} and {} do not agree: {} {} before their input is there, {} up to {} before {} "
-          "ends; {}",
-          mends ? "the clocks" : "the passes", printable(devices[one.from].name),
-          printable(devices[one.to].name), counted(one.impossible, "pass"), mends ? "start" : "end",
-          describe(one.consumer), format_seconds(-one.least_us * microsecond),
-          describe(one.producer),
+          "the {} of {} and {} do not agree: {} {} before their input is there, {} up to {} before "
+          "{} ends; {}",
+          mends ? "clocks" : "passes", printable(devices[one.from].name),
+          printable(devices[one.to].name), counted(one.impossible, "pass"),
+          waits[one.to] ? "end" : "start", describe(one.consumer),
+          format_seconds(-one.least_us * microsecond), describe(one.producer),
           mends ? "--align shifts them"
                 : "no shift of clocks mends that, so look at the names and at --microbatches"));
 }
@@ -99,7 +103,7 @@ void settle_times(std::vector<NumberedPass>& passes, const std::vector<MarkedDev
     shifts = align_clocks(passes, waits, devices.size());
     notes.push_back(align_note(shifts, devices));
   }
-  note_clocks(handovers(passes, waits), devices, notes);
+  note_clocks(handovers(passes, waits), waits, devices, notes);
   cut_waits(passes, waits, devices, shifts, notes);
 }
 
@@ -196,6 +200,26 @@ MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& 
   return run;
 }
 
+namespace {
+
+// Messages name a file.
+MeasuredRun combine_named(const std::vector<Annotations>& found,
+                          const std::vector<std::filesystem::path>& files,
+                          const ImportOptions& options) {
+  try {
+    return combine(found, options);
+  } catch (const trace::TraceError& error) {
+    const std::string what = error.what();
+    const bool named = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
+      return what.starts_with(printable(file.string()));
+    });
+    if (named) throw;
+    throw trace::TraceError(fmt::format("{}: {}", printable(files.front().string()), what));
+  }
+}
+
+}  // namespace
+
 MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
                           const ImportOptions& options, const ReadProgress& progress) {
   AnnotationOptions wanted{.names = options.pattern ? PassNames(*options.pattern) : PassNames(),
@@ -218,16 +242,14 @@ MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
     for (MarkedStep& step : file.steps) step.start_us += later_us;
     for (MarkedReceive& receive : file.receives) receive.end_us += later_us;
   }
-  try {
-    return combine(found, options);
-  } catch (const trace::TraceError& error) {
-    const std::string what = error.what();
-    const bool named = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
-      return what.starts_with(printable(file.string()));
-    });
-    if (named) throw;
-    throw trace::TraceError(fmt::format("{}: {}", printable(files.front().string()), what));
-  }
+  return combine_named(found, files, options);
+}
+
+MeasuredRun import_passes(const std::vector<std::filesystem::path>& files,
+                          const ImportOptions& options, const ReadProgress& progress) {
+  if (file_kind(files.front()) != FileKind::primus_passes)
+    return import_chrome(files, options, progress);
+  return combine_named(read_primus_passes(files), files, options);
 }
 
 }  // namespace pipewright::analysis

@@ -15,6 +15,7 @@ struct ImportOptions {
   std::optional<std::string> pattern;         // of names, as PassNames takes it
   std::optional<std::string> category;        // of events
   std::optional<std::uint32_t> microbatches;  // of an iteration, where names have no numbers
+  std::optional<std::uint32_t> run;           // of several in one log, from 1
   std::uint32_t skip = 0;                     // iterations to warm up
   bool align = false;                         // shift clocks of devices that contradict each other
 };
@@ -32,8 +33,10 @@ struct MeasuredRun {
 // `engine` of a measured trace.
 inline constexpr const char* measured_engine = "measured";
 
-// Reads files of PyTorch's profiler that together are one run: one for each pipeline device, or one
-// of all. Throws trace::TraceError, PatternError.
+// Reads files that together are one run: one for each pipeline device, or one of all; of PyTorch's
+// profiler, or where the first is so, of Primus. Throws trace::TraceError, PatternError.
+MeasuredRun import_passes(const std::vector<std::filesystem::path>& files,
+                          const ImportOptions& options = {}, const ReadProgress& progress = {});
 MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
                           const ImportOptions& options = {}, const ReadProgress& progress = {});
 

@@ -21,7 +21,8 @@ constexpr std::array known{
     // torch.distributed.pipelining, schedules of several stages: record_function("PP:2F0")
     R"((?:PP:)?(?<stage>\d+)(?<kind>[FIBW])(?<microbatch>\d+))",
     // and of one stage: record_function("Forward 0")
-    R"((?<kind>[Ff]orward|[Bb]ackward|fwd|bwd|[FIBW])[ _#:-]?(?<microbatch>\d+))",
+    // also of pipewright's own export: "R 3"
+    R"((?<kind>[Ff]orward|[Bb]ackward|fwd|bwd|[FIBWR])[ _#:-]?(?<microbatch>\d+))",
     // Megatron-LM's forward_step and backward_step, alone or as the end of a path
     R"((?:.*[./: ])?(?<kind>forward|backward)[_-](?:step|compute))",
     R"(stage[_ ]?(?<stage>\d+)[_ ](?<kind>forward|backward)(?:[_ ](?:mb|microbatch)?[_ ]?(?<microbatch>\d+))?)",

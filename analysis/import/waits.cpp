@@ -51,9 +51,11 @@ HoldsWaits holds_waits(const std::vector<NumberedPass>& passes,
                        const std::vector<MarkedDevice>& devices) {
   HoldsWaits waits;
   for (const MarkedDevice& device : devices) waits.push_back(device.category == cpu_category);
-  if (!shifts_can_mend(handovers(passes, waits), devices.size()))
-    waits.assign(devices.size(), true);
-  return waits;
+  if (shifts_can_mend(handovers(passes, waits), devices.size())) return waits;
+  const HoldsWaits all(devices.size(), true);
+  const bool explains = std::ranges::all_of(
+      handovers(passes, all), [](const Handover& one) { return one.impossible == 0; });
+  return explains ? all : waits;
 }
 
 void cut_waits(std::vector<NumberedPass>& passes, const HoldsWaits& waits,

@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 
 // Which devices' passes may begin with the wait for their input: those that PyTorch marks on the
-// CPU, and all of them where no shift of clocks explains how early passes begin.
+// CPU, and all of them where no shift of clocks explains how early passes begin, and waits would.
 HoldsWaits holds_waits(const std::vector<NumberedPass>& passes,
                        const std::vector<MarkedDevice>& devices);
 

@@ -225,6 +225,14 @@ TorchPlace place_of(const TorchRows& rows, std::uint32_t rank, std::size_t index
 
 }  // namespace
 
+std::string describe(const Swap& swap) {
+  return fmt::format(
+      "NCCL would swap tensors: receive {0} of rank {1} from rank {2} is {3} (action {4}), and "
+      "send {0} of rank {2} to rank {1} is {5} (action {6})",
+      swap.turn + 1, swap.receiver, swap.sender, to_string(swap.receive), swap.receive_index + 1,
+      to_string(swap.send), swap.send_index + 1);
+}
+
 std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes) {
   const auto peer = [&](const TorchAction& transfer) {
     return routes.device(counterpart(transfer).stage, 0);

@@ -56,6 +56,9 @@ struct Swap {
   TorchAction receive;
 };
 
+// "NCCL would swap tensors: receive 2 of rank 0 from rank 1 is .., and send 2 .. is .."
+std::string describe(const Swap& swap);
+
 // The first receive, by rank and place in the row, that would get another tensor, if there is one.
 // The transfers must be complete, as read_torch_csv and lower leave them.
 std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes);

@@ -105,7 +105,9 @@ Sheet read_sheet(std::string_view text, const std::string& file, bool legacy) {
     }
     try {
       for (const TorchAction& action : parse_torch_cell(cell, legacy)) {
-        if (!is_pass(action.op) && !sheet.communication) sheet.communication = place;
+        // Schedules of PyTorch's own say when gradients are reduced in files of passes too.
+        const bool of_passes = is_pass(action.op) || action.op == TorchOp::reduce_grad;
+        if (!of_passes && !sheet.communication) sheet.communication = place;
         sheet.rows.back().push_back({action, place.column});
       }
     } catch (const Error& error) {

@@ -11,7 +11,7 @@
 namespace pipewright::schedules {
 
 enum class TorchForm : std::uint8_t {
-  compute_only,   // passes, and empty cells, which only pad
+  compute_only,   // passes, REDUCE_GRAD, and empty cells, which only pad
   compute_comms,  // transfers and the sharding of weights too, and no empty cells
 };
 

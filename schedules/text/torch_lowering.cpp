@@ -73,7 +73,7 @@ std::vector<TorchAction> add_reduce_grad(const std::vector<TorchAction>& actions
   return result;
 }
 
-TorchRows defer_receives(const TorchRows& rows, const Routes& routes) {
+TorchRows receive_before_pass(const TorchRows& rows, const Routes& routes) {
   TorchRows result;
   for (const std::vector<TorchAction>& row : rows) {
     std::vector<TorchAction>& deferred = result.emplace_back();
@@ -89,12 +89,54 @@ TorchRows defer_receives(const TorchRows& rows, const Routes& routes) {
   return result;
 }
 
+TorchRows defer_receives(const TorchRows& rows, const Routes& routes) {
+  TorchRows result;
+  for (std::uint32_t rank = 0; rank < rows.size(); ++rank) {
+    const std::vector<TorchAction>& row = rows[rank];
+    std::vector<TorchAction> waiting;  // receives that have no place yet, as they were posted
+    std::vector<TorchAction>& deferred = result.emplace_back();
+    const auto place_where = [&](const auto& is_due) {
+      for (const TorchAction& receive : waiting)
+        if (is_due(receive)) deferred.push_back(receive);
+      std::erase_if(waiting, is_due);
+    };
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (is_receive(row[i].op)) {
+        waiting.push_back(row[i]);
+        continue;
+      }
+      if (is_send(row[i].op)) {
+        const std::uint32_t peer = routes.device(counterpart(row[i]).stage, 0);
+        if (rank < peer)
+          place_where([&](const TorchAction& receive) {
+            return routes.device(counterpart(receive).stage, 0) == peer;
+          });
+      }
+      const bool second_of_pair = i > 0 && row[i - 1].fused;
+      if (!second_of_pair)
+        for (std::size_t k = i; k <= i + (row[i].fused ? 1 : 0); ++k)
+          if (const auto needed = receive_for(row[k], routes))
+            place_where([&](const TorchAction& receive) { return receive == *needed; });
+      deferred.push_back(row[i]);
+    }
+  }
+  return result;
+}
+
 TorchRows lower(const Schedule& schedule, Receives receives) {
   TorchRows rows = torch_passes(schedule);
   for (std::vector<TorchAction>& row : rows)
     row = add_reduce_grad(add_unshard_reshard(row), schedule.microbatches);
   rows = add_transfers(rows, schedule);
-  return receives == Receives::at_send ? rows : defer_receives(rows, schedule.routes);
+  switch (receives) {
+    case Receives::before_pass:
+      return receive_before_pass(rows, schedule.routes);
+    case Receives::deferred:
+      return defer_receives(rows, schedule.routes);
+    case Receives::at_send:
+      break;
+  }
+  return rows;
 }
 namespace {
 

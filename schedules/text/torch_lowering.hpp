@@ -11,6 +11,7 @@ namespace pipewright::schedules {
 enum class Receives : std::uint8_t {
   at_send,      // when the sender sends, as PyTorch does: maybe long before it is needed
   before_pass,  // just before the pass that needs it
+  deferred,     // likewise, but a lower rank receives from a higher one before it sends to that one
 };
 
 // compute_comms of a schedule: UNSHARD and RESHARD of weights (the next three stages are held),
@@ -25,6 +26,11 @@ std::vector<TorchAction> add_reduce_grad(const std::vector<TorchAction>& actions
 TorchRows add_transfers(const TorchRows& rows, const Schedule& schedule);
 
 // Moves every receive to just before its pass.
+TorchRows receive_before_pass(const TorchRows& rows, const Routes& routes);
+
+// As PyTorch's defer_pp_recv: each receive moves to just before its pass, or to where a rank sends
+// to a higher one that has sent by then, whichever is first, so that of two ranks the lower one
+// receives first and the higher one sends first.
 TorchRows defer_receives(const TorchRows& rows, const Routes& routes);
 
 }  // namespace pipewright::schedules

@@ -52,9 +52,17 @@ constexpr Key<ScheduleSpec> memory_limit_key{
      .help = "of 'searched': bytes that a device may hold; else what it has"},
     size<&ScheduleSpec::memory_limit, "a size of memory">};
 
+constexpr Key<ScheduleSpec> legacy_key{
+    {.name = "legacy",
+     .flag = "--legacy",
+     .help = "of a .csv of 2024: B is the input gradient, BW the full backward",
+     .default_value = "false"},
+    {[](const Field& field, ScheduleSpec& spec) { spec.legacy = read_flag(field); },
+     {ValueType::flag}}};
+
 template <std::size_t... i>
 constexpr auto keys_of(std::index_sequence<i...>) {
-  return std::array{name_key, choice_key<i>..., memory_limit_key};
+  return std::array{name_key, choice_key<i>..., memory_limit_key, legacy_key};
 }
 constexpr auto table = keys_of(std::make_index_sequence<schedules::choices.size()>());
 
@@ -75,6 +83,7 @@ std::optional<Located<std::uint32_t>>& ScheduleSpec::operator[](schedules::Choic
 }
 
 void ScheduleSpec::put_choices(schedules::Parameters& parameters) const {
+  parameters.legacy = legacy;
   for (std::size_t i = 0; i < choices.size(); ++i)
     if (choices[i]) parameters.*schedules::choices[i].choice = choices[i]->value;
 }

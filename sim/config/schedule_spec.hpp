@@ -19,7 +19,8 @@ struct ScheduleSpec {
   // In the order of schedules::choices.
   std::array<std::optional<Located<std::uint32_t>>, schedules::choices.size()> choices;
   std::optional<Located<std::uint64_t>>
-      memory_limit;  // bytes of a device, where an order is searched
+      memory_limit;     // bytes of a device, where an order is searched
+  bool legacy = false;  // of a .csv: as PyTorch wrote them in 2024
   Origin origin;
 
   const std::optional<Located<std::uint32_t>>& operator[](schedules::Choice choice) const;

@@ -53,7 +53,7 @@ void check_takes_no(const Parameters& given, const std::string& file) {
 }
 
 Schedule from_torch_file(const std::string& file, const Parameters& parameters) {
-  Schedule schedule = read_torch_file(file).schedule;
+  Schedule schedule = read_torch_file(file, parameters.legacy).schedule;
   check_agreement(schedule, parameters, file);
   schedules::set_iterations(schedule, parameters.iterations);
   return schedule;
@@ -86,8 +86,9 @@ std::string read_text(const std::string& file) {
 }
 
 std::string key_of(const std::string& name, const schedules::Parameters& parameters) {
-  std::string key = fmt::format("{} {} {} {} {}", name, parameters.devices, parameters.microbatches,
-                                parameters.iterations, parameters.ahead);
+  std::string key =
+      fmt::format("{} {} {} {} {} {}", name, parameters.devices, parameters.microbatches,
+                  parameters.iterations, parameters.ahead, parameters.legacy);
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     const std::optional<std::uint32_t>& choice = parameters.*info.choice;
     key += choice ? fmt::format(" {}", *choice) : " -";
@@ -128,6 +129,8 @@ std::optional<schedules::Routes> planned_placement(const std::string& name, std:
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {
   const config::ScheduleSource source = config::schedule_source(name);
+  if (parameters.legacy && source != config::ScheduleSource::torch_file)
+    throw schedules::Error(fmt::format("--legacy is for a .csv file, not '{}'", name));
   if (config::is_file(source)) check_takes_no(parameters, name);
   Schedule schedule = [&] {
     switch (source) {

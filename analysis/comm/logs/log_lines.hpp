@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 
 namespace pipewright::analysis {
 

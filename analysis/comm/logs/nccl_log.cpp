@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 #include "analysis/report_table.hpp"
 #include "analysis/trace/error.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/objective_value.hpp"
+#include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -24,6 +27,7 @@ po::options_description visible_options() {
       add(option_of(info).c_str(), std::string(info.help).c_str());
     else
       add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
+  add("legacy", "a .csv of 2024: B is the input gradient, BW the full backward");
   add_scenario_options(options);
   add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
@@ -137,6 +141,13 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     }
     config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
   }
+  if (given.count("legacy") != 0) {
+    const config::Value value = config::make_text("true", {.source = "--legacy"});
+    if (names.size() < 2) config::set_key(root, "schedule.legacy", value);
+    for (std::size_t i = 0; i < names.size() && names.size() > 1; ++i)
+      if (config::schedule_source(names[i]) == config::ScheduleSource::torch_file)
+        config::set_key(root, fmt::format("schedule.{}.legacy", i), value);
+  }
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     if (given.count(option_of(info)) == 0) continue;
     const std::vector<std::string> words =
@@ -160,6 +171,53 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
   }
 }
 
+// The first schedule file of PyTorch among a scenario's schedules; empty without one.
+struct TorchSchedule {
+  std::string file;
+  bool legacy = false;
+};
+TorchSchedule torch_schedule(const config::Value& root) {
+  const config::Value* const given = config::find(root, "schedule");
+  if (given == nullptr) return {};
+  const bool several = given->kind == config::Value::Kind::list;
+  const std::size_t count = several ? given->items.size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const config::Value& one = several ? given->items[i] : *given;
+    const config::Value* const name =
+        one.kind == config::Value::Kind::map ? config::find(one, "name") : &one;
+    if (name == nullptr ||
+        config::schedule_source(name->text) != config::ScheduleSource::torch_file)
+      continue;
+    const config::Value* const legacy =
+        one.kind == config::Value::Kind::map ? config::find(one, "legacy") : nullptr;
+    return {(std::filesystem::path(name->origin.folder) / name->text).string(),
+            legacy != nullptr && legacy->text == "true"};
+  }
+  return {};
+}
+
+// A schedule file of PyTorch says how many devices and microbatches there are, where nothing else
+// does.
+void take_sizes_of_file(config::Value& root) {
+  const auto has = [&](std::string_view key, std::string_view part = {}) {
+    const config::Value* const found = config::find(root, key);
+    return found != nullptr && (part.empty() || config::find(*found, part) != nullptr);
+  };
+  const bool devices = has("devices") || has("parallel", "pp") || has("parallel", "pipeline");
+  const bool microbatches = has("microbatches") || has("global_batch");
+  if (devices && microbatches) return;
+  const TorchSchedule source = torch_schedule(root);
+  std::error_code error;
+  if (source.file.empty() || !std::filesystem::exists(source.file, error)) return;
+  const schedules::Schedule schedule =
+      workload::read_torch_file(source.file, source.legacy).schedule;
+  const auto set = [&](const char* key, std::uint32_t value) {
+    config::set_key(root, key, config::make_text(std::to_string(value), {.source = source.file}));
+  };
+  if (!devices) set("devices", schedule.devices);
+  if (!microbatches) set("microbatches", schedule.microbatches);
+}
+
 }  // namespace
 
 std::optional<RunRequest> read_run_request(const Arguments& arguments) {
@@ -168,11 +226,12 @@ std::optional<RunRequest> read_run_request(const Arguments& arguments) {
     print_help();
     return std::nullopt;
   }
-  const config::Value root = scenario_tree(given, [&](config::Value& tree) {
+  config::Value root = scenario_tree(given, [&](config::Value& tree) {
     if (const std::vector<std::string> files = values(given, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
     set_schedules(tree, given);
   });
+  take_sizes_of_file(root);
   config::Scenario scenario = config::read_scenario(root);
   auto training = training_question(given, scenario);
   return RunRequest{.scenario = std::move(scenario),

@@ -17,6 +17,7 @@
 #include "schedules/text/torch_lowering.hpp"
 #include "schedules/text/torch_receives.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/schedule/recognise.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/schedule_source.hpp"
 
@@ -126,8 +127,10 @@ std::vector<Finding> find(const TorchFile& file, const po::variables_map& given)
                    best, schedules::first_swap(rows, file.schedule.routes)};
   };
   if (file.form == schedules::TorchForm::compute_comms) return {judge("as in the file", file.rows)};
-  return {judge("posted at the send", schedules::lower(file.schedule, Receives::at_send)),
-          judge("posted before the pass", schedules::lower(file.schedule, Receives::before_pass))};
+  return {
+      judge("posted at the send", schedules::lower(file.schedule, Receives::at_send)),
+      judge("posted before the pass", schedules::lower(file.schedule, Receives::before_pass)),
+      judge("deferred as by defer_pp_recv", schedules::lower(file.schedule, Receives::deferred))};
 }
 
 CheckReport judge(const std::string& path, const po::variables_map& given) {
@@ -155,14 +158,6 @@ std::vector<std::vector<std::uint32_t>> stages_by_rank(const Schedule& schedule)
 std::string time_text(double time, TimeUnit unit) {
   if (unit == TimeUnit::second) return analysis::format_seconds(time);
   return fmt::format("{:.6g} {}", time, time == 1 ? "cell" : "cells");
-}
-
-std::string warning(const schedules::Swap& swap) {
-  return fmt::format(
-      "; warning: NCCL would swap tensors: receive {0} of rank {1} from rank {2} is {3} (action "
-      "{4}), and send {0} of rank {2} to rank {1} is {5} (action {6})",
-      swap.turn + 1, swap.receiver, swap.sender, to_string(swap.receive), swap.receive_index + 1,
-      to_string(swap.send), swap.send_index + 1);
 }
 
 void print(const Json& json) {
@@ -209,6 +204,7 @@ void print_text(const CheckReport& report) {
   fmt::print(
       "sound: every stage runs every microbatch once and in order, and no rank waits for "
       "ever\n");
+  for (const std::string& note : notes_on(schedule)) fmt::print("{}\n", note);
   if (report.unit == TimeUnit::cell)
     fmt::print("times in units, as none are given: F = I = W = 1 cell a stage, B = 2 cells\n");
   constexpr std::size_t most_waits = 10;
@@ -219,7 +215,7 @@ void print_text(const CheckReport& report) {
         "receives {}: {} lost: makespan {}, and {} if each pass waited for its own tensor alone"
         "{}\n",
         finding.receives, shown(finding.lost()), shown(finding.ordered.makespan),
-        shown(finding.best), finding.swap ? warning(*finding.swap) : "");
+        shown(finding.best), finding.swap ? "; warning: " + describe(*finding.swap) : "");
     for (const ReceiveWait& wait : std::span(waits).first(std::min(waits.size(), most_waits))) {
       const std::string behind = to_string(wait.behind);
       fmt::print(
@@ -246,6 +242,7 @@ void print_json(const CheckReport& report) {
          {"passes", schedule.size()},
          {"stages_of_rank", stages_by_rank(schedule)},
          {"sound", true},
+         {"notes", notes_on(schedule)},
          {"time_unit", report.unit == TimeUnit::cell ? "cell" : "s"},
          {"orders", std::move(orders)}});
 }
@@ -273,7 +270,8 @@ int print_help() {
       "collectives take no time. F = I = W = 1 and B = 2 cells a stage, where no times are given; "
       "else\n"
       "so many seconds, where one is not. Transfers must match in order, as NCCL's do. A file of\n"
-      "passes alone is lowered as PyTorch does it, and with each receive just before its pass.\n"
+      "passes alone is lowered as PyTorch does it, with each receive just before its pass, and as\n"
+      "PyTorch's defer_pp_recv does it.\n"
       "Exit status 2 if unsound.\n"
       "\n{}",
       describe(check_options()));

@@ -2,8 +2,10 @@
 
 #include "schedules/deadlock.hpp"
 #include "schedules/text/picture.hpp"
+#include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "schedules/text/torch_lowering.hpp"
+#include "schedules/text/torch_receives.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/workload/schedule_source.hpp"
@@ -21,6 +23,8 @@ po::options_description show_options() {
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
   add("late-receives", "in comms: each receive just before its pass, not where the sender sends");
+  add("defer-receives",
+      "in comms: as PyTorch's defer_pp_recv, where of two ranks the lower one receives first");
   add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
   add("help,h", "this text");
   return options;
@@ -43,9 +47,33 @@ schedules::Schedule load(const std::string& name, const po::variables_map& given
   return workload::load_schedule(name, parameters);
 }
 
+schedules::Receives receives_of(const po::variables_map& given, const std::string& format) {
+  const bool late = given.count("late-receives") != 0;
+  const bool deferred = given.count("defer-receives") != 0;
+  if ((late || deferred) && format != "comms")
+    throw UsageError(
+        fmt::format("--{} goes with --format comms", late ? "late-receives" : "defer-receives"));
+  if (late && deferred) throw UsageError("--late-receives or --defer-receives, not both");
+  return late       ? schedules::Receives::before_pass
+         : deferred ? schedules::Receives::deferred
+                    : schedules::Receives::at_send;
+}
+
+// What 'schedule check' would find in the file: throws where ranks wait for ever, as receives of a
+// rank complete in order, and tells of tensors that NCCL would swap.
+schedules::TorchRows checked(schedules::TorchRows rows, const schedules::Schedule& schedule) {
+  schedules::PassTimes times;
+  for (auto& of_stage : times.of_stage) of_stage.assign(schedule.stages(), 1);
+  schedules::time_receives(rows, schedule, times, 0, schedules::ReceiveQueue::of_rank);
+  if (const auto swap = schedules::first_swap(rows, schedule.routes))
+    fmt::print(stderr, "pipewright: warning: {}: {}; gradients would be wrong\n", schedule.name,
+               describe(*swap));
+  return rows;
+}
+
 // Deadlocks are told of `name`, and not of a file without its extension.
-std::string written(schedules::Schedule& schedule, std::string_view format, bool late,
-                    const std::string& name) {
+std::string written(schedules::Schedule& schedule, std::string_view format,
+                    schedules::Receives receives, const std::string& name) {
   if (format == "csv") return schedules::to_torch_csv(schedule);
   if (format == "text") {
     try {
@@ -56,8 +84,7 @@ std::string written(schedules::Schedule& schedule, std::string_view format, bool
     }
   }
   schedule.name = name;
-  return schedules::to_torch_csv(schedules::lower(
-      schedule, late ? schedules::Receives::before_pass : schedules::Receives::at_send));
+  return schedules::to_torch_csv(checked(schedules::lower(schedule, receives), schedule));
 }
 
 int print_help() {
@@ -87,12 +114,11 @@ int show_schedule(const Arguments& arguments) {
   const std::string format = given["format"].as<std::string>();
   if (format != "text" && format != "csv" && format != "comms")
     throw UsageError(fmt::format("--format is '{}'; there are text, csv and comms", format));
-  const bool late = given.count("late-receives") != 0;
-  if (late && format != "comms") throw UsageError("--late-receives goes with --format comms");
+  const schedules::Receives receives = receives_of(given, format);
 
   schedules::Schedule schedule = load(names.front(), given);
   note_dropped_transfers({names.front()});
-  fmt::print("{}", written(schedule, format, late, names.front()));
+  fmt::print("{}", written(schedule, format, receives, names.front()));
   return exit_ok;
 }
 

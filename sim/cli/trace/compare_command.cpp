@@ -6,9 +6,10 @@
 #include "analysis/compare/against_measured.hpp"
 #include "analysis/compare/log_comparison.hpp"
 #include "analysis/compare/pass_order.hpp"
+#include "analysis/compare/snapshot_comparison.hpp"
 #include "analysis/compare/trace_comparison.hpp"
-#include "analysis/import/input_file.hpp"
-#include "analysis/import/megatron_log.hpp"
+#include "analysis/import/formats.hpp"
+#include "analysis/import/logs/training_log.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
@@ -48,14 +49,12 @@ int print_help() {
       "\n"
       "How runs differ from the first: time, bubbles, communication, memory, traffic, and which "
       "passes\n"
-      "moved. The first is a trace of 'pipewright run --trace'; the others are traces too, or one "
-      "of\n"
-      "  - a measured run: JSON of PyTorch's profiler, one file for each pipeline device or one of "
-      "all,\n"
-      "    .json or .json.gz; errors of the prediction by stage and kind of pass\n"
-      "  - a log of Megatron-LM with its timers\n"
-      "  - a schedule of PyTorch's (CSV): the order of passes\n"
-      "What a file holds is seen from its content.\n"
+      "moved. The first is a trace of 'pipewright run --trace'; the others are of one of these "
+      "formats,\n"
+      "seen from their content, and measured runs of one file for each pipeline device or one of "
+      "all:\n"
+      "\n"
+      "{}"
       "\n"
       "  pipewright compare 1f1b.h5 zb-h1.h5\n"
       "  pipewright compare before.h5 after.h5 --fail-if 'makespan>+1%' 'peak_memory>+1GiB'\n"
@@ -79,14 +78,14 @@ int print_help() {
       "exposed_communication_s,\n"
       "peak_memory_bytes, peak_in_flight, samples_per_s, tokens_per_s, mfu and more; of measured "
       "runs\n"
-      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of logs iteration_s; of schedules "
-      "displaced.\n"
+      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of logs iteration_s, samples_per_s,\n"
+      "tokens_per_gpu_s, flops_per_gpu, peak_memory_bytes; of schedules displaced.\n"
       "Exit status: 0, 1 if a condition holds, 2 if something is wrong.\n"
       "\n"
       "Named groups of --pattern are kind, stage, microbatch and device; without one, passes are "
       "known\n"
       "as PyTorch calls them (PP:2F0, Forward 0) and Megatron-LM (forward_step).\n\n{}",
-      describe(compare_options()));
+      analysis::formats_text(), describe(compare_options()));
   return exit_ok;
 }
 
@@ -157,10 +156,24 @@ int compare_measured_run(const Request& request) {
 
 int compare_with_log(const Request& request) {
   const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
-  analysis::LogComparison comparison = analysis::compare_log(
-      predicted, analysis::read_megatron_log(request.files.back()), request.import.skip);
+  analysis::LogComparison comparison =
+      analysis::compare_log(predicted, analysis::read_training_log(request.files.back()),
+                            {.skip = request.import.skip, .run = request.import.run});
   comparison.predicted_name = predicted.name;
   comparison.measured_name = request.files.back().string();
+  const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
+  comparison.judgements =
+      analysis::judge_error(read_conditions(request, ours.metrics), ours,
+                            {comparison.measured_name, measured_metrics(comparison)});
+  return tell(request, comparison);
+}
+
+int compare_with_snapshots(const Request& request) {
+  const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
+  const std::vector<path> files(request.files.begin() + 1, request.files.end());
+  analysis::SnapshotComparison comparison = analysis::compare_snapshots(predicted, files);
+  comparison.predicted_name = predicted.name;
+  comparison.measured_name = measured_name(files);
   const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
   comparison.judgements =
       analysis::judge_error(read_conditions(request, ours.metrics), ours,
@@ -217,11 +230,13 @@ int compare_command(const Arguments& arguments) {
           fmt::format("compare: {} and {} are of different kinds; compare with one kind at a time",
                       name(1), name(i)));
   if (kind == FileKind::trace) return compare_traces(request);
-  if (kind == FileKind::chrome) return compare_measured_run(request);
+  if (kind == FileKind::chrome || kind == FileKind::primus_passes)
+    return compare_measured_run(request);
+  if (kind == FileKind::memory_snapshot) return compare_with_snapshots(request);
   if (kinds.size() > 2)
     throw UsageError(
         fmt::format("compare: {} and {}: one log or schedule at a time", name(1), name(2)));
-  return kind == FileKind::megatron_log ? compare_with_log(request)
+  return kind == FileKind::training_log ? compare_with_log(request)
                                         : compare_with_schedule(request);
 }
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 #include "analysis/text_table.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/execution/recorder.hpp"
@@ -52,6 +52,7 @@ schedules::Routes routes_of(const trace::Trace& trace) {
 void add_measured_options(po::options_description& options) {
   auto add = options.add_options();
   add("skip", one_word("N"), "leave out the first N iterations (0)");
+  add("run", one_word("N"), "of several runs in one log the N-th (the last)");
   add("pattern", one_word("REGEX"), "how annotations that mark passes are called");
   add("category", one_word("NAME"), "only events of this category, such as user_annotation");
   add("microbatches", one_word("N"), "of an iteration, where annotations have no numbers");
@@ -64,6 +65,7 @@ analysis::ImportOptions measured_options(const po::variables_map& given) {
   if (given.count("category") != 0) options.category = given["category"].as<std::string>();
   if (given.count("microbatches") != 0) options.microbatches = number(given, "microbatches", 1);
   if (given.count("skip") != 0) options.skip = number(given, "skip", 0);
+  if (given.count("run") != 0) options.run = number(given, "run", 1);
   options.align = given.count("align") != 0;
   return options;
 }
@@ -78,7 +80,7 @@ std::vector<std::filesystem::path> expand_ranks(const std::vector<std::string>& 
 analysis::MeasuredRun read_measured(const std::vector<std::filesystem::path>& files,
                                     const analysis::ImportOptions& options) {
   ProgressBar bar("reading", true);
-  return analysis::import_chrome(files, options, [&](double share) {
+  return analysis::import_passes(files, options, [&](double share) {
     if (bar.is_due()) bar.draw(share, fmt::format("{} files", files.size()));
   });
 }

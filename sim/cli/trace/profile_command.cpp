@@ -8,7 +8,7 @@
 
 #include "analysis/compare/pass_times.hpp"
 #include "analysis/compare/run_figures.hpp"
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/formats.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
@@ -137,11 +137,11 @@ int print_help() {
   fmt::print(
       "usage: pipewright profile MEASURED.json.. [OPTIONS] > times.yaml\n"
       "\n"
-      "Reads what PyTorch's profiler measured, one file for each pipeline device or one of all, "
-      "and\n"
-      "prints a scenario: devices, microbatches, schedule, and the median times of the passes of "
-      "each\n"
-      "stage.\n"
+      "Reads passes that were measured, of PyTorch's profiler, Primus (pp_rank_N.json) or a Chrome "
+      "file\n"
+      "of 'pipewright export', one file for each pipeline device or one of all, and prints a "
+      "scenario:\n"
+      "devices, microbatches, schedule, and the median times of the passes of each stage.\n"
       "\n"
       "  pipewright profile 'profile/rank{{rank}}.json.gz' --skip 2 > times.yaml\n"
       "  pipewright run times.yaml --p2p-time '0.2 ms' --schedule 1f1b zb-h1\n"
@@ -154,7 +154,8 @@ int print_help() {
       "Passes are known as PyTorch (PP:2F0, Forward 0) and Megatron-LM (forward_step) call them, "
       "or by\n"
       "--pattern, a regular expression with the named groups kind, stage, microbatch and "
-      "device.\n\n{}",
+      "device. A pass\n"
+      "lasts as long as the kernels that were launched within it.\n\n{}",
       describe(profile_options()));
   return exit_ok;
 }
@@ -232,7 +233,7 @@ int calibrate_command(const po::variables_map& given, const std::vector<path>& f
     throw UsageError(
         "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
   for (const char* const other :
-       {"into", "order", "trace", "skip", "pattern", "category", "microbatches", "align"})
+       {"into", "order", "trace", "skip", "run", "pattern", "category", "microbatches", "align"})
     if (given.count(other) != 0)
       throw UsageError(
           fmt::format("profile: --{} has nothing to do with --calibrate, which takes the kernels "
@@ -256,9 +257,11 @@ int profile_command(const Arguments& arguments) {
   if (files.empty())
     throw UsageError("profile: which measured run? 'pipewright profile MEASURED.json'");
   for (const path& file : files)
-    if (analysis::file_kind(file) != analysis::FileKind::chrome)
-      throw UsageError(fmt::format("profile: {} is no JSON of a profiler, which alone has passes",
-                                   analysis::printable(file.string())));
+    if (const auto kind = analysis::file_kind(file);
+        kind != analysis::FileKind::chrome && kind != analysis::FileKind::primus_passes)
+      throw UsageError(fmt::format(
+          "profile: {} is neither the JSON of a profiler nor of Primus, which alone have passes",
+          analysis::printable(file.string())));
   if (given.count("calibrate") + given.count("gpu-file") > 0)
     return calibrate_command(given, files);
   const std::string order = text_option(given, "order");

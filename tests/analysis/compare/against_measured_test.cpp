@@ -107,7 +107,7 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
       *time *= 4e-3;
   const RunFigures run = figures_of(predicted, "p");
   LogComparison comparison =
-      compare_log(run, read_megatron_log(test::measured_sample("megatron.log")), 1);
+      compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 1});
   CHECK(comparison.iterations == 2);
   CHECK(comparison.deviation_s == Approx(std::sqrt(2.0) * 1e-3));
   const auto timer = [&](const std::string& name) {
@@ -129,14 +129,15 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
   CHECK_THAT(console_text(comparison),
              Catch::Contains(" ~40.00 ms") &&
                  Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
-  CHECK_THROWS_AS(compare_log(run, read_megatron_log(test::measured_sample("megatron.log")), 3),
-                  trace::TraceError);
+  CHECK_THROWS_AS(
+      compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 3}),
+      trace::TraceError);
 }
 
 TEST_CASE("the ranks of a log are those of the devices, the pipeline outermost", "[compare]") {
   const LogComparison comparison =
       compare_log(figures_of(test::two_device_run(), "p"),
-                  read_megatron_log(test::measured_sample("megatron-all.log")), 0);
+                  read_training_log(test::measured_sample("megatron-all.log")), {});
   REQUIRE(comparison.devices.size() == 2);
   REQUIRE(comparison.devices[1].size() == 2);
   const TimerComparison& backward = comparison.devices[1][0];

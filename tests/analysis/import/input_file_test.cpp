@@ -1,7 +1,8 @@
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 
 #include <catch2/catch.hpp>
 
+#include "analysis/import/formats.hpp"
 #include "analysis/trace/error.hpp"
 #include "tests/analysis/import/chrome_samples.hpp"
 #include "tests/analysis/runs.hpp"
@@ -16,10 +17,10 @@ TEST_CASE("a file is what it holds, whatever it is called", "[import]") {
   test::write_trace(test::two_device_run(), folder / "a.json");
   CHECK(file_kind(folder / "a.json") == FileKind::trace);
   CHECK(file_kind(test::measured_sample("kineto-rank0.json")) == FileKind::chrome);
-  CHECK(file_kind(test::measured_sample("megatron.log")) == FileKind::megatron_log);
+  CHECK(file_kind(test::measured_sample("megatron.log")) == FileKind::training_log);
   test::write_bytes(folder / "a.h5", "  \n [ {} ]");
   CHECK(file_kind(folder / "a.h5") == FileKind::chrome);
-  CHECK(file_kind(test::measured_sample("megatron-all.log")) == FileKind::megatron_log);
+  CHECK(file_kind(test::measured_sample("megatron-all.log")) == FileKind::training_log);
   test::write_bytes(folder / "s", "0F0,0F1,,0B0\r\n,1F0,1B0,1F1\r\n");
   CHECK(file_kind(folder / "s") == FileKind::torch_schedule);
   test::write_bytes(folder / "late", ",,(0F7;7B3)OVERLAP_F_B\n");

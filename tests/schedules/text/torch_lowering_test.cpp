@@ -39,6 +39,17 @@ TEST_CASE("or just before the pass that needs it", "[torch]") {
         "1REDUCE_GRAD,1RESHARD\r\n");
 }
 
+TEST_CASE("or deferred, where of two ranks the lower one receives first", "[torch]") {
+  // Both ranks have a receive posted while they send to each other.
+  const TorchFile file = read_torch_csv(
+      "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+      "mine.csv");
+  CHECK(to_torch_csv(defer_receives(file.rows, file.schedule.routes)) ==
+        "0F0,0SEND_F0,0F1,0RECV_B0,0SEND_F1,0B0,0RECV_B1,0B1\r\n"
+        "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\r\n");
+}
+
 TEST_CASE("both receives of a pair stand before it, and its sends behind it", "[torch]") {
   const Schedule schedule = read(
       "0F0,0F1,0F2,3F0,3B0,(3F1;0B0)OVERLAP_F_B,3B1,0B1,3F2,3B2,0B2\n"

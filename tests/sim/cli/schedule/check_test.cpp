@@ -42,6 +42,7 @@ TEST_CASE("schedule check says what a file is and what its receives cost", "[cli
         "rank 1 holds stage 1\n"
         "rank 2 holds stage 2\n"
         "sound: every stage runs every microbatch once and in order, and no rank waits for ever\n"
+        "order: 1f1b\n"
         "times in units, as none are given: F = I = W = 1 cell a stage, B = 2 cells\n"
         "receives as in the file: 1 cell lost: makespan 13 cells, and 12 cells if each pass "
         "waited for its own tensor alone\n"
@@ -123,7 +124,7 @@ TEST_CASE("a file of passes is judged as PyTorch lowers it, and with late receiv
   const auto json = nlohmann::json::parse(place.run("schedule check il.csv --json").out);
   CHECK(json["form"] == "compute_only");
   CHECK(json["chunks"] == 2);
-  REQUIRE(json["orders"].size() == 2);
+  REQUIRE(json["orders"].size() == 3);
   CHECK(json["orders"][0]["best_makespan"] == json["orders"][1]["best_makespan"]);
   CHECK(json["orders"][1]["lost"] == 0);
 }
@@ -272,4 +273,72 @@ TEST_CASE("both engines name the half of a pair that waits for ever", "[cli][tor
             .err,
         Catch::Contains("pipewright: pair.csv: deadlock: ") &&
             Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for the gradient"));
+}
+
+TEST_CASE("an export is told of where check would find fault with it", "[cli]") {
+  // Stages of a V meet on one rank, so that a pair of ranks exchanges both kinds of tensors both
+  // ways; looped stages of four ranks do not.
+  const tests::Workplace place;
+  const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
+  CHECK(place.run(v).err.empty());
+  for (const std::string how : {"--late-receives", "--defer-receives"}) {
+    const tests::Ran ran = place.run(v + how);
+    CAPTURE(ran.err);
+    CHECK(ran.status == 0);
+    CHECK_THAT(ran.err, Catch::Contains("warning: zb-v: NCCL would swap tensors"));
+    const std::string looped = "schedule show interleaved-1f1b -s 4 -b 8 --format comms ";
+    CHECK(place.run(looped + how).err.empty());
+  }
+  CHECK(place.run(v + "--late-receives --defer-receives").status == 2);
+}
+
+TEST_CASE("REDUCE_GRAD alone does not make a file one of transfers", "[cli]") {
+  const tests::Workplace place;
+  place.write("mine.csv", "0F0,,,0B0,0REDUCE_GRAD\r\n,1F0,1B0,1REDUCE_GRAD,\r\n");
+  const tests::Ran ran = place.run("schedule check mine.csv");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("mine.csv: compute_only") &&
+                          Catch::Contains("receives deferred as by defer_pp_recv"));
+}
+
+TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]") {
+  const tests::Workplace place;
+  place.write("mine.csv", "0F0,0F1,,0B0,,0B1\r\n,1F0,1B0,1F1,1B1,\r\n");
+  const std::string times = " -f '1 ms' --backward-times '2 ms' --engine timing";
+  const tests::Ran ran = place.run("run --schedule mine.csv" + times);
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Catch::Contains("2 devices x 2 microbatches"));
+  CHECK(place.run("run -s 3 --schedule mine.csv" + times).status == 2);
+
+  // In a scenario too, whose folder paths are taken from.
+  place.write("s.yaml", "schedule: mine.csv\nforward_times: 1\nbackward_times: 2\n");
+  CHECK_THAT(place.run("run s.yaml").out, Catch::Contains("2 devices x 2 microbatches"));
+
+  place.write("old.csv", "0F0,0BW0\r\n1F0,1BW0\r\n");
+  const tests::Ran legacy = place.run("run --schedule old.csv --legacy" + times);
+  CAPTURE(legacy.out, legacy.err);
+  CHECK(legacy.status == 0);
+  CHECK_THAT(legacy.out, Catch::Contains("2 devices x 1 microbatch"));
+  CHECK(place.run("run --schedule old.csv" + times).status == 2);
+  CHECK_THAT(place.run("run -s 2 -b 2 --schedule 1f1b --legacy" + times).err,
+             Catch::Contains("--legacy is for a .csv file"));
+}
+
+TEST_CASE("the schedule of a file is recognised, with one more forward ahead too", "[cli]") {
+  const tests::Workplace place;
+  const auto order = [&](const std::string& words) {
+    REQUIRE(
+        place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show " + words + " --format csv > mine.csv")
+            .status == 0);
+    return place.run("schedule check mine.csv").out;
+  };
+  CHECK_THAT(order("1f1b -s 4 -b 8"), Catch::Contains("order: 1f1b\n"));
+  CHECK_THAT(order("interleaved-1f1b -s 4 -b 8 --chunks 2"),
+             Catch::Contains("order: interleaved-1f1b\n"));
+  const std::string pairs = order("interleaved-1f1b -s 4 -b 8 --chunks 2 --fused");
+  CHECK_THAT(pairs, Catch::Contains("order: interleaved-1f1b with one more forward ahead") &&
+                        Catch::Contains("overlap_moe_expert_parallel_comm") &&
+                        Catch::Contains("one after the other"));
 }

@@ -66,7 +66,7 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
   fails("", "which runs?");
   fails("t.h5", "which runs?");
   fails("t.h5 half.h5", "half.h5");
-  fails("t.h5 text.h5", "text.h5: is neither a trace (HDF5)");
+  fails("t.h5 text.h5", "text.h5: is none of the formats that are read:");
   fails("t.h5 none.h5", "none.h5");
   fails("t.h5 .", "is a folder");
   fails("t.h5 t.h5 --fail-if 'makespam>1'", "no metric is called 'makespam'");
@@ -113,6 +113,21 @@ TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
   CHECK(place.run("compare p.h5 " + measured + " --skip 2").status == 2);
 }
 
+TEST_CASE("a prediction's memory beside snapshots of PyTorch's allocator", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place
+              .run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --trace p.h5 "
+                   "--set activation.per_microbatch='3 MiB' --set state.weights='12 MiB'")
+              .status == 0);
+  const std::string snapshots = samples + "snapshot-rank{rank}.pickle'";
+  const tests::Ran ran = place.run("compare p.h5 " + snapshots + " --fail-if 'peak_memory>+50%'");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 0);
+  // Device 0 holds two microbatches: 12 + 6 MiB beside the 19 MiB of the snapshot.
+  CHECK_THAT(ran.out, Catch::Contains("18.0 MiB") && Catch::Contains("19.0 MiB") &&
+                          Catch::Contains("-5.3 %"));
+}
+
 TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(predicted).status == 0);
@@ -120,6 +135,22 @@ TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") 
   CAPTURE(log.out, log.err);
   CHECK(log.status == 0);
   CHECK_THAT(log.out, Catch::Contains("forward-compute") && Catch::Contains("38.00 ms"));
+
+  const auto line = [](int number, const char* ms) {
+    return " iteration " + std::to_string(number) + "/ 9 | elapsed time per iteration (ms): " + ms +
+           " |\n";
+  };
+  place.write("twice.log", line(1, "90.0") + line(2, "80.0") + line(1, "40.0"));
+  const tests::Ran last = place.run("compare p.h5 twice.log");
+  CAPTURE(last.out, last.err);
+  CHECK_THAT(last.out, Catch::Contains("the log holds 2 runs") &&
+                           Catch::Contains("from line 3 on") &&
+                           Catch::Contains("twice.log, 1 iteration,") &&
+                           Catch::Contains("no timers of forward and backward passes") &&
+                           Catch::Contains("40.00 ms"));
+  const tests::Ran first = place.run("compare p.h5 twice.log --run 1");
+  CHECK_THAT(first.out, Catch::Contains("2 iterations") && Catch::Contains("85.00 ms"));
+  CHECK(place.run("compare p.h5 twice.log --run 3").status == 2);
 
   REQUIRE(
       place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show 1f1b -s 2 -b 2 --format csv > same.csv")

@@ -131,6 +131,19 @@ TEST_CASE("an exported trace reads as a measured run, by a pattern", "[cli]") {
   CHECK(compared.status == 0);
 }
 
+TEST_CASE("an exported trace reads as a measured run, stages and iterations too", "[cli]") {
+  const tests::Workplace place;
+  REQUIRE(place
+              .run("run -s 3 -b 6 -f '1 ms' --backward-times '2 ms' --schedule interleaved-1f1b "
+                   "--chunks 2 --iterations 2 --trace t.h5")
+              .status == 0);
+  REQUIRE(place.run("export t.h5 -o t.json").status == 0);
+  const tests::Ran ran = place.run("profile t.json");
+  CAPTURE(ran.out, ran.err);
+  CHECK_THAT(ran.out, Catch::Contains("over 2 iterations of 6 microbatches") &&
+                          Catch::Contains("name: interleaved-1f1b, chunks: 2"));
+}
+
 TEST_CASE("measured times go into a scenario that there is", "[cli]") {
   const tests::Workplace place;
   place.write("base.yaml",
@@ -180,7 +193,7 @@ TEST_CASE("profile refuses what has no passes", "[cli]") {
     CHECK_THAT(ran.err, Catch::Contains(with));
   };
   fails("", "which measured run?");
-  fails(samples + "megatron.log'", "is no JSON of a profiler");
+  fails(samples + "megatron.log'", "is neither the JSON of a profiler");
   fails("none.json", "none.json");
   fails("'r{rank}.json'", "no file is called so");
   place.write("a.json", "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"PP:0F0\"");

@@ -1,11 +1,9 @@
-#include "analysis/import/input_file.hpp"
+#include "analysis/import/files/input_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <istream>
-#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -20,54 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_action(const std::string& cell) {
-  constexpr std::size_t longest = 64;
-  static const std::regex action(R"(\s*"?\(?\d+(F|I|B|W|UNSHARD|RESHARD|SEND|RECV).*)");
-  return cell.size() <= longest && std::regex_match(cell, action);
-}
-
-bool is_torch_schedule(const std::string& line) {
-  // The first cells may be empty: ranks that wait.
-  const std::size_t start = line.find_first_not_of(", \t\r");
-  if (start == std::string::npos) return false;
-  return is_action(line.substr(start, line.find(',', start) - start));
-}
-
-bool is_megatron(const std::string& line) {
-  return line.find("elapsed time per iteration (ms)") != std::string::npos ||
-         line.find("elapsed_time_per_iteration_ms") != std::string::npos ||
-         line.find("across ranks (ms):") != std::string::npos;
-}
-
 constexpr std::uint64_t longest_token = 64U << 20U;  // bytes
 
 gzFile as_gzip(void* file) { return static_cast<gzFile>(file); }
 
 }  // namespace
-
-FileKind file_kind(const fs::path& file) {
-  TextSource source(file);
-  std::istream stream(&source);
-  stream.exceptions(std::ios::badbit);
-  if (stream.peek() == 0x89) return FileKind::trace;  // HDF5's signature: \x89HDF
-  stream >> std::ws;
-  if (stream.peek() == '{') return FileKind::chrome;
-  if (stream.peek() == '[') {  // of a list, or of a log's "[2024-05-01 10:00:00]"
-    stream.get();
-    stream >> std::ws;
-    if (stream.peek() == '{' || stream.peek() == ']' || !stream) return FileKind::chrome;
-  }
-  stream.clear();
-  bool first = true;
-  for (std::string line; std::getline(stream, line); source.mark()) {
-    if (is_megatron(line)) return FileKind::megatron_log;
-    if (std::exchange(first, false) && is_torch_schedule(line)) return FileKind::torch_schedule;
-  }
-  throw trace::TraceError(fmt::format(
-      "{}: is neither a trace (HDF5), nor the JSON of PyTorch's profiler, a log with Megatron-LM's "
-      "timers or a schedule of PyTorch's (CSV)",
-      source.name()));
-}
 
 std::vector<fs::path> rank_files(const fs::path& name) {
   constexpr std::string_view place = "{rank}";

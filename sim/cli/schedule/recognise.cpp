@@ -1,0 +1,74 @@
+#include "sim/cli/schedule/recognise.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "schedules/families/catalog.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using schedules::Pass;
+using schedules::Schedule;
+
+// The passes of each device, whether they run in pairs or not.
+std::vector<std::vector<Pass>> orders_of(const Schedule& schedule) {
+  std::vector<std::vector<Pass>> orders;
+  for (const schedules::Program& program : schedule.programs) {
+    orders.push_back(schedules::passes_of(program));
+    for (Pass& pass : orders.back()) pass.fused = false;
+  }
+  return orders;
+}
+
+struct Known {
+  const schedules::Entry* entry = nullptr;
+  bool one_more_ahead = false;  // as in pairs
+};
+
+Known recognise(const Schedule& schedule) {
+  const auto orders = orders_of(schedule);
+  for (const bool pairs : {false, true})
+    for (const schedules::Entry& entry : schedules::catalog()) {
+      if (entry.takes(&schedules::Parameters::slices)) continue;
+      if (pairs && !entry.takes(&schedules::Parameters::fused)) continue;
+      schedules::Parameters parameters{.devices = schedule.devices,
+                                       .microbatches = schedule.microbatches};
+      if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = schedule.chunks;
+      if (pairs) parameters.fused = 1;
+      try {
+        const Schedule known = schedules::make_schedule(entry.name, parameters);
+        if (known.chunks == schedule.chunks && orders_of(known) == orders) return {&entry, pairs};
+      } catch (const schedules::Error&) {
+        continue;  // it cannot do these sizes
+      }
+    }
+  return {};
+}
+
+bool has_pairs(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.programs, [](const schedules::Program& program) {
+    return std::ranges::any_of(schedules::passes_of(program), &Pass::fused);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> notes_on(const Schedule& schedule) {
+  std::vector<std::string> notes;
+  const Known known = recognise(schedule);
+  if (known.entry != nullptr)
+    notes.push_back(fmt::format("order: {}{}", known.entry->name,
+                                known.one_more_ahead
+                                    ? " with one more forward ahead, as Megatron-LM runs it with "
+                                      "overlap_moe_expert_parallel_comm (--fused)"
+                                    : ""));
+  if (has_pairs(schedule))
+    notes.emplace_back(
+        "PyTorch runs the F and the B of OVERLAP_F_B one after the other, unless a function is "
+        "registered for it");
+  return notes;
+}
+
+}  // namespace pipewright::cli
