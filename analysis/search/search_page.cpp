@@ -78,12 +78,21 @@ constexpr std::array scripts{"units.js",        "elements.js",    "columns.js", 
                              "plot_frame.js",   "scatter.js",     "parallel.js",     "heat_map.js",
                              "search_lists.js", "search_page.js"};
 
-// [[row, text], ...]
-std::string scenarios(const SearchRun& run, const Findings& findings,
-                      const ScenarioOf& scenario_of) {
+// [[row, text, [[program, text], ...]], ...]
+std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
+                      const LaunchesOf& launches_of) {
   Json all = Json::array();
-  for (const std::size_t row : rows_with_scenarios(findings, most_scenarios))
-    all.push_back({row, scenario_of(run.rows[row].candidate)});
+  const auto started = rows_with_scenarios(findings, most_launches);
+  for (const std::size_t row : rows_with_scenarios(findings, most_scenarios)) {
+    Json one{row, scenario_of(run.rows[row].candidate)};
+    if (launches_of && std::ranges::find(started, row) != started.end()) {
+      Json launches = Json::array();
+      for (const auto& [program, text] : launches_of(run.rows[row].candidate))
+        launches.push_back({program, text});
+      one.push_back(launches);
+    }
+    all.push_back(one);
+  }
   return base64(gzip(json_line(all)));
 }
 
@@ -177,7 +186,7 @@ std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t 
 }
 
 void write_search_page(const std::filesystem::path& path, const SearchRun& run,
-                       const ScenarioOf& scenario_of) {
+                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of) {
   const Findings findings = find(run);
   const PageColumns columns = page_columns(run);
   trace::write_file(path, [&](std::ostream& stream) {
@@ -186,7 +195,7 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
     Frame frame(stream, asset("search.html"));
     frame.fill("data", page_head(run, findings, columns));
     frame.fill("rows", base64(gzip(columns.bytes)));
-    frame.fill("scenarios", scenarios(run, findings, scenario_of));
+    frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));
     frame.fill("script", joined_scripts(scripts));
     frame.finish();
   });

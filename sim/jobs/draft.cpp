@@ -33,6 +33,10 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
 void check_known(const Setting& setting, const std::string& value) {
   const std::optional<std::string> unknown = unknown_in(value);
   if (!unknown) return;
+  if (unknown->starts_with("$(("))
+    throw refusal(setting,
+                  "it is computed of variables that the script does not set; give them on "
+                  "the command line, as in NAME=8");
   if (unknown->find_first_of("$`") != std::string::npos)
     throw refusal(setting, fmt::format("its value is what the command {} prints, which is not run; "
                                        "give the number in its place",

@@ -34,6 +34,7 @@ void read_one(const Flag& flag, const Setting& setting, Draft& draft) {
   switch (flag.form) {
     case Form::rule:
       return;
+    case Form::alias:
     case Form::copy: {
       if (setting.values.empty()) throw refusal(setting, "expected one argument");
       const std::string& value = setting.values.front();
@@ -118,7 +119,7 @@ std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Valu
                                  bool arguments) {
   std::vector<Setting> settings;
   for (const Flag& flag : flags) {
-    if (flag.form == Form::rule) continue;
+    if (flag.form == Form::rule || flag.form == Form::alias) continue;
     const std::string_view part = part_of_model(flag.key);
     if (!part.empty() && value_at(tree, part) == nullptr) continue;
     const config::Value* const given = value_at(tree, flag.key);

@@ -15,6 +15,7 @@ namespace pipewright::jobs {
 // How a flag of a framework and a key of a scenario say the same.
 enum class Form : std::uint8_t {
   copy,    // the same value
+  alias,   // the same value by another name, which is read and not written
   on,      // a flag that makes the key true
   off,     // a flag that makes the key false
   choice,  // other names of the same: `words`

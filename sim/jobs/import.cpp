@@ -92,6 +92,14 @@ std::string name_of(const std::string& file) {
                                                           : stem;
 }
 
+// A configuration of DeepSpeed that a script writes, whose lines are the script's.
+void read_inside(const Source& inside, int line, Request& request) {
+  const std::size_t before = request.settings.size();
+  deepspeed::read_config(inside, request);
+  for (std::size_t i = before; i < request.settings.size(); ++i)
+    request.settings[i].origin.line += line - 1;
+}
+
 Request read_request(const std::vector<Source>& sources, const std::vector<Kind>& kinds,
                      const JobWords& words) {
   Request request{.framework = framework_of(kinds.back()), .name = name_of(sources.back().name)};
@@ -124,7 +132,7 @@ Request read_request(const std::vector<Source>& sources, const std::vector<Kind>
       for (const Word& document : script.documents) {
         const Source inside{document.origin.source, document.text};
         if (by_deepspeed && kind_of(inside) == Kind::deepspeed && !unknown_in(document.text))
-          deepspeed::read_config(inside, launched);
+          read_inside(inside, document.origin.line, launched);
       }
       for (Setting& one : request.settings) launched.settings.push_back(std::move(one));
       launched.name = request.name;

@@ -84,7 +84,7 @@ async function fillCandidate(element, rows, row, best, isCurrent) {
   }
   element.replaceChildren(...parts);
   if (!simulated) return;
-  const text = await scenarioOf(row);
+  const {text, launches} = await scenarioOf(row) ?? {};
   if (!isCurrent()) return;
   if (text === undefined) {
     element.append(textElement("p", "Its scenario is not on this page, which has those of the " +
@@ -94,6 +94,9 @@ async function fillCandidate(element, rows, row, best, isCurrent) {
   const command = commandFor(`candidate-${rows.candidate[row]}`, text);
   const buttons = mark("buttons");
   buttons.append(copyButton("copy the command", command), copyButton("copy the scenario", text));
+  // What starts it with other programs.
+  for (const [program, launch] of launches)
+    buttons.append(copyButton(`copy for ${program}`, launch));
   const shown = textElement("pre", command);
   shown.id = "command";
   shown.tabIndex = 0;

@@ -31,7 +31,8 @@ async function loadRows() {
 let scenarioTexts = null;
 async function scenarioOf(row) {
   scenarioTexts ??= unpackBytes(document.getElementById("scenarios").textContent)
-    .then((bytes) => new Map(JSON.parse(new TextDecoder().decode(bytes))));
+    .then((bytes) => new Map(JSON.parse(new TextDecoder().decode(bytes))
+      .map(([of, text, launches]) => [of, {text, launches: launches ?? []}])));
   return (await scenarioTexts).get(row);
 }
 

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <map>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cluster/platform/platform.hpp"
-#include "sim/cluster/platform/platform_file.hpp"
 #include "sim/config/text/library.hpp"
 
 namespace pipewright::cli {
@@ -23,19 +22,39 @@ struct Named {
   std::uint64_t gpus = 0;
 };
 
-// A library's file that cannot be read is nobody's offer; commands that name it say why.
-std::optional<Named> look_at(const std::string& name) try {
-  const cluster::PlatformFile file =
-      cluster::read_platform_file(config::library_file("clusters", name, ".xml"));
-  const std::optional<cluster::Platform> platform = cluster::read_platform(file);
-  if (!platform) return std::nullopt;
-  std::map<std::string, std::uint64_t> kinds;
-  for (const cluster::Platform::Host& host : platform->hosts) {
-    if (host.properties == cluster::nothing) continue;
-    for (const auto& [key, value] : platform->properties[host.properties])
-      if (key == "gpu") ++kinds[value];
-  }
+// The value of an attribute in a tag.
+std::string attribute(std::string_view tag, std::string_view name) {
+  const std::string opening = fmt::format(" {}=\"", name);
+  const std::size_t at = tag.find(opening);
+  if (at == std::string_view::npos) return "";
+  const std::size_t begin = at + opening.size();
+  return std::string(tag.substr(begin, tag.find('"', begin) - begin));
+}
+
+// Hosts of "0-7": 8; of anything else 1.
+std::uint64_t hosts_of(const std::string& radical) {
+  std::uint64_t first = 0, last = 0;
+  const std::size_t dash = radical.find('-');
+  if (dash == std::string::npos) return 1;
+  const char* const end = radical.data() + radical.size();
+  std::from_chars(radical.data(), radical.data() + dash, first);
+  std::from_chars(radical.data() + dash + 1, end, last);
+  return last >= first && last - first < (1U << 24U) ? last - first + 1 : 1;
+}
+
+// Hosts with a property `gpu`, as the library's files are written: looking at all of them must be
+// quick, and needs no engine.
+Named look_at(const std::string& name) {
   Named found{.name = name};
+  std::ifstream file(config::library_file("clusters", name, ".xml"));
+  std::map<std::string, std::uint64_t> kinds;
+  std::uint64_t hosts = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("<cluster ") != std::string::npos) hosts = hosts_of(attribute(line, "radical"));
+    if (line.find("<host ") != std::string::npos) hosts = 1;
+    if (line.find("<prop id=\"gpu\"") != std::string::npos)
+      kinds[attribute(line, "value")] += hosts;
+  }
   std::uint64_t most = 0;
   for (const auto& [gpu, count] : kinds) {
     found.gpus += count;
@@ -43,8 +62,6 @@ std::optional<Named> look_at(const std::string& name) try {
     most = std::max(most, count);
   }
   return found;
-} catch (const std::exception&) {
-  return std::nullopt;
 }
 
 std::uint64_t number_at(const config::Value& tree, std::string_view section, std::string_view key) {
@@ -71,8 +88,8 @@ std::uint64_t gpus_of(const config::Value& tree) {
 std::string fitting_clusters(const std::string& gpu, std::uint64_t gpus) {
   std::vector<Named> fitting;
   for (const std::string& name : config::library_names("clusters", ".xml")) {
-    std::optional<Named> one = look_at(name);
-    if (one && one->gpus >= gpus && one->gpu.starts_with(gpu)) fitting.push_back(std::move(*one));
+    Named one = look_at(name);
+    if (one.gpus >= gpus && one.gpu.starts_with(gpu)) fitting.push_back(std::move(one));
   }
   std::ranges::sort(fitting, [](const Named& a, const Named& b) {
     return std::pair(a.gpus, a.name) < std::pair(b.gpus, b.name);

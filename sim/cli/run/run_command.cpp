@@ -377,9 +377,9 @@ int run_command(const Arguments& arguments) {
   if (!request->launches.empty()) {
     const auto fastest =
         std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
-    const config::Scenario one =
-        with_schedule(scenario, static_cast<std::size_t>(fastest - results.summaries.begin()));
-    fmt::print("{}", write_launch(one, request->launches));
+    const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
+    fmt::print("{}", write_launch(with_schedule(scenario, index), request->launches,
+                                  &plans[index].schedule));
   }
   for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
   for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());

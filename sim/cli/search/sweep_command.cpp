@@ -21,6 +21,7 @@
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
+#include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/search/sweep_progress.hpp"
@@ -36,36 +37,43 @@ using analysis::ScenarioOf;
 using analysis::SearchRun;
 using std::filesystem::path;
 
-void write_best(const path& file, const SearchRun& run, const ScenarioOf& scenario_of) {
+// What is written of a candidate.
+struct Texts {
+  ScenarioOf scenario_of;
+  analysis::LaunchesOf launches_of;
+};
+
+void write_page(const path& file, const SearchRun& run, const Texts& texts) {
+  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of);
+}
+
+void write_best(const path& file, const SearchRun& run, const Texts& texts) {
   const analysis::Findings findings = analysis::find(run);
   if (!findings.best)
     throw trace::TraceError(
         fmt::format("{}: nothing was found, so there is no best scenario to write", file.string()));
-  trace::write_file(file, scenario_of(run.rows[*findings.best].candidate));
+  trace::write_file(file, texts.scenario_of(run.rows[*findings.best].candidate));
 }
 
-void write_csv(const path& file, const SearchRun& run, const ScenarioOf&) {
+void write_csv(const path& file, const SearchRun& run, const Texts&) {
   trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_csv(stream, run); });
 }
 
-void write_json(const path& file, const SearchRun& run, const ScenarioOf&) {
+void write_json(const path& file, const SearchRun& run, const Texts&) {
   trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_json(stream, run); });
 }
 
-void write_hdf5(const path& file, const SearchRun& run, const ScenarioOf&) {
+void write_hdf5(const path& file, const SearchRun& run, const Texts&) {
   analysis::write_results(file, run);
 }
 
 struct Kind {
   const char* extension;
-  void (*write)(const path&, const SearchRun&, const ScenarioOf&);
+  void (*write)(const path&, const SearchRun&, const Texts&);
 };
 constexpr std::array kinds{
-    Kind{".html", analysis::write_search_page},
-    Kind{".yaml", write_best},
-    Kind{".csv", write_csv},
-    Kind{".json", write_json},
-    Kind{".h5", write_hdf5},
+    Kind{".html", write_page}, Kind{".yaml", write_best}, Kind{".csv", write_csv},
+    Kind{".json", write_json}, Kind{".h5", write_hdf5},
 };
 
 const Kind* kind_of(const std::filesystem::path& file) {
@@ -91,8 +99,8 @@ void check_sweep_outputs(std::span<const std::filesystem::path> files) {
 
 // Each by its extension: the page, the best as a scenario, or all candidates.
 void write_sweep_output(const std::filesystem::path& file, const analysis::SearchRun& run,
-                        const ScenarioOf& scenario_of) {
-  kind_of(file)->write(file, run, scenario_of);
+                        const Texts& texts) {
+  kind_of(file)->write(file, run, texts);
 }
 
 // More than this is not begun unasked: counted, not enumerated.
@@ -182,10 +190,24 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
        .interrupted = interrupted});
 }
 
+// What starts a candidate, by each framework that can say a part of it.
+std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  const config::Scenario read =
+      config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
+  using jobs::Framework;
+  if (!read.model) return texts;
+  for (const Framework one :
+       {Framework::megatron, Framework::bridge, Framework::torchtitan, Framework::deepspeed})
+    texts.emplace_back(jobs::title_of(one), jobs::export_job(read, one).text);
+  return texts;
+}
+
 void report(const SweepRequest& request, const analysis::SearchRun& run,
             const analysis::ScenarioOf& scenario_of) {
-  for (const std::filesystem::path& file : request.outputs)
-    write_sweep_output(file, run, scenario_of);
+  const Texts texts{scenario_of,
+                    [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); }};
+  for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
   if (request.json) {
     analysis::write_search_json(std::cout, run);
     std::cout.flush();
@@ -197,6 +219,11 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
   if (request.results) fmt::print("results {}\n", request.results->string());
   for (const std::filesystem::path& file : request.outputs)
     fmt::print("wrote   {}\n", file.string());
+  const analysis::Findings findings = analysis::find(run);
+  if (request.launches.empty() || !findings.best) return;
+  const std::string best = scenario_of(run.rows[*findings.best].candidate);
+  fmt::print("{}", write_launch(config::read_scenario(config::read_yaml_text(best, "the best")),
+                                request.launches));
 }
 
 }  // namespace

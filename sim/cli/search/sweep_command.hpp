@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/workers.hpp"
@@ -34,7 +35,8 @@ struct SweepRequest {
   bool resume = false;
   bool yes = false;  // whatever the size of the space
   std::vector<std::filesystem::path> outputs;
-  std::vector<std::string> by;  // axes, for the best of each value
+  std::vector<std::string> by;       // axes, for the best of each value
+  std::vector<LaunchWord> launches;  // of the best
   std::size_t top = 10;
   bool json = false;
   bool quiet = false;

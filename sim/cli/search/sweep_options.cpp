@@ -48,6 +48,9 @@ po::options_description sweep_options() {
       "write .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
   add("by", several_words("AXIS..")->composing(),
       "print the best for each value of an axis, as schedule");
+  add("launch", several_words("F..")->composing(),
+      "print what starts the best with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE "
+      "writes it");
   add("top", several_words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress");
@@ -65,6 +68,7 @@ SweepRequest read_sweep_request(const po::variables_map& given) {
   if (!shown_again) request.tree = scenario_tree(given);
   if (const auto text = word(given, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
+  request.launches = parse_launch(values(given, "launch"));
   request.exhaustive = given.count("exhaustive") != 0;
   request.front = given.count("no-front") == 0;
   if (const auto text = word(given, "results")) request.results = *text;

@@ -21,6 +21,8 @@ constexpr std::array left_out{"use_distributed_optimizer",
                               "grad_reduce_in_bf16",
                               "ddp_bucket_size",
                               "cross_entropy_loss_fusion",
+                              "group_query_attention",
+                              "num_virtual_stages_per_pipeline_rank",
                               "context_parallel_size",
                               "cp_comm_type"};
 
@@ -51,6 +53,8 @@ Launch write(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
   std::erase_if(written.settings, [](const Setting& one) {
     return std::ranges::find(left_out, std::string_view(one.name)) != left_out.end();
   });
+  for (Setting& one : written.settings)
+    if (one.name == "num_query_groups") one.name = "num_key_value_heads";
   if (parallel.cp.value > 1) {
     written.settings.push_back(
         {.name = "ds_sequence_parallel_size", .values = {fmt::format("{}", parallel.cp.value)}});

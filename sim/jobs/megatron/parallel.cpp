@@ -89,13 +89,6 @@ void read_sequence_parallel(Draft& draft) {
     if (config::Value* const section = config::find(draft.tree(), "communication"))
       std::erase_if(section->entries,
                     [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
-  const Setting* const experts = draft.find("num_experts");
-  if (has_argument_defaults(draft) && experts != nullptr && draft.on("num_experts") && !on &&
-      !alone)
-    throw refusal(*experts,
-                  "During training, performance may degrade if MoE and tensor "
-                  "parallelism are enabled without also enabling sequence parallelism; "
-                  "Megatron-LM asks for --sequence-parallel");
 }
 
 void read_data_parallel(Draft& draft) {

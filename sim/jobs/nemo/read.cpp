@@ -281,7 +281,8 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words, R
     std::string text = word.text;
     while (text.starts_with('+') || text.starts_with('~')) text.erase(0, 1);
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || text.find('.') > equals) continue;
+    const bool dotted = text.find('.') < equals || text.starts_with("mixed_precision=");
+    if (equals == std::string::npos || !dotted) continue;
     const std::string path = text.substr(0, equals);
     if (!is_path(path)) continue;
     named.push_back({.path = path,

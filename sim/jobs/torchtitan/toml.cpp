@@ -1,5 +1,7 @@
 #include "sim/jobs/torchtitan/toml.hpp"
 
+#include <filesystem>
+
 #define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
@@ -15,7 +17,8 @@ namespace {
 config::Origin origin_of(const toml::source_region& region, const Source& source) {
   return {.source = source.name,
           .line = static_cast<int>(region.begin.line),
-          .column = static_cast<int>(region.begin.column)};
+          .column = static_cast<int>(region.begin.column),
+          .folder = std::filesystem::path(source.name).parent_path().string()};
 }
 
 std::string text_of(const toml::node& node) {

@@ -1,0 +1,9 @@
+source $(dirname ${BASH_SOURCE[0]})/config_common.sh
+export MINIBS=32
+export TENSOR_MODEL_PARALLEL=4
+export PIPELINE_MODEL_PARALLEL=8
+export INTERLEAVED_PIPELINE=5
+export MICRO_BATCH_SIZE=1
+export MODEL_SIZE="70b"
+export DGXNNODES=16
+export DGXNGPU=8

@@ -1,0 +1,2 @@
+export FP8=True
+export USE_DIST_OPTIMIZER=True

@@ -1,0 +1,63 @@
+#include <catch2/catch.hpp>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
+
+}  // namespace
+
+TEST_CASE("an imported job is a scenario that runs as the job does", "[cli][jobs]") {
+  const tests::Workplace place;
+  const tests::Ran written =
+      place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
+  CAPTURE(written.err);
+  CHECK(written.status == 0);
+  CHECK_THAT(written.out, Catch::Contains("not understood: " + data + "moe.sh:") &&
+                              Catch::Contains("--some-new-flag 3") &&
+                              Catch::Contains("wrote   scenario.yaml"));
+  const std::string quick = " --engine timing --json --quiet";
+  const tests::Ran scenario = place.run("run scenario.yaml" + quick);
+  const tests::Ran job = place.run("run " + data + "moe.sh --cluster dgx-h100-8" + quick);
+  CAPTURE(scenario.err, job.err);
+  CHECK(scenario.status == 0);
+  CHECK(scenario.out == job.out);
+  CHECK_THAT(place.run("import " + data + "moe.sh").out,
+             Catch::Contains("  ep: 8                             # --expert-model-parallel-size 8 "
+                             "(line 13)") &&
+                 Catch::Contains("# not understood: --some-new-flag 3 (15)"));
+}
+
+TEST_CASE("a job without a cluster lists those that fit", "[cli][jobs]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run("run " + data + "moe.sh");
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.err, Catch::Contains("on which cluster? Give --cluster X, of those that have 64 "
+                                      "GPUs: ") &&
+                          Catch::Contains("dgx-h100-8 (64 h100-sxm)") &&
+                          !Catch::Contains("dgx-h100 (32"));
+  const tests::Ran named = place.run("run " + data + "config_DGXH100_16x8x32xtp4pp8cp1.sh");
+  CHECK_THAT(named.err, Catch::Contains("none of the library has 128 h100") &&
+                            Catch::Contains("platform make --node dgx-h100 --nodes 16"));
+}
+
+TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
+  const tests::Workplace place;
+  CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
+             Catch::Contains("nothing says how many GPUs there are; give --dp"));
+  CHECK(place.run("run " + data + "functional.yaml --cluster dgx-h100 --dp 4 --engine timing")
+            .status == 0);
+  place.write("open.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
+              "--num-attention-heads 8 --micro-batch-size 1\n");
+  CHECK_THAT(place.run("import open.sh").err,
+             Catch::Contains("open.sh:1:") &&
+                 Catch::Contains("give it on the command line, as in LAYERS=8"));
+  CHECK(place.run("import open.sh LAYERS=4").status == 0);
+  place.write("notes.txt", "nothing of a job\n");
+  CHECK_THAT(place.run("import notes.txt").err, Catch::Contains("is no job that is known"));
+}

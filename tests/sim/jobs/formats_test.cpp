@@ -1,0 +1,110 @@
+#include <catch2/catch.hpp>
+
+#include "sim/jobs/support.hpp"
+
+using namespace pipewright;
+using tests::import_files;
+using tests::scenario_of;
+
+TEST_CASE("NeMo's YAML refers to itself, and its recipes overlap what Megatron-LM's flags turn on",
+          "[jobs]") {
+  const jobs::Job job = import_files({"nemo.yaml"});
+  CHECK(job.framework == jobs::Framework::nemo);
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.ffn == 8192);
+  CHECK(scenario.model->value.gated);
+  CHECK_FALSE(scenario.model->value.biases);
+  CHECK(scenario.parallel.dp.value == 2);  // 32 / (4 x 4)
+  CHECK(scenario.parallel.zero == 1);
+  CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 2);
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::selective);
+  CHECK(scenario.communication.tp_comm_overlap);
+  CHECK(scenario.communication.overlap_param_gather);
+  CHECK(scenario.communication.gradient_bytes == 2);
+  CHECK(job.not_understood.empty());
+}
+
+TEST_CASE("a recipe in Python is one of its file's functions", "[jobs]") {
+  CHECK_THROWS_WITH(import_files({"recipe.py"}),
+                    Catch::Contains("say which by RECIPE=NAME: first_config, llama3_70b"));
+  const jobs::Job job = import_files(
+      {"recipe.py"},
+      {.variables = {{"RECIPE", "llama3_70b_pretrain_64gpu_h100_fp8_config"}}, .gpus = {}});
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-70b");
+  CHECK(scenario.parallel.cp.value == 2);
+  CHECK(scenario.parallel.dp.value == 2);  // 64 of its name / (4 x 4 x 2)
+  CHECK(scenario.training.precision == config::DataType::fp8);
+  CHECK_FALSE(scenario.communication.overlap_grad_reduce);
+  CHECK(scenario.communication.tp_comm_overlap);
+  CHECK(job.gpu == "h100");
+}
+
+TEST_CASE("overrides of a recipe change its model's sequence and layout", "[jobs]") {
+  const jobs::Job job = import_files({"overrides.txt"});
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-8b");
+  CHECK(scenario.training.sequence == 4096U);
+  CHECK(scenario.parallel.dp.value == 4);
+  CHECK(scenario.microbatches.value == 8);
+}
+
+TEST_CASE("MLPerf's variables are a batch of each replica", "[jobs]") {
+  const jobs::Job job = import_files({"config_DGXH100_16x8x32xtp4pp8cp1.sh"});
+  CHECK(job.framework == jobs::Framework::mlperf);
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-70b");
+  CHECK(scenario.parallel.dp.value == 4);  // 128 / (4 x 8)
+  CHECK(scenario.microbatches.value == 32);
+  CHECK(scenario.training.precision == config::DataType::fp8);  // of the file that it reads
+  CHECK(scenario.parallel.zero == 1);
+}
+
+TEST_CASE("torchtitan's TOML is FSDP in fp32 with PyTorch's ways", "[jobs]") {
+  const jobs::Job job = import_files({"titan.toml"}, {.variables = {}, .gpus = 128});
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.model->value.name == "llama-3-70b");
+  CHECK(scenario.parallel.shard->value == 4);  // 128 / (2 x 4 x 4)
+  CHECK(scenario.parallel.replicates() == 2);
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.schedules.front().name == "interleaved-1f1b");
+  CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 2);
+  CHECK(scenario.microbatches.value == 8);
+  CHECK(scenario.partition.rule == config::Partition::Rule::ends_less);
+  CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::op);
+  CHECK(scenario.training.fused_loss);
+  CHECK(scenario.communication.tp_comm_overlap);
+  CHECK(config::weight_bytes(scenario.training) == 4);
+  CHECK(job.comments.at("parallel.tp") == "parallelism.tensor_parallel_degree = 4 (line 15)");
+  CHECK_THROWS_WITH(import_files({"titan.toml"}, {.variables = {}, .gpus = 100}),
+                    Catch::Contains("Invalid parallel dims"));
+}
+
+TEST_CASE("torchtitan's dumped configuration says how many GPUs where it gives the shards",
+          "[jobs]") {
+  const config::Scenario scenario = scenario_of(import_files({"titan.json"}));
+  CHECK(scenario.parallel.shard->value == 8);
+  CHECK(scenario.parallel.reshard_after_forward == false);
+  CHECK(scenario.microbatches.value == 4);  // 64 / (2 x 8)
+  CHECK_FALSE(scenario.training.fused_loss);
+}
+
+TEST_CASE("DeepSpeed's JSON stands beside the flags of its script", "[jobs]") {
+  const jobs::Job job = import_files({"ds.sh", "ds.json"});
+  CHECK(job.framework == jobs::Framework::deepspeed);
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.parallel.dp.value == 8);  // 16 / 2
+  CHECK(scenario.parallel.zero == 2);
+  CHECK(scenario.microbatches.value == 4);
+  CHECK(scenario.training.microbatch_size == 2);
+  CHECK(scenario.model->value.kv_heads == 4);
+  CHECK(scenario.communication.overlap_grad_reduce);
+  CHECK(tests::has_note(job.not_understood, "offload_optimizer.device"));
+  CHECK(tests::has_note(job.without_effect, "gradient_clipping"));
+}
+
+TEST_CASE("scenarios of this program are no jobs", "[jobs]") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/scenarios"))
+    if (entry.path().extension() == ".yaml") CHECK_FALSE(jobs::recognise(entry.path().string()));
+}

@@ -1,0 +1,162 @@
+#include "sim/jobs/megatron/megatron.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/jobs/support.hpp"
+
+using namespace pipewright;
+using tests::import_files;
+using tests::scenario_of;
+
+TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[jobs]") {
+  const jobs::Job job = import_files({"gpt-dense.sh"});
+  const config::Scenario scenario = scenario_of(job);
+  const config::Model& model = scenario.model->value;
+  CHECK(model.layers == 32);
+  CHECK(model.kv_heads == 8);
+  CHECK(model.gated);
+  // int((4 * 4096 * 2 / 3) / 64) * 64
+  CHECK(model.ffn == 10880);
+  CHECK(model.dropout == 0);
+  CHECK_FALSE(model.tied_embeddings);
+  CHECK(model.vocabulary == 32000);
+  CHECK(scenario.parallel.tp.value == 4);
+  CHECK(scenario.devices.value == 2);
+  CHECK(scenario.parallel.dp.value == 4);  // 4 nodes x 8 / (4 x 2)
+  CHECK(scenario.parallel.sequence);
+  CHECK(scenario.parallel.zero == 1);
+  CHECK(scenario.schedules.front().name == "interleaved-1f1b");
+  // 32 layers / 2 devices / 4 of a chunk
+  CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 4);
+  CHECK(scenario.microbatches.value == 32);  // 256 / (2 x 4)
+  CHECK(scenario.training.precision == config::DataType::bf16);
+  CHECK(scenario.p2p == config::P2p::eager);
+  CHECK(tests::has_note(job.without_effect, "--lr 3e-4"));
+  CHECK(tests::has_note(job.without_effect, "--train-iters $ITERATIONS"));
+  CHECK(job.not_understood.empty());
+  CHECK(job.comments.at("parallel.tp") == "--tensor-model-parallel-size 4 (line 28)");
+}
+
+TEST_CASE("variables given beside a script stand before its own", "[jobs]") {
+  const config::Scenario scenario = scenario_of(
+      import_files({"gpt-dense.sh"}, {.variables = {{"TP", "2"}, {"USE_FP8", "yes"}}, .gpus = 64}));
+  CHECK(scenario.parallel.tp.value == 2);
+  CHECK(scenario.parallel.dp.value == 16);
+  CHECK(scenario.training.precision == config::DataType::fp8);
+}
+
+TEST_CASE("a script gives experts and latent attention", "[jobs]") {
+  const jobs::Job job = import_files({"moe.sh"});
+  const config::Scenario scenario = scenario_of(job);
+  const config::Model& model = scenario.model->value;
+  REQUIRE(model.experts);
+  CHECK(model.experts->count == 64);
+  CHECK(model.experts->top_k == 6);
+  CHECK(model.experts->first_dense == 1);
+  CHECK(model.experts->every == 1);
+  CHECK(model.experts->ffn == 1408);
+  CHECK(model.experts->shared_ffn == 2816);
+  REQUIRE(model.latent);
+  CHECK(model.latent->query_rank == 0);
+  CHECK(model.latent->kv_rank == 512);
+  CHECK(model.latent->nope_head_dim == 128);
+  CHECK(scenario.training.vocabulary_multiple == 1);
+  CHECK(scenario.parallel.dp.value == 64);
+  CHECK(scenario.parallel.ep.value == 8);
+  CHECK(scenario.training.experts.dispatcher == config::Dispatcher::deepep);
+  CHECK(scenario.training.recompute.has(config::RecomputeModule::moe_act));
+  CHECK_FALSE(scenario.training.recompute.has(config::RecomputeModule::core_attn));
+  REQUIRE(job.not_understood.size() == 1);
+  CHECK(job.not_understood.front().text == "--some-new-flag 3");
+  CHECK(job.not_understood.front().origin.line > 3);
+}
+
+TEST_CASE("a hybrid pattern gives layers, stages and Mamba's heads", "[jobs]") {
+  const config::Scenario scenario = scenario_of(import_files({"hybrid.sh"}));
+  const config::Model& model = scenario.model->value;
+  CHECK(model.pattern == "M-M-M-M*-M-M-M-M*-");
+  CHECK(scenario.partition.layers == std::vector<std::uint32_t>{4, 5, 4, 5});
+  REQUIRE(model.mamba);
+  CHECK(model.mamba->heads == 32);  // 2 x 1024 / 64
+  CHECK(model.mamba->state == 64);
+  CHECK(scenario.parallel.dp.value == 2);
+  CHECK(scenario.p2p == config::P2p::blocking);  // 1F1B is not interleaved
+}
+
+TEST_CASE("a functional test's YAML is flags too", "[jobs]") {
+  const jobs::Job job = import_files({"functional.yaml"}, {.variables = {}, .gpus = 8});
+  const config::Scenario scenario = scenario_of(job);
+  CHECK(scenario.partition.layers == std::vector<std::uint32_t>{5, 7});
+  CHECK(scenario.parallel.dp.value == 4);
+  CHECK(scenario.parallel.zero == 0);
+  CHECK(scenario.model->value.vocabulary == 50257);
+  CHECK(scenario.model->value.tied_embeddings);
+  CHECK(scenario.model->value.ffn == 2048);
+  CHECK(scenario.model->value.dropout == 0.1);
+}
+
+namespace {
+
+// The message for a script of these flags beside a small model.
+std::string refusal(const std::string& flags, std::uint64_t gpus) {
+  const std::string file = std::string(PIPEWRIGHT_TEST_DATA) + "/jobs/hybrid.sh";
+  jobs::Request request{.name = "trial", .gpus = gpus, .gpus_from = "--gpus"};
+  const std::string line =
+      "--num-layers 12 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --vocab-size "
+      "1000 --micro-batch-size 2 --bf16 " +
+      flags;
+  for (const std::string& word : {line}) {
+    std::size_t at = 0;
+    std::vector<std::string> words;
+    while (at < word.size()) {
+      const std::size_t end = std::min(word.find(' ', at), word.size());
+      words.push_back(word.substr(at, end - at));
+      at = end + 1;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      jobs::Setting setting{.name = jobs::flag_name(words[i]), .written = words[i]};
+      while (i + 1 < words.size() && !words[i + 1].starts_with("--"))
+        setting.values.push_back(words[++i]);
+      request.settings.push_back(setting);
+    }
+  }
+  try {
+    jobs::megatron::read(request);
+  } catch (const config::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("what Megatron-LM asserts is refused in its words", "[jobs]") {
+  using Catch::Contains;
+  CHECK(refusal("--global-batch-size 16", 8).empty());
+  CHECK_THAT(refusal("--tensor-model-parallel-size 3", 8),
+             Contains("world size (8, by --gpus) is not divisible by total_model_size (3"));
+  CHECK_THAT(refusal("--global-batch-size 24", 8),
+             Contains("global batch size (24) is not divisible by micro batch size (2) times data "
+                      "parallel size (8)"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-size 8 --global-batch-size 16", 8),
+             Contains("Number of layers should be divisible"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 4 "
+                     "--global-batch-size 16",
+                     8),
+             Contains("divisible number of layers per virtual pipeline stage"));
+  CHECK_THAT(refusal("--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 3 "
+                     "--no-overlap-p2p-communication --global-batch-size 16",
+                     8),
+             Contains("should be greater than 2"));
+  CHECK_THAT(refusal("--num-virtual-stages-per-pipeline-rank 2 --pipeline-model-parallel-layout "
+                     "Et*6|t*6L --pipeline-model-parallel-size 2 --global-batch-size 16",
+                     8),
+             Contains("No more than one of the following arguments"));
+  CHECK_THAT(refusal("--overlap-param-gather --global-batch-size 16", 8),
+             Contains("only supported with distributed optimizer"));
+  CHECK_THAT(refusal("--tensor-model-parallel-size 2 --tp-comm-overlap --global-batch-size 16", 8),
+             Contains("sequence parallelism is enabled"));
+  CHECK_THAT(refusal("--recompute-granularity selective --recompute-method uniform", 8),
+             Contains("not yet supported for selective"));
+  CHECK_THAT(refusal("--position-embedding-type rotary", 8), Contains("choose from rope"));
+}

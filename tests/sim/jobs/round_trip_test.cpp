@@ -1,0 +1,135 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+
+namespace {
+
+struct Trip {
+  double there = 0;
+  double back = 0;
+  std::string text;
+};
+
+// The predicted time of `words`, and of what starts it with a framework, read again. The cluster
+// is no part of a job.
+Trip trip(const std::string& words, const std::string& cluster, const std::string& framework,
+          const std::string& file) {
+  const tests::Workplace place;
+  const std::string quick = " --engine timing --json --quiet";
+  const tests::Ran first = place.run("run " + words + quick);
+  const tests::Ran written =
+      place.run("run " + words + " --engine timing --quiet --launch " + framework + ":" + file);
+  CAPTURE(first.err, written.err);
+  REQUIRE(written.status == 0);
+  const tests::Ran again = place.run("run " + file + " --cluster " + cluster + quick);
+  CAPTURE(again.err, place.read(file));
+  REQUIRE(again.status == 0);
+  const auto time_of = [](const std::string& json) {
+    const nlohmann::json all = nlohmann::json::parse(json);
+    return (all.is_array() ? all.at(0) : all).at("makespan_s").get<double>();
+  };
+  return {time_of(first.out), time_of(again.out), place.read(file)};
+}
+
+const std::string scenarios = PIPEWRIGHT_ROOT "/platforms/scenarios/";
+
+}  // namespace
+
+TEST_CASE("what starts a scenario predicts the same when it is read again", "[jobs][launch]") {
+  struct Case {
+    std::string words, cluster;
+  };
+  const auto one = GENERATE(
+      Case{scenarios + "llama-3-70b-h100.yaml --schedule interleaved-1f1b --chunks 5",
+           "dgx-h100-8"},
+      Case{scenarios + "mixtral-8x7b-h100.yaml --p2p blocking", "dgx-h100"},
+      Case{scenarios + "gpt3-175b-a100.yaml --schedule interleaved-1f1b --chunks 2 --set "
+                       "communication.overlap_p2p=false",
+           "dgx-a100-96"},
+      Case{"--model moonlight-16b --cluster dgx-h100 --dp 32 --ep 8 --zero 1 --global-batch 256 "
+           "--dispatcher deepep --precision fp8 --recompute-activations full",
+           "dgx-h100"},
+      Case{"--model qwen3-30b-a3b --cluster dgx-h100 -s 4 --dp 8 --ep 8 --zero 1 --p2p blocking "
+           "--global-batch 64 --recompute-activations selective",
+           "dgx-h100"},
+      Case{"--model gpt-oss-120b --cluster dgx-h100 --tp 4 --sp --dp 8 --ep 8 --zero 1 "
+           "--global-batch 64 --set training.optimizer='{exp_avg: bf16, exp_avg_sq: bf16}'",
+           "dgx-h100"},
+      Case{"--model nemotron-3-nano-30b-a3b --cluster dgx-h100 --dp 32 --ep 8 --zero 1 "
+           "--global-batch 64",
+           "dgx-h100"});
+  for (const auto& [framework, file] :
+       {std::pair{"megatron", "run.sh"}, {"bridge", "bridge.sh"}, {"nemo", "nemo.sh"}}) {
+    CAPTURE(one.words, framework);
+    const Trip result = trip(one.words, one.cluster, framework, file);
+    CAPTURE(result.text);
+    CHECK(result.there == result.back);
+    CHECK_THAT(result.text, !Catch::Contains("not expressed"));
+  }
+}
+
+TEST_CASE("torchtitan's own ways survive the way out and back", "[jobs][launch]") {
+  const std::string ways =
+      " --set training.bytes='{weights: 4, gradients: 4, optimizer: 8}' "
+      "training.fused_accumulation=false training.tensor_format=bshd ";
+  for (const std::string& words :
+       {std::string("--model llama-3-8b --cluster dgx-h100 --shard 32 --global-batch 64"),
+        std::string("--model llama-3-70b --cluster dgx-h100 --tp 8 --sp --shard 4 --global-batch "
+                    "8 --precision fp8 --set communication.tp_comm_overlap=true "
+                    "training.recompute='{granularity: op}'")}) {
+    const Trip result = trip(words + ways, "dgx-h100", "torchtitan", "run.toml");
+    CAPTURE(words, result.text);
+    CHECK(result.there == result.back);
+    CHECK_THAT(result.text, !Catch::Contains("not expressed"));
+  }
+}
+
+TEST_CASE("a schedule that torchtitan has no name for goes along as PyTorch's CSV",
+          "[jobs][launch]") {
+  const Trip result = trip(
+      "--model llama-3-8b --cluster dgx-h100 -s 4 --shard 8 --global-batch 64 --schedule zb-h1 "
+      "--set training.bytes='{weights: 4, gradients: 4, optimizer: 8}' "
+      "training.fused_accumulation=false training.tensor_format=bshd",
+      "dgx-h100", "torchtitan", "run.toml");
+  CHECK_THAT(result.text, Catch::Contains("pipeline_parallel_schedule_csv = \"schedule.csv\""));
+  CHECK(result.there == result.back);
+}
+
+TEST_CASE("DeepSpeed's script and JSON predict the same when they are read again",
+          "[jobs][launch]") {
+  const std::string words =
+      "--model llama-3-8b --cluster dgx-h100 --tp 2 --sp --dp 16 --zero 2 --global-batch 64 --set "
+      "training.fused_loss=false communication.overlap_param_gather=false";
+  const tests::Workplace place;
+  const std::string quick = " --engine timing --json --quiet";
+  const tests::Ran first = place.run("run " + words + quick);
+  REQUIRE(place.run("run " + words + " --engine timing --quiet --launch deepspeed:ds.sh").status ==
+          0);
+  const tests::Ran again = place.run("run ds.sh ds_config.json --cluster dgx-h100" + quick);
+  CAPTURE(first.err, again.err, place.read("ds.sh"));
+  REQUIRE(again.status == 0);
+  const auto time_of = [](const std::string& json) {
+    const nlohmann::json all = nlohmann::json::parse(json);
+    return (all.is_array() ? all.at(0) : all).at("makespan_s").get<double>();
+  };
+  CHECK(time_of(first.out) == time_of(again.out));
+}
+
+TEST_CASE("what a framework cannot say stands in what starts it", "[jobs][launch]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run(
+      "run --model llama-3-8b --cluster dgx-h100 -s 4 --dp 8 --global-batch 64 --schedule zb-h1 "
+      "--set training.reserved='3 GiB' --engine timing --quiet --launch megatron");
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out,
+             Catch::Contains("# not expressed: Megatron-LM has no schedule zb-h1") &&
+                 Catch::Contains("# not expressed: training.reserved is 3 GiB, and would be"));
+  CHECK_THAT(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --launch megatron").err,
+             Catch::Contains("the scenario has passes without one; give --model"));
+  CHECK_THAT(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --launch jax").err,
+             Catch::Contains("of megatron, bridge, nemo, torchtitan and deepspeed, not 'jax'"));
+}
