@@ -86,10 +86,7 @@ void read_attention(Draft& draft) {
   if (const Setting* const bias = draft.find("add_qkv_bias");
       bias != nullptr && draft.on("add_qkv_bias")) {
     const config::Value* const biases = draft.at("model.biases");
-    if (biases != nullptr && biases->text == "false")
-      draft.assume(
-          "biases of queries, keys and values alone (--add-qkv-bias) are left out: they "
-          "are less than a thousandth of the weights");
+    if (biases != nullptr && biases->text == "false") draft.set("model.biases", "qkv", *bias);
   }
   if (const Setting* const window = draft.find("window_size");
       window != nullptr && !window->values.empty() && !says_no(window->values.front())) {

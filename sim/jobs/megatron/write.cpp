@@ -66,6 +66,10 @@ class Writer {
     if (arguments_) add("max_position_embeddings", sequence);
     if (model.gated) add("swiglu");
     if (model.qk_layernorm) add("qk_layernorm");
+    if (model.biases == config::Model::Biases::qkv) {
+      add("disable_bias_linear");
+      add("add_qkv_bias");
+    }
     if (model.dropout == 0) {
       // Ours is none, and the argument's 0.1.
       if (std::ranges::none_of(written_.settings,
