@@ -137,7 +137,7 @@ class Reader {
   // A number of a chunk or microbatch.
   std::uint32_t count(double value, const std::string& name) const {
     constexpr double most = 1U << 20U;
-    if (!(value >= 0 && value < most)) fail(fmt::format("a pass of '{}' is of {}", name, value));
+    if (value < 0 || value >= most) fail(fmt::format("a pass of '{}' is of {}", name, value));
     return static_cast<std::uint32_t>(value);
   }
 

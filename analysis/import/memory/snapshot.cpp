@@ -17,7 +17,8 @@ using trace::MemoryCategory;
 
 double rounded(std::int64_t bytes) {
   constexpr std::int64_t step = 512;
-  return static_cast<double>((std::max<std::int64_t>(bytes, 1) + step - 1) / step * step);
+  const std::int64_t steps = (std::max<std::int64_t>(bytes, 1) + step - 1) / step;
+  return static_cast<double>(steps * step);
 }
 
 // What an action adds to what is handed out; what was freed and waits for a stream is not.

@@ -171,7 +171,7 @@ TEST_CASE("each key refuses what it cannot mean") {
        "8"},
       {"schedule", "{name: a, chunk: 2}",
        "unknown key 'chunk' in schedule; did you mean 'chunks'? allowed: name, chunks, "
-       "group_size, slices, recompute, fused, memory_limit"},
+       "group_size, slices, recompute, fused, memory_limit, legacy"},
       {"activation", "{per_microbatch: [1, 2, 3]}",
        "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"state", "{weights: -1}",
