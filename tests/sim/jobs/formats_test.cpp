@@ -13,7 +13,7 @@ TEST_CASE("NeMo's YAML refers to itself, and its recipes overlap what Megatron-L
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.ffn == 8192);
   CHECK(scenario.model->value.gated);
-  CHECK_FALSE(scenario.model->value.biases);
+  CHECK(scenario.model->value.biases == config::Model::Biases::none);
   CHECK(scenario.parallel.dp.value == 2);  // 32 / (4 x 4)
   CHECK(scenario.parallel.zero == 1);
   CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 2);

@@ -1,6 +1,8 @@
 #include "sim/jobs/megatron/megatron.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/jobs/support.hpp"
 
@@ -74,7 +76,7 @@ TEST_CASE("a script gives experts and latent attention", "[jobs]") {
 TEST_CASE("a hybrid pattern gives layers, stages and Mamba's heads", "[jobs]") {
   const config::Scenario scenario = scenario_of(import_files({"hybrid.sh"}));
   const config::Model& model = scenario.model->value;
-  CHECK(model.pattern == "M-M-M-M*-M-M-M-M*-");
+  CHECK(fmt::format("{}", fmt::join(model.pattern, "")) == "M-M-M-M*-M-M-M-M*-");
   CHECK(scenario.partition.layers == std::vector<std::uint32_t>{4, 5, 4, 5});
   REQUIRE(model.mamba);
   CHECK(model.mamba->heads == 32);  // 2 x 1024 / 64
