@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/library.hpp"
-#include "sim/jobs/draft.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
