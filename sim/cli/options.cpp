@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/cli/job/job_scenario.hpp"
+#include "sim/cli/job_scenario.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"

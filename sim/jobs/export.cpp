@@ -6,25 +6,15 @@
 #include <fmt/ranges.h>
 
 #include "sim/jobs/deepspeed/deepspeed.hpp"
-#include "sim/jobs/differences.hpp"
-#include "sim/jobs/draft.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/write.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/differences.hpp"
+#include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs {
 namespace {
-
-std::uint64_t gpus_of(const config::Scenario& scenario) {
-  return scenario.parallel.ranks_of_stage() * scenario.devices.value;
-}
-
-// Whether a value must be in quotes for a shell.
-std::string quoted(const std::string& value) {
-  const bool plain = value.find_first_of(" |*()[]'\"$&;<>") == std::string::npos;
-  return plain ? value : fmt::format("'{}'", value);
-}
 
 // What reading the settings gives again, against what was wanted.
 std::vector<std::string> differences_of(const config::Scenario& scenario,
@@ -111,20 +101,6 @@ Launch overrides(const config::Scenario& scenario, Framework framework,
 }
 
 }  // namespace
-
-std::string words_of(const Setting& setting) {
-  std::string text = flag_of(setting.name);
-  for (const std::string& value : setting.values) text += " " + quoted(value);
-  return text;
-}
-
-std::string heading(const config::Scenario& scenario, Framework framework,
-                    const std::vector<std::string>& differs) {
-  std::string text = fmt::format("# {} on {} GPUs, for {}.\n", scenario.model->value.name,
-                                 gpus_of(scenario), title_of(framework));
-  for (const std::string& one : differs) text += fmt::format("# not expressed: {}\n", one);
-  return text;
-}
 
 Launch export_job(const config::Scenario& scenario, Framework framework,
                   const schedules::Schedule* planned, std::uint64_t gpus_per_node) {

@@ -6,11 +6,12 @@
 
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
-#include "sim/jobs/draft.hpp"
+#include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/recognise.hpp"
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/sources.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 namespace pipewright::jobs {
 

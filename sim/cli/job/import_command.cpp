@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/trace/partial_file.hpp"
-#include "sim/cli/job/job_scenario.hpp"
+#include "sim/cli/job_scenario.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/config/scenario.hpp"

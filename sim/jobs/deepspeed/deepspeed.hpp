@@ -1,9 +1,9 @@
 #pragma once
 
 #include "sim/config/scenario.hpp"
-#include "sim/jobs/export.hpp"
-#include "sim/jobs/request.hpp"
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 // DeepSpeed's JSON, beside the flags of Megatron-DeepSpeed.
 namespace pipewright::jobs::deepspeed {

@@ -6,7 +6,7 @@
 
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
-#include "sim/jobs/draft.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::deepspeed {
 namespace {

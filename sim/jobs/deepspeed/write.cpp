@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/deepspeed/deepspeed.hpp"
-#include "sim/jobs/differences.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/differences.hpp"
 
 namespace pipewright::jobs::deepspeed {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/jobs/draft.hpp"
-#include "sim/jobs/flags.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/flags.hpp"
 
 // Megatron-LM's arguments (megatron/training/arguments.py and the configurations that it makes
 // arguments of), which NeMo, Megatron-Bridge and others use by the same names.

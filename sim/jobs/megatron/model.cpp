@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/megatron/megatron.hpp"
-#include "sim/jobs/python_list.hpp"
+#include "sim/jobs/request/python_list.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {

@@ -152,10 +152,10 @@ void read_schedule(Draft& draft) {
   if (!zero.empty()) {
     draft.set("schedule.name", zero, *forks);
   } else if (interleaved) {
+    constexpr std::string_view too_short =
+        "When interleaved schedule is used, pipeline-model-parallel size should be greater than 1";
     if (pp == 1)
-      throw refusal(*from,
-                    "When interleaved schedule is used, pipeline-model-parallel size should "
-                    "be greater than 1");
+      throw from != nullptr ? refusal(*from, too_short) : refusal(draft.request(), too_short);
     if (never && pp < 3)
       throw refusal(*draft.find("no_overlap_p2p_communication"),
                     "When interleaved schedule is used and p2p communication overlap is disabled, "

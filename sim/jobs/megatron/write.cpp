@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/jobs/differences.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/differences.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/config/scenario.hpp"
-#include "sim/jobs/request.hpp"
+#include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs::megatron {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/jobs/draft.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/library.hpp"
-#include "sim/jobs/draft.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
@@ -188,6 +188,12 @@ std::string plain(std::string_view text) {
   return letters;
 }
 
+// Megatron-LM has some of these names as well.
+bool is_flag_already(const std::string& name) {
+  return std::ranges::find(megatron::flags(), std::string_view(name), &Flag::name) !=
+         megatron::flags().end();
+}
+
 void add(Request& request, const Named& from, std::string_view flag, std::string value) {
   request.settings.push_back({.name = std::string(flag),
                               .values = {std::move(value)},
@@ -304,7 +310,7 @@ void translate(std::span<const Named> named, Request& request) {
     if (silent) {
       setting.name = "log_" + name;  // as Megatron-LM's flags of logs: no effect
     } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);
-               alias != aliases.end()) {
+               alias != aliases.end() && !is_flag_already(name)) {
       setting.name = alias->flag;
       if (alias->inverted) setting.values = {says_no(value) ? "true" : "false"};
     }

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/jobs/request.hpp"
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/megatron/launch.hpp"
+#include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 // NeMo, Megatron-Bridge and MLPerf's configurations: mostly Megatron-LM's names, joined by _ and in
 // sections.

@@ -252,6 +252,8 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
     Named one = from;
     one.path = path;
     one.values = python_values(text.substr(equals + 1));
+    // Another key's value, which is read where that is set.
+    if (one.values.size() == 1 && one.values.front().starts_with("cfg.")) continue;
     if (!dotted && one.values.size() != 1) continue;
     if (path == "comm_overlap") {
       read_keywords(text, from, named);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/jobs/shell/script.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs {
 

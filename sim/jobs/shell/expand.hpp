@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/jobs/shell/script.hpp"
 #include "sim/jobs/shell/tokens.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/jobs/request.hpp"
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 namespace pipewright::jobs {
 

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/jobs/draft.hpp"
-#include "sim/jobs/export.hpp"
-#include "sim/jobs/flags.hpp"
-#include "sim/jobs/sources.hpp"
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 // torchtitan's configuration (torchtitan/config): TOML, or dumped as JSON.
 namespace pipewright::jobs::torchtitan {

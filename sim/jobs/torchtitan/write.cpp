@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "schedules/text/torch_csv.hpp"
-#include "sim/jobs/differences.hpp"
+#include "sim/jobs/request/differences.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {

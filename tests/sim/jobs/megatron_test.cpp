@@ -101,7 +101,6 @@ namespace {
 
 // The message for a script of these flags beside a small model.
 std::string refusal(const std::string& flags, std::uint64_t gpus) {
-  const std::string file = std::string(PIPEWRIGHT_TEST_DATA) + "/jobs/hybrid.sh";
   jobs::Request request{.name = "trial", .gpus = gpus, .gpus_from = "--gpus"};
   const std::string line =
       "--num-layers 12 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --vocab-size "
@@ -160,5 +159,9 @@ TEST_CASE("what Megatron-LM asserts is refused in its words", "[jobs]") {
              Contains("sequence parallelism is enabled"));
   CHECK_THAT(refusal("--recompute-granularity selective --recompute-method uniform", 8),
              Contains("not yet supported for selective"));
+  CHECK_THAT(refusal("--num-virtual-stages-per-pipeline-rank 2 --global-batch-size 16", 8),
+             Contains("pipeline-model-parallel size should be greater than 1"));
+  CHECK_THAT(refusal("--hybrid-layer-pattern M-|M*|M- --global-batch-size 16", 8),
+             Contains("pipeline-model-parallel size should be greater than 1"));
   CHECK_THAT(refusal("--position-embedding-type rotary", 8), Contains("choose from rope"));
 }

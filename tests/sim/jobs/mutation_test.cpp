@@ -39,7 +39,7 @@ TEST_CASE("files of jobs that are damaged are read or refused", "[jobs][fuzz]") 
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / "pipewright-jobs-mutations";
   std::filesystem::create_directories(folder);
-  constexpr int rounds = 300;
+  constexpr int rounds = 150;
   int read = 0;
   int refused = 0;
   for (const auto& entry : std::filesystem::directory_iterator(tests::job_file(""))) {

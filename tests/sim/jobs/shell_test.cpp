@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "sim/jobs/python_list.hpp"
+#include "sim/jobs/request/python_list.hpp"
 #include "sim/jobs/shell/script.hpp"
 
 using namespace pipewright;

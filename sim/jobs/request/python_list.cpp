@@ -1,4 +1,4 @@
-#include "sim/jobs/python_list.hpp"
+#include "sim/jobs/request/python_list.hpp"
 
 #include <charconv>
 

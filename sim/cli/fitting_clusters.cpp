@@ -1,4 +1,4 @@
-#include "sim/cli/job/fitting_clusters.hpp"
+#include "sim/cli/fitting_clusters.hpp"
 
 #include <algorithm>
 #include <charconv>

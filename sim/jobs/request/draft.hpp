@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/jobs/request.hpp"
+#include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs {
 

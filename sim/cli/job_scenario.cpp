@@ -1,4 +1,4 @@
-#include "sim/cli/job/job_scenario.hpp"
+#include "sim/cli/job_scenario.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/job/fitting_clusters.hpp"
+#include "sim/cli/fitting_clusters.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/jobs/flags.hpp"
+#include "sim/jobs/request/flags.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/config/text/value.hpp"
-#include "sim/jobs/draft.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs {
 

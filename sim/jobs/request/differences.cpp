@@ -1,4 +1,4 @@
-#include "sim/jobs/differences.hpp"
+#include "sim/jobs/request/differences.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/jobs/flags.hpp"
+#include "sim/jobs/request/flags.hpp"
 
 namespace pipewright::jobs {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/jobs/job.hpp"
+#include "sim/jobs/request/job.hpp"
 
 namespace pipewright::jobs {
 

@@ -4,19 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/jobs/request.hpp"
+#include "sim/jobs/request/request.hpp"
+#include "sim/jobs/request/sources.hpp"
 #include "sim/jobs/shell/script.hpp"
 
-// Files of jobs, as what they ask.
+// What scripts start, as what it asks.
 namespace pipewright::jobs {
-
-struct Source {
-  std::string name;  // its path
-  std::string text;
-};
-
-// Throws Error for what is no file, or is larger than any job.
-Source read_source(const std::string& file);
 
 // Scripts in their order, with the variables that the user gave.
 Script run_scripts(std::span<const Source> sources, const JobWords& words);
@@ -30,8 +23,5 @@ std::vector<Setting> settings_of(std::span<const Word> words);
 
 // GPUs by the words before a program's name: torchrun --nnodes 2 --nproc_per_node 8.
 void count_gpus(std::span<const Word> words, Request& request);
-
-// The GPU that a name has in it, as in "config_DGXH100_64x8": "h100"; empty if there is none.
-std::string gpu_in(std::string_view text);
 
 }  // namespace pipewright::jobs

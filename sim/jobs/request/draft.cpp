@@ -1,4 +1,4 @@
-#include "sim/jobs/draft.hpp"
+#include "sim/jobs/request/draft.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/jobs/shell/script.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 namespace pipewright::jobs {
 namespace {
