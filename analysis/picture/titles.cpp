@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/assumed.hpp"
+#include "analysis/canvas/canvas.hpp"
 #include "analysis/canvas/legend.hpp"
 #include "analysis/job.hpp"
 #include "analysis/text_table.hpp"

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/canvas/canvas.hpp"
 #include "analysis/summary.hpp"
 
 namespace pipewright::analysis {
+
+class Canvas;
 
 // What stands above the timeline of a run.
 struct RunTitle {
