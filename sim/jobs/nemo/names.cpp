@@ -47,6 +47,15 @@ constexpr std::array quiet_names{"accumulate_grad_batches",
                                  "batch_p2p_comm",
                                  "batch_p2p_sync",
                                  "benchmark",
+                                 "reduce_amax",
+                                 "get_attention_mask_from_fusion",
+                                 "num_sanity_val_steps",
+                                 "enable_megatron_timers",
+                                 "enable_progress_bar",
+                                 "limit_train_batches",
+                                 "fsdp_grad_reduce_dtype",
+                                 "max_write_concurrency",
+                                 "max_read_concurrency",
                                  "betas",
                                  "bias_activation_fusion",
                                  "bias_dropout_add_fusion",
@@ -145,6 +154,12 @@ void add(Request& request, const Named& from, std::string_view flag, std::string
 // Recipes of number formats by their names: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
 void read_precision(const Named& from, Request& request) {
   const std::string name = plain(from.values.empty() ? "" : from.values.front());
+  // The last recipe holds, whatever the one before it was.
+  if (from.path.ends_with("mixed_precision"))
+    std::erase_if(request.settings, [](const Setting& one) {
+      return one.name == "fp8_format" || one.name == "fp8_recipe" || one.name == "fp4_format" ||
+             one.name == "bf16" || one.name == "fp16";
+    });
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   const auto eight = [&](std::string_view recipe) {
     add(request, from, "fp8_format", "hybrid");
