@@ -143,8 +143,8 @@ class Builder final : public YAML::EventHandler {
   }
 
   void check_tag(const std::string& tag, const Origin& here) const {
-    const bool standard =
-        what_.foreign || tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:");
+    const bool standard = what_.foreign || tag.empty() || tag == "?" || tag == "!" ||
+                          tag.starts_with("tag:yaml.org,2002:");
     if (!standard)
       throw Error(locate(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
                                            "and maps",

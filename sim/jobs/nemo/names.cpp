@@ -7,71 +7,12 @@
 
 #include "sim/config/text/library.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
-
-// The last part of a name here, and Megatron-LM's flag; `inverted` where one says what the other
-// denies; `written` where Megatron-Bridge has it so.
-struct Alias {
-  std::string_view name;
-  std::string_view flag;
-  bool inverted = false;
-  bool written = false;
-};
-constexpr std::array aliases{
-    Alias{"num_moe_experts", "num_experts", false, true},
-    Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers", false, true},
-    Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers", false, true},
-    Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage",
-          false, true},
-    Alias{"share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", true, true},
-    Alias{"add_bias_linear", "disable_bias_linear", true, true},
-    Alias{"bias", "disable_bias_linear", true},
-    Alias{"gated_linear_unit", "swiglu", false, true},
-    Alias{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank", false,
-          true},
-    Alias{"encoder_seq_length", "seq_length"},
-    Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true, true},
-    Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
-    Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
-    Alias{"activations_checkpoint_granularity", "recompute_granularity"},
-    Alias{"activations_checkpoint_method", "recompute_method"},
-    Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},
-    Alias{"ub_tp_comm_overlap", "tp_comm_overlap"},
-    Alias{"fp8", "fp8_format"},
-    Alias{"fp8_param", "fp8_param_gather"},
-    Alias{"fp8_params", "fp8_param_gather"},
-    Alias{"use_flash_attention", "use_flash_attn"},
-    Alias{"overlap_grad_sync", "overlap_grad_reduce"},
-    Alias{"overlap_param_sync", "overlap_param_gather"},
-    Alias{"account_for_embedding", "account_for_embedding_in_pipeline_split"},
-    Alias{"rampup_batch_size", "rampup_batch_size"},
-    Alias{"library", "tokenizer_library"},
-    Alias{"data_parallel_sharding_strategy", "data_parallel_sharding_strategy"},
-    Alias{"activation_offload_layers", "cpu_offloading_num_layers"},
-    // MLPerf's variables
-    Alias{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
-    Alias{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
-    Alias{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
-    Alias{"CONTEXT_PARALLEL", "context_parallel_size"},
-    Alias{"EXPERT_MODEL_PARALLEL", "expert_model_parallel_size"},
-    Alias{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
-    Alias{"SEQ_PARALLEL", "sequence_parallel"},
-    Alias{"MICRO_BATCH_SIZE", "micro_batch_size"},
-    Alias{"GLOBAL_BATCH_SIZE", "global_batch_size"},
-    Alias{"MAX_SEQLEN", "seq_length"},
-    Alias{"TP_COMM_OVERLAP", "tp_comm_overlap"},
-    Alias{"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
-    Alias{"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
-    Alias{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
-    Alias{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
-    Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
-    Alias{"FP8_PARAMS", "fp8_param_gather"},
-    Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
-};
 
 // Sections, and names anywhere, that change nothing here.
 constexpr std::array quiet_sections{"exp_manager.",
@@ -106,6 +47,15 @@ constexpr std::array quiet_names{"accumulate_grad_batches",
                                  "batch_p2p_comm",
                                  "batch_p2p_sync",
                                  "benchmark",
+                                 "reduce_amax",
+                                 "get_attention_mask_from_fusion",
+                                 "num_sanity_val_steps",
+                                 "enable_megatron_timers",
+                                 "enable_progress_bar",
+                                 "limit_train_batches",
+                                 "fsdp_grad_reduce_dtype",
+                                 "max_write_concurrency",
+                                 "max_read_concurrency",
                                  "betas",
                                  "bias_activation_fusion",
                                  "bias_dropout_add_fusion",
@@ -204,6 +154,12 @@ void add(Request& request, const Named& from, std::string_view flag, std::string
 // Recipes of number formats by their names: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
 void read_precision(const Named& from, Request& request) {
   const std::string name = plain(from.values.empty() ? "" : from.values.front());
+  // The last recipe holds, whatever the one before it was.
+  if (from.path.ends_with("mixed_precision"))
+    std::erase_if(request.settings, [](const Setting& one) {
+      return one.name == "fp8_format" || one.name == "fp8_recipe" || one.name == "fp4_format" ||
+             one.name == "bf16" || one.name == "fp16";
+    });
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   const auto eight = [&](std::string_view recipe) {
     add(request, from, "fp8_format", "hybrid");
@@ -328,49 +284,6 @@ void translate(std::span<const Named> named, Request& request) {
   request.gpus_from = nodes != nullptr ? fmt::format("{} x {}", nodes->written, devices->written)
                                        : devices->written;
   request.gpus_origin = devices->origin;
-}
-
-std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo) {
-  std::vector<std::string> lines;
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(settings, name, &Setting::name) != settings.end();
-  };
-  const auto value_of = [&](std::string_view name) -> std::string {
-    const auto found = std::ranges::find(settings, name, &Setting::name);
-    return found == settings.end() || found->values.empty() ? "" : found->values.front();
-  };
-  std::string precision = has("fp16") ? "fp16_mixed" : "bf16_mixed";
-  if (has("fp4_format")) precision = "bf16_with_nvfp4_mixed";
-  if (has("fp8_format")) {
-    const std::string recipe = value_of("fp8_recipe");
-    precision = recipe == "mxfp8"       ? "bf16_with_mxfp8_mixed"
-                : recipe == "blockwise" ? "bf16_with_fp8_subchannel_scaling_mixed"
-                                        : "bf16_with_fp8_current_scaling_mixed";
-  }
-  lines.push_back(
-      fmt::format("{}={}", for_nemo ? "trainer.precision" : "mixed_precision", precision));
-  for (const Setting& setting : settings) {
-    constexpr std::array in_precision{"bf16", "fp16", "fp8_format", "fp8_recipe", "fp4_format"};
-    if (std::ranges::find(in_precision, std::string_view(setting.name)) != in_precision.end())
-      continue;
-    const auto flags = megatron::flags();
-    const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
-    std::string section = flag != flags.end() ? std::string(flag->section) : "";
-    if (section.empty() || for_nemo) section = "model";
-    std::string name = setting.name;
-    std::string value = setting.values.empty() ? "true" : setting.values.front();
-    if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
-    const auto alias = std::ranges::find_if(
-        aliases, [&](const Alias& one) { return one.flag == setting.name && one.written; });
-    if (alias != aliases.end()) {
-      name = alias->name;
-      if (alias->inverted) value = says_no(value) ? "true" : "false";
-      if (name == "grad_reduce_in_fp32") section = for_nemo ? "model" : "ddp";
-    }
-    if (name == "tp_comm_overlap" && !for_nemo) section = "comm_overlap";
-    lines.push_back(fmt::format("{}.{}={}", section, name, value));
-  }
-  return lines;
 }
 
 }  // namespace pipewright::jobs::nemo

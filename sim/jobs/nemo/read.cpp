@@ -165,36 +165,45 @@ std::vector<Line> lines_of(const std::string& text) {
   return lines;
 }
 
-// The lines of the one function that is asked for; all of them where there is one, or none.
-std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
-  const std::vector<Line> lines = lines_of(source.text);
-  std::string wanted;
-  for (const auto& [variable, value] : words.variables)
-    if (variable == "RECIPE") wanted = value;
-  std::vector<std::string> names;
+// The lines of a function, after those of a function of the file that it starts from.
+std::vector<Line> lines_of_function(const std::vector<Line>& lines,
+                                    const std::vector<std::string>& names, const std::string& name,
+                                    int depth) {
+  constexpr int deepest = 4;
   std::vector<Line> chosen;
   bool inside = false;
   for (const Line& line : lines) {
-    if (line.text.starts_with("def ")) {
-      const std::string called = line.text.substr(4, line.text.find('(') - 4);
-      inside = false;
-      if (called.starts_with('_')) continue;
-      names.push_back(called);
-      inside = wanted.empty() || called == wanted;
-      if (inside) name = called;
-      continue;
-    }
-    if (!line.text.empty() && line.text.front() != ' ' && line.text.front() != '#' &&
-        line.text.front() != ')' && line.text.front() != '\t')
-      inside = inside && line.text.front() == ')';
-    if (inside) chosen.push_back(line);
+    const bool begins = line.text.starts_with("def ");
+    if (begins) inside = line.text.substr(4, line.text.find('(') - 4) == name;
+    const bool indented = line.text.empty() || line.text.front() == ' ' ||
+                          line.text.front() == '\t' || line.text.front() == ')';
+    if (!begins && !indented && line.text.front() != '#') inside = false;
+    if (!inside || begins) continue;
+    for (const std::string& other : names)
+      if (depth < deepest && other != name &&
+          line.text.find(fmt::format("= {}(", other)) != std::string::npos)
+        for (Line& base : lines_of_function(lines, names, other, depth + 1))
+          chosen.push_back(std::move(base));
+    chosen.push_back(line);
   }
+  return chosen;
+}
+
+// The lines of the one function that is asked for; all of the file where there is none.
+std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
+  const std::vector<Line> lines = lines_of(source.text);
+  for (const auto& [variable, value] : words.variables)
+    if (variable == "RECIPE") name = value;
+  std::vector<std::string> names;
+  for (const Line& line : lines)
+    if (line.text.starts_with("def ") && !line.text.starts_with("def _"))
+      names.push_back(line.text.substr(4, line.text.find('(') - 4));
   if (names.empty()) return lines;
-  const bool found = wanted.empty() || std::ranges::find(names, wanted) != names.end();
-  if ((wanted.empty() && names.size() > 1) || !found)
+  if (name.empty() && names.size() == 1) name = names.front();
+  if (std::ranges::find(names, name) == names.end())
     throw config::Error(fmt::format("{}: {} recipes are in it; say which by RECIPE=NAME: {}",
                                     source.name, names.size(), fmt::join(names, ", ")));
-  return chosen;
+  return lines_of_function(lines, names, name, 0);
 }
 
 // "64gpu" of a recipe's name.

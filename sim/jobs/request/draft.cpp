@@ -221,7 +221,10 @@ void Draft::not_understood(const Setting& setting, const std::string& why) {
 void Draft::sort_rest(const std::function<bool(const std::string&)>& has_no_effect) {
   for (const Setting& one : request_.settings) {
     if (read_.contains(&one)) continue;
-    if (has_no_effect(one.name))
+    // What is off changes nothing, whatever it would do.
+    const bool is_off = one.values.size() == 1 && one.values.front() != "0" &&
+                        !one.values.front().empty() && says_no(one.values.front());
+    if (is_off || has_no_effect(one.name))
       without_effect(one);
     else
       not_understood(one);

@@ -18,3 +18,9 @@ def llama3_70b_pretrain_64gpu_h100_fp8_config():
     cfg.ddp.overlap_grad_reduce = False
     cfg.comm_overlap = Overlap(tp_comm_overlap=True)
     return cfg
+
+
+def llama3_70b_pretrain_64gpu_h100_bf16_config():
+    cfg = llama3_70b_pretrain_64gpu_h100_fp8_config()
+    cfg.mixed_precision = precision("bf16")
+    return cfg

@@ -38,6 +38,12 @@ TEST_CASE("a recipe in Python is one of its file's functions", "[jobs]") {
   CHECK_FALSE(scenario.communication.overlap_grad_reduce);
   CHECK(scenario.communication.tp_comm_overlap);
   CHECK(job.gpu == "h100");
+  // One that starts from another of the file.
+  const config::Scenario other = scenario_of(import_files(
+      {"recipe.py"},
+      {.variables = {{"RECIPE", "llama3_70b_pretrain_64gpu_h100_bf16_config"}}, .gpus = {}}));
+  CHECK(other.parallel.cp.value == 2);
+  CHECK(other.training.precision == config::DataType::bf16);
 }
 
 TEST_CASE("overrides of a recipe change its model's sequence and layout", "[jobs]") {

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace pipewright::jobs::nemo {
+
+// The last part of a name here, and Megatron-LM's flag; `inverted` where one says what the other
+// denies; `written` where Megatron-Bridge has it so.
+struct Alias {
+  std::string_view name;
+  std::string_view flag;
+  bool inverted = false;
+  bool written = false;
+};
+inline constexpr std::array aliases{
+    Alias{"num_moe_experts", "num_experts", false, true},
+    Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers", false, true},
+    Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers", false, true},
+    Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage",
+          false, true},
+    Alias{"share_embeddings_and_output_weights", "untie_embeddings_and_output_weights", true, true},
+    Alias{"add_bias_linear", "disable_bias_linear", true, true},
+    Alias{"bias", "disable_bias_linear", true},
+    Alias{"gated_linear_unit", "swiglu", false, true},
+    Alias{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank", false,
+          true},
+    Alias{"override_vocab_size", "vocab_size"},
+    Alias{"encoder_seq_length", "seq_length"},
+    Alias{"overlap_p2p_comm", "no_overlap_p2p_communication", true, true},
+    Alias{"gradient_accumulation_fusion", "no_gradient_accumulation_fusion", true, true},
+    Alias{"grad_reduce_in_fp32", "grad_reduce_in_bf16", true, true},
+    Alias{"activations_checkpoint_granularity", "recompute_granularity"},
+    Alias{"activations_checkpoint_method", "recompute_method"},
+    Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},
+    Alias{"ub_tp_comm_overlap", "tp_comm_overlap"},
+    Alias{"fp8", "fp8_format"},
+    Alias{"fp8_param", "fp8_param_gather"},
+    Alias{"fp8_params", "fp8_param_gather"},
+    Alias{"use_flash_attention", "use_flash_attn"},
+    Alias{"overlap_grad_sync", "overlap_grad_reduce"},
+    Alias{"overlap_param_sync", "overlap_param_gather"},
+    Alias{"account_for_embedding", "account_for_embedding_in_pipeline_split"},
+    Alias{"rampup_batch_size", "rampup_batch_size"},
+    Alias{"library", "tokenizer_library"},
+    Alias{"data_parallel_sharding_strategy", "data_parallel_sharding_strategy"},
+    Alias{"activation_offload_layers", "cpu_offloading_num_layers"},
+    // MLPerf's variables
+    Alias{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
+    Alias{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
+    Alias{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
+    Alias{"CONTEXT_PARALLEL", "context_parallel_size"},
+    Alias{"EXPERT_MODEL_PARALLEL", "expert_model_parallel_size"},
+    Alias{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
+    Alias{"SEQ_PARALLEL", "sequence_parallel"},
+    Alias{"MICRO_BATCH_SIZE", "micro_batch_size"},
+    Alias{"GLOBAL_BATCH_SIZE", "global_batch_size"},
+    Alias{"MAX_SEQLEN", "seq_length"},
+    Alias{"TP_COMM_OVERLAP", "tp_comm_overlap"},
+    Alias{"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
+    Alias{"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
+    Alias{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
+    Alias{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    Alias{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    Alias{"FP8_PARAMS", "fp8_param_gather"},
+    Alias{"FP8_PARAM_GATHER", "fp8_param_gather"},
+};
+
+}  // namespace pipewright::jobs::nemo

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/nemo/aliases.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/draft.hpp"
+
+namespace pipewright::jobs::nemo {
+namespace {
+
+// NeMo's own names where its configuration (megatron_gpt_config.yaml) has others.
+struct NemoName {
+  std::string_view flag;
+  std::string_view name;
+};
+constexpr std::array nemo_names{
+    NemoName{"seq_length", "encoder_seq_length"},
+    NemoName{"overlap_grad_reduce", "optim.overlap_grad_sync"},
+    NemoName{"overlap_param_gather", "optim.overlap_param_sync"},
+    NemoName{"recompute_granularity", "activations_checkpoint_granularity"},
+    NemoName{"recompute_method", "activations_checkpoint_method"},
+    NemoName{"recompute_num_layers", "activations_checkpoint_num_layers"},
+    NemoName{"tp_comm_overlap", "ub_tp_comm_overlap"},
+    NemoName{"vocab_size", "override_vocab_size"},
+};
+
+// What NeMo says in other values too: "activation=fast-swiglu"; empty for the rest.
+std::string nemo_override(const Setting& setting) {
+  const std::string value = setting.values.empty() ? "true" : setting.values.front();
+  const bool no = says_no(value);
+  if (setting.name == "swiglu") return "activation=fast-swiglu";
+  if (setting.name == "normalization")
+    return value == "RMSNorm" ? "normalization=rmsnorm" : "normalization=layernorm";
+  if (setting.name == "disable_bias_linear") return no ? "bias=true" : "bias=false";
+  if (setting.name == "use_distributed_optimizer")
+    return no ? "optim.name=fused_adam" : "optim.name=distributed_fused_adam";
+  if (setting.name == "grad_reduce_in_bf16") return "optim.grad_sync_dtype=bf16";
+  if (setting.name == "fp8_format") return value == "hybrid" ? "fp8_hybrid=true" : "fp8_e4m3=true";
+  const auto other = std::ranges::find(nemo_names, std::string_view(setting.name), &NemoName::flag);
+  return other == nemo_names.end() ? "" : fmt::format("{}={}", other->name, value);
+}
+
+// Number formats of Megatron-Bridge by their name, from Megatron-LM's flags.
+std::string precision_of(std::span<const Setting> settings) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find(settings, name, &Setting::name);
+  };
+  if (find("fp4_format") != settings.end()) return "bf16_with_nvfp4_mixed";
+  if (find("fp8_format") == settings.end())
+    return find("fp16") != settings.end() ? "fp16_mixed" : "bf16_mixed";
+  const auto recipe = find("fp8_recipe");
+  const std::string name =
+      recipe == settings.end() || recipe->values.empty() ? "" : recipe->values.front();
+  if (name == "mxfp8") return "bf16_with_mxfp8_mixed";
+  return name == "blockwise" ? "bf16_with_fp8_subchannel_scaling_mixed"
+                             : "bf16_with_fp8_current_scaling_mixed";
+}
+
+std::string override_of(const Setting& setting, bool for_nemo) {
+  if (for_nemo)
+    if (const std::string own = nemo_override(setting); !own.empty()) return "model." + own;
+  const auto flags = megatron::flags();
+  const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
+  std::string section = flag != flags.end() ? std::string(flag->section) : "";
+  if (section.empty() || for_nemo) section = "model";
+  std::string name = setting.name;
+  std::string value = setting.values.empty() ? "true" : setting.values.front();
+  if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
+  const auto alias = std::ranges::find_if(
+      aliases, [&](const Alias& one) { return one.written && one.flag == setting.name; });
+  if (alias != aliases.end()) {
+    name = alias->name;
+    if (alias->inverted) value = says_no(value) ? "true" : "false";
+    if (name == "grad_reduce_in_fp32") section = "ddp";
+  }
+  if (name == "tp_comm_overlap") section = "comm_overlap";
+  return fmt::format("{}.{}={}", section, name, value);
+}
+
+}  // namespace
+
+std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo) {
+  std::vector<std::string> lines;
+  const bool is_fp16 =
+      std::ranges::find(settings, std::string_view("fp16"), &Setting::name) != settings.end();
+  lines.push_back(for_nemo ? fmt::format("trainer.precision={}", is_fp16 ? "16" : "bf16")
+                           : fmt::format("mixed_precision={}", precision_of(settings)));
+  for (const Setting& setting : settings) {
+    const bool is_format = setting.name.starts_with("fp8_format") || setting.name == "fp8_recipe" ||
+                           setting.name == "fp4_format";
+    if (setting.name == "bf16" || setting.name == "fp16" || (is_format && !for_nemo)) continue;
+    if (for_nemo && setting.name == "fp8_format") lines.emplace_back("model.fp8=true");
+    lines.push_back(override_of(setting, for_nemo));
+  }
+  return lines;
+}
+
+}  // namespace pipewright::jobs::nemo
