@@ -67,11 +67,17 @@ std::vector<PassTime> pass_times(std::span<const TimedPass> passes) {
     auto& own = fused[i] ? fused_lengths : lengths;
     own[{passes[i].key.stage, passes[i].key.kind}].push_back(passes[i].end - passes[i].start);
   }
+  std::map<Place, bool> only_in_pairs;
   for (auto& [place, of] : fused_lengths)
-    if (lengths.count(place) == 0) lengths[place] = std::move(of);
+    if (lengths.count(place) == 0) {
+      lengths[place] = std::move(of);
+      only_in_pairs[place] = true;
+    }
   std::vector<PassTime> times;
-  for (auto& [place, of] : lengths)
+  for (auto& [place, of] : lengths) {
     times.push_back(time_of(place.first, place.second, std::move(of)));
+    times.back().only_in_pairs = only_in_pairs.count(place) != 0;
+  }
   return times;
 }
 

@@ -44,6 +44,7 @@ struct PassTime {
   double deviation = 0;  // standard deviation
   double least = 0;
   double most = 0;
+  bool only_in_pairs = false;  // each ran as one with another, and took the time of both
 };
 
 // By stage and kind; passes of a device in order of time. A fused forward and backward take the

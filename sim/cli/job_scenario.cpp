@@ -76,6 +76,8 @@ std::string job_report(const jobs::Job& job) {
 }
 
 void check_job(const jobs::Job& job, const config::Value& tree) {
+  for (const jobs::Note& note : job.not_understood)
+    fmt::print(stderr, "pipewright: not understood: {}\n", config::locate(note.origin, note.text));
   for (const std::string& key : job.missing)
     if (value_in(tree, key) == nullptr &&
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))

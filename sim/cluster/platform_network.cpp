@@ -374,15 +374,19 @@ class PlatformNetwork final : public Network {
     }
   }
   std::vector<std::pair<Index, Index>> drawn_pairs() const {
-    std::map<std::pair<bool, Index>, Index> first;  // of a <cluster>, or one by itself
+    // The first and the last of a <cluster>, which are of unlike nodes, or one by itself.
+    std::map<std::pair<bool, Index>, std::pair<Index, Index>> groups;
     for (Index i = 0; i < ends_.size(); ++i) {
       const Index vertex = ends_[i].ports(true).front();
       const Index zone = platform_.vertices[vertex].zone;
       const bool star = platform_.zones[zone].routing == Platform::Routing::star;
-      first.try_emplace({star, star ? zone : vertex}, i);
+      groups.try_emplace({star, star ? zone : vertex}, i, i).first->second.second = i;
     }
     std::vector<Index> ends;
-    for (const auto& [who, end] : first) ends.push_back(end);
+    for (const auto& [who, of_group] : groups) {
+      ends.push_back(of_group.first);
+      if (of_group.second != of_group.first) ends.push_back(of_group.second);
+    }
     constexpr std::size_t most_pairs = 40'000;
     const std::size_t each = std::max<std::size_t>(most_pairs / ends.size(), 1);
     std::minstd_rand random;

@@ -67,9 +67,16 @@ Launch script(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
   Launch launch{.extension = ".sh", .differs = differences_of(scenario, written)};
   const Nodes nodes = nodes_of(scenario, gpus_per_node);
   const bool hybrid = !scenario.model->value.pattern.empty();
-  launch.text = "#!/bin/bash\n" + heading(scenario, Framework::megatron, launch.differs) +
-                fmt::format("torchrun --nnodes {} --nproc_per_node {} pretrain_{}.py \\\n",
-                            nodes.nodes, nodes.each, hybrid ? "mamba" : "gpt");
+  launch.text = "#!/bin/bash\n" + heading(scenario, Framework::megatron, launch.differs);
+  // Megatron-LM asks for it, so that collectives start before the products beside them.
+  if (scenario.parallel.tp.value > 1 || scenario.parallel.cp.value > 1)
+    launch.text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+  launch.text += fmt::format("torchrun --nnodes {} --nproc_per_node {} ", nodes.nodes, nodes.each);
+  if (nodes.nodes > 1)
+    launch.text +=
+        "--node_rank ${NODE_RANK:-0} \\\n"
+        "  --master_addr ${MASTER_ADDR:-localhost} --master_port ${MASTER_PORT:-6000} ";
+  launch.text += fmt::format("pretrain_{}.py \\\n", hybrid ? "mamba" : "gpt");
   for (const Setting& one : written.settings)
     launch.text += fmt::format("  {} \\\n", words_of(one));
   launch.text +=

@@ -207,6 +207,12 @@ Job import_job(std::span<const std::string> files, const JobWords& words) {
   Job job = request.framework == Framework::torchtitan ? torchtitan::read(std::move(request))
                                                        : megatron::read(std::move(request));
   if (job.gpu.empty()) job.gpu = gpu;
+  for (const auto& [name, value] : words.variables)
+    if (name != "RECIPE" && std::ranges::none_of(sources, [&](const Source& source) {
+          return source.text.find(name) != std::string::npos;
+        }))
+      job.not_understood.push_back(
+          {.text = fmt::format("{}={}, as no file has the name", name, value), .origin = {}});
   return job;
 }
 

@@ -21,13 +21,14 @@ function formatSeconds(seconds) {
   }
 }
 
-// In the unit and with the decimals of the largest of several.
+// In the unit of the largest of several.
 function formatSecondsAs(seconds, largest) {
   if (seconds === 0 || largest === 0) return formatSeconds(seconds);
   const name = formatSeconds(largest).split(" ")[1];
   const [, factor, digits] = TIME_UNITS.find(([unit]) => unit === name);
-  const decimals = decimalsFor(Math.abs(largest) / factor, digits);
-  return `${(seconds / factor).toFixed(Math.min(12, decimals))} ${name}`;
+  const value = Math.abs(seconds) / factor;
+  const shown = Number(value.toPrecision(digits)) || 1;
+  return `${(seconds / factor).toFixed(Math.min(digits, decimalsFor(shown, digits)))} ${name}`;
 }
 
 // A point on the time axis, as fine as a 100,000th of the longest run.

@@ -27,8 +27,8 @@ po::options_description make_options() {
       "but torus: what a leaf's nodes can send over what goes up from it (1)");
   add("core-oversubscription", ratio(), "fat-tree: the same of what goes up from a pod (1)");
   add("spines", count("N"),
-      "rail, leaf-spine, fat-tree: so many apart, each of which can fail (one link for all "
-      "cables); dragonfly+: of a group (as many as leaves)");
+      "rail, leaf-spine, fat-tree: so many apart, of each plane, each of which can fail (one link "
+      "for all cables); dragonfly+: of a group (as many as leaves)");
   add("planes", count("N"), "rail, fat-tree: networks that each NIC has a port in (1)");
   add("leaf-nodes", count("N"), "but torus: nodes on a leaf, or on the leaves of their rails");
   add("pod-leaves", count("N"), "fat-tree: such leaves, or sets of rails, in a pod (4)");

@@ -22,8 +22,8 @@ struct RunRequest {
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
   std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take
-  std::uint32_t repeat = 1;                   // runs, each with the seed after the last one's
-  std::vector<LaunchWord> launches = {};      // of the fastest schedule
+  std::uint32_t repeat = 1;               // runs, each with the seed after the last one's
+  std::vector<LaunchWord> launches = {};  // of the fastest schedule
 };
 
 // Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.

@@ -73,7 +73,8 @@ std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<Pa
       const PassTime* time = find(times, stage, kind);
       const PassTime* const input = find(times, stage, PassKind::input_grad);
       const PassTime* const weight = find(times, stage, PassKind::weight_grad);
-      if (time == nullptr && kind == PassKind::backward && input != nullptr && weight != nullptr) {
+      const bool known = time != nullptr && !time->only_in_pairs;
+      if (!known && kind == PassKind::backward && input != nullptr && weight != nullptr) {
         result.seconds.push_back(input->median + weight->median);
         result.comments.push_back(fmt::format("stage {}: I + W", stage));
         continue;

@@ -233,8 +233,12 @@ std::string advice(std::string_view fault, const Document& what) {
   return fmt::format("{} is YAML or JSON, with lines such as {}", what.noun, what.example);
 }
 
-// The first line that a tab indents, from 0, and the tab's place in it; none: (-1, 0).
+// The first line that a tab indents, from 0, and the tab's place in it; none: (-1, 0). JSON may
+// have tabs.
 std::pair<int, int> first_tab(std::string_view text) {
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
+    return {-1, 0};
   int number = 0;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
     const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);

@@ -67,6 +67,8 @@ class Writer {
     if (model.gated) add("swiglu");
     if (model.qk_layernorm) add("qk_layernorm");
     if (model.biases == config::Model::Biases::qkv) {
+      std::erase_if(written_.settings,
+                    [](const Setting& one) { return one.name == "disable_bias_linear"; });
       add("disable_bias_linear");
       add("add_qkv_bias");
     }

@@ -25,6 +25,9 @@ std::string heading(const config::Scenario& scenario, Framework framework,
                     const std::vector<std::string>& differs) {
   std::string text = fmt::format("# {} on {} GPUs, for {}.\n", scenario.model->value.name,
                                  gpus_of(scenario), title_of(framework));
+  text +=
+      "# Yours to add, as it changes no time: data, learning rate, base and scaling of rotary\n"
+      "# positions, scores and biases of a router, checkpoints.\n";
   for (const std::string& one : differs) text += fmt::format("# not expressed: {}\n", one);
   return text;
 }

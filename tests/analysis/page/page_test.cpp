@@ -161,7 +161,7 @@ TEST_CASE("a page that cannot be written says which and why, and leaves what was
 
 TEST_CASE("the assets are part of the program") {
   CHECK(asset("uPlot.iife.min.js").size() > 50'000);
-  CHECK_THAT(std::string(asset("page.html")), Catch::StartsWith("<!DOCTYPE html>"));
+  CHECK_THAT(std::string(asset("head.html")), Catch::StartsWith("<!DOCTYPE html>"));
   CHECK(asset("nothing").empty());
 }
 

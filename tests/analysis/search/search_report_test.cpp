@@ -40,7 +40,8 @@ SearchRun small_search() {
 
 TEST_CASE("a report says what was searched, what is best and that nothing is better") {
   const std::string text = search_report(small_search());
-  CHECK_THAT(text, Contains("a model: throughput\n1,006 combinations of tp (3), schedule (2)\n"));
+  CHECK_THAT(text, Contains("a model: a model on a cluster, throughput\n1,006 combinations of tp "
+                            "(3), schedule (2)\n"));
   CHECK_THAT(text, Contains("best: tp 1, schedule zb-1p\n"
                             "  16.4 k tokens/s, 40.0 % MFU, iteration 1.000 s, bubble 20.0 %, "
                             "memory 60.0 of 80.0 GiB\n"

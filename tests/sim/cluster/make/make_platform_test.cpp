@@ -300,7 +300,7 @@ TEST_CASE("what cannot be made is told with what can", "[make]") {
   };
   CHECK(complaint(request("dgx-h100", 2, "hypercube")) ==
         "no fabric is called 'hypercube'; there are rail, rail-only, leaf-spine, fat-tree, "
-        "dragonfly, torus");
+        "dragonfly, dragonfly+, torus");
   PlatformRequest wanted = request("dgx-h100", 12, "torus");
   wanted.dimensions = {2, 2, 2};
   CHECK(complaint(wanted) ==

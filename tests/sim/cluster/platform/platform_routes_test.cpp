@@ -193,18 +193,21 @@ TEST_CASE("of ways with as few links the one with the least latency is taken", "
 
 TEST_CASE("planes and spines that platform make writes carry what one link for all did",
           "[routes]") {
-  const auto made = [](std::uint32_t spines, std::uint32_t planes, const char* fabric_name) {
+  const auto made = [](std::uint32_t spines, std::uint32_t planes, const char* fabric_name,
+                       std::uint32_t leaf_nodes = 2) {
     cluster::PlatformRequest wanted{.nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
                                     .fabric = fabric_name,
                                     .spines = spines,
                                     .planes = planes,
-                                    .leaf_nodes = 2};
+                                    .leaf_nodes = leaf_nodes};
     return ask(cluster::make_platform(wanted), [](auto& cluster) { return halves(cluster); });
   };
   for (const char* name : {"rail", "fat-tree"}) {
     CHECK(made(0, 1, name) == "1504");  // 32 NICs of 47 GB/s
     CHECK(made(4, 1, name) == "1504");
     CHECK(made(3, 2, name) == "1504");
+    CHECK(made(0, 2, name, 8) == "1504");  // all nodes on the leaves of their rails
+    CHECK(made(4, 4, name, 32) == "1504");
   }
 }
 

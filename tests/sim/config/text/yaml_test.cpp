@@ -125,9 +125,7 @@ TEST_CASE("each fault of a text is named with its place") {
       {"a: 1\n,b",
        "t:2:1: YAML syntax: end of map not found; write key: value and begin all keys "
        "of a map in one column"},
-      {"a: 1\n\tb: 2",
-       "t:2:1: YAML syntax: illegal tab when looking for indentation; indent with "
-       "spaces"},
+      {"a: 1\n\tb: 2", "t:2:1: a tab indents this line; YAML takes spaces"},
       {"a: \"b", "t:1:6: YAML syntax: illegal EOF in scalar; close the quotes"},
       {"a: @b",
        "t:1:4: YAML syntax: unknown token; a scenario is YAML or JSON, with lines such as "
