@@ -111,18 +111,16 @@ void read_config(const Source& source, Request& request) {
   flatten(config::read_yaml_text(source.text, source.name, document), "", found);
   for (Setting& one : found) {
     const std::string value = one.values.empty() ? "" : one.values.front();
-    // The trainer fills in what is "auto".
-    if (value == "auto" || value == "null") continue;
-    const auto alias = std::ranges::find(aliases, std::string_view(one.name), &Alias::key);
     const bool offloads = one.name.find("offload_") != std::string::npos;
+    // The trainer fills in what is "auto".
+    if (value == "auto" || value == "null" || (offloads && says_no(value))) continue;
+    const auto alias = std::ranges::find(aliases, std::string_view(one.name), &Alias::key);
     if (alias != aliases.end()) {
       one.name = alias->flag;
       // 5e8 elements
       if (one.name == "ddp_bucket_size" && value.find('e') != std::string::npos) one.name = "log_";
     } else if (offloads && !one.name.ends_with("device")) {
       one.name = "log_" + one.name;
-    } else if (offloads && says_no(value)) {
-      continue;
     } else if (one.name == "data_types.grad_accum_dtype" || one.name == "communication_data_type") {
       if (value.find("16") != std::string::npos) {
         one.name = "grad_reduce_in_bf16";

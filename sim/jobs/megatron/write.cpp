@@ -333,9 +333,10 @@ class Writer {
     const bool aware = optimizer.exp_avg != usual.exp_avg ||
                        optimizer.exp_avg_sq != usual.exp_avg_sq ||
                        optimizer.main_params != usual.main_params;
-    if (aware || (sums_half && !half)) add("use_precision_aware_optimizer");
+    const bool turns_on = aware || (sums_half && !half);
+    if (turns_on) add("use_precision_aware_optimizer");
     // Rows that nothing turns on say nothing.
-    if (!aware && !(sums_half && !half))
+    if (!turns_on)
       std::erase_if(written_.settings, [](const Setting& one) {
         return one.name == "main_grads_dtype" || one.name == "exp_avg_dtype" ||
                one.name == "exp_avg_sq_dtype" || one.name == "main_params_dtype";

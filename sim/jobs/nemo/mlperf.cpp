@@ -56,7 +56,7 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
     if (const Named* const one = value(name)) named.push_back(*one);
   if (value("DGXNGPU") == nullptr && value("DGXNNODES") != nullptr) {
     named.push_back({.path = "DGXNGPU", .values = {"8"}, .written = "DGXNGPU=8"});
-    request.assumed.push_back("DGXNGPU is 8, as config_common.sh has it for DGX nodes");
+    request.assumed.emplace_back("DGXNGPU is 8, as config_common.sh has it for DGX nodes");
   }
   for (const char* const name : open_questions)
     if (const Named* const one = value(name); one != nullptr && !says_no(one->values.front()))
@@ -81,7 +81,7 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
   if (tp > 1 && value("SEQ_PARALLEL") == nullptr) {
     named.push_back(
         {.path = "sequence_parallel", .values = {"true"}, .written = "SEQ_PARALLEL by default"});
-    request.assumed.push_back(
+    request.assumed.emplace_back(
         "sequence parallelism is on, as MLPerf's training has it with tensor "
         "parallelism");
   }

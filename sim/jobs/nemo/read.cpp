@@ -191,7 +191,7 @@ std::vector<Line> lines_of_function(const std::vector<Line>& lines,
 
 // The lines of the one function that is asked for; all of the file where there is none.
 std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
-  const std::vector<Line> lines = lines_of(source.text);
+  std::vector<Line> lines = lines_of(source.text);
   for (const auto& [variable, value] : words.variables)
     if (variable == "RECIPE") name = value;
   std::vector<std::string> names;

@@ -228,7 +228,7 @@ std::vector<std::string> differences(const config::Scenario& wanted, const confi
                         other == again.end() ? "left out" : fmt::format("{:g}", other->second)));
     }
     if (wanted.model->value.pattern != said.model->value.pattern)
-      found.push_back("model.pattern would be another");
+      found.emplace_back("model.pattern would be another");
   }
   compare_stages(wanted, said, found);
   return found;

@@ -136,11 +136,11 @@ std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Valu
         setting.values.push_back(value);
         break;
       case Form::on:
-        if (value != "true") setting.values.push_back("false");
+        if (value != "true") setting.values.emplace_back("false");
         break;
       case Form::off:
         if (value != "false" && arguments) continue;
-        if (value != "false") setting.values.push_back("false");
+        if (value != "false") setting.values.emplace_back("false");
         break;
       default:
         if (const std::string word = word_of(flag.words, value); !word.empty())

@@ -90,7 +90,7 @@ bool matches(std::string_view text, std::string_view pattern) {
                      [](char c) { return c == '*'; });
 }
 
-std::optional<bool> holds(std::vector<Word> command) {
+std::optional<bool> holds(const std::vector<Word>& command) {
   std::vector<std::string> words;
   for (const Word& word : command) words.push_back(word.text);
   if (words.empty()) return std::nullopt;

@@ -10,7 +10,7 @@ namespace pipewright::jobs {
 
 // Whether a command of tests holds: [ .. ], [[ .. ]] and test, of texts and whole numbers. None
 // where a file or a running program would have to be asked.
-std::optional<bool> holds(std::vector<Word> command);
+std::optional<bool> holds(const std::vector<Word>& command);
 
 // Whether a text is one of a case's patterns, which * and ? may stand in.
 bool matches(std::string_view text, std::string_view pattern);

@@ -138,7 +138,7 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   const Sizes& sizes = setting.sizes;
   const config::ExpertTraining& experts = setting.training.experts;
   const double hidden = setting.model.expert_width();
-  const auto call = [](Operation operation, double bytes) {
+  const auto call = [](const Operation& operation, double bytes) {
     return Call{.group = Group::ep,
                 .collective = operation,
                 .bytes = static_cast<std::uint64_t>(std::llround(bytes))};
