@@ -1,6 +1,7 @@
 #include "analysis/picture/titles.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -27,6 +28,12 @@ std::string details(const Summary& summary) {
   return text + fmt::format(", {}{}, bubble {}", time_mark(run.assumed),
                             format_seconds(summary.makespan_s),
                             format_percent(summary.bubble_ratio));
+}
+
+// Of a cluster that is called as its file, the file's own name.
+std::string short_name(const std::string& network) {
+  const std::filesystem::path file(network);
+  return file.extension() == ".xml" ? file.stem().string() : network;
 }
 
 // Of each run's job what not all have.
@@ -56,7 +63,7 @@ Subject subject_of(std::span<const Summary> runs) {
       subject.name.insert(on + 4, fmt::format("{} ", gpus(runs[0].run)));
   }
   if (all_have([](const Summary& run) { return run.run.network; }))
-    subject.details = printable(runs[0].run.network);
+    subject.details = printable(short_name(runs[0].run.network));
   if (!job.empty()) subject.details += (subject.details.empty() ? "" : ", ") + job;
   return subject;
 }

@@ -124,6 +124,17 @@ void note_idle_recompute(const config::Scenario& scenario) {
   if (!note.empty()) fmt::print(stderr, "pipewright: {}\n", note);
 }
 
+// Says on standard error which schedules have nothing to interleave.
+void note_single_chunks(const std::vector<workload::Plan>& plans) {
+  for (const workload::Plan& plan : plans)
+    if (plan.schedule.name.starts_with("interleaved") && plan.schedule.chunks == 1 &&
+        plan.schedule.devices > 1)
+      fmt::print(stderr,
+                 "pipewright: {} with one chunk a device interleaves nothing, and holds more "
+                 "activations than 1f1b; --chunks 2 or more\n",
+                 plan.schedule.name);
+}
+
 // Says on standard error which runs computed more than their GPUs can: times of passes were given
 // that cannot be of this model.
 void note_impossible_speed(const std::vector<analysis::Summary>& runs) {
@@ -344,6 +355,7 @@ int run_command(const Arguments& arguments) {
 
   note_model(scenario);
   note_idle_recompute(scenario);
+  note_single_chunks(plans);
   note_straddling(hardware);
   if (!request->quiet && !request->json) {
     std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/flags.hpp"
 
 namespace pipewright::jobs::deepspeed {
 namespace {
@@ -84,19 +85,6 @@ constexpr std::array quiet{"activation_checkpointing",
                            "sparse_gradients",
                            "data_types."};
 
-void flatten(const config::Value& value, const std::string& path, std::vector<Setting>& found) {
-  if (value.kind == config::Value::Kind::map) {
-    for (const config::Entry& entry : value.entries)
-      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, found);
-    return;
-  }
-  Setting one{.name = path, .origin = value.origin};
-  if (value.kind == config::Value::Kind::text) one.values = {value.text};
-  for (const config::Value& item : value.items) one.values.push_back(item.text);
-  one.written = fmt::format("\"{}\": {}", path, fmt::join(one.values, ", "));
-  found.push_back(std::move(one));
-}
-
 const Setting* last(const Request& request, std::string_view name) {
   const Setting* found = nullptr;
   for (const Setting& one : request.settings)
@@ -108,7 +96,7 @@ const Setting* last(const Request& request, std::string_view name) {
 
 void read_config(const Source& source, Request& request) {
   std::vector<Setting> found;
-  flatten(config::read_yaml_text(source.text, source.name, document), "", found);
+  flatten(config::read_yaml_text(source.text, source.name, document), "\"{}\": {}", "", found);
   for (Setting& one : found) {
     const std::string value = one.values.empty() ? "" : one.values.front();
     const bool offloads = one.name.find("offload_") != std::string::npos;
@@ -119,8 +107,6 @@ void read_config(const Source& source, Request& request) {
       one.name = alias->flag;
       // 5e8 elements
       if (one.name == "ddp_bucket_size" && value.find('e') != std::string::npos) one.name = "log_";
-    } else if (offloads && !one.name.ends_with("device")) {
-      one.name = "log_" + one.name;
     } else if (one.name == "data_types.grad_accum_dtype" || one.name == "communication_data_type") {
       if (value.find("16") != std::string::npos) {
         one.name = "grad_reduce_in_bf16";
@@ -129,7 +115,8 @@ void read_config(const Source& source, Request& request) {
         one.name = "accumulate_allreduce_grads_in_fp32";
         one.values = {"true"};
       }
-    } else if (std::ranges::any_of(
+    } else if ((offloads && !one.name.ends_with("device")) ||
+               std::ranges::any_of(
                    quiet, [&](std::string_view known) { return one.name.starts_with(known); })) {
       one.name = "log_" + one.name;  // as flags of logs: no effect
     }
@@ -149,8 +136,16 @@ void settle(Request& request) {
   const std::uint64_t tp = size("tensor_model_parallel_size");
   const std::uint64_t pp = size("pipeline_model_parallel_size");
   const std::uint64_t sp = size("ds_sequence_parallel_size");
-  if (tp > most || pp > most || sp > most || !request.gpus || micro == nullptr || steps == nullptr)
-    return;
+  if (tp > most || pp > most || sp > most || micro == nullptr || steps == nullptr) return;
+  // The batch says how many replicas there are, and so GPUs.
+  if (const std::uint64_t of_replica = whole_number(*micro) * whole_number(*steps);
+      !request.gpus && batch != nullptr && of_replica > 0 && whole_number(*micro) < most &&
+      whole_number(*steps) < most && whole_number(*batch) % of_replica == 0) {
+    request.gpus = whole_number(*batch) / of_replica * tp * pp * sp;
+    request.gpus_from = batch->written;
+    request.gpus_origin = batch->origin;
+  }
+  if (!request.gpus) return;
   const std::uint64_t dp = *request.gpus / std::max<std::uint64_t>(tp * pp * sp, 1);
   const std::uint64_t one = whole_number(*micro);
   const std::uint64_t times = whole_number(*steps);

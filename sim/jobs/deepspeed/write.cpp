@@ -23,6 +23,7 @@ constexpr std::array left_out{"use_distributed_optimizer",
                               "cross_entropy_loss_fusion",
                               "group_query_attention",
                               "num_virtual_stages_per_pipeline_rank",
+                              "pipeline_model_parallel_layout",
                               "context_parallel_size",
                               "cp_comm_type"};
 

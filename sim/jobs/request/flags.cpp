@@ -70,6 +70,21 @@ std::string_view part_of_model(std::string_view key) {
 
 }  // namespace
 
+void flatten(const config::Value& value, std::string_view form, const std::string& path,
+             std::vector<Setting>& found) {
+  if (value.kind == config::Value::Kind::map) {
+    for (const config::Entry& entry : value.entries)
+      flatten(entry.value, form, path.empty() ? entry.key : path + "." + entry.key, found);
+    return;
+  }
+  Setting one{.name = path, .origin = value.origin};
+  if (value.kind == config::Value::Kind::text) one.values = {value.text};
+  for (const config::Value& item : value.items) one.values.push_back(item.text);
+  const std::string values = fmt::format("{}", fmt::join(one.values, ", "));
+  one.written = fmt::format(fmt::runtime(form), path, values);
+  found.push_back(std::move(one));
+}
+
 std::string word_for(std::string_view words, std::string_view theirs) {
   std::string found;
   for_each_pair(words, [&](std::string_view a, std::string_view b) {

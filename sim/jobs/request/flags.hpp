@@ -33,6 +33,11 @@ struct Flag {
   std::string_view section = {};  // where configurations by name have it: "model", "ddp"
 };
 
+// The texts and lists of a tree by their dotted names; `form` is how a name and its value are
+// written, "{} = {}".
+void flatten(const config::Value& value, std::string_view form, const std::string& path,
+             std::vector<Setting>& found);
+
 // Sets the keys of rows that are no rules. `defaults`: whether what is left out has `absent`.
 void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults);
 

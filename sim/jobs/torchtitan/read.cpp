@@ -7,6 +7,7 @@
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/request/flags.hpp"
 #include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
@@ -35,19 +36,6 @@ std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
-}
-
-void flatten(const config::Value& value, const std::string& path, std::vector<Setting>& found) {
-  if (value.kind == config::Value::Kind::map) {
-    for (const config::Entry& entry : value.entries)
-      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, found);
-    return;
-  }
-  Setting one{.name = path, .origin = value.origin};
-  if (value.kind == config::Value::Kind::text) one.values = {value.text};
-  for (const config::Value& item : value.items) one.values.push_back(item.text);
-  one.written = fmt::format("{} = {}", path, fmt::join(one.values, ", "));
-  found.push_back(std::move(one));
 }
 
 std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) {
@@ -121,6 +109,27 @@ void read_data_parallel(Draft& draft) {
     draft.set("parallel.reshard_after_forward", reshard == "always" ? "true" : "false", *policy);
 }
 
+// Whether stages have unlike numbers of layers beside those that the first and the last lack.
+bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                    std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  const bool usual = (first == 1 && last == 1) || (first == 0 && last == 0);
+  return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
+         static_cast<std::int64_t>(whole / stages) > std::max(first, last);
+}
+config::Value dealt(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                    std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  std::vector<std::string> each;
+  for (std::uint64_t stage = 0; stage < stages; ++stage) {
+    auto count = static_cast<std::int64_t>(whole / stages + (stage < whole % stages ? 1 : 0));
+    if (stage == 0) count -= first;
+    if (stage + 1 == stages) count -= last;
+    each.push_back(fmt::format("{}", count));
+  }
+  return config::make_list(each, {});
+}
+
 void read_schedule(Draft& draft) {
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   const Setting* const name = draft.find("parallelism.pipeline_parallel_schedule");
@@ -131,6 +140,7 @@ void read_schedule(Draft& draft) {
   const std::int64_t last = whole(draft, "parallelism.pipeline_parallel_last_stage_less_layers", 1);
   if (pp <= 1) return;
   std::uint64_t chunks = 1;
+  std::uint64_t stages = 0;  // 0: as the file says
   if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
     config::Value path = config::make_text(csv->values.front(), csv->origin);
     draft.set("schedule", std::move(path), csv->written);
@@ -164,8 +174,13 @@ void read_schedule(Draft& draft) {
                   each > 0 ? "parallelism.pipeline_parallel_layers_per_stage"
                            : "two stages a rank, as torchtitan has it");
     }
+    stages = pp * chunks;
   }
-  if (first == 1 && last == 1) {
+  const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
+  if (stages > 0 && deals_unevenly(layers, stages, first, last)) {
+    draft.set("partition", dealt(layers, stages, first, last),
+              "layers as torchtitan deals them, what is left to the first stages");
+  } else if (first == 1 && last == 1) {
     draft.set("partition", "ends_less", "the first and the last stage have a layer less");
   } else if (first != 0 || last != 0) {
     if (const Setting* const less =
@@ -274,7 +289,7 @@ std::vector<Setting> settings_of(const Source& source) {
   const std::size_t first = source.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || source.text[first] != '{') return read_toml(source);
   std::vector<Setting> found;
-  flatten(config::read_yaml_text(source.text, source.name, document), "", found);
+  flatten(config::read_yaml_text(source.text, source.name, document), "{} = {}", "", found);
   return found;
 }
 

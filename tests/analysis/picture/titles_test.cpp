@@ -40,6 +40,8 @@ TEST_CASE("the subject of runs is what all of them trained, on how many GPUs") {
   CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4, bf16");
   runs[1].run.job = "llama-3-8b on h100-sxm, tp 2, pp 4, fp8";
   CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4");
+  for (Summary& one : runs) one.run.network = "platforms/mine.xml";
+  CHECK(subject_of(runs).details == "mine, tp 2, pp 4");
   runs[1].run.job = "llama-3-70b on h100-sxm, tp 2, pp 4, fp8";
   CHECK(subject_of(runs).name.empty());
   runs[1].run.network = "dgx-a100";

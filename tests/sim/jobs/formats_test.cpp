@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/jobs/support.hpp"
+#include "support/program.hpp"
 
 using namespace pipewright;
 using tests::import_files;
@@ -76,7 +77,8 @@ TEST_CASE("torchtitan's TOML is FSDP in fp32 with PyTorch's ways", "[jobs]") {
   CHECK(scenario.schedules.front().name == "interleaved-1f1b");
   CHECK(scenario.schedules.front()[&schedules::Parameters::chunks]->value == 2);
   CHECK(scenario.microbatches.value == 8);
-  CHECK(scenario.partition.rule == config::Partition::Rule::ends_less);
+  // 80 layers, and one more at each end, on 8 stages: 82 = 8 x 10 + 2.
+  CHECK(scenario.partition.layers == std::vector<std::uint32_t>{10, 11, 10, 10, 10, 10, 10, 9});
   CHECK(scenario.training.recompute.granularity == config::Recompute::Granularity::op);
   CHECK(scenario.training.fused_loss);
   CHECK(scenario.communication.tp_comm_overlap);
@@ -84,6 +86,17 @@ TEST_CASE("torchtitan's TOML is FSDP in fp32 with PyTorch's ways", "[jobs]") {
   CHECK(job.comments.at("parallel.tp") == "parallelism.tensor_parallel_degree = 4 (line 15)");
   CHECK_THROWS_WITH(import_files({"titan.toml"}, {.variables = {}, .gpus = 100}),
                     Catch::Contains("Invalid parallel dims"));
+}
+
+TEST_CASE("torchtitan's layers that do not divide go to the first stages", "[jobs]") {
+  const tests::Workplace place;
+  place.write("run.toml",
+              "[model]\nname = \"llama3\"\nflavor = \"70B\"\n"
+              "[training]\nlocal_batch_size = 8\nseq_len = 8192\n"
+              "[parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 4\n"
+              "pipeline_parallel_schedule = \"Interleaved1F1B\"\n");
+  CHECK(place.run("run run.toml --cluster dgx-h100-8 --dp 2 --global-batch 16 --quiet").status ==
+        0);
 }
 
 TEST_CASE("torchtitan's dumped configuration says how many GPUs where it gives the shards",

@@ -3,7 +3,6 @@
 // The figures of one run as cards, of several as a table with their differences.
 function fillFigures(place, runs) {
   if (runs.length === 1) {
-    if (runs[0].facts.job) place.append(nameElement("p", runs[0].facts.job));
     place.append(nameElement("p", runs[0].details), runCards(runs[0]));
   } else {
     const wide = mark("wide", "div");

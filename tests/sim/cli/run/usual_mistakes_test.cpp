@@ -38,6 +38,13 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
   complains(place, "run " + passes + "--recompute full", "--recompute-activations full");
 }
 
+TEST_CASE("a single chunk is told to interleave nothing", "[run]") {
+  const tests::Workplace place;
+  const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
+  CHECK_THAT(place.run(words + "1").err, Contains("with one chunk a device interleaves nothing"));
+  CHECK(place.run(words + "2").err.find("interleaves nothing") == std::string::npos);
+}
+
 TEST_CASE("the option --pp is the number of devices, wherever the scenario has it", "[run]") {
   const tests::Workplace place;
   const auto devices = [&](const std::string& words) {
