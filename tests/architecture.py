@@ -1,7 +1,8 @@
 """Checks the include lines of every folder against the arrows that the design allows.
 
 Between folders: ALLOWED. Inside a folder arrows run one way as well: of files (x.hpp and x.cpp are
-one) and of rooms (the folder itself and those in it) none is above itself. And every test is built.
+one) and of rooms (the folder itself and those in it) none is above itself. And every test is built,
+and no type defined twice.
 """
 
 import pathlib
@@ -123,6 +124,25 @@ def unlisted_tests(root):
             yield f"{path.relative_to(root)} is in no CMakeLists.txt, so it is never run"
 
 
+OPENS = re.compile(r"^namespace ([\w:]+) \{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;(]*?\{", re.M)
+
+
+def defined_twice(root):
+    """Types of one name in one namespace: a linker keeps one of them, and says nothing."""
+    places = {}
+    for folder in ALLOWED:
+        for path in sorted((root / folder).rglob("*.hpp")):
+            text = path.read_text()
+            space = OPENS.search(text)
+            for name in TYPE.findall(text):
+                key = f"{space[1] if space else ''}::{name}"
+                places.setdefault(key, set()).add(str(path.relative_to(root)))
+    for name, paths in sorted(places.items()):
+        if len(paths) > 1:
+            yield f"{name} is defined in {' and in '.join(sorted(paths))}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     found = [v for f, (folders, libs) in ALLOWED.items() for v in violations(root, f, folders, libs)]
@@ -132,6 +152,7 @@ def main():
         for circle in circles_in(root, folder)
     ]
     found += unlisted_tests(root)
+    found += defined_twice(root)
     covered = sum(len(list((root / folder).rglob("*.[ch]pp"))) for folder in ALLOWED)
     if covered < 50:
         found.append(f"only {covered} files were found: the folders have moved")

@@ -51,11 +51,11 @@ std::span<const Unit> units_of(MetricKind quantity) {
   return {};
 }
 
-constexpr std::array<std::pair<std::string_view, Comparison>, 4> comparisons{
-    {{">=", Comparison::more_or_equal},
-     {"<=", Comparison::less_or_equal},
-     {">", Comparison::more},
-     {"<", Comparison::less}}};
+constexpr std::array<std::pair<std::string_view, Relation>, 4> comparisons{
+    {{">=", Relation::more_or_equal},
+     {"<=", Relation::less_or_equal},
+     {">", Relation::more},
+     {"<", Relation::less}}};
 
 class Reader {
  public:
@@ -103,7 +103,7 @@ class Reader {
                      fmt::join(names, ", ")));
   }
 
-  Comparison read_comparison() {
+  Relation read_comparison() {
     for (const auto& [word, comparison] : comparisons)
       if (text_.compare(at_, word.size(), word) == 0) {
         at_ += word.size();
@@ -204,13 +204,13 @@ bool holds(const Condition& condition, double base, double value) {
                        : condition.operand == Operand::difference ? difference(base, value)
                                                                   : relative_change(base, value);
   switch (condition.comparison) {
-    case Comparison::more:
+    case Relation::more:
       return found > condition.bound;
-    case Comparison::less:
+    case Relation::less:
       return found < condition.bound;
-    case Comparison::more_or_equal:
+    case Relation::more_or_equal:
       return found >= condition.bound;
-    case Comparison::less_or_equal:
+    case Relation::less_or_equal:
       return found <= condition.bound;
   }
   return false;

@@ -15,7 +15,7 @@ struct ConditionError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Comparison : std::uint8_t { more, less, more_or_equal, less_or_equal };
+enum class Relation : std::uint8_t { more, less, more_or_equal, less_or_equal };
 enum class Operand : std::uint8_t {
   value,       // "20 s": of the run itself
   difference,  // "+10ms": from the first run
@@ -26,7 +26,7 @@ enum class Operand : std::uint8_t {
 struct Condition {
   std::string text;
   std::string metric;  // as JSON calls it
-  Comparison comparison = Comparison::more;
+  Relation comparison = Relation::more;
   Operand operand = Operand::value;
   double bound = 0;  // in the metric's unit; of a change as a ratio
 };

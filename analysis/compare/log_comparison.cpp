@@ -93,8 +93,8 @@ std::string megatron_name(const std::string& name) {
   return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
 }
 
-const LogRun& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
-                         std::vector<std::string>& notes) {
+const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
+                                 std::vector<std::string>& notes) {
   const std::size_t count = log.runs.size();
   const std::size_t number = wanted.value_or(count);
   if (number < 1 || number > count)
@@ -142,7 +142,7 @@ std::vector<RateComparison> compare_rates(const RunFigures& predicted,
   return rows;
 }
 
-std::map<std::uint32_t, MeasuredMemory> measured_memory(const LogRun& run) {
+std::map<std::uint32_t, MeasuredMemory> measured_memory(const LoggedTraining& run) {
   std::map<std::uint32_t, MeasuredMemory> ranks;
   for (const auto& [rank, memory] : run.memory)
     ranks[rank] = {memory.allocated, memory.peak_allocated, memory.peak_reserved, {}};
@@ -165,7 +165,7 @@ void note_what_is_missing(LogComparison& result, std::size_t timed) {
 LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice) {
   LogComparison result{.assumed = predicted.summary.run.assumed};
-  const LogRun& run = chosen_run(log, choice.run, result.notes);
+  const LoggedTraining& run = chosen_run(log, choice.run, result.notes);
   if (choice.skip > 0 && choice.skip >= run.iterations.size())
     throw trace::TraceError(fmt::format("the log has {}, and {} are skipped",
                                         counted(run.iterations.size(), "iteration"), choice.skip));

@@ -47,11 +47,11 @@ void visit_producers(const Producers& known, const NumberedPass& pass, Visit vis
 }
 
 // Shifts that leave no handover impossible (Bellman and Ford's potentials); empty if none do.
-std::vector<double> least_shifts(const std::vector<Handover>& found, std::size_t devices) {
+std::vector<double> least_shifts(const std::vector<PassHandover>& found, std::size_t devices) {
   std::vector<double> shifts(devices, 0);
   for (std::size_t round = 0; round <= devices; ++round) {
     bool changed = false;
-    for (const Handover& one : found) {
+    for (const PassHandover& one : found) {
       const double needed = shifts[one.from] - one.least_us;
       if (shifts[one.to] >= needed - tolerance_us) continue;
       shifts[one.to] = needed;
@@ -63,9 +63,9 @@ std::vector<double> least_shifts(const std::vector<Handover>& found, std::size_t
 }
 
 // Halves what there is to spare between devices that hand over both ways.
-std::vector<double> middle_shifts(const std::vector<Handover>& found, std::size_t devices) {
+std::vector<double> middle_shifts(const std::vector<PassHandover>& found, std::size_t devices) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> least;
-  for (const Handover& one : found) least[{one.from, one.to}] = one.least_us;
+  for (const PassHandover& one : found) least[{one.from, one.to}] = one.least_us;
   // What is to be added to the clock of `to` so that it agrees with that of `from`.
   const auto offset = [&](std::uint32_t from, std::uint32_t to) -> std::optional<double> {
     const auto there = least.find({from, to});
@@ -92,41 +92,42 @@ std::vector<double> middle_shifts(const std::vector<Handover>& found, std::size_
   return result;
 }
 
-bool mend(const std::vector<double>& shifts, const std::vector<Handover>& found) {
-  return std::ranges::none_of(found, [&](const Handover& one) {
+bool mend(const std::vector<double>& shifts, const std::vector<PassHandover>& found) {
+  return std::ranges::none_of(found, [&](const PassHandover& one) {
     return one.least_us + shifts[one.to] - shifts[one.from] < -tolerance_us;
   });
 }
 
-bool is_possible(const Handover& one) { return one.impossible == 0; }
+bool is_possible(const PassHandover& one) { return one.impossible == 0; }
 
 }  // namespace
 
-std::vector<Handover> handovers(const std::vector<NumberedPass>& passes, const HoldsWaits& waits) {
+std::vector<PassHandover> handovers(const std::vector<NumberedPass>& passes,
+                                    const HoldsWaits& waits) {
   const Producers known = by_key(passes);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Handover> found;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, PassHandover> found;
   for (const NumberedPass& pass : passes)
     visit_producers(known, pass, [&](const NumberedPass& producer) {
       const double begun = waits[pass.device] ? pass.end_us : pass.start_us;
       const double time = begun - producer.end_us;
       const auto [pair, is_new] = found.try_emplace({producer.device, pass.device});
-      Handover& least = pair->second;
+      PassHandover& least = pair->second;
       if (time < -tolerance_us) ++least.impossible;
       if (!is_new && time >= least.least_us) return;
       least = {producer.device, pass.device, time, least.impossible, producer, pass};
     });
-  std::vector<Handover> list;
+  std::vector<PassHandover> list;
   for (auto& [pair, one] : found) list.push_back(one);
   return list;
 }
 
-bool shifts_can_mend(const std::vector<Handover>& found, std::size_t devices) {
+bool shifts_can_mend(const std::vector<PassHandover>& found, std::size_t devices) {
   return !least_shifts(found, devices).empty();
 }
 
 std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const HoldsWaits& waits,
                                  std::size_t devices) {
-  const std::vector<Handover> found = handovers(passes, waits);
+  const std::vector<PassHandover> found = handovers(passes, waits);
   std::vector<double> shifts(devices, 0);
   // The end of a pass that waited says no more than that its input was there.
   const bool by_ends = std::ranges::find(waits, true) != waits.end();

@@ -16,7 +16,7 @@ using HoldsWaits = std::vector<bool>;
 
 // The least time from the end of a pass to where one on another device that needs its output can
 // have begun: its start, or its end where it may have waited.
-struct Handover {
+struct PassHandover {
   std::uint32_t from = 0;  // devices
   std::uint32_t to = 0;
   double least_us = 0;         // below 0: impossible
@@ -25,10 +25,11 @@ struct Handover {
   NumberedPass consumer;
 };
 
-std::vector<Handover> handovers(const std::vector<NumberedPass>& passes, const HoldsWaits& waits);
+std::vector<PassHandover> handovers(const std::vector<NumberedPass>& passes,
+                                    const HoldsWaits& waits);
 
 // Whether clocks that are off by a constant each could explain every impossible handover.
-bool shifts_can_mend(const std::vector<Handover>& found, std::size_t devices);
+bool shifts_can_mend(const std::vector<PassHandover>& found, std::size_t devices);
 
 // Shifts each device's clock so that no handover is impossible, and by the half of what there is
 // to spare both ways. Microseconds. Nothing is shifted where it would not help.

@@ -67,10 +67,10 @@ void check_overlaps(std::vector<NumberedPass>& passes, const std::vector<MarkedD
   }
 }
 
-void note_clocks(const std::vector<Handover>& found, const HoldsWaits& waits,
+void note_clocks(const std::vector<PassHandover>& found, const HoldsWaits& waits,
                  const std::vector<MarkedDevice>& devices, std::vector<std::string>& notes) {
   const bool mends = shifts_can_mend(found, devices.size());
-  for (const Handover& one : found)
+  for (const PassHandover& one : found)
     if (one.impossible > 0)
       notes.push_back(fmt::format(
           "the {} of {} and {} do not agree: {} {} before their input is there, {} up to {} before "
@@ -126,7 +126,7 @@ void note_sources(const std::vector<Annotations>& files, const std::vector<Marke
 
 std::optional<double> least_handover(const std::vector<NumberedPass>& passes, std::size_t devices) {
   std::optional<double> least;
-  for (const Handover& one : handovers(passes, HoldsWaits(devices, false)))
+  for (const PassHandover& one : handovers(passes, HoldsWaits(devices, false)))
     least = std::min(least.value_or(one.least_us), one.least_us);
   if (least) *least *= microsecond;
   return least;

@@ -54,7 +54,7 @@ HoldsWaits holds_waits(const std::vector<NumberedPass>& passes,
   if (shifts_can_mend(handovers(passes, waits), devices.size())) return waits;
   const HoldsWaits all(devices.size(), true);
   const bool explains = std::ranges::all_of(
-      handovers(passes, all), [](const Handover& one) { return one.impossible == 0; });
+      handovers(passes, all), [](const PassHandover& one) { return one.impossible == 0; });
   return explains ? all : waits;
 }
 

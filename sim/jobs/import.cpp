@@ -38,7 +38,7 @@ Framework framework_of(Kind kind) {
 }
 
 // MODEL_ARGS of a functional test: flags as keys.
-void read_functional_test(const Source& source, const JobWords& words, Request& request) {
+void read_functional_test(const Source& source, Request& request) {
   const config::Value tree = config::read_yaml_text(source.text, source.name, test_document);
   const config::Value* const arguments = config::find(tree, "MODEL_ARGS");
   if (arguments == nullptr || arguments->kind != config::Value::Kind::map)
@@ -69,8 +69,6 @@ void read_functional_test(const Source& source, const JobWords& words, Request& 
     }
     request.settings.push_back(std::move(setting));
   }
-  // The tests' launcher starts a node of 8 GPUs.
-  (void)words;
 }
 
 std::vector<nemo::Named> read_named(Kind kind, const Source& source, const JobWords& words,
@@ -114,7 +112,7 @@ Request read_request(const std::vector<Source>& sources, const std::vector<Kind>
       for (Setting& one : torchtitan::settings_of(sources[i]))
         request.settings.push_back(std::move(one));
     } else if (kinds[i] == Kind::functional_test) {
-      read_functional_test(sources[i], words, request);
+      read_functional_test(sources[i], request);
     } else {
       for (nemo::Named& one : read_named(kinds[i], sources[i], words, request))
         named.push_back(std::move(one));

@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-LogRun& LogBuilder::run() {
+LoggedTraining& LogBuilder::run() {
   if (log_.runs.empty()) log_.runs.push_back({line_number, {}, std::exchange(early_memory_, {})});
   return log_.runs.back();
 }
@@ -19,7 +19,7 @@ LogRun& LogBuilder::run() {
 LogIteration& LogBuilder::iteration(std::uint64_t number) {
   if (const LogIteration* const before = last(); before != nullptr && number < before->number)
     log_.runs.push_back({line_number, {}, {}});
-  LogRun& own = run();
+  LoggedTraining& own = run();
   if (own.iterations.empty() || own.iterations.back().number != number)
     own.iterations.push_back({.number = number});
   LogIteration& found = own.iterations.back();

@@ -43,7 +43,7 @@ class LogBuilder {
   std::string block_timer;
 
  private:
-  LogRun& run();
+  LoggedTraining& run();
 
   const TextSource& source_;
   TrainingLog log_;

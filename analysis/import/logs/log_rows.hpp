@@ -33,7 +33,7 @@ struct LogMemory {
 };
 
 // One start of a training program.
-struct LogRun {
+struct LoggedTraining {
   std::uint64_t line = 0;  // where its first iteration stands
   std::vector<LogIteration> iterations;
   std::map<std::uint32_t, LogMemory> memory;  // by rank
@@ -41,7 +41,7 @@ struct LogRun {
 
 // A log may hold several runs one after another: their iterations count from below again.
 struct TrainingLog {
-  std::vector<LogRun> runs;
+  std::vector<LoggedTraining> runs;
 };
 
 }  // namespace pipewright::analysis

@@ -61,7 +61,7 @@ TrainingLog read_training_log(const std::filesystem::path& file, const ReadProgr
   }
   end_deepspeed_step(builder);
   TrainingLog log = builder.take();
-  const auto says_much = [](const LogRun& run) {
+  const auto says_much = [](const LoggedTraining& run) {
     return !run.iterations.empty() || !run.memory.empty();
   };
   if (!std::ranges::any_of(log.runs, says_much))
