@@ -139,6 +139,7 @@ void read_schedule(Draft& draft) {
       whole(draft, "parallelism.pipeline_parallel_first_stage_less_layers", 1);
   const std::int64_t last = whole(draft, "parallelism.pipeline_parallel_last_stage_less_layers", 1);
   if (pp <= 1) return;
+  const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
   std::uint64_t chunks = 1;
   std::uint64_t stages = 0;  // 0: as the file says
   if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
@@ -162,7 +163,6 @@ void read_schedule(Draft& draft) {
       draft.set("schedule.name", ours, "without parallelism.pipeline_parallel_schedule");
     if (known->several) {
       chunks = 2;
-      const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
       if (each > 0 && layers > 0)
         chunks = std::max<std::uint64_t>((layers + static_cast<std::uint64_t>(first + last) +
                                           static_cast<std::uint64_t>(each) * pp - 1) /
@@ -176,7 +176,6 @@ void read_schedule(Draft& draft) {
     }
     stages = pp * chunks;
   }
-  const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
   if (stages > 0 && deals_unevenly(layers, stages, first, last)) {
     draft.set("partition", dealt(layers, stages, first, last),
               "layers as torchtitan deals them, what is left to the first stages");
