@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/statistics.hpp"
+
 namespace pipewright::comm {
 namespace {
 
@@ -12,12 +14,6 @@ constexpr std::size_t least_rows = 4;
 constexpr double most_alike = 1.25;
 
 using What = std::tuple<analysis::Operation, std::uint32_t, std::uint32_t, std::uint64_t, bool>;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -33,7 +29,7 @@ std::optional<Disagreement> disagreement(const std::vector<analysis::Measurement
         ratios[{one->first, other->first}].push_back(other->second / one->second);
   std::optional<Disagreement> worst;
   for (const auto& [files, all] : ratios) {
-    const double ratio = median(all);
+    const double ratio = analysis::quantile(all, 0.5);
     const double unlike = std::max(ratio, 1 / ratio);
     if (all.size() < least_rows || unlike <= most_alike || (worst && worst->ratio >= unlike))
       continue;
