@@ -26,8 +26,17 @@ ALLOWED = {
         ("fmt/",),
     ),
     "sim/evaluation": (
-        ("schedules", "analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
-        ("fmt/",),
+        (
+            "schedules",
+            "analysis",
+            "sim/config",
+            "sim/process",
+            "sim/workload",
+            "sim/cluster",
+            "sim/execution",
+            "sim/comm",
+        ),
+        ("fmt/", "nlohmann/"),
     ),
     "sim/comm": (
         ("analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),

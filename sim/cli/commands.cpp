@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/cluster.hpp"
-
 namespace pipewright::cli {
 namespace {
 
@@ -158,10 +156,6 @@ int run(const Command& command, const Arguments& arguments) {
     names += fmt::format("{}'{}'", names.empty() ? "" : last ? " or " : ", ", verb.name);
   }
   throw UsageError(fmt::format("{}: {}, not '{}'", command.name, names, word));
-}
-
-std::string versions() {
-  return "pipewright " PIPEWRIGHT_VERSION ", " + cluster::simgrid_version();
 }
 
 }  // namespace pipewright::cli

@@ -40,9 +40,6 @@ std::span<const Command> commands();
 // asked for. Throws UsageError for an unknown verb.
 int run(const Command& command, const Arguments& arguments);
 
-// "pipewright 0.1.0, SimGrid 3.32"
-std::string versions();
-
 int run_command(const Arguments& arguments);      // pipewright run
 int show_command(const Arguments& arguments);     // pipewright show
 int export_command(const Arguments& arguments);   // pipewright export

@@ -2,6 +2,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ int dispatch(const Arguments& words) {
     return exit_ok;
   }
   if (words[0] == "--version") {
-    fmt::print("{}\n", versions());
+    fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
   for (const Command& command : commands())

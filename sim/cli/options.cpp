@@ -15,7 +15,6 @@
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -263,17 +262,8 @@ void read_choices(const po::variables_map& given, schedules::Parameters& paramet
       parameters.*info.choice = info.is_flag ? 1 : read_count(given, option);
 }
 
-void note_dropped_transfers(const std::vector<std::string>& schedules) {
-  std::vector<std::string> files;
-  for (const std::string& name : schedules)
-    if (config::schedule_source(name) == config::ScheduleSource::torch_file &&
-        std::ranges::find(files, name) == files.end() && workload::places_transfers(name))
-      files.push_back(name);
-  if (files.empty()) return;
-  fmt::print(stderr,
-             "pipewright: {}: the placement of SEND and RECV is not simulated; 'pipewright "
-             "schedule check' judges it\n",
-             fmt::join(files, ", "));
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "pipewright: {}\n", note);
 }
 
 std::filesystem::path platform_file(const po::variables_map& given, const std::string& verb) {

@@ -72,9 +72,8 @@ std::string option_of(const schedules::ChoiceInfo& info);  // "group-size"
 void add_choices(po::options_description& options);
 void read_choices(const po::variables_map& given, schedules::Parameters& parameters);
 
-// Says on standard error, in one line, which of these schedules are files of PyTorch that place
-// SEND and RECV: passes are run in their order, and transfers where the engine has them.
-void note_dropped_transfers(const std::vector<std::string>& schedules);
+// A line of standard error for each.
+void print_notes(const std::vector<std::string>& notes);
 
 // The one file that a verb of `platform` is given: a path, or the name of a cluster of the library.
 std::filesystem::path platform_file(const po::variables_map& given, const std::string& verb);

@@ -1,5 +1,7 @@
 #include "sim/cluster/simgrid.hpp"
 
+#include <csignal>
+
 #include <xbt/log.h>
 
 namespace pipewright::cluster {
@@ -7,7 +9,10 @@ namespace pipewright::cluster {
 sg4::Engine& engine() {
   // Never destroyed: a second engine in the same process would start at this one's clock.
   static sg4::Engine* const instance = [] {
+    struct sigaction before {};
+    sigaction(SIGINT, nullptr, &before);
     auto* made = new sg4::Engine("pipewright");  // not (argc, argv), which eats --help
+    sigaction(SIGINT, &before, nullptr);         // it has set a handler of its own
     xbt_log_control_set("xbt_cfg.thres:warning");
     xbt_log_control_set("s4u_comm.thres:critical");        // of transfers that an interrupt ends
     xbt_log_control_set("s4u_actor.thres:critical");       // of passes shorter than its precision

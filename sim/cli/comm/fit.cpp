@@ -16,6 +16,7 @@
 #include "sim/comm/fitted_file.hpp"
 #include "sim/comm/tried.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -150,7 +151,7 @@ int comm_fit(const Arguments& arguments) {
   const bool json = given.count("json") != 0;
   fmt::print("{}", json ? fit_json(report) : fit_text(report));
   if (!output) return exit_ok;
-  const std::string fitted = comm::fitted_platform(cluster.text(), report, versions());
+  const std::string fitted = comm::fitted_platform(cluster.text(), report, evaluation::versions());
   trace::write_file(*output, comm::with_records(fitted, comm::records_of(cluster, report)));
   if (!json) fmt::print("\nwrote   {}\n", output->string());
   return exit_ok;

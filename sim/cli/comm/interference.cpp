@@ -6,11 +6,12 @@
 
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_options.hpp"
-#include "sim/cli/comm/job_traffic.hpp"
+#include "sim/cli/comm/traffic_words.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/evaluation/job_traffic.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -134,7 +135,7 @@ int comm_interference(const Arguments& arguments) {
   std::vector<comm::Traffic> traffic;
   for (const std::string& text : texts)
     traffic.push_back(parse_traffic(text, hardware.ranks, placement));
-  if (texts.empty()) traffic = job_traffic(scenario, hardware, placement);
+  if (texts.empty()) traffic = evaluation::job_traffic(scenario, hardware, placement);
   if (traffic.empty())
     throw UsageError(
         "comm interference: the ranks of this scenario say nothing to each other, as far as it "

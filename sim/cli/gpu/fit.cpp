@@ -8,6 +8,7 @@
 #include "sim/cli/gpu/kernel_report.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -118,7 +119,8 @@ std::string gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& 
   std::string text = fmt::format(
       "# Fitted by {} to {}, from {}.\n# Median error and p90, and of rows "
       "left out:\n",
-      versions(), analysis::printable(table), analysis::printable(base.path.filename().string()));
+      evaluation::versions(), analysis::printable(table),
+      analysis::printable(base.path.filename().string()));
   for (const workload::FittedGroup& group : fit.groups)
     text += fmt::format(
         "#   {}, {}: {}, {}; {}, {}\n", group.name, analysis::counted(group.fitted.rows, "row"),

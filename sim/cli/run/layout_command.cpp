@@ -15,6 +15,7 @@
 #include "sim/config/communication.hpp"
 #include "sim/config/parallel.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/placing.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/workload/ranks.hpp"
@@ -291,7 +292,9 @@ int layout_command(const Arguments& arguments) {
       scenario.parallel, !scenario.model || scenario.model->value.tied_embeddings,
       scenario.communication, dispatch_of(scenario), hardware.ranks, hardware.cluster, placement);
   if (!groups.empty()) fmt::print("\n{}", groups);
-  note_straddling(hardware);
+  const std::string note =
+      evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
+  if (!note.empty()) print_notes({note});
   return exit_ok;
 }
 

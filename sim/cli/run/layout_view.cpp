@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "analysis/text_table.hpp"
-#include "sim/evaluation/placing.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -158,12 +157,6 @@ std::string placement_table(const config::Parallel& parallel, const workload::Ra
   table.add_names("ranks", cells[2]);
   for (std::size_t i = 0; i < columns.size(); ++i) table.add_names(columns[i].name, cells[i + 3]);
   return table.text();
-}
-
-void note_straddling(const evaluation::Hardware& hardware) {
-  const std::string note =
-      evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
-  if (!note.empty()) fmt::print(stderr, "pipewright: {}\n", note);
 }
 
 }  // namespace pipewright::cli

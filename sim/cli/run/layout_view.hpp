@@ -20,7 +20,4 @@ std::string describe_sequence(std::span<const std::uint32_t> values);
 std::string placement_table(const config::Parallel& parallel, const workload::Ranks& ranks,
                             const execution::RankPlacement& placement);
 
-// Says on standard error which groups talk over a slower network than they could.
-void note_straddling(const evaluation::Hardware& hardware);
-
 }  // namespace pipewright::cli

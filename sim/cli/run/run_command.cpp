@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,163 +13,23 @@
 #include "analysis/statistics.hpp"
 #include "analysis/summary.hpp"
 #include "analysis/summary_report.hpp"
-#include "analysis/text_table.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "analysis/training_cost.hpp"
 #include "analysis/units_text.hpp"
-#include "schedules/deadlock.hpp"
-#include "sim/cli/comm/job_traffic.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
-#include "sim/cli/run/layout_view.hpp"
 #include "sim/cli/run/run_options.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/text/yaml.hpp"
-#include "sim/config/training_checks.hpp"
-#include "sim/evaluation/hardware.hpp"
-#include "sim/evaluation/network_estimate.hpp"
-#include "sim/evaluation/placing.hpp"
-#include "sim/evaluation/uneven_cost.hpp"
-#include "sim/evaluation/work_and_memory.hpp"
-#include "sim/execution/run.hpp"
-#include "sim/workload/batch/batch.hpp"
-#include "sim/workload/model/activation_memory.hpp"
+#include "sim/evaluation/run_notes.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::cli {
 namespace {
-
-// The types of the pipeline's devices, in the order in which they come.
-std::string gpu_names(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
-  };
-  for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
-  if (names.empty() && scenario.gpu) add(scenario.gpu->name);
-  return fmt::format("{}", fmt::join(names, " and "));
-}
-
-// "none", "all layers", "50 % of 4 layers a stage"
-std::string offload_text(const std::optional<config::Offload>& offload) {
-  if (!offload) return "none";
-  const std::string layers =
-      offload->layers ? fmt::format("{} layers a stage", *offload->layers) : "all layers";
-  return offload->share < 1 ? fmt::format("{:.4g} % of {}", 100 * offload->share, layers) : layers;
-}
-
-// What was run, for outputs that stand without the scenario.
-analysis::JobInfo job_info(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
-  const config::Parallel& parallel = scenario.parallel;
-  analysis::JobInfo job{
-      .gpu = gpu_names(scenario, hardware),
-      .tp = parallel.tp.value,
-      .cp = parallel.cp.value,
-      .ep = parallel.ep.value,
-      .etp = parallel.expert_tp(),
-      .dp = parallel.dp.value,
-      .replicate = parallel.replicates(),
-      .pp = parallel.pp.value,
-      .sequence_parallel = parallel.sequence,
-      .zero = parallel.zero,
-      .symmetric = scenario.symmetric,
-      .straddling =
-          evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups};
-  if (!scenario.model) return job;
-  const config::Model& model = scenario.model->value;
-  const config::Training& training = scenario.training;
-  job.model = model.name.empty() ? "a model without a name" : model.name;
-  job.global_batch =
-      std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
-  job.microbatch_size = training.microbatch_size;
-  job.sequence = training.sequence.value_or(model.sequence);
-  job.precision = config::name_of(training.precision);
-  job.cuda_graphs = config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs));
-  job.flash_attention = training.flash_attention;
-  job.recompute = to_string(training.recompute);
-  job.offload = offload_text(training.offload);
-  job.partition = to_string(scenario.partition);
-  if (model.experts && parallel.ep.value > 1) {
-    job.dispatch = config::dispatch_text(training.experts);
-    job.routing = config::routing_text(training.experts);
-  }
-  if (!training.lengths) return job;
-  job.lengths = config::to_string(*training.lengths);
-  const auto batch = workload::batch_of(training, workload::sequence_of(model, training));
-  job.padding = 1 - batch->real.tokens / batch->computed.tokens;
-  return job;
-}
-
-// Says on standard error what a reader should know of the model.
-void note_model(const config::Scenario& scenario) {
-  if (!scenario.model) return;
-  for (const std::string& note : notes_of(scenario.model->value, scenario.training))
-    fmt::print(stderr, "pipewright: model: {}\n", analysis::printable(note));
-}
-
-// Says on standard error that recomputation only costs time.
-void note_idle_recompute(const config::Scenario& scenario) {
-  if (!scenario.model) return;
-  const config::Model& model = scenario.model->value;
-  const workload::ModelSetting setting{
-      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  const std::string note = idle_recompute_note(setting);
-  if (!note.empty()) fmt::print(stderr, "pipewright: {}\n", note);
-}
-
-// Says on standard error which schedules have nothing to interleave.
-void note_single_chunks(const std::vector<workload::Plan>& plans) {
-  for (const workload::Plan& plan : plans)
-    if (plan.schedule.name.starts_with("interleaved") && plan.schedule.chunks == 1 &&
-        plan.schedule.devices > 1)
-      fmt::print(stderr,
-                 "pipewright: {} with one chunk a device interleaves nothing, and holds more "
-                 "activations than 1f1b; --chunks 2 or more\n",
-                 plan.schedule.name);
-}
-
-// Says on standard error which runs computed more than their GPUs can: times of passes were given
-// that cannot be of this model.
-void note_impossible_speed(const std::vector<analysis::Summary>& runs) {
-  for (const analysis::Summary& run : runs)
-    if (const double mfu = run.mfu_precision.value_or(0); mfu > 1)
-      fmt::print(stderr,
-                 "pipewright: {}: an MFU of {:.4g} % is more than the GPUs can do; the times of "
-                 "passes that are given are too short for this model\n",
-                 run.run.schedule, 100 * mfu);
-}
-
-// Says on standard error of which runs GPUs wait for their host: a faster GPU would gain nothing.
-void note_host(const std::vector<workload::Plan>& plans) {
-  constexpr double little = 0.01;  // of a pass
-  for (const workload::Plan& plan : plans) {
-    const workload::StageCosts& costs = plan.costs;
-    const std::uint32_t stages = plan.schedule.stages();
-    std::uint32_t waiting = 0;
-    double most = 0;
-    for (std::uint32_t stage = 0; stage < stages; ++stage) {
-      double share = 0;
-      for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
-        const schedules::Pass pass{kind, static_cast<std::uint16_t>(stage)};
-        const double idle =
-            costs.of(costs.host_waits, pass) - costs.of(costs.collective_waits, pass);
-        if (idle > 0) share = std::max(share, idle / costs.times(pass));
-      }
-      most = std::max(most, share);
-      waiting += share > little ? 1 : 0;
-    }
-    if (waiting > 0)
-      fmt::print(stderr,
-                 "pipewright: {}: passes of {} of {} stages wait for their host to launch kernels, "
-                 "up to {:.0f} % of their time; training.cuda_graphs (layer or iteration) saves "
-                 "launches\n",
-                 plan.schedule.name, waiting, stages, 100 * most);
-  }
-}
 
 // The times of one schedule under several seeds.
 struct Repeats {
@@ -202,34 +59,20 @@ analysis::JsonFields json_fields(const Repeats& repeats) {
 
 using std::filesystem::path;
 
-// "1f1b", "interleaved-1f1b-x4"; the same twice is told apart by its place.
-std::string label(const schedules::Schedule& schedule) {
-  return schedule.chunks > 1 ? fmt::format("{}-x{}", schedule.name, schedule.chunks)
-                             : schedule.name;
-}
-
 // One trace a schedule: the given name if there is one, else with the schedule's label in it.
 std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
   if (plans.size() == 1) return {file};
   std::vector<path> files;
   std::set<path> taken;
   for (const workload::Plan& plan : plans) {
-    const std::string stem = fmt::format("{}-{}", file.stem().string(), label(plan.schedule));
+    const std::string stem =
+        fmt::format("{}-{}", file.stem().string(), evaluation::label(plan.schedule));
     path name = path(file).replace_filename(stem + file.extension().string());
     for (int copy = 2; !taken.insert(name).second; ++copy)
       name.replace_filename(fmt::format("{}-{}{}", stem, copy, file.extension().string()));
     files.push_back(std::move(name));
   }
   return files;
-}
-
-// The scenario of one of its schedules alone, which runs the same again.
-std::string scenario_of(const config::Scenario& scenario, std::size_t index) {
-  if (scenario.schedules.size() == 1) return scenario.text;
-  config::Value tree = scenario.tree;
-  const config::Value one = config::find(tree, "schedule")->items.at(index);
-  config::set_key(tree, "schedule", one);
-  return config::to_yaml(tree);
 }
 
 // All files that the run reads.
@@ -259,73 +102,38 @@ struct Results {
   std::vector<Repeats> repeats;      // if there are some
 };
 
-// Runs the job again with the seeds that follow its own.
-Repeats repeat(execution::Job job, const trace::RunInfo& info, std::uint32_t runs,
+// Runs the schedule again with the seeds that follow its own.
+Repeats repeat(evaluation::ScenarioRun& run, std::size_t schedule, std::uint32_t runs,
                const analysis::Summary& first, bool visible) {
-  Repeats repeats{job.schedule.name, {first.makespan_s}};
-  ProgressBar bar(fmt::format("{} again", job.schedule.name), visible);
-  for (std::uint32_t run = 1; run < runs; ++run) {
-    ++job.conditions.variation.seed;
-    analysis::SummarySink summary;
-    RowProgress interrupts("", RowProgress::Rows::passes, job.schedule.size(), false);
-    trace::Tee tee({&interrupts, &summary});
-    execution::run(job, execution::EngineKind::simgrid, info, tee);
-    repeats.makespans.push_back(summary.summary().makespan_s);
+  const schedules::Schedule& of = run.plans()[schedule].schedule;
+  Repeats repeats{of.name, {first.makespan_s}};
+  ProgressBar bar(fmt::format("{} again", of.name), visible);
+  for (std::uint32_t seed = 1; seed < runs; ++seed) {
+    RowProgress interrupts("", RowProgress::Rows::passes, of.size(), false);
+    repeats.makespans.push_back(run.makespan(schedule, seed, interrupts));
     if (bar.is_due())
-      bar.draw(static_cast<double>(run) / runs, fmt::format("{} of {} runs", run, runs));
+      bar.draw(static_cast<double>(seed) / runs, fmt::format("{} of {} runs", seed, runs));
   }
   return repeats;
 }
 
-Results run_all(const RunRequest& request, evaluation::Hardware& hardware,
-                std::vector<workload::Plan>& plans, const std::vector<path>& files, bool collect) {
-  const config::Scenario& scenario = request.scenario;
-  analysis::JobInfo job_run = job_info(scenario, hardware);
-  if (!plans.empty()) job_run.untried = untried(scenario, hardware, plans.front());
+Results run_all(const RunRequest& request, evaluation::ScenarioRun& run,
+                const std::vector<path>& files, bool collect) {
+  const bool visible = !request.quiet && !request.json;
   Results results{.files = files};
-
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    workload::Plan& plan = plans[i];
-    analysis::SummarySink summary;
+  for (std::size_t i = 0; i < run.plans().size(); ++i) {
+    const schedules::Schedule& schedule = run.plans()[i].schedule;
     trace::TraceCollector collector;
-    RowProgress progress(label(plan.schedule), RowProgress::Rows::passes, plan.schedule.size(),
-                         !request.quiet && !request.json);
+    RowProgress progress(evaluation::label(schedule), RowProgress::Rows::passes, schedule.size(),
+                         visible);
     std::unique_ptr<trace::TraceWriter> writer;
-    std::vector<trace::Sink*> sinks{&progress, &summary};
+    std::vector<trace::Sink*> sinks{&progress};
     if (collect) sinks.push_back(&collector);
-    if (scenario.trace)
+    if (request.scenario.trace)
       sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
-    trace::Tee tee(sinks);
-
-    const trace::RunInfo info{
-        .scenario = scenario_of(scenario, i),
-        .versions = versions(),
-        .samples_per_microbatch = evaluation::samples_per_microbatch(scenario),
-        .tokens_per_microbatch = evaluation::tokens_per_microbatch(scenario),
-        .job = analysis::describe(job_run)};
-    const execution::Job job = evaluation::make_job(scenario, hardware, plan);
-    try {
-      execution::run(job,
-                     scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                                : execution::EngineKind::timing,
-                     info, tee);
-    } catch (const schedules::Deadlock& deadlock) {
-      // Plans are called as their files, but without the extension.
-      const std::string& name = scenario.schedules[i].name;
-      if (!config::is_file(config::schedule_source(name))) throw;
-      schedules::Schedule of_file = plan.schedule;
-      of_file.name = name;
-      throw schedules::Deadlock(of_file, deadlock.blocked());
-    }
-    results.summaries.push_back(summary.summary());
-    results.summaries.back().job = job_run;
-    results.summaries.back().job->uneven =
-        evaluation::uneven_cost(scenario, hardware, plan.schedule);
-    for (analysis::DeviceSummary& device : results.summaries.back().devices)
-      device.memory_host = evaluation::smallest_host(job, device.device);
+    results.summaries.push_back(run.run(i, sinks));
     if (request.repeat > 1)
-      results.repeats.push_back(
-          repeat(job, info, request.repeat, summary.summary(), !request.quiet && !request.json));
+      results.repeats.push_back(repeat(run, i, request.repeat, results.summaries.back(), visible));
     if (collect) results.traces.push_back(std::move(collector.trace));
   }
   return results;
@@ -342,36 +150,31 @@ int run_command(const Arguments& arguments) {
   for (const auto& output : scenario.outputs) named.push_back(output.value);
   const std::vector<Output> outputs = parse_outputs(named);
   std::vector<path> traces;
-  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-  // After SimGrid's engine has set a handler of its own. Planning does not poll.
-  watch_for_interrupts(interrupt_grace);
-  std::vector<workload::Plan> plans;
-  for (const config::ScheduleSpec& spec : scenario.schedules)
-    plans.push_back(evaluation::plan_on(scenario, spec, hardware));
+  watch_for_interrupts(interrupt_grace);  // planning does not poll
+  evaluation::ScenarioRun run(scenario);
+  const std::vector<workload::Plan>& plans = run.plans();
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = named;
   written.insert(written.end(), traces.begin(), traces.end());
   check_files(files_read(*request), written);
 
-  note_model(scenario);
-  note_idle_recompute(scenario);
-  note_single_chunks(plans);
-  note_straddling(hardware);
+  print_notes(notes_before(run));
   if (!request->quiet && !request->json) {
     std::vector<std::string> names;
     for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
-    note_dropped_transfers(names);
+    print_notes(evaluation::notes_of_files(names));
   }
-  const Results results = run_all(*request, hardware, plans, traces, needs_traces(outputs));
+  const Results results = run_all(*request, run, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
-  note_impossible_speed(results.summaries);
-  if (!request->quiet) note_host(plans);
+  print_notes(evaluation::notes_of_speed(results.summaries));
+  if (!request->quiet) print_notes(notes_of_host(run));
 
   const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
   const int status = over ? exit_does_not_fit : exit_ok;
   std::optional<analysis::TrainingQuestion> training = request->training;
-  if (training && !training->power && !hardware.gpus.empty() && hardware.gpus.front().power)
-    training->power = {{hardware.gpus.front().power->compute, hardware.gpus.front().power->idle}};
+  const workload::Gpus& gpus = run.hardware().gpus;
+  if (training && !training->power && !gpus.empty() && gpus.front().power)
+    training->power = {{gpus.front().power->compute, gpus.front().power->idle}};
   if (request->json) {
     std::vector<analysis::JsonFields> more(results.summaries.size());
     for (std::size_t i = 0; i < more.size(); ++i) {

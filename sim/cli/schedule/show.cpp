@@ -8,6 +8,7 @@
 #include "schedules/text/torch_receives.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/evaluation/run_notes.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {
@@ -117,7 +118,7 @@ int show_schedule(const Arguments& arguments) {
   const schedules::Receives receives = receives_of(given, format);
 
   schedules::Schedule schedule = load(names.front(), given);
-  note_dropped_transfers({names.front()});
+  print_notes(evaluation::notes_of_files({names.front()}));
   fmt::print("{}", written(schedule, format, receives, names.front()));
   return exit_ok;
 }

@@ -16,6 +16,7 @@
 #include "sim/cli/guard.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/scenario_run.hpp"
 #include "sim/execution/run.hpp"
 
 namespace pipewright::cli {
@@ -129,7 +130,7 @@ void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
                            .assumed = assumed_};
   execution::run(job, execution::EngineKind::timing,
                  {.scenario = scenario_.text,
-                  .versions = versions(),
+                  .versions = evaluation::versions(),
                   .samples_per_microbatch = scenario_.samples_per_microbatch.value_or(0),
                   .tokens_per_microbatch = scenario_.tokens_per_microbatch.value_or(0)},
                  sink);

@@ -7,8 +7,10 @@
 #include "analysis/trace/reader.hpp"
 #include "analysis/why/why.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/trace/what_if.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/evaluation/what_if.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -63,8 +65,15 @@ int why_command(const Arguments& arguments) {
   std::string not_again;
   if (given.count("no-what-if") == 0) {
     try {
-      report.what_if =
-          what_if(trace, report, {files.front(), jobs, !json && given.count("quiet") == 0});
+      watch_for_interrupts();
+      ProgressBar bar("what if", !json && given.count("quiet") == 0);
+      const auto look = [&](std::size_t done, std::size_t of) {
+        throw_if_interrupted();
+        if (bar.is_due())
+          bar.draw(static_cast<double>(done) / static_cast<double>(of),
+                   fmt::format("{} of {} simulations", done, of));
+      };
+      report.what_if = evaluation::what_if(trace, report, {files.front(), jobs, look});
     } catch (const trace::TraceError& error) {
       not_again = error.what();  // what the trace says by itself stands all the same
     }

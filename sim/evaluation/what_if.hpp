@@ -12,7 +12,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 
 // A change to a run: to what its scenario says, to its cluster, or to what its passes cost.
 struct Change {
@@ -41,7 +41,8 @@ std::vector<Change> what_if_changes(const config::Scenario& scenario,
 struct WhatIfOptions {
   std::string file;      // that the trace is from, for messages
   std::size_t jobs = 1;  // simulations at a time
-  bool visible = true;   // whether a progress bar may be drawn
+  // Called often with the simulations that are done, and their number; what it throws ends all.
+  std::function<void(std::size_t done, std::size_t of)> look = [](std::size_t, std::size_t) {};
 };
 
 // Runs the scenario that a trace holds again, as it was and with one change after the other. Throws
@@ -49,4 +50,4 @@ struct WhatIfOptions {
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options);
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "schedules/families/catalog.hpp"
-#include "sim/cli/trace/what_if.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/config/training_checks.hpp"
+#include "sim/evaluation/what_if.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 namespace {
 
 using config::Scenario;
@@ -240,4 +240,4 @@ std::vector<Change> what_if_changes(const Scenario& scenario, const analysis::Wh
   return changes;
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

@@ -1,4 +1,4 @@
-#include "sim/cli/trace/what_if.hpp"
+#include "sim/evaluation/what_if.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,6 @@
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/units_text.hpp"
-#include "sim/cli/guard.hpp"
-#include "sim/cli/progress.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -25,7 +23,7 @@
 #include "sim/process/run.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 namespace {
 
 using nlohmann::json;
@@ -98,10 +96,10 @@ std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
 Rerun simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
-  evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  Hardware hardware = open_hardware(scenario);
   if (change.rewire) change.rewire(hardware.cluster);
-  workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
-  const execution::Job job = evaluation::make_job(scenario, hardware, plan);
+  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
+  const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job,
@@ -133,7 +131,7 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
 // first GPU to its others, and the recipes whose data types all GPUs multiply.
 std::string choices_of(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
-  const evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  const Hardware hardware = open_hardware(scenario);
   std::set<std::string> names;
   for (const cluster::Host* host : hardware.hosts) {
     try {
@@ -208,10 +206,9 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   } catch (const config::Error& error) {
     cannot_run(options.file, say(error.what()));
   }
-  watch_for_interrupts();
   const process::Result probed =
-      process::run_all({[&] { return choices_of(tree); }}, 1, [](std::size_t) {
-        throw_if_interrupted();
+      process::run_all({[&] { return choices_of(tree); }}, 1, [&](std::size_t) {
+        options.look(0, 1);
       }).front();
   if (probed.failed) cannot_run(options.file, say(probed.text));
   const json choices = json::parse(probed.text);
@@ -225,13 +222,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   std::vector<process::Body> bodies{[&] { return to_line(simulate(tree, {})); }};
   for (const Change& change : changes)
     bodies.emplace_back([&] { return to_line(simulate(tree, change)); });
-  ProgressBar bar("what if", options.visible);
-  const auto look = [&](std::size_t done) {
-    throw_if_interrupted();
-    if (bar.is_due())
-      bar.draw(static_cast<double>(done) / static_cast<double>(bodies.size()),
-               fmt::format("{} of {} simulations", done, bodies.size()));
-  };
+  const auto look = [&](std::size_t done) { options.look(done, bodies.size()); };
   const std::vector<process::Result> results = process::run_all(bodies, options.jobs, look);
   if (results.front().failed) cannot_run(options.file, say(results.front().text));
   result.rerun_s = read_rerun(results.front().text).makespan_s;
@@ -261,4 +252,4 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   return result;
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

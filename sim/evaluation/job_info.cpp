@@ -1,0 +1,82 @@
+#include "sim/evaluation/job_info.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/evaluation/job_traffic.hpp"
+#include "sim/evaluation/placing.hpp"
+#include "sim/workload/batch/batch.hpp"
+#include "sim/workload/shape/shape.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+// The types of the pipeline's devices, in the order in which they come.
+std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
+  if (names.empty() && scenario.gpu) add(scenario.gpu->name);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+// "none", "all layers", "50 % of 4 layers a stage"
+std::string offload_text(const std::optional<config::Offload>& offload) {
+  if (!offload) return "none";
+  const std::string layers =
+      offload->layers ? fmt::format("{} layers a stage", *offload->layers) : "all layers";
+  return offload->share < 1 ? fmt::format("{:.4g} % of {}", 100 * offload->share, layers) : layers;
+}
+
+}  // namespace
+
+analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& hardware,
+                           const workload::Plan& plan) {
+  const config::Parallel& parallel = scenario.parallel;
+  analysis::JobInfo job{
+      .gpu = gpu_names(scenario, hardware),
+      .tp = parallel.tp.value,
+      .cp = parallel.cp.value,
+      .ep = parallel.ep.value,
+      .etp = parallel.expert_tp(),
+      .dp = parallel.dp.value,
+      .replicate = parallel.replicates(),
+      .pp = parallel.pp.value,
+      .sequence_parallel = parallel.sequence,
+      .zero = parallel.zero,
+      .symmetric = scenario.symmetric,
+      .straddling = straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups,
+      .untried = untried(scenario, hardware, plan)};
+  if (!scenario.model) return job;
+  const config::Model& model = scenario.model->value;
+  const config::Training& training = scenario.training;
+  job.model = model.name.empty() ? "a model without a name" : model.name;
+  job.global_batch =
+      std::uint64_t{scenario.microbatches.value} * parallel.dp.value * training.microbatch_size;
+  job.microbatch_size = training.microbatch_size;
+  job.sequence = training.sequence.value_or(model.sequence);
+  job.precision = config::name_of(training.precision);
+  job.cuda_graphs = config::cuda_graph_names.at(static_cast<std::size_t>(training.cuda_graphs));
+  job.flash_attention = training.flash_attention;
+  job.recompute = to_string(training.recompute);
+  job.offload = offload_text(training.offload);
+  job.partition = to_string(scenario.partition);
+  if (model.experts && parallel.ep.value > 1) {
+    job.dispatch = config::dispatch_text(training.experts);
+    job.routing = config::routing_text(training.experts);
+  }
+  if (!training.lengths) return job;
+  job.lengths = config::to_string(*training.lengths);
+  const auto batch = workload::batch_of(training, workload::sequence_of(model, training));
+  job.padding = 1 - batch->real.tokens / batch->computed.tokens;
+  return job;
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "analysis/job.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/workload/plan/planner.hpp"
+
+namespace pipewright::evaluation {
+
+// What is run, for outputs that stand without the scenario.
+analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& hardware,
+                           const workload::Plan& plan);
+
+}  // namespace pipewright::evaluation

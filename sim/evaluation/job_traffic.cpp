@@ -1,0 +1,140 @@
+#include "sim/evaluation/job_traffic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/units_text.hpp"
+#include "sim/comm/prediction.hpp"
+#include "sim/execution/replica_groups.hpp"
+#include "sim/workload/traffic.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+using config::Algorithm;
+using execution::RankPlacement;
+using workload::Collective;
+using workload::Group;
+using workload::Operation;
+using workload::Ranks;
+
+// As ReplicaGroups::gradients() has its collectives.
+constexpr std::array of_replicas{Group::dp, Group::edp};
+constexpr std::array of_shards{Group::shard, Group::expert_shard, Group::replicate,
+                               Group::expert_replicate};
+
+// What a kind of group says most of in one pass of any stage.
+std::optional<workload::Call> main_call(const workload::StageCosts& costs, Group group) {
+  std::optional<workload::Call> most;
+  for (const workload::StageTraffic& stage : costs.traffic)
+    for (const auto& calls : stage.inside)
+      for (const workload::Call& call : calls)
+        if (call.group == group && (!most || call.bytes * call.times > most->bytes * most->times))
+          most = call;
+  return most;
+}
+
+// What benchmarks call it that comes nearest.
+std::string_view measured_as(Collective collective) {
+  if (collective == Collective::dispatch) return "all-to-all";
+  if (collective == Collective::ring_exchange) return "send-recv";
+  return workload::name_of(collective);
+}
+
+}  // namespace
+
+Groups stage_pairs(const Ranks& ranks,
+                   const std::set<std::pair<std::uint32_t, std::uint32_t>>& neighbours) {
+  Groups groups;
+  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
+    for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
+      for (const auto& [a, b] : neighbours)
+        if (a < b)
+          groups.push_back(
+              {ranks.rank_of({replica, a}, member), ranks.rank_of({replica, b}, member)});
+  return groups;
+}
+
+std::string operation_text(const Operation& collective, std::uint64_t bytes, bool between_stages) {
+  return between_stages ? fmt::format("{} each way", analysis::format_bytes(bytes))
+                        : fmt::format("{} of {}", workload::name_of(collective.kind),
+                                      analysis::format_bytes(bytes));
+}
+
+bool have_partners(const Groups& groups) {
+  return std::ranges::any_of(groups, [](const auto& group) { return group.size() > 1; });
+}
+
+std::vector<JobCall> job_calls(const config::Scenario& scenario, const Hardware& hardware,
+                               const workload::Plan& plan) {
+  const Ranks& ranks = hardware.ranks;
+  std::vector<JobCall> found;
+  const auto add = [&](std::string_view name, const Operation& collective, std::uint64_t bytes,
+                       Groups groups, bool between_stages = false) {
+    if (bytes == 0 || !have_partners(groups)) return;
+    found.push_back({std::string(name), collective, bytes, std::move(groups), between_stages});
+  };
+  for (const Group group : {Group::tp, Group::cp, Group::ep, Group::etp})
+    if (const auto call = main_call(plan.costs, group))
+      add(name_of(group), call->collective, call->bytes, ranks.groups(group));
+
+  const execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
+  const execution::ReplicaGroups replica_groups(job);
+  if (!plan.costs.traffic.empty()) {
+    // Dense gradients, and those of experts; then sums over copies of shards.
+    auto largest = replica_groups.gradients(0);
+    for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
+      const auto ops = replica_groups.gradients(stage);
+      for (std::size_t i = 0; i < largest.size(); ++i)
+        if (ops[i].bytes > largest[i].bytes) largest[i] = ops[i];
+    }
+    const auto groups = largest.size() > of_replicas.size() ? std::span<const Group>(of_shards)
+                                                            : std::span<const Group>(of_replicas);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      add(name_of(groups[i]), largest[i].collective, largest[i].bytes, ranks.groups(groups[i]));
+  }
+  add("pp", Collective::send_recv, plan.costs.boundary_bytes,
+      stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
+  return found;
+}
+
+std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario, const Hardware& hardware,
+                                       const RankPlacement& placement) {
+  const workload::Plan plan =
+      workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
+  std::vector<comm::Traffic> found;
+  for (const JobCall& call : job_calls(scenario, hardware, plan)) {
+    const Algorithm algorithm = call.collective == Collective::all_reduce
+                                    ? scenario.communication.all_reduce
+                                    : Algorithm::automatic;
+    found.push_back(comm::make_traffic(
+        call.name, operation_text(call.collective, call.bytes, call.between_stages),
+        call.collective, call.bytes, call.groups, algorithm, placement));
+  }
+  return found;
+}
+
+std::string untried(const config::Scenario& scenario, const Hardware& hardware,
+                    const workload::Plan& plan) {
+  const auto& records = hardware.cluster.records();
+  if (records.empty()) return "";
+  std::string names;
+  for (const JobCall& call : job_calls(scenario, hardware, plan)) {
+    std::set<std::uint32_t> nodes;
+    for (const std::uint32_t rank : call.groups.front())
+      nodes.insert(hardware.cluster.node_of(hardware.hosts.at(rank)));
+    if (!covers(records, measured_as(call.collective.kind),
+                static_cast<std::uint32_t>(call.groups.front().size()),
+                static_cast<std::uint32_t>(nodes.size()), call.bytes))
+      names += (names.empty() ? "" : " + ") + call.name;
+  }
+  return names;
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,108 @@
+#include "sim/evaluation/run_notes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/text_table.hpp"
+#include "sim/config/training_checks.hpp"
+#include "sim/evaluation/placing.hpp"
+#include "sim/workload/model/activation_memory.hpp"
+#include "sim/workload/schedule_source.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+void add_of_model(const config::Scenario& scenario, Notes& notes) {
+  if (!scenario.model) return;
+  const config::Model& model = scenario.model->value;
+  for (const std::string& note : notes_of(model, scenario.training))
+    notes.push_back(fmt::format("model: {}", analysis::printable(note)));
+  const workload::ModelSetting setting{
+      model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
+  if (std::string note = idle_recompute_note(setting); !note.empty())
+    notes.push_back(std::move(note));
+}
+
+void add_of_single_chunks(const std::vector<workload::Plan>& plans, Notes& notes) {
+  for (const workload::Plan& plan : plans)
+    if (plan.schedule.name.starts_with("interleaved") && plan.schedule.chunks == 1 &&
+        plan.schedule.devices > 1)
+      notes.push_back(
+          fmt::format("{} with one chunk a device interleaves nothing, and holds more activations "
+                      "than 1f1b; --chunks 2 or more",
+                      plan.schedule.name));
+}
+
+}  // namespace
+
+Notes notes_before(const ScenarioRun& run) {
+  Notes notes;
+  add_of_model(run.scenario(), notes);
+  add_of_single_chunks(run.plans(), notes);
+  const Hardware& hardware = run.hardware();
+  if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
+      !note.empty())
+    notes.push_back(std::move(note));
+  return notes;
+}
+
+Notes notes_of_files(const std::vector<std::string>& schedules) {
+  std::vector<std::string> files;
+  for (const std::string& name : schedules)
+    if (config::schedule_source(name) == config::ScheduleSource::torch_file &&
+        std::ranges::find(files, name) == files.end() && workload::places_transfers(name))
+      files.push_back(name);
+  if (files.empty()) return {};
+  return {
+      fmt::format("{}: the placement of SEND and RECV is not simulated; 'pipewright schedule "
+                  "check' judges it",
+                  fmt::join(files, ", "))};
+}
+
+Notes notes_of_speed(const std::vector<analysis::Summary>& runs) {
+  Notes notes;
+  for (const analysis::Summary& run : runs)
+    if (const double mfu = run.mfu_precision.value_or(0); mfu > 1)
+      notes.push_back(
+          fmt::format("{}: an MFU of {:.4g} % is more than the GPUs can do; the times of passes "
+                      "that are given are too short for this model",
+                      run.run.schedule, 100 * mfu));
+  return notes;
+}
+
+Notes notes_of_host(const ScenarioRun& run) {
+  constexpr double little = 0.01;  // of a pass
+  Notes notes;
+  for (const workload::Plan& plan : run.plans()) {
+    const workload::StageCosts& costs = plan.costs;
+    const std::uint32_t stages = plan.schedule.stages();
+    std::uint32_t waiting = 0;
+    double most = 0;
+    for (std::uint32_t stage = 0; stage < stages; ++stage) {
+      double share = 0;
+      for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
+        const schedules::Pass pass{kind, static_cast<std::uint16_t>(stage)};
+        const double idle =
+            costs.of(costs.host_waits, pass) - costs.of(costs.collective_waits, pass);
+        if (idle > 0) share = std::max(share, idle / costs.times(pass));
+      }
+      most = std::max(most, share);
+      waiting += share > little ? 1 : 0;
+    }
+    if (waiting > 0)
+      notes.push_back(
+          fmt::format("{}: passes of {} of {} stages wait for their host to launch kernels, up to "
+                      "{:.0f} % of their time; training.cuda_graphs (layer or iteration) saves "
+                      "launches",
+                      plan.schedule.name, waiting, stages, 100 * most));
+  }
+  return notes;
+}
+
+}  // namespace pipewright::evaluation

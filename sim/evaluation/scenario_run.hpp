@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/job.hpp"
+#include "analysis/summary.hpp"
+#include "analysis/trace/sink.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/evaluation/hardware.hpp"
+#include "sim/workload/plan/planner.hpp"
+
+namespace pipewright::evaluation {
+
+// A scenario on its hardware, with a plan for each of its schedules: what runs one after the other.
+class ScenarioRun {
+ public:
+  // Opens the cluster and plans. Throws config::Error, cluster::Error, schedules::Error.
+  explicit ScenarioRun(config::Scenario scenario);
+  ScenarioRun(const ScenarioRun&) = delete;
+  ScenarioRun& operator=(const ScenarioRun&) = delete;
+
+  const config::Scenario& scenario() const { return scenario_; }
+  const Hardware& hardware() const { return hardware_; }
+  const std::vector<workload::Plan>& plans() const { return plans_; }
+
+  // Runs the schedule of this number; every row goes to all of `rows`, which may throw to end it.
+  // Throws schedules::Deadlock if devices wait for each other for ever.
+  analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
+  // Seconds that the schedule takes with another seed of the variation, so many after its own.
+  double makespan(std::size_t schedule, std::uint32_t seeds_on, trace::Sink& rows);
+
+ private:
+  const execution::Job& job(std::size_t schedule);
+  trace::RunInfo info(std::size_t schedule) const;
+
+  config::Scenario scenario_;
+  Hardware hardware_;
+  std::vector<workload::Plan> plans_;
+  analysis::JobInfo job_info_;
+  std::vector<std::optional<execution::Job>> jobs_;  // by schedule, made when needed
+};
+
+// "1f1b", "interleaved-1f1b-x4"
+std::string label(const schedules::Schedule& schedule);
+
+// "pipewright 0.1.0, SimGrid 3.32"
+std::string versions();
+
+}  // namespace pipewright::evaluation
