@@ -4,11 +4,32 @@
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace pipewright::config {
+namespace {
+
+std::filesystem::path& set_folder() {
+  static std::filesystem::path folder;
+  return folder;
+}
+
+std::filesystem::path own_library() {
+  if (!set_folder().empty()) return set_folder();
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  std::filesystem::path beside =
+      (program.parent_path() / PIPEWRIGHT_LIBRARY_FROM_PROGRAM).lexically_normal();
+  if (!program.empty() && std::filesystem::is_directory(beside, ignored)) return beside;
+  return PIPEWRIGHT_PLATFORMS;
+}
+
+}  // namespace
+
+void set_own_library(std::filesystem::path folder) { set_folder() = std::move(folder); }
 
 std::vector<std::filesystem::path> library_folders() {
   std::vector<std::filesystem::path> folders;
@@ -16,7 +37,7 @@ std::vector<std::filesystem::path> library_folders() {
   std::istringstream names(given == nullptr ? "" : given);
   for (std::string name; std::getline(names, name, ':');)
     if (!name.empty()) folders.emplace_back(name);
-  folders.emplace_back(PIPEWRIGHT_PLATFORMS);
+  folders.push_back(own_library());
   return folders;
 }
 

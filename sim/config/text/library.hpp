@@ -12,9 +12,15 @@
 namespace pipewright::config {
 
 // The folders of the library: those that the environment variable PIPEWRIGHT_PLATFORMS names, with
-// colons between them, and last `platforms`, which comes with the program. What two have by the
-// same name is the first one's.
+// colons between them, and last the one that comes with the program. What two have by the same name
+// is the first one's.
 std::vector<std::filesystem::path> library_folders();
+
+// The folder that comes with the program is the one that was set here; else the one that is
+// installed beside the running executable; else, where that still exists, the `platforms` of the
+// source tree. A program that carries the library in a place of its own sets it before the first
+// scenario is read; an empty path takes that back.
+void set_own_library(std::filesystem::path folder);
 
 // Whether a file is one that its name alone finds, in this folder of the library.
 bool is_of_library(const std::filesystem::path& file, std::string_view folder);

@@ -54,6 +54,22 @@ TEST_CASE("folders that the environment names add to the library, the first befo
              Catch::Contains("there are no pictures"));
 }
 
+TEST_CASE("a program may set the folder that comes with it, after those of the environment",
+          "[model]") {
+  const OwnLibrary own;
+  const Folder carried;
+  own.folder.write("models/b.yaml", "layers: 1");
+  carried.write("models/b.yaml", "layers: 2");
+  carried.write("models/c.yaml", "layers: 2");
+  const std::vector<std::filesystem::path> before = library_folders();
+  set_own_library(carried.path());
+  CHECK(library_folders() == std::vector<std::filesystem::path>{own.folder.path(), carried.path()});
+  CHECK(library_names("models", ".yaml") == std::vector<std::string>{"b", "c"});
+  CHECK(library_file("models", "b", ".yaml") == own.folder.path() / "models/b.yaml");
+  set_own_library({});
+  CHECK(library_folders() == before);
+}
+
 TEST_CASE("a name that the library has not is answered with the nearest and all", "[model]") {
   const std::string message = error_of([] { path_of("lama-3-8b", {"s.yaml", 3, 8}); });
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
