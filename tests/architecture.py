@@ -46,6 +46,18 @@ ALLOWED = {
         ("schedules", "analysis", "sim/config", "sim/process", "sim/workload"),
         ("fmt/", "nlohmann/"),
     ),
+    "sim/serve": (
+        (
+            "schedules",
+            "analysis",
+            "sim/config",
+            "sim/process",
+            "sim/cluster",
+            "sim/evaluation",
+            "sim/jobs",
+        ),
+        ("fmt/", "nlohmann/", "boost/"),
+    ),
     "sim/mpi": (
         ("sim/process", "sim/search", "sim/cli"),
         ("fmt/", "nlohmann/", "mpi.h"),
@@ -62,6 +74,7 @@ ALLOWED = {
             "sim/comm",
             "sim/evaluation",
             "sim/search",
+            "sim/serve",
             "sim/jobs",
         ),
         ("fmt/", "nlohmann/", "boost/"),

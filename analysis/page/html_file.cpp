@@ -98,10 +98,11 @@ std::string joined_scripts(std::span<const char* const> names) {
 }
 
 void write_head(std::ostream& stream, std::string_view title,
-                std::initializer_list<const char*> styles) {
+                std::initializer_list<const char*> styles, std::string_view policy) {
   std::string style;
   for (const char* name : styles) style += asset(name);
   Frame head(stream, asset("head.html"));
+  head.fill("policy", policy);
   head.fill("title", html_text(title));
   head.fill("style", style);
   head.finish();

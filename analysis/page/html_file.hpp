@@ -27,9 +27,10 @@ std::string joined_scripts(std::span<const char* const> names);
 // Names come from files of users: they become text and nothing else.
 std::string html_text(std::string_view words);
 
-// The head of a page, before its frame, which begins with <body>. `styles` are assets.
+// The head of a page, before its frame, which begins with <body>. `styles` are assets; `policy`
+// says what the page may load beside itself, as in "; connect-src 'self'".
 void write_head(std::ostream& stream, std::string_view title,
-                std::initializer_list<const char*> styles);
+                std::initializer_list<const char*> styles, std::string_view policy = "");
 
 // Puts content in the place of each "{{name}}" of a page's frame, in the order of the places.
 class Frame {

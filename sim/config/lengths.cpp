@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/text/library.hpp"
+#include "sim/config/text/readable.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -86,6 +87,7 @@ bool parse(std::string_view text, Number& number) {
 
 // A first line that begins with a letter is a header; all other lines have one column or two.
 void load(const std::filesystem::path& file, Lengths& lengths) {
+  check_readable(file);
   std::ifstream in(file);
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {

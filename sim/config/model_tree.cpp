@@ -7,6 +7,7 @@
 
 #include "sim/config/huggingface/huggingface.hpp"
 #include "sim/config/text/library.hpp"
+#include "sim/config/text/readable.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -18,6 +19,7 @@ constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary 
 std::filesystem::path file_of(const Field& field) {
   const std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();
+  check_readable(field, path);
   std::error_code ignored;
   std::filesystem::path inside = path / "config.json";
   return std::filesystem::is_regular_file(inside, ignored) ? inside : path;

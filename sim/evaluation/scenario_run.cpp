@@ -54,13 +54,22 @@ trace::RunInfo ScenarioRun::info(std::size_t schedule) const {
 }
 
 analysis::Summary ScenarioRun::run(std::size_t schedule, const std::vector<trace::Sink*>& rows) {
+  return run_on(engine_of(scenario_), schedule, rows);
+}
+
+analysis::Summary ScenarioRun::estimate(std::size_t schedule) {
+  return run_on(execution::EngineKind::timing, schedule, {});
+}
+
+analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t schedule,
+                                      const std::vector<trace::Sink*>& rows) {
   const execution::Job& made = job(schedule);
   analysis::SummarySink sink;
   std::vector<trace::Sink*> sinks = rows;
   sinks.push_back(&sink);
   trace::Tee tee(std::move(sinks));
   try {
-    execution::run(made, engine_of(scenario_), info(schedule), tee);
+    execution::run(made, engine, info(schedule), tee);
   } catch (const schedules::Deadlock& deadlock) {
     // Plans are called as their files, but without the extension.
     const std::string& name = scenario_.schedules[schedule].name;

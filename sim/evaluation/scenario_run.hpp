@@ -30,11 +30,16 @@ class ScenarioRun {
   // Runs the schedule of this number; every row goes to all of `rows`, which may throw to end it.
   // Throws schedules::Deadlock if devices wait for each other for ever.
   analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
+  // The same without contention, whatever the scenario says, which takes no time to speak of.
+  // Throws schedules::Error for what has no exact time then.
+  analysis::Summary estimate(std::size_t schedule);
   // Seconds that the schedule takes with another seed of the variation, so many after its own.
   double makespan(std::size_t schedule, std::uint32_t seeds_on, trace::Sink& rows);
 
  private:
   const execution::Job& job(std::size_t schedule);
+  analysis::Summary run_on(execution::EngineKind engine, std::size_t schedule,
+                           const std::vector<trace::Sink*>& rows);
   trace::RunInfo info(std::size_t schedule) const;
 
   config::Scenario scenario_;

@@ -223,7 +223,24 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   for (const Change& change : changes)
     bodies.emplace_back([&] { return to_line(simulate(tree, change)); });
   const auto look = [&](std::size_t done) { options.look(done, bodies.size()); };
-  const std::vector<process::Result> results = process::run_all(bodies, options.jobs, look);
+  const auto row_of = [&](std::size_t change, const process::Result& one) {
+    analysis::WhatIfRow row{.change = changes[change].words};
+    if (one.failed) {
+      row.why_not = say(one.text);
+      return row;
+    }
+    Rerun rerun = read_rerun(one.text);
+    row.makespan_s = rerun.makespan_s;
+    row.overflow = rerun.overflow;
+    row.assumed = std::move(rerun.assumed);
+    return row;
+  };
+  std::optional<double> rerun_s;
+  const auto each = [&](std::size_t body, const process::Result& one) {
+    if (body == 0 && !one.failed) rerun_s = read_rerun(one.text).makespan_s;
+    if (body > 0 && options.found) options.found(row_of(body - 1, one), rerun_s);
+  };
+  const std::vector<process::Result> results = process::run_all(bodies, options.jobs, look, each);
   if (results.front().failed) cannot_run(options.file, say(results.front().text));
   result.rerun_s = read_rerun(results.front().text).makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
@@ -234,19 +251,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
         analysis::format_seconds(result.rerun_s), analysis::format_seconds(report.makespan_s),
         trace.run.versions));
   std::vector<Tried> tried;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const process::Result& one = results[i + 1];
-    analysis::WhatIfRow row{.change = changes[i].words};
-    if (one.failed) {
-      row.why_not = say(one.text);
-    } else {
-      Rerun rerun = read_rerun(one.text);
-      row.makespan_s = rerun.makespan_s;
-      row.overflow = rerun.overflow;
-      row.assumed = std::move(rerun.assumed);
-    }
-    tried.push_back({std::move(row), changes[i].of_stage});
-  }
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    tried.push_back({row_of(i, results[i + 1]), changes[i].of_stage});
   sort_by_gain(tried);
   keep_rows(tried, result);
   return result;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct WhatIfOptions {
   std::size_t jobs = 1;  // simulations at a time
   // Called often with the simulations that are done, and their number; what it throws ends all.
   std::function<void(std::size_t done, std::size_t of)> look = [](std::size_t, std::size_t) {};
+  // Called with each row that is known, before all are in order, and with the time of the run once
+  // more without a change, if that is known by then.
+  std::function<void(const analysis::WhatIfRow&, std::optional<double> rerun_s)> found = {};
 };
 
 // Runs the scenario that a trace holds again, as it was and with one change after the other. Throws

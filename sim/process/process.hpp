@@ -31,6 +31,7 @@ class Process {
 
   void send(const std::string& message);  // never waits
   std::optional<std::string> next_message() { return messages_.next(); }
+  int from() const { return messages_end_; }  // of its messages, for poll()
   // Whether no other message will come than those that next_message() still has.
   bool is_over() const { return is_over_; }
 

@@ -48,7 +48,8 @@ std::optional<Result> run_within(double seconds, const Body& body, Channel& pare
 Result run(const Body& body) { return std::move(run_all({body}, 1, {}).front()); }
 
 std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
-                            const std::function<void(std::size_t)>& look) {
+                            const std::function<void(std::size_t)>& look,
+                            const std::function<void(std::size_t, const Result&)>& each) {
   struct Running {
     Running(std::size_t number_, const Body& body) : number(number_), process(start(body)) {}
     std::size_t number;  // of its body
@@ -65,8 +66,11 @@ std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
     std::vector<Process*> waiting;
     for (Running& one : running) waiting.push_back(&one.process);
     wait_for(waiting, look_again);
-    for (Running& one : running)
-      if (one.process.is_over()) results[one.number] = result_of(one.process);
+    for (Running& one : running) {
+      if (!one.process.is_over()) continue;
+      results[one.number] = result_of(one.process);
+      if (each) each(one.number, results[one.number]);
+    }
     ended += std::erase_if(running, [](const Running& one) { return one.process.is_over(); });
   }
   if (look) look(ended);

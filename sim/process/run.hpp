@@ -25,8 +25,9 @@ std::optional<Result> run_within(double seconds, const Body& body, Channel& pare
 Result run(const Body& body);
 
 // Runs each body in a process of its own, `jobs` at a time. Calls `look` with the number of those
-// that have ended, now and then; what it throws ends all.
+// that have ended, now and then, and `each` with every one as it ends; what they throw ends all.
 std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
-                            const std::function<void(std::size_t)>& look);
+                            const std::function<void(std::size_t)>& look,
+                            const std::function<void(std::size_t, const Result&)>& each = {});
 
 }  // namespace pipewright::process

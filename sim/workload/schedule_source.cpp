@@ -12,6 +12,7 @@
 
 #include "schedules/checks.hpp"
 #include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/readable.hpp"
 #include "sim/workload/building_block.hpp"
 
 namespace pipewright::workload {
@@ -68,6 +69,7 @@ Schedule from_block_file(const std::string& file, const Parameters& parameters) 
 }
 
 std::string read_text(const std::string& file) {
+  config::check_readable(file);
   const auto fail = [&](std::string_view why) {
     throw CannotRead(fmt::format("{}: cannot read: {}", file, why));
   };

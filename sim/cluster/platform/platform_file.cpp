@@ -16,6 +16,7 @@
 
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/platform/names.hpp"
+#include "sim/config/text/readable.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -40,6 +41,7 @@ class Checker {
                              tag, most_depth));
     if (tag == "zone" || tag == "AS") check_routing(node);
     if (tag == "link" || tag == "host" || tag == "peer") check_constant(node);
+    check_files(node);
     if (tag == "trace_connect") check_trace(node);
     if (tag == "cluster") check_topology(node);
     if (tag == "config") check_config(node);
@@ -56,6 +58,12 @@ class Checker {
                      "GPUs' links, take <link .. sharing_policy=\"SPLITDUPLEX\"> in a zone of "
                      "routing Full",
                      node.name(), node.attribute("id").value()));
+  }
+  // Files that SimGrid would read: profiles of availability, bandwidth and latency.
+  void check_files(const pugi::xml_node& node) const {
+    for (const pugi::xml_attribute& attribute : node.attributes())
+      if (const std::string_view name = attribute.name(); name == "file" || name.ends_with("_file"))
+        config::check_readable(file_.path().parent_path() / attribute.value());
   }
   // Hosts and links do not come and go here, and Cluster keeps latencies as they are in the file.
   void check_constant(const pugi::xml_node& node) const {
@@ -168,6 +176,7 @@ void PlatformFile::fail(std::ptrdiff_t offset, const std::string& what) const {
 }
 
 PlatformFile read_platform_file(const std::filesystem::path& path) {
+  config::check_readable(path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw Error(fmt::format("{}: no such platform file", path.string()));

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/config/text/readable.hpp"
+
 namespace pipewright::config {
 namespace {
 
@@ -105,6 +107,7 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
     }
   std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
+  check_readable(field, path);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     throw Error(
@@ -118,6 +121,7 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
   const std::string& text = field.value.text;
   std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
+  check_readable(field, path);
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
   if (folder || !std::filesystem::exists(path, ignored))

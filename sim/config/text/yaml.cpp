@@ -17,6 +17,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "sim/config/text/plain_text.hpp"
+#include "sim/config/text/readable.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
@@ -295,6 +296,7 @@ Error cannot_read(const std::string& path, std::string_view reason, const Docume
 }  // namespace
 
 Value read_yaml_file(const std::string& path, const Document& what) {
+  check_readable(path);
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
     throw cannot_read(path, "it is a folder", what);
   errno = 0;

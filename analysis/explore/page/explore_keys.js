@@ -1,0 +1,84 @@
+// Keys of this page, and the list of them, which is made of the same table. Within the page of a run
+// the keys are those of that page.
+
+const TABS = ["run", "what-if", "variants", "notes"];
+
+function showTab(name) {
+  for (const one of TABS) {
+    const tab = element(`tab-${one}`);
+    tab.setAttribute("aria-selected", String(one === name));
+    tab.tabIndex = one === name ? 0 : -1;
+    element(`pane-${one}`).hidden = one !== name;
+  }
+}
+
+function listenToTabs() {
+  for (const name of TABS) element(`tab-${name}`).onclick = () => showTab(name);
+  document.querySelector(".tabs").onkeydown = (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    const at = TABS.findIndex((name) => element(`tab-${name}`) === document.activeElement);
+    const name = TABS[(at + by + TABS.length) % TABS.length];
+    showTab(name);
+    element(`tab-${name}`).focus();
+  };
+  showTab("run");
+}
+
+function exploreKeys(explorer) {
+  const focus = (id) => () => element(id)?.focus();
+  return [
+    ["m", "to the model", focus("key-model")],
+    ["p", "to the layout's sizes", focus("key-parallel.tp")],
+    ["s", "to the schedule", focus("key-schedule.name")],
+    ["a", "add a key", focus("any-key")],
+    ["e", "to the scenario's text", () => {
+      element("as-text").open = true;
+      element("text").focus();
+    }],
+    ["k", "keep the run as a variant", () => explorer.keep()],
+    ["w", "simulate what-ifs", () => {
+      showTab("what-if");
+      explorer.whatIfs.simulate();
+    }],
+    ["t", "take away scenario, page or launch flags", () => explorer.takeAway.open()],
+    ...TABS.map((name, i) => [String(i + 1), `the view "${element(`tab-${name}`).textContent}"`,
+                              () => showTab(name)]),
+    ["?", "this help", () => explorer.help()],
+  ];
+}
+
+function listenToExploreKeys(actions) {
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
+    if (event.key === "Escape" && typing) typing.blur();
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog[open]") && event.key !== "?") return;
+    const action = actions.find(([key]) => key === event.key);
+    if (!action) return;
+    event.preventDefault();
+    action[2]();
+  });
+}
+
+function exploreHelp(actions) {
+  const dialog = document.createElement("dialog");
+  dialog.id = "keys";
+  dialog.setAttribute("aria-label", "keys");
+  const list = document.createElement("dl");
+  const line = (key, words) => {
+    const name = document.createElement("dt");
+    name.append(textElement("kbd", key));
+    list.append(name, textElement("dd", words));
+  };
+  for (const [key, words] of actions) line(key, words);
+  line("\u2191 \u2193", "in the box of a number: twice, and half of it");
+  line("Esc", "leaves a box, closes a dialog");
+  const close = textElement("button", "close");
+  close.autofocus = true;
+  close.onclick = () => dialog.close();
+  dialog.append(textElement("h2", "Keys"), list, close);
+  dialog.onclick = (event) => { if (event.target === dialog) dialog.close(); };
+  document.body.append(dialog);
+  return dialog;
+}

@@ -1,0 +1,26 @@
+// The scenario as text, which is edited as the controls are.
+
+class ScenarioView {
+  // `changed(text)`: what the user wrote.
+  constructor(changed) {
+    this.area = element("text");
+    this.fault = element("text-fault");
+    this.area.oninput = () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => changed(this.area.value), 2 * TYPING_REST);
+    };
+  }
+
+  show(text) {
+    if (this.area === document.activeElement) return;
+    this.area.value = text;
+    this.area.rows = Math.min(24, Math.max(8, text.split("\n").length + 1));
+  }
+
+  showFault(fault) {
+    this.fault.hidden = !fault;
+    this.area.toggleAttribute("aria-invalid", Boolean(fault));
+    if (fault)
+      this.fault.textContent = fault.line > 0 ? `line ${fault.line}: ${fault.message}` : fault.message;
+  }
+}

@@ -1,0 +1,178 @@
+// Runs that are kept, up to six, beside the present one: their figures, what their scenarios say
+// differently, and their timelines on one axis.
+
+const MOST_VARIANTS = 6;
+
+class Variants {
+  // `act`: {restore(variant), changed()}
+  constructor(place, act) {
+    this.act = act;
+    this.list = [];
+    this.against = null;  // what others are held against
+    this.now = null;      // the present run, which is no variant
+    this.table = mark("", "div");
+    this.draw = textElement("button", "timelines on one axis");
+    this.draw.onclick = () => this.compare();
+    this.words = textElement("span", "", "note");
+    const line = mark("controls", "div");
+    line.append(this.draw, this.words);
+    this.framePlace = mark("frames", "div");
+    this.frame = new RunFrame(this.framePlace, "timelines of the variants");
+    place.append(this.table, line, this.framePlace);
+    this.fill();
+  }
+
+  // Returns what it is called, or nothing if there is no more room.
+  keep(result, scenario) {
+    if (!result || this.list.length >= MOST_VARIANTS) return null;
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const name = [...letters].find((letter) => this.list.every((one) => one.name !== letter));
+    const variant = { name: name ?? "variant", ...scenario, result, run: fastestOf(result.runs) };
+    this.list.push(variant);
+    this.against ??= variant;
+    this.changed();
+    return variant.name;
+  }
+
+  remove(variant) {
+    this.list = this.list.filter((one) => one !== variant);
+    if (this.against === variant) this.against = this.list[0] ?? null;
+    this.changed();
+  }
+
+  changed() {
+    this.fill();
+    this.act.changed();
+  }
+
+  show(result, scenario) {
+    this.now = { name: "now", ...scenario, result, run: fastestOf(result.runs) };
+    this.fill();
+  }
+
+  ids() {
+    return this.list.map(({ result }) => result.id);
+  }
+
+  columns() {
+    const isKept = this.list.some(({ result }) => result.id === this.now?.result.id);
+    return this.now && !isKept ? [...this.list, this.now] : this.list;
+  }
+
+  fill() {
+    const columns = this.columns();
+    this.draw.disabled = columns.length < 2;
+    if (this.list.length === 0) {
+      this.table.replaceChildren(textElement("p", "Keep a run as a variant, and what is changed " +
+        "after that stands beside it here.", "note"));
+      return;
+    }
+    const table = document.createElement("table");
+    table.className = "differences variants";
+    const head = table.createTHead().insertRow();
+    head.append(document.createElement("td"), ...columns.map((one) => this.headOf(one)));
+    const body = table.createTBody();
+    for (const metric of RUN_METRICS) {
+      const values = columns.map(({ run }) => metric.of(run.summary));
+      if (!values.some((value) => typeof value === "number")) continue;
+      this.row(body, metricLink(metric.anchor, metric.name),
+               columns.map((one) => this.figure(metric, one, values)));
+    }
+    this.addSettings(body, columns);
+    const wide = mark("wide", "div");
+    wide.append(table);
+    this.table.replaceChildren(wide);
+  }
+
+  row(body, name, cells) {
+    const line = body.insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.append(name);
+    line.append(head, ...cells);
+  }
+
+  headOf(variant) {
+    const head = document.createElement("th");
+    head.scope = "col";
+    if (variant === this.now) {
+      head.append(textElement("b", "now"));
+      return head;
+    }
+    const name = document.createElement("input");
+    Object.assign(name, { type: "text", value: variant.name, maxLength: 24, size: 8 });
+    name.setAttribute("aria-label", `name of variant ${variant.name}`);
+    name.onchange = () => {
+      variant.name = name.value.trim() || variant.name;
+      this.changed();
+    };
+    const button = (words, label, run, pressed) => {
+      const one = textElement("button", words);
+      one.setAttribute("aria-label", label);
+      one.title = label;
+      one.onclick = run;
+      if (pressed !== undefined) one.setAttribute("aria-pressed", String(pressed));
+      return one;
+    };
+    const buttons = mark("buttons");
+    buttons.append(
+      button("\u2194", `hold the others against ${variant.name}`, () => {
+        this.against = variant;
+        this.changed();
+      }, variant === this.against),
+      button("\u21a9", `put ${variant.name} back into the form`, () => this.act.restore(variant)),
+      button("\u00d7", `remove ${variant.name}`, () => this.remove(variant)));
+    head.append(name, buttons);
+    return head;
+  }
+
+  figure(metric, one, values) {
+    const { of, unit, better } = metric;
+    const value = of(one.run.summary);
+    const cell = document.createElement("td");
+    const known = values.filter((other) => typeof other === "number");
+    const largest = Math.max(...known.map(Math.abs));
+    const about = metric.isTimed && typeof value === "number" ? timeMark(one.run.summary) : "";
+    const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
+    const best = better < 0 ? Math.min(...known) : Math.max(...known);
+    if (value === best && known.some((other) => other !== best)) {
+      text.className = "best";
+      text.append(textElement("i", " \u2605"));
+    }
+    cell.append(text);
+    const first = of(this.against.run.summary);
+    if (one === this.against || typeof value !== "number" || typeof first !== "number") return cell;
+    const words = value === first ? "the same" : changeText(metric, value, first);
+    const change = textElement("small", noBreak(words));
+    if (value !== first) change.className = (value < first) === (better < 0) ? "good" : "bad";
+    cell.append(change);
+    return cell;
+  }
+
+  // What not all scenarios say alike.
+  addSettings(body, columns) {
+    const keys = [...new Set(columns.flatMap(({ values }) => Object.keys(values)))]
+      .filter((key) => key !== "schedule" && key !== "devices")
+      .filter((key) => columns.some(({ values }) => values[key] !== columns[0].values[key]));
+    for (const key of keys.sort())
+      this.row(body, nameElement("span", key), columns.map(({ values }) => {
+        const cell = document.createElement("td");
+        const value = textElement("span", values[key] ?? "\u2013");
+        if (values[key] !== this.against.values[key]) value.className = "differs";
+        cell.append(value);
+        return cell;
+      }));
+  }
+
+  async compare() {
+    const variants = this.columns().map(({ name, result }) => ({ name, id: result.id }));
+    this.words.textContent = "drawing";
+    await ask("compare", { variants, keep: variants.map(({ id }) => id) }, (line) => {
+      if (line.failure) this.words.textContent = line.failure;
+      if (!line.page) return;
+      this.words.textContent = "";
+      this.framePlace.classList.add("used");
+      this.frame.load(line.page);
+    });
+  }
+}

@@ -1,0 +1,87 @@
+#include "sim/serve/results.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace pipewright::serve {
+namespace {
+
+using std::filesystem::path;
+
+constexpr std::string_view prefix = "pipewright-serve-";
+constexpr std::size_t most_of_tab = 12;  // results, besides those that it keeps
+
+// Folders of servers of this user that are no more.
+void remove_orphans(const path& where) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(where, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    pid_t server = 0;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), server);
+    if (server > 0 && kill(server, 0) != 0 && errno == ESRCH)
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+Results::Results() {
+  const path where = std::filesystem::temp_directory_path();
+  remove_orphans(where);
+  std::string name = (where / fmt::format("{}{}-XXXXXX", prefix, getpid())).string();
+  if (mkdtemp(name.data()) == nullptr)
+    throw std::runtime_error(fmt::format("{}: cannot make a folder for results", name));
+  folder_ = name;
+}
+
+Results::~Results() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Results::make(const std::string& tab, const std::vector<std::string>& kept) {
+  const auto is_kept = [&](const Result& one) {
+    return one.tab != tab || std::ranges::find(kept, one.id) != kept.end();
+  };
+  std::size_t of_tab = 0;
+  for (auto at = results_.end(); at != results_.begin();) {
+    --at;
+    if (is_kept(*at) || ++of_tab < most_of_tab) continue;
+    remove(at->id);
+    at = results_.erase(at);
+  }
+  results_.push_back({fmt::format("r{}", ++last_), tab});
+  return results_.back().id;
+}
+
+void Results::remove(const std::string& id) const {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(id + ".") || name.starts_with(id + "-"))
+      std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+std::optional<std::string> Results::read(const std::string& name,
+                                         std::string_view extension) const {
+  if (!name.ends_with(extension) || name.find_first_of("/\\%") != std::string::npos ||
+      !name.starts_with('r'))
+    return std::nullopt;
+  std::ifstream stream(folder_ / name, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+}  // namespace pipewright::serve

@@ -1,0 +1,213 @@
+#include "sim/serve/server.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <list>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "analysis/explore/explore_page.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/readable.hpp"
+#include "sim/serve/children.hpp"
+#include "sim/serve/connection.hpp"
+#include "sim/serve/gate.hpp"
+#include "sim/serve/results.hpp"
+
+namespace pipewright::serve {
+namespace {
+
+namespace net = boost::asio;
+using net::ip::tcp;
+using nlohmann::json;
+
+struct Route {
+  std::string_view path;
+  void (*answer)(const Question&, const Place&, const Say&);
+  const char* slot;  // of a tab: what a newer question of the kind ends
+  bool reads_results = false;
+};
+constexpr std::array routes{Route{"/api/run", answer_run, "run"},
+                            Route{"/api/what-if", answer_what_if, "what-if", true},
+                            Route{"/api/compare", answer_compare, "compare"},
+                            Route{"/api/launch", answer_launch, "launch"}};
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
+    {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
+
+class Server {
+ public:
+  Server(net::io_context& context, const Options& options)
+      : context_(context),
+        acceptor_(context),
+        options_(options),
+        results_(),
+        place_{options.project, results_.folder(), std::max<std::size_t>(1, options.jobs - 1)},
+        children_(context, options.jobs) {
+    const tcp::endpoint endpoint(net::ip::make_address(options.host), options.port);
+    acceptor_.open(endpoint.protocol());
+    acceptor_.set_option(net::socket_base::reuse_address(true));
+    acceptor_.bind(endpoint);
+    acceptor_.listen();
+    gate_.emplace(options.host, acceptor_.local_endpoint().port(), random_token());
+    accept();
+  }
+
+  std::string address() const { return gate_->address(); }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](const boost::system::error_code& failed, tcp::socket socket) {
+      if (failed == net::error::operation_aborted) return;
+      std::erase_if(connections_, [](const auto& one) { return one.expired(); });
+      if (!failed && connections_.size() < most_connections) {
+        const auto made = std::make_shared<Connection>(
+            std::move(socket), [this](const Request& request, const auto& connection) {
+              handle(request, connection);
+            });
+        connections_.push_back(made);
+        made->read();
+      }
+      accept();
+    });
+  }
+
+  void handle(const Request& request, const std::shared_ptr<Connection>& connection) {
+    const auto field = [&](const char* name) {
+      const auto value = request[name];
+      return std::string_view(value.data(), value.size());
+    };
+    const std::string_view target(request.target().data(), request.target().size());
+    const auto say = [&](unsigned status, const char* words) {
+      connection->reply({.status = status, .body = std::string(words) + "\n"});
+    };
+    switch (gate_->judge({target, field("Host"), field("Cookie"), field("X-Pipewright-Token"),
+                          field("Origin"), field("Sec-Fetch-Site")})) {
+      case Verdict::wrong_host:
+        return say(421, "this page is not served under that name");
+      case Verdict::wrong_origin:
+        return say(403, "pages of other sites may not ask");
+      case Verdict::no_token:
+        return say(401, "this needs the address with its token, which pipewright serve printed");
+      case Verdict::first_visit:
+        return connection->reply(
+            {.status = 303, .fields = {{"Location", "/"}, {"Set-Cookie", gate_->cookie()}}});
+      case Verdict::welcome:
+        break;
+    }
+    const std::string_view path = path_of(target);
+    if (request.method() == boost::beast::http::verb::get) return get(path, target, connection);
+    if (request.method() != boost::beast::http::verb::post)
+      return say(405, "GET and POST are understood");
+    if (!field("Content-Type").starts_with("application/json"))
+      return say(415, "questions are JSON");
+    post(path, request.body(), connection);
+  }
+
+  void get(std::string_view path, std::string_view target,
+           const std::shared_ptr<Connection>& connection) {
+    constexpr std::string_view results = "/results/";
+    if (path == "/")
+      return connection->reply(
+          {.type = "text/html; charset=utf-8", .body = analysis::explore_page(options_.scenario)});
+    if (path == "/api/form")
+      return connection->reply({.type = "application/json", .body = form_json(place_)});
+    if (path == "/favicon.ico") return connection->reply({.status = 204});
+    if (path.starts_with(results)) {
+      const std::string name(path.substr(results.size()));
+      for (const auto& [extension, type] : types)
+        if (std::optional<std::string> content = results_.read(name, extension)) {
+          Reply reply{.type = std::string(type), .body = std::move(*content)};
+          if (!query_value(target, "download").empty())
+            reply.fields.emplace_back(
+                "Content-Disposition",
+                fmt::format("attachment; filename=\"pipewright{}\"", extension));
+          return connection->reply(std::move(reply));
+        }
+    }
+    connection->reply({.status = 404, .body = "there is nothing\n"});
+  }
+
+  void post(std::string_view path, const std::string& body,
+            const std::shared_ptr<Connection>& connection) {
+    const json asked = json::parse(body, nullptr, false);
+    const std::string tab = asked.is_object() ? asked.value("tab", "") : "";
+    if (tab.empty() || tab.size() > 64)
+      return connection->reply({.status = 400, .body = "a question is JSON with a tab\n"});
+    if (path == "/api/stop") {
+      for (const Route& route : routes) children_.cancel_slot(tab + "/" + route.slot);
+      return connection->reply({.type = "application/json", .body = "{}"});
+    }
+    const auto route = std::ranges::find(routes, path, &Route::path);
+    if (route == routes.end())
+      return connection->reply({.status = 404, .body = "there is nothing\n"});
+    std::vector<std::string> kept;
+    for (const json& id : asked.value("keep", json::array())) kept.push_back(id.get<std::string>());
+    const std::string id = results_.make(tab, kept);
+    start(*route, {body, id}, tab, connection);
+  }
+
+  void start(const Route& route, Question question, const std::string& tab,
+             const std::shared_ptr<Connection>& connection) {
+    const auto number = std::make_shared<std::uint64_t>(0);
+    connection->begin_lines([this, number] { children_.cancel(*number); });
+    *number = children_.start(
+        {.slot = fmt::format("{}/{}", tab, route.slot),
+         .body =
+             [place = place_, route, question = std::move(question)](const Say& say) {
+               std::vector<std::filesystem::path> folders = config::library_folders();
+               folders.insert(folders.begin(), place.project);
+               if (route.reads_results) folders.push_back(place.results);
+               config::read_only_within(folders);
+               route.answer(question, place, say);
+             },
+         .said = [connection](const std::string& line) { connection->line(line); },
+         .ended =
+             [connection](const std::optional<std::string>& failure) {
+               if (failure) {
+                 const json line{{*failure == superseded ? "superseded" : "failure", *failure}};
+                 connection->line(line.dump(-1, ' ', false, json::error_handler_t::replace));
+               }
+               connection->end_lines();
+             }});
+  }
+
+  net::io_context& context_;
+  tcp::acceptor acceptor_;
+  const Options& options_;
+  Results results_;
+  Place place_;
+  std::optional<Gate> gate_;
+  std::list<std::weak_ptr<Connection>> connections_;
+  Children children_;
+};
+
+}  // namespace
+
+void serve(const Options& options) {
+  net::io_context context(1);
+  std::signal(SIGPIPE, SIG_IGN);
+  net::signal_set signals(context, SIGINT, SIGTERM, SIGHUP);
+  signals.async_wait([&](const boost::system::error_code&, int) { context.stop(); });
+  try {
+    Server server(context, options);
+    options.ready(server.address());
+    context.run();
+  } catch (const boost::system::system_error& error) {
+    throw std::runtime_error(fmt::format("cannot listen at {} port {}: {}", options.host,
+                                         options.port, error.code().message()));
+  }
+}
+
+}  // namespace pipewright::serve
