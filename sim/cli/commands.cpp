@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 namespace pipewright::cli {
+
+int serve_command(const Arguments& arguments);  // pipewright serve
+
 namespace {
 
 constexpr std::array schedule_verbs{
@@ -141,6 +144,9 @@ std::span<const Command> commands() {
       Command{.name = "help",
               .help = "pages on a topic: first steps, scenarios, clusters, search, accuracy, ...",
               .run = help_command},
+      Command{.name = "completion",
+              .help = "what bash, zsh and fish need to complete commands, options and names",
+              .run = completion_command},
   };
   return table;
 }
