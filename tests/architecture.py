@@ -52,7 +52,6 @@ ALLOWED = {
             "analysis",
             "sim/config",
             "sim/process",
-            "sim/cluster",
             "sim/evaluation",
             "sim/jobs",
         ),

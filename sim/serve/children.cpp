@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
+#include <stdexcept>
 #include <utility>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -76,18 +78,28 @@ std::size_t Children::running() const {
       children_, [](const auto& child) { return child->process != nullptr; }));
 }
 
+void Children::run(Child& child) {
+  const auto body = [task = child.task.body](process::Channel& parent) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    close_all_but(parent.from());
+    task([&](const std::string& line) { parent.send(line); });
+  };
+  child.process = std::make_unique<process::Process>(body);
+  child.messages.emplace(context_, dup(child.process->from()));
+  listen(child);
+}
+
 void Children::start_waiting() {
-  for (const auto& child : children_) {
-    if (running() >= most_) return;
-    if (child->process) continue;
-    const auto body = [task = child->task.body](process::Channel& parent) {
-      for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
-      close_all_but(parent.from());
-      task([&](const std::string& line) { parent.send(line); });
-    };
-    child->process = std::make_unique<process::Process>(body);
-    child->messages.emplace(context_, dup(child->process->from()));
-    listen(*child);
+  for (auto at = children_.begin(); at != children_.end() && running() < most_;) {
+    const auto here = at++;
+    if ((*here)->process) continue;
+    try {
+      run(**here);
+    } catch (const std::runtime_error& error) {  // there may be too many processes
+      const std::unique_ptr<Child> failed = std::move(*here);
+      children_.erase(here);
+      failed->task.ended(error.what());
+    }
   }
 }
 

@@ -40,9 +40,9 @@ class Children {
 
  private:
   struct Child;
-  using Place = std::list<std::unique_ptr<Child>>::iterator;
 
   void start_waiting();
+  void run(Child& child);
   void listen(Child& child);
   void hear(std::uint64_t number);
 

@@ -91,8 +91,8 @@ ProjectFiles files_of(const path& folder) {
 std::string form_json(const Place& place) {
   const ProjectFiles files = files_of(place.project);
   Json frameworks = Json::array();
-  for (const char* const name : {"megatron", "bridge", "nemo", "torchtitan", "deepspeed"})
-    frameworks.push_back(name);
+  for (const std::string_view name : jobs::framework_names)
+    if (name != "mlperf") frameworks.push_back(name);  // nothing writes what starts its runs
   const Json form{{"project", place.project.string()},
                   {"models", config::library_names("models", ".yaml")},
                   {"clusters", config::library_names("clusters", ".xml")},

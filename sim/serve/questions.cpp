@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,7 +20,6 @@
 #include "analysis/why/why.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/schedule.hpp"
-#include "sim/cluster/platform/error.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/run_notes.hpp"
@@ -160,11 +160,7 @@ void answer_run(const Question& question, const Place& place, const Say& say) {
     for (const char* const written : {"output", "output_file", "trace"})
       std::erase_if(tree.entries, [&](const config::Entry& one) { return one.key == written; });
     simulate(config::read_scenario(tree), question, place, say);
-  } catch (const config::Error& error) {
-    tell(say, fault_json(error.what(), text));
-  } catch (const cluster::Error& error) {
-    tell(say, fault_json(error.what(), text));
-  } catch (const schedules::Error& error) {
+  } catch (const std::runtime_error& error) {
     tell(say, fault_json(error.what(), text));
   }
 }

@@ -112,7 +112,11 @@ class Server {
       return say(405, "GET and POST are understood");
     if (!field("Content-Type").starts_with("application/json"))
       return say(415, "questions are JSON");
-    post(path, request.body(), connection);
+    try {
+      post(path, request.body(), connection);
+    } catch (const json::exception&) {
+      say(400, "a question is JSON with a tab");
+    }
   }
 
   void get(std::string_view path, std::string_view target,

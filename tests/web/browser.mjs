@@ -25,15 +25,29 @@ let browser;
 
 // A page of ours once it is there; `options` are those of a browser's page.
 export async function openFile(file, options = {}) {
+  const opened = await newPage(options, /^(file|data):/);
+  await opened.goto(pathToFileURL(file).href);
+  await opened.waitForFunction(() => window.pipewright);
+  return opened;
+}
+
+// Likewise of a server of ours.
+export async function openAddress(address, options = {}) {
+  const { origin } = new URL(address);
+  const opened = await newPage(options, new RegExp(`^(${origin}/|blob:${origin}|data:)`));
+  await opened.goto(address);
+  await opened.waitForFunction(() => window.pipewright);
+  return opened;
+}
+
+async function newPage(options, ours) {
   browser ??= await driver.chromium.launch({ executablePath, args: flags });
   const opened = await browser.newPage({ viewport: { width: 1400, height: 1900 }, ...options });
   opened.on("console", (message) => problems.push(message.text()));
   opened.on("pageerror", (error) => problems.push(error.message));
   opened.on("request", (request) => {
-    if (!/^(file|data):/.test(request.url())) problems.push(request.url());
+    if (!ours.test(request.url())) problems.push(request.url());
   });
-  await opened.goto(pathToFileURL(file).href);
-  await opened.waitForFunction(() => window.pipewright);
   return opened;
 }
 

@@ -10,6 +10,7 @@ std::span<const Topic> topics() {
   static constexpr std::array table{
       Topic{"first-steps", "docs/first-steps.md"},
       Topic{"from-model-to-launch", "docs/from-model-to-launch.md"},
+      Topic{"explore", "docs/explore.md"},
       Topic{"scenario", "docs/scenario.md"},
       Topic{"models", "docs/models.md"},
       Topic{"schedules", "docs/schedules.md"},

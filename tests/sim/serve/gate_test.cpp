@@ -1,0 +1,69 @@
+#include "sim/serve/gate.hpp"
+
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::serve;
+
+namespace {
+
+const Gate gate("127.0.0.1", 8123, "secret");
+
+Head with_cookie(std::string_view host) {
+  return {.target = "/api/form", .host = host, .cookie = "a=b; pipewright-8123=secret"};
+}
+
+}  // namespace
+
+TEST_CASE("the address with its token is let in once, and by its cookie from then on", "[serve]") {
+  CHECK(gate.address() == "http://127.0.0.1:8123/?token=secret");
+  CHECK(gate.judge({.target = "/?token=secret", .host = "127.0.0.1:8123"}) ==
+        Verdict::first_visit);
+  CHECK(gate.cookie() == "pipewright-8123=secret; Path=/; HttpOnly; SameSite=Strict");
+  CHECK(gate.judge(with_cookie("127.0.0.1:8123")) == Verdict::welcome);
+  CHECK(gate.judge(with_cookie("localhost:8123")) == Verdict::welcome);
+  CHECK(gate.judge({.target = "/", .host = "127.0.0.1:8123", .token = "secret"}) ==
+        Verdict::welcome);
+}
+
+TEST_CASE("without the token, or with another, nobody is let in", "[serve]") {
+  for (const char* const target : {"/", "/?token=", "/?token=secre", "/?token=secrets",
+                                   "/?other=secret", "/api/form?token=secret"})
+    CHECK(gate.judge({.target = target, .host = "127.0.0.1:8123"}) == Verdict::no_token);
+  for (const char* const cookie : {"", "secret", "pipewright-8124=secret", "pipewright-8123=",
+                                   "xpipewright-8123=secret", "pipewright-8123=SECRET"})
+    CHECK(gate.judge({.target = "/", .host = "127.0.0.1:8123", .cookie = cookie}) ==
+          Verdict::no_token);
+}
+
+TEST_CASE("a name that was made to lead here is not ours", "[serve]") {
+  for (const char* const host : {"evil.example:8123", "127.0.0.1", "127.0.0.1:80", "", ":8123",
+                                 "127.0.0.1.evil.example:8123", "10.0.0.1:8123"})
+    CHECK(gate.judge(with_cookie(host)) == Verdict::wrong_host);
+  const Gate open("0.0.0.0", 8123, "secret");
+  CHECK(open.judge(with_cookie("10.0.0.1:8123")) == Verdict::welcome);
+  CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
+}
+
+TEST_CASE("pages of other sites and other ports may not ask", "[serve]") {
+  Head head = with_cookie("127.0.0.1:8123");
+  head.origin = "http://127.0.0.1:9999";
+  CHECK(gate.judge(head) == Verdict::wrong_origin);
+  head.origin = "http://127.0.0.1:8123";
+  CHECK(gate.judge(head) == Verdict::welcome);
+  head.site = "same-site";
+  CHECK(gate.judge(head) == Verdict::wrong_origin);
+  head.site = "same-origin";
+  CHECK(gate.judge(head) == Verdict::welcome);
+}
+
+TEST_CASE("tokens are 32 digits, each time others", "[serve]") {
+  std::set<std::string> tokens;
+  for (int i = 0; i < 100; ++i) tokens.insert(random_token());
+  CHECK(tokens.size() == 100);
+  for (const std::string& token : tokens) {
+    CHECK(token.size() == 32);
+    CHECK(token.find_first_not_of("0123456789abcdef") == std::string::npos);
+  }
+}

@@ -1,0 +1,82 @@
+#include "sim/serve/scenario_text.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/scenario.hpp"
+
+using namespace pipewright;
+using namespace pipewright::serve;
+
+namespace {
+
+const std::string text =
+    "# of a paper\n"
+    "cluster: dgx-h100-8  # 64 GPUs\n"
+    "model: llama-3-70b\n"
+    "parallel: {tp: 8, pp: 4, dp: 2}\n"
+    "schedule: 1f1b\n"
+    "global_batch: 128\n";
+
+std::string message_of(const std::string& scenario) {
+  try {
+    config::read_scenario(tree_of(scenario));
+  } catch (const config::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a value takes the place of another, and all else stays as typed", "[serve]") {
+  const std::string now = edited(text, {{"parallel.tp", "4"}, {"global_batch", "64"}});
+  CHECK(now ==
+        "# of a paper\n"
+        "cluster: dgx-h100-8  # 64 GPUs\n"
+        "model: llama-3-70b\n"
+        "parallel: {tp: 4, pp: 4, dp: 2}\n"
+        "schedule: 1f1b\n"
+        "global_batch: 64\n");
+}
+
+TEST_CASE("keys come and go, and the first comments stay", "[serve]") {
+  const std::string more = edited(text, {{"training.precision", "fp8"}});
+  CHECK(more.starts_with("# of a paper\n"));
+  CHECK(values_of(tree_of(more)).at("training.precision") == "fp8");
+  const std::string less = edited(more, {{"training.precision", ""}});
+  CHECK(config::find(tree_of(less), "training") == nullptr);
+  CHECK(edited("", {{"model", "llama-3-8b"}}) == "model: llama-3-8b\n");
+}
+
+TEST_CASE("pipeline devices have one place, whatever they are called", "[serve]") {
+  CHECK(values_of(tree_of("devices: 8\n")).at("parallel.pp") == "8");
+  CHECK(edited("num_stages: 8\n", {{"parallel.pp", "4"}}) == "num_stages: 4\n");
+  CHECK(edited("devices: 8\nmodel: m\n", {{"parallel.pp", ""}}) == "model: m\n");
+}
+
+TEST_CASE("a schedule keeps its choices when its name changes", "[serve]") {
+  CHECK(values_of(tree_of(text)).at("schedule.name") == "1f1b");
+  const std::string other = edited(text, {{"schedule.name", "gpipe"}});
+  CHECK(other.find("schedule: gpipe\n") != std::string::npos);
+  const auto values = values_of(tree_of(edited(text, {{"schedule.chunks", "2"}})));
+  CHECK(values.at("schedule.name") == "1f1b");
+  CHECK(values.at("schedule.chunks") == "2");
+}
+
+TEST_CASE("what is written reads as the same scenario", "[serve]") {
+  const std::string now = edited(text, {{"training.recompute", "full"}, {"training.recompute", ""}});
+  CHECK(config::read_scenario(tree_of(now)).text == config::read_scenario(tree_of(text)).text);
+}
+
+TEST_CASE("a fault is found at the key that it is of", "[serve]") {
+  const std::string wrong = edited(text, {{"parallel.tp", "eight"}});
+  const Fault fault = fault_of(message_of(wrong), wrong);
+  CHECK(fault.key == "parallel.tp");
+  CHECK(fault.line == 4);
+  CHECK(fault.column == 16);
+  CHECK(fault.message.find("scenario.yaml") == std::string::npos);
+  const std::string unknown = edited(text, {{"model", "llama-9"}});
+  CHECK(fault_of(message_of(unknown), unknown).key == "model");
+  const std::string broken = text + "parallel: {\n";
+  CHECK(fault_of(message_of(broken), broken).line > 0);
+}

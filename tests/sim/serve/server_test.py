@@ -1,0 +1,276 @@
+"""The server of `pipewright serve` as programs meet it that mean no good, and as the page does.
+
+usage: server_test.py PIPEWRIGHT
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM = sys.argv.pop()
+SCENARIO = """cluster: dgx-h100-8
+model: llama-3-70b
+parallel: {tp: 8, pp: 4, dp: 2, sp: true, zero: 1}
+schedule: 1f1b
+global_batch: 32
+"""
+
+
+class Server:
+    def __init__(self, *words):
+        self.folder = tempfile.TemporaryDirectory()
+        base = pathlib.Path(self.folder.name)
+        self.root = base / "project"
+        self.results = base / "tmp"
+        self.root.mkdir()
+        self.results.mkdir()
+        (base / "outside.yaml").write_text("secret: 1\n")
+        (self.root / "link.yaml").symlink_to(base / "outside.yaml")
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--no-browser", *words],
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(self.results)},
+        )
+        self.process.stdout.readline()
+        address = self.process.stdout.readline().strip()
+        self.port, self.token = re.fullmatch(
+            r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", address
+        ).groups()
+        self.port = int(self.port)
+
+    def ask(self, method, path, body=None, **fields):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        head = {"X-Pipewright-Token": self.token, "Content-Type": "application/json"}
+        head.update({name.replace("_", "-"): value for name, value in fields.items()})
+        connection.request(method, path, body, {k: v for k, v in head.items() if v is not None})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content
+
+    def lines(self, kind, **question):
+        answer, content = self.ask("POST", f"/api/{kind}", json.dumps({"tab": "t", **question}))
+        assert answer.status == 200, content
+        found = {}
+        for line in content.decode().splitlines():
+            found.update(json.loads(line))
+        return found
+
+    def children(self):
+        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        return pathlib.Path(path).read_text().split()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait(10)
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+def is_alive(process):
+    try:
+        state = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def status(self, *words, **fields):
+        return self.server.ask(*words, **fields)[0].status
+
+    def test_the_token_is_asked_for_everywhere(self):
+        for path in ("/", "/api/form", "/results/r1.html", "/nothing"):
+            for token in (None, "", "0" * 32, self.server.token[:-1]):
+                self.assertEqual(self.status("GET", path, X_Pipewright_Token=token), 401)
+        for kind in ("run", "what-if", "compare", "launch", "stop"):
+            self.assertEqual(self.status("POST", f"/api/{kind}", "{}", X_Pipewright_Token=None), 401)
+
+    def test_the_address_gives_a_cookie_that_opens_the_page(self):
+        answer, _ = self.server.ask("GET", f"/?token={self.server.token}", X_Pipewright_Token=None)
+        self.assertEqual((answer.status, answer.headers["Location"]), (303, "/"))
+        cookie = answer.headers["Set-Cookie"]
+        self.assertIn("HttpOnly", cookie)
+        self.assertIn("SameSite=Strict", cookie)
+        answer, page = self.server.ask(
+            "GET", "/", X_Pipewright_Token=None, Cookie=cookie.split(";")[0]
+        )
+        self.assertEqual(answer.status, 200)
+        self.assertIn(b"<title>", page)
+        self.assertNotIn(b"http://", page.replace(b"http://www.w3.org", b""))
+        self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
+        self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+
+    def test_other_names_and_other_sites_are_refused(self):
+        self.assertEqual(self.status("GET", "/", Host="evil.example"), 421)
+        self.assertEqual(self.status("GET", "/", Host=f"evil.example:{self.server.port}"), 421)
+        self.assertEqual(self.status("GET", "/", Origin="http://evil.example"), 403)
+        self.assertEqual(self.status("GET", "/", Sec_Fetch_Site="cross-site"), 403)
+        self.assertEqual(
+            self.status("POST", "/api/run", '{"tab": "t"}', Content_Type="text/plain"), 415
+        )
+
+    def test_it_listens_at_the_loopback_alone(self):
+        listening = pathlib.Path("/proc/net/tcp").read_text()
+        places = re.findall(rf"([0-9A-F]{{8}}):{self.server.port:04X} 00000000:0000 0A", listening)
+        self.assertEqual(places, ["0100007F"])
+
+    def test_too_much_is_refused(self):
+        self.assertEqual(self.status("POST", "/api/run", "x" * (6 << 20)), 413)
+        self.assertEqual(self.status("GET", "/", X_More="x" * (17 << 10)), 431)
+        with socket.create_connection(("127.0.0.1", self.server.port)) as raw:
+            raw.sendall(b"\x16\x03\x01 what\r\n\r\n")
+            self.assertIn(b"400", raw.recv(100))
+
+    def test_nonsense_is_refused(self):
+        for body in ("", "{", "[]", "3", '{"tab": 3}', '{"tab": ""}'):
+            self.assertEqual(self.status("POST", "/api/run", body), 400, body)
+        self.assertEqual(self.status("POST", "/api/nothing", '{"tab": "t"}'), 404)
+        self.assertEqual(self.status("DELETE", "/"), 405)
+        self.assertIn("failure", self.server.lines("run"))
+        self.assertIn("failure", self.server.lines("launch", text=SCENARIO, framework="jax"))
+
+    def test_no_file_outside_can_be_named(self):
+        for path in ("../outside.yaml", "./link.yaml", "/etc/hostname", "./../project/link.yaml"):
+            for key in ("model", "gpu", "cluster", "training.lengths.file"):
+                found = self.server.lines("run", text=SCENARIO, edits=[[key, path]])
+                self.assertIn("fault", found, (key, path))
+                self.assertIn("outside the project folder", found["fault"]["message"])
+                self.assertEqual(found["fault"]["key"], key)
+        found = self.server.lines("run", text=SCENARIO, edits=[["schedule.name", "../x.csv"]])
+        self.assertIn("outside the project folder", found["fault"]["message"])
+
+    def test_no_path_leads_out_of_the_results(self):
+        for path in ("../../etc/passwd", "..%2f..%2fetc%2fpasswd", "r1.html/../../x", "r1", "x.html"):
+            self.assertEqual(self.status("GET", f"/results/{path}"), 404)
+        found = self.server.lines("what-if", id="../r1")
+        self.assertIn("failure", found)
+
+    def test_a_run_has_figures_a_page_and_a_trace(self):
+        found = self.server.lines("run", text=SCENARIO + "output: ../x.html\ntrace: ../x.h5\n")
+        self.assertEqual(found["scenario"]["values"]["parallel.tp"], "8")
+        run, estimate = found["result"]["runs"][0], found["estimate"][0]
+        self.assertGreaterEqual(run["summary"]["makespan_s"], 0.99 * estimate["summary"]["makespan_s"])
+        name = found["result"]["id"]
+        answer, page = self.server.ask("GET", f"/results/{name}.html")
+        self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
+        self.assertIn(b"llama-3-70b", page)
+        _, trace = self.server.ask("GET", f"/results/{name}-0.h5?download=1")
+        self.assertTrue(trace.startswith(b"\x89HDF"))
+        self.assertEqual(list(self.server.root.parent.glob("x.*")), [], "outputs are not written")
+
+    def test_two_runs_are_one_page(self):
+        runs = [self.server.lines("run", text=SCENARIO, edits=[["global_batch", batch]])
+                for batch in ("16", "32")]
+        variants = [{"id": run["result"]["id"], "name": name} for run, name in zip(runs, "AB")]
+        page = self.server.lines("compare", variants=variants)["page"]
+        _, content = self.server.ask("GET", f"/results/{page}.html")
+        self.assertIn(b"A: 1f1b", content)
+        self.assertIn(b"B: 1f1b", content)
+
+    def test_launch_flags_are_those_of_the_scenario(self):
+        launch = self.server.lines("launch", text=SCENARIO, framework="megatron")["launch"]
+        self.assertIn("--tensor-model-parallel-size 8", launch["text"])
+        self.assertEqual(launch["name"], "launch-megatron.sh")
+
+    def test_a_newer_question_ends_the_one_before(self):
+        first = {}
+        slow = threading.Thread(
+            target=lambda: first.update(self.server.lines(
+                "run", text=SCENARIO, edits=[["global_batch", "65536"]])))
+        slow.start()
+        time.sleep(0.2)
+        self.assertIn("result", self.server.lines("run", text=SCENARIO))
+        slow.join(20)
+        self.assertIn("superseded", first)
+
+    def test_many_ask_at_once(self):
+        found = []
+        def ask(tab):
+            answer, content = self.server.ask(
+                "POST", "/api/run", json.dumps({"tab": f"tab{tab}", "text": SCENARIO}))
+            found.append(answer.status == 200 and b'"result"' in content)
+        threads = [threading.Thread(target=ask, args=(tab,)) for tab in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual(found, [True] * 8)
+
+    def test_who_goes_away_leaves_no_process_behind(self):
+        body = json.dumps({"tab": "gone", "text": SCENARIO, "edits": [["global_batch", "65536"]]})
+        raw = socket.create_connection(("127.0.0.1", self.server.port))
+        raw.sendall((f"POST /api/run HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+                     f"X-Pipewright-Token: {self.server.token}\r\nContent-Type: application/json\r\n"
+                     f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+        self.assertTrue(wait_until(self.server.children))
+        raw.close()
+        self.assertTrue(wait_until(lambda: not self.server.children()))
+
+
+class Ends(unittest.TestCase):
+    def end_by(self, which, children_too):
+        server = Server()
+        try:
+            body = json.dumps({"tab": "t", "text": SCENARIO, "edits": [["global_batch", "65536"]]})
+            asking = threading.Thread(target=lambda: self.try_to_ask(server, body))
+            asking.start()
+            self.assertTrue(wait_until(server.children))
+            children = server.children()
+            began = time.monotonic()
+            server.process.send_signal(which)
+            server.process.wait(10)
+            self.assertLess(time.monotonic() - began, 1)
+            asking.join(10)
+            self.assertTrue(wait_until(lambda: not any(is_alive(child) for child in children)))
+            if children_too:
+                self.assertEqual(server.process.returncode, 0)
+                self.assertEqual(list(server.results.iterdir()), [])
+        finally:
+            server.close()
+
+    def try_to_ask(self, server, body):
+        try:
+            server.ask("POST", "/api/run", body)
+        except (OSError, http.client.HTTPException):
+            pass
+
+    def test_an_interrupt_ends_it_and_its_simulations(self):
+        self.end_by(signal.SIGINT, True)
+
+    def test_a_server_that_is_killed_takes_its_simulations_along(self):
+        self.end_by(signal.SIGKILL, False)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,244 @@
+// The page of `pipewright serve` as a person meets it: in Chromium, with mouse and keys, from the
+// program itself.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { problems, skip } from "./browser.mjs";
+import { openServed, simulated, startServer } from "./served.mjs";
+
+const SCENARIO = `# our cluster
+cluster: dgx-h100-8
+model: llama-3-70b
+parallel: {tp: 8, pp: 4, dp: 2, sp: true, zero: 1}
+schedule: 1f1b
+global_batch: 64
+`;
+const CONFIG = {
+  architectures: ["LlamaForCausalLM"], model_type: "llama", hidden_size: 2048,
+  intermediate_size: 5632, num_attention_heads: 16, num_hidden_layers: 16, num_key_value_heads: 4,
+  vocab_size: 32000, max_position_embeddings: 4096, rms_norm_eps: 1e-5, hidden_act: "silu",
+  tie_word_embeddings: false, torch_dtype: "bfloat16",
+};
+let server;
+let page;
+
+before(async () => {
+  if (skip) return;
+  server = await startServer(["llama.yaml"], (folder) => {
+    writeFileSync(join(folder, "llama.yaml"), SCENARIO);
+    mkdirSync(join(folder, "small"));
+    writeFileSync(join(folder, "small", "config.json"), JSON.stringify(CONFIG));
+  });
+  page = await openServed(server, { viewport: { width: 1400, height: 900 } });
+});
+
+const text = (selector, on = page) => on.locator(selector).innerText();
+const key = (name) => page.locator(`[id="key-${name}"]`);
+const fault = (name) => page.locator(`[id="fault-${name}"]`);
+const scenario = () => page.locator("#text").inputValue();
+const seconds = () => page.evaluate(() => window.pipewright.explorer.shown[0].summary.makespan_s);
+const idOf = () => page.evaluate(() => window.pipewright.explorer.result.id);
+
+// What a change leads to, once it is simulated and drawn.
+async function after(change) {
+  const before = await idOf();
+  await change();
+  await page.waitForFunction((id) => window.pipewright.explorer.result.id !== id, before);
+  await simulated(page);
+}
+
+test("the scenario that was named is there with its figures and its page", { skip }, async () => {
+  assert.equal(await scenario(), SCENARIO);
+  assert.equal(await key("model").inputValue(), "llama-3-70b");
+  assert.equal(await key("parallel.tp").inputValue(), "8");
+  assert.equal(await key("parallel.sp").isChecked(), true);
+  assert.match(await text("#headline"), /time[^]*MFU[^]*bubble ratio[^]*memory peak/i);
+  assert.match(await text("#subject"), /llama-3-70b on 64 h100-sxm/);
+  const frame = page.frameLocator("#pane-run iframe");
+  assert.equal(await frame.locator("section canvas").first().isVisible(), true);
+  assert.equal(await frame.locator("#figures").isVisible(), false);
+  assert.ok(!page.url().includes("token"), "the token does not stay in the address");
+});
+
+test("a control changes the text alone where it stands, and the figures", { skip }, async () => {
+  const first = await seconds();
+  await after(() => key("global_batch").fill("128"));
+  assert.equal(await scenario(), SCENARIO.replace("64", "128"));
+  const ratio = (await seconds()) / first;
+  assert.ok(ratio > 1.7 && ratio < 2, `twice the batch takes ${ratio} times as long`);
+  await after(() => key("schedule.name").fill("interleaved-1f1b").then(() => page.keyboard.press("Tab")));
+  assert.match(await scenario(), /schedule: interleaved-1f1b\n/);
+});
+
+test("the text changes the controls", { skip }, async () => {
+  await after(() => page.locator("#text").fill(SCENARIO.replace("tp: 8", "tp: 4").replace("dp: 2", "dp: 4")));
+  assert.equal(await key("parallel.tp").inputValue(), "4");
+  assert.equal(await key("parallel.dp").inputValue(), "4");
+  assert.equal(await key("schedule.name").inputValue(), "1f1b");
+});
+
+test("what cannot be says so at its control, and the last result stays, greyed", { skip }, async () => {
+  const last = await seconds();
+  await key("parallel.tp").fill("3");
+  await fault("parallel.tp").waitFor({ state: "visible" });
+  assert.match(await fault("parallel.tp").innerText(), /3/);
+  assert.equal(await key("parallel.tp").getAttribute("aria-invalid"), "true");
+  assert.equal(await page.locator("#headline.stale").count(), 1);
+  assert.equal(await page.locator("#pane-run.stale iframe").count(), 1);
+  assert.equal(await seconds(), last);
+  assert.equal(await text("#state"), "this cannot be run");
+  await after(() => key("parallel.tp").fill("4"));
+  assert.equal(await fault("parallel.tp").isVisible(), false);
+  assert.equal(await page.locator(".stale").count(), 0);
+});
+
+test("a broken text is told with its line", { skip }, async () => {
+  const good = await scenario();
+  await page.locator("#text").fill(`${good}training: {precision: \n`);
+  await page.locator("#text-fault").waitFor({ state: "visible" });
+  assert.match(await text("#text-fault"), /line \d+/);
+  await after(() => page.locator("#text").fill(good));
+});
+
+test("files of the project may be named, others not", { skip }, async () => {
+  await after(() => key("model").fill("./small/config.json").then(() => page.keyboard.press("Tab")));
+  assert.match(await text("#subject"), /small on/);
+  await key("model").fill("../../etc/passwd");
+  await fault("model").waitFor({ state: "visible" });
+  assert.match(await fault("model").innerText(), /outside the project folder/);
+  await after(() => page.locator("#text").fill(SCENARIO));
+});
+
+test("any key is added with its help, and taken away again", { skip }, async () => {
+  await page.locator("#any-key").fill("variation.jitter");
+  assert.match(await text("#any-key-help"), /deviation/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("5 %");
+  await after(() => page.keyboard.press("Enter"));
+  assert.equal(await key("variation.jitter").inputValue(), "5 %");
+  await after(() => page.getByRole("button", { name: "take variation.jitter away" }).click());
+  assert.equal(await key("variation.jitter").count(), 0);
+});
+
+test("variants stand beside one another, with what differs", { skip }, async () => {
+  await page.locator("#keep").click();
+  await after(() => key("training.precision").selectOption("fp8"));
+  const change = page.locator("#headline .change").first();
+  assert.match(await change.innerText(), /\u2212.*%/);
+  assert.match(await change.getAttribute("class"), /good/);
+  await page.locator("#keep").click();
+  await page.locator("#tab-variants").click();
+  const table = page.locator(".variants");
+  assert.equal(await table.locator("thead th").count(), 2);
+  const settings = table.locator("tbody tr", { hasText: "training.precision" });
+  assert.match(await settings.innerText(), /\u2013\s+fp8/);
+  await table.locator("thead input").first().fill("bf16");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "timelines on one axis" }).click();
+  const frame = page.frameLocator("#pane-variants iframe");
+  await frame.getByText("bf16: 1f1b").first().waitFor();
+  assert.equal(await frame.locator("#panels > section").count(), 2);
+  await after(() => page.getByRole("button", { name: "put bf16 back into the form" }).click());
+  assert.equal(await key("training.precision").inputValue(), "");
+  await page.getByRole("button", { name: "remove B" }).click();
+  assert.equal(await text("#tab-variants"), "variants (1)");
+});
+
+test("a page that is loaded again knows its scenario and variants", { skip }, async () => {
+  await page.reload();
+  await simulated(page);
+  assert.equal(await text("#tab-variants"), "variants (1)");
+  assert.equal(await scenario(), SCENARIO);
+});
+
+test("what-ifs fill in as they come", { skip }, async () => {
+  await page.locator("#tab-what-if").click();
+  await page.getByRole("button", { name: "simulate what-ifs" }).click();
+  await page.locator("#pane-what-if tbody tr").first().waitFor();
+  await page.waitForFunction(() => /changes of a run/.test(document.querySelector("#pane-what-if").textContent),
+                             null, { timeout: 60000 });
+  const rows = await page.locator("#pane-what-if tbody tr").allInnerTexts();
+  assert.ok(rows.some((row) => /^precision fp8\s/.test(row)), rows.join("\n"));
+});
+
+test("scenario, page and launch flags are taken away", { skip }, async () => {
+  await page.locator("#take").click();
+  const area = page.locator("#take-away textarea");
+  assert.equal(await area.inputValue(), SCENARIO);
+  await page.locator("#what-to-take").selectOption("megatron");
+  await page.waitForFunction(() => document.querySelector("#take-away textarea").value.includes("torchrun"));
+  assert.match(await area.inputValue(), /--pipeline-model-parallel-size 4/);
+  await page.locator("#what-to-take").selectOption("page");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"), page.locator("#take-away a").click()]);
+  assert.equal(download.suggestedFilename(), "page.html");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#take-away").isVisible(), false);
+});
+
+test("everything is reached by keys", { skip }, async () => {
+  await page.locator("#tab-run").click();
+  await page.keyboard.press("?");
+  assert.match(await text("#keys"), /keep the run as a variant/);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("m");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "key-model");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("p");
+  const size = await key("parallel.tp").inputValue();
+  await after(() => page.keyboard.press("ArrowDown"));
+  assert.equal(await key("parallel.tp").inputValue(), String(size / 2));
+  await after(() => page.keyboard.press("ArrowUp"));
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("3");
+  assert.equal(await page.locator("#pane-variants").isVisible(), true);
+  await page.keyboard.press("1");
+  const reached = new Set();
+  await page.evaluate(() => document.body.focus());
+  for (let i = 0; i < 80; ++i) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.tagName));
+  }
+  for (const id of ["keep", "take", "help", "theme", "key-model", "key-parallel.tp", "any-key",
+                    "text", "tab-run", "IFRAME"])
+    assert.ok(reached.has(id), `${id} is not reached by Tab`);
+});
+
+test("nothing is cut off at 800 and at 1400 pixels, light and dark", { skip }, async () => {
+  for (const colorScheme of ["light", "dark"])
+    for (const width of [800, 1400]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => {
+        const root = document.documentElement;
+        const cut = [...document.querySelectorAll("button, input, select, label, .card, summary")]
+          .filter((one) => one.offsetParent && one.getBoundingClientRect().right > root.clientWidth + 1);
+        return [root.scrollWidth - root.clientWidth, ...cut.map((one) => one.id || one.textContent)];
+      });
+      assert.deepEqual(wide, [0], `${width} px, ${colorScheme}`);
+    }
+});
+
+test("an answer comes within a second", { skip }, async () => {
+  await after(() => key("global_batch").fill("128"));
+  const taken = await page.evaluate(() => window.pipewright.explorer.figuresAfter);
+  console.log(`figures after ${Math.round(taken)} ms`);
+  assert.ok(taken < 3000, `${taken} ms, on a machine that may be busy`);
+});
+
+test("the end of the server is told", { skip }, async () => {
+  server.process.kill("SIGINT");
+  await new Promise((done) => { server.process.on("exit", done); });
+  await key("global_batch").fill("256");
+  await page.locator("#problem").waitFor({ state: "visible" });
+  assert.match(await text("#problem"), /server has ended/);
+});
+
+test("the page complains of nothing", { skip }, () => {
+  const expected = /Failed to load resource: net::ERR_CONNECTION_REFUSED/;  // of the test before
+  assert.deepEqual(problems.filter((one) => !expected.test(one)), []);
+});
