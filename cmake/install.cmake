@@ -110,7 +110,10 @@ function(package_pipewright)
   set(CPACK_COMPONENT_PIPEWRIGHT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
   set(CPACK_DEBIAN_MPI_PACKAGE_NAME pipewright-mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "pipewright (= ${PROJECT_VERSION})")
-  set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
+  if(MPI_mpi_LIBRARY MATCHES openmpi)
+    # Its library starts a process of that, even for one rank.
+    string(APPEND CPACK_DEBIAN_MPI_PACKAGE_DEPENDS ", openmpi-bin")
+  endif()
   set(CPACK_COMPONENT_MPI_DESCRIPTION "Spreads the searches of pipewright over many machines by \
 MPI.")
   include(CPack)

@@ -154,7 +154,7 @@ std::vector<std::string> values(const po::variables_map& given, const std::strin
                                   : std::vector<std::string>();
 }
 
-const std::string& single(const std::vector<std::string>& words, const std::string& flag) {
+const std::string& single(const std::vector<std::string>& words, std::string_view flag) {
   if (words.size() != 1)
     throw UsageError(fmt::format("{} takes one value, not {}", flag, words.size()));
   return words.front();

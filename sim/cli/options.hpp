@@ -46,7 +46,7 @@ Syntax syntax_of(const Command& command);
 std::vector<std::string> values(const po::variables_map& given, const std::string& option);
 
 // The one value of an option that takes one. Throws UsageError.
-const std::string& single(const std::vector<std::string>& words, const std::string& flag);
+const std::string& single(const std::vector<std::string>& words, std::string_view flag);
 
 // A whole number above zero. Throws config::Error.
 std::uint32_t read_count(const po::variables_map& given, const std::string& option);

@@ -79,7 +79,7 @@ Candidates argument(const std::string& command, const Syntax& syntax,
     for (Candidate& one : found.words) one.word.insert(0, last.substr(0, equals + 1));
     return found;
   }
-  if (last.starts_with("-") && !(last.size() > 1 && !is_option(last))) return options_of(syntax);
+  if (last == "-" || is_option(last)) return options_of(syntax);
   // The option before it takes it, if it takes any more.
   for (std::size_t i = words.size() - 1; i-- > 0;) {
     if (!is_option(words[i])) continue;

@@ -9,6 +9,7 @@ namespace pipewright::cli {
 std::span<const Topic> topics() {
   static constexpr std::array table{
       Topic{"first-steps", "docs/first-steps.md"},
+      Topic{"installation", "docs/installation.md"},
       Topic{"from-model-to-launch", "docs/from-model-to-launch.md"},
       Topic{"explore", "docs/explore.md"},
       Topic{"scenario", "docs/scenario.md"},

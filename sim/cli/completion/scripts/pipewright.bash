@@ -1,10 +1,10 @@
 # bash completion of pipewright: the program itself says what may follow.
 _pipewright() {
-  local program=${COMP_WORDS[0]/#\~/$HOME} word help files=
+  local program=${COMP_WORDS[0]/#\~/$HOME} word files=
   type -P "$program" >/dev/null || program=pipewright
   local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
-  while IFS=$'\t' read -r word help; do
+  while IFS=$'\t' read -r word _; do
     if [[ $word == :files ]]; then
       files=yes
       continue
