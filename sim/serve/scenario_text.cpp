@@ -9,6 +9,7 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/serve/text_edit.hpp"
 
 namespace pipewright::serve {
 namespace {
@@ -41,47 +42,6 @@ void remove(Value& root, std::string_view key) {
   if (map->entries.empty() && dot != std::string_view::npos) remove(root, key.substr(0, dot));
 }
 
-std::size_t offset_of(std::string_view text, int line, int column) {
-  std::size_t at = 0;
-  for (int i = 1; i < line; ++i) {
-    at = text.find('\n', at);
-    if (at == std::string_view::npos) return text.size();
-    ++at;
-  }
-  return std::min(text.size(), at + static_cast<std::size_t>(std::max(1, column)) - 1);
-}
-
-bool is_plain(std::string_view text) {
-  const auto ends_word = [](char c) { return c == ' ' || c == '-' || c == '?'; };
-  return !text.empty() && !ends_word(text.front()) && text.back() != ' ' &&
-         std::ranges::all_of(text, [](unsigned char c) {
-           return std::isalnum(c) != 0 ||
-                  std::string_view("._%/+- $").find(static_cast<char>(c)) != std::string_view::npos;
-         });
-}
-
-// Whether a plain value could be put where one is; all around it stays.
-bool replace(std::string& text, const Value& old, const std::string& now) {
-  if (old.kind != Value::Kind::text || old.origin.line == 0 || !is_plain(now)) return false;
-  const std::size_t at = offset_of(text, old.origin.line, old.origin.column);
-  if (old.text.empty() || text.compare(at, old.text.size(), old.text) != 0) return false;
-  const std::size_t end = at + old.text.size();
-  if (end < text.size() && std::string_view("\r\n ,}]").find(text[end]) == std::string_view::npos)
-    return false;
-  text.replace(at, old.text.size(), now);
-  return true;
-}
-
-std::string first_comments(std::string_view text) {
-  std::string comments;
-  while (text.starts_with('#') || text.starts_with('\n')) {
-    const std::size_t end = std::min(text.size(), text.find('\n') + 1);
-    comments += text.substr(0, end == 0 ? text.size() : end);
-    text.remove_prefix(end == 0 ? text.size() : end);
-  }
-  return comments;
-}
-
 // What stands there already, whatever it is called.
 const Value* existing(Value& tree, const std::string& key) {
   const auto look = [&](std::string_view name) -> const Value* {
@@ -98,24 +58,70 @@ const Value* existing(Value& tree, const std::string& key) {
   return nullptr;
 }
 
+// A change as little as can be. `now` stands under a key where nothing stood, or in its place.
+std::optional<std::string> put_in_place(const std::string& text, Value& tree,
+                                        const std::string& key, const std::string& now) {
+  if (const Value* const old = existing(tree, key)) return with_value(text, *old, now);
+  const std::size_t dot = key.rfind('.');
+  const std::string parent = dot == std::string::npos ? "" : key.substr(0, dot);
+  const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
+  if (parent.empty()) return with_entry(text, tree, name, now);
+  const Value* const whole = existing(tree, parent);
+  if (whole == nullptr)
+    return put_in_place(text, tree, parent, fmt::format("{{{}: {}}}", name, now));
+  if (whole->kind == Value::Kind::map) return with_entry(text, *whole, name, now);
+  // A schedule that was a name alone.
+  if (parent != "schedule" || whole->kind != Value::Kind::text) return {};
+  return with_value(text, *whole, fmt::format("{{name: {}, {}: {}}}", whole->text, name, now));
+}
+
+std::optional<std::string> remove_in_place(const std::string& text, const Value& map,
+                                           std::string_view key, int end) {
+  const std::size_t dot = key.find('.');
+  const auto at = std::ranges::find(map.entries, key.substr(0, dot), &Entry::key);
+  if (map.kind != Value::Kind::map || at == map.entries.end()) return {};
+  const Value& inner = at->value;
+  const bool is_last = inner.kind == Value::Kind::map && inner.entries.size() == 1;
+  const auto next = std::next(at);
+  if (dot == std::string_view::npos || is_last)
+    return without_entry(text, map, static_cast<std::size_t>(at - map.entries.begin()), end);
+  return remove_in_place(text, inner, key.substr(dot + 1),
+                         next == map.entries.end() ? end : next->origin.line);
+}
+
 void put(std::string& text, const Edit& edit) {
   const auto& [key, now] = edit;
-  Value tree = tree_of(text);
+  const Value before = tree_of(text);
+  Value tree = before;
+  std::optional<std::string> in_place;
   if (now.empty()) {
-    if (is_of_devices(key))
-      for (const std::string_view name : device_keys) remove(tree, name);
-    else
-      remove(tree, key);
+    std::vector<std::string_view> names{key};
+    if (is_of_devices(key)) names.assign(device_keys.begin(), device_keys.end());
+    for (const std::string_view name : names) {
+      if (!in_place) in_place = remove_in_place(text, before, name, 0);
+      remove(tree, name);
+    }
   } else {
-    if (const Value* const old = existing(tree, key))
-      if (old->kind == Value::Kind::text && (old->text == now || replace(text, *old, now))) return;
-    if (key == "schedule.name" && config::find(tree, "schedule") == nullptr)
-      config::override_key(tree, "schedule", now, {.source = "schedule"});
+    const bool is_first = key == "schedule.name" && config::find(tree, "schedule") == nullptr;
+    const std::string place = is_first ? "schedule" : key;
+    in_place = put_in_place(text, tree, place, now);
+    const Value* const old = existing(tree, place);
+    if (place == "schedule.name" && old != nullptr && old == config::find(tree, "schedule"))
+      config::override_key(tree, "schedule", now, {.source = key});
     else
-      config::override_key(tree, key, now, {.source = key});
+      config::override_key(tree, place, now, {.source = key});
   }
   const bool is_empty = tree.kind == Value::Kind::map && tree.entries.empty();
-  text = first_comments(text) + (is_empty ? "" : config::to_yaml(tree));
+  const std::string anew = is_empty ? "" : config::to_yaml(tree);
+  try {
+    if (in_place && !is_empty && config::to_yaml(tree_of(*in_place)) == anew) {
+      text = std::move(*in_place);
+      return;
+    }
+  } catch (const config::Error&) {
+    // What was put there is not so simple after all.
+  }
+  text = first_comments(text) + anew;
 }
 
 std::string flow(const Value& value) {

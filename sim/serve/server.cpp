@@ -134,9 +134,7 @@ class Server {
         if (std::optional<std::string> content = results_.read(name, extension)) {
           Reply reply{.type = std::string(type), .body = std::move(*content)};
           if (!query_value(target, "download").empty())
-            reply.fields.emplace_back(
-                "Content-Disposition",
-                fmt::format("attachment; filename=\"pipewright{}\"", extension));
+            reply.fields.emplace_back("Content-Disposition", "attachment");
           return connection->reply(std::move(reply));
         }
     }

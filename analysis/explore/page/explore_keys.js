@@ -75,7 +75,6 @@ function exploreHelp(actions) {
   line("\u2191 \u2193", "in the box of a number: twice, and half of it");
   line("Esc", "leaves a box, closes a dialog");
   const close = textElement("button", "close");
-  close.autofocus = true;
   close.onclick = () => dialog.close();
   dialog.append(textElement("h2", "Keys"), list, close);
   dialog.onclick = (event) => { if (event.target === dialog) dialog.close(); };

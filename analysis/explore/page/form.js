@@ -12,8 +12,10 @@ class Form {
     for (const [title, names] of CONTROL_GROUPS) {
       const group = document.createElement("fieldset");
       group.append(textElement("legend", title));
+      if (title === "layout") group.className = "sizes";
       for (const name of names)
         if (this.keys.has(name)) group.append(this.make(name, WIDE_CONTROLS.has(name)));
+      group.append(...group.querySelectorAll(".fault"));  // below, where there is room
       place.append(group);
     }
     this.more = document.createElement("fieldset");

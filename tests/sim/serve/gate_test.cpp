@@ -18,8 +18,7 @@ Head with_cookie(std::string_view host) {
 
 TEST_CASE("the address with its token is let in once, and by its cookie from then on", "[serve]") {
   CHECK(gate.address() == "http://127.0.0.1:8123/?token=secret");
-  CHECK(gate.judge({.target = "/?token=secret", .host = "127.0.0.1:8123"}) ==
-        Verdict::first_visit);
+  CHECK(gate.judge({.target = "/?token=secret", .host = "127.0.0.1:8123"}) == Verdict::first_visit);
   CHECK(gate.cookie() == "pipewright-8123=secret; Path=/; HttpOnly; SameSite=Strict");
   CHECK(gate.judge(with_cookie("127.0.0.1:8123")) == Verdict::welcome);
   CHECK(gate.judge(with_cookie("localhost:8123")) == Verdict::welcome);

@@ -39,12 +39,17 @@ TEST_CASE("a value takes the place of another, and all else stays as typed", "[s
         "global_batch: 64\n");
 }
 
-TEST_CASE("keys come and go, and the first comments stay", "[serve]") {
+TEST_CASE("keys come and go, and all else stays as typed", "[serve]") {
   const std::string more = edited(text, {{"training.precision", "fp8"}});
-  CHECK(more.starts_with("# of a paper\n"));
-  CHECK(values_of(tree_of(more)).at("training.precision") == "fp8");
-  const std::string less = edited(more, {{"training.precision", ""}});
-  CHECK(config::find(tree_of(less), "training") == nullptr);
+  CHECK(more == text + "training: {precision: fp8}\n");
+  CHECK(edited(more, {{"training.sequence", "4096"}}) ==
+        text + "training: {precision: fp8, sequence: 4096}\n");
+  CHECK(edited(more, {{"training.precision", ""}}) == text);
+  const std::string block = text + "training:\n  precision: fp8\n  # of the paper\np2p: eager\n";
+  CHECK(edited(block, {{"training.sequence", "4096"}}) ==
+        text + "training:\n  precision: fp8\n  sequence: 4096\n  # of the paper\np2p: eager\n");
+  CHECK(edited(block, {{"training.precision", ""}}) == text + "p2p: eager\n");
+  CHECK(edited(block, {{"p2p", ""}}) == text + "training:\n  precision: fp8\n  # of the paper\n");
   CHECK(edited("", {{"model", "llama-3-8b"}}) == "model: llama-3-8b\n");
 }
 
@@ -58,13 +63,24 @@ TEST_CASE("a schedule keeps its choices when its name changes", "[serve]") {
   CHECK(values_of(tree_of(text)).at("schedule.name") == "1f1b");
   const std::string other = edited(text, {{"schedule.name", "gpipe"}});
   CHECK(other.find("schedule: gpipe\n") != std::string::npos);
-  const auto values = values_of(tree_of(edited(text, {{"schedule.chunks", "2"}})));
+  const std::string chunks = edited(text, {{"schedule.chunks", "2"}});
+  CHECK(chunks.find("schedule: {name: 1f1b, chunks: 2}\n") != std::string::npos);
+  const auto values = values_of(tree_of(chunks));
   CHECK(values.at("schedule.name") == "1f1b");
   CHECK(values.at("schedule.chunks") == "2");
 }
 
+TEST_CASE("where that cannot be, the text is written anew below its first comments", "[serve]") {
+  const std::string now = edited(text, {{"parallel.pp", ""}});
+  CHECK(now.starts_with("# of a paper\n"));
+  const auto values = values_of(tree_of(now));
+  CHECK(values.count("parallel.pp") == 0);
+  CHECK(values.at("parallel.tp") == "8");
+}
+
 TEST_CASE("what is written reads as the same scenario", "[serve]") {
-  const std::string now = edited(text, {{"training.recompute", "full"}, {"training.recompute", ""}});
+  const std::string now =
+      edited(text, {{"training.recompute", "full"}, {"training.recompute", ""}});
   CHECK(config::read_scenario(tree_of(now)).text == config::read_scenario(tree_of(text)).text);
 }
 

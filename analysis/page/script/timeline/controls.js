@@ -124,7 +124,6 @@ function helpDialog(actions) {
   for (const { names, words } of actions) if (words) line(names, words);
   line(["Enter"], "in the search box: the next match, with shift the one before");
   const close = textElement("button", "close");
-  close.autofocus = true;
   close.onclick = () => dialog.close();
   dialog.append(textElement("h2", "Mouse and keys"), list, close);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });

@@ -45,7 +45,8 @@ TEST_CASE("scenarios of others read only what lies in the project", "[config]") 
     CAPTURE(file);
     CHECK_THROWS_WITH(read(model + "training: {lengths: {file: " + file + "}}\n"), refused);
     CHECK_THROWS_WITH(read("model: ./" + file + "\n"), refused);
-    CHECK_THROWS_WITH(read("cluster: ./" + file + "\nmodel: llama-3-8b\nmicrobatches: 8\n"), refused);
+    CHECK_THROWS_WITH(read("cluster: ./" + file + "\nmodel: llama-3-8b\nmicrobatches: 8\n"),
+                      refused);
     CHECK_THROWS_WITH(read("gpu: ./" + file + "\nmodel: llama-3-8b\nmicrobatches: 8\n"), refused);
     CHECK_THROWS_WITH(config::read_yaml_file(file), refused);
   }
