@@ -20,6 +20,15 @@ std::span<const Request> requests();
 // {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
 Json answer_run(Message& asked, const Connection& say);
 
+// Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
+// the texts and the table that describe them; a file of them, {"file": .., "picture": ..}; why one
+// takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of": ..} meanwhile; and how they
+// differ from the first, {"names": .., "conditions": ..}.
+Json answer_describe(Message& asked, const Connection& say);
+Json answer_save(Message& asked, const Connection& say);
+Json answer_why(Message& asked, const Connection& say);
+Json answer_compare(Message& asked, const Connection& say);
+
 // An exception as what the asker raises: {"kind": "ScenarioError", "text": .., ..}.
 Json describe_error(const std::exception& error);
 

@@ -20,7 +20,9 @@ namespace pipewright::cli {
 
 std::span<const Request> requests() {
   static constexpr std::array table{
-      Request{"run", answer_run},
+      Request{"run", answer_run},         Request{"describe", answer_describe},
+      Request{"save", answer_save},       Request{"why", answer_why},
+      Request{"compare", answer_compare},
   };
   return table;
 }
