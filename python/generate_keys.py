@@ -4,6 +4,7 @@
 """
 
 import pathlib
+import re
 import sys
 import textwrap
 
@@ -50,8 +51,7 @@ class ModelConfig(Protocol):
 
 
 def class_name(path):
-    words = path.replace(".", "_").split("_")
-    return "".join(word.capitalize() for word in words) + "Keys"
+    return "".join(word.capitalize() for word in re.split(r"\W|_", path)) + "Keys"
 
 
 def type_of(row):
@@ -92,6 +92,11 @@ def doc(text, indent):
 
 
 def typed_dict(row, inner):
+    names = [key["name"].rsplit(".", 1)[1] for key in inner]
+    if not all(name.isidentifier() for name in names):
+        keys = "".join(f"        {name!r}: {type_of(key)},\n" for name, key in zip(names, inner))
+        made = class_name(row["name"])
+        return f"{made} = TypedDict(\n    {made!r},\n    {{\n{keys}    }},\n    total=False,\n)\n"
     lines = [f"class {class_name(row['name'])}(TypedDict, total=False):\n"]
     lines.append(doc(f"``{row['name']}``: {words_of(row)}", 4) + "\n")
     for key in inner:
