@@ -36,7 +36,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [program(), "--serve"], stdin=theirs, stdout=subprocess.DEVNULL, process_group=0
+                [program(), "--answer"], stdin=theirs, stdout=subprocess.DEVNULL, process_group=0
             )
         self._socket = ours
         self._text = b""

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "sim/cli/serve/connection.hpp"
+#include "sim/cli/requests/connection.hpp"
 
 namespace pipewright::cli {
 

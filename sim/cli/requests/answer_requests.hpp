@@ -2,8 +2,8 @@
 
 namespace pipewright::cli {
 
-// `pipewright --serve`: answers requests that come over the socket that standard input is, one at a
+// `pipewright --answer`: answers requests that come over the socket that standard input is, one at a
 // time, until its other end is closed. For packages that run pipewright, such as Python's.
-int serve_command();
+int answer_requests();
 
 }  // namespace pipewright::cli

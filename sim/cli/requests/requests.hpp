@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/cli/serve/connection.hpp"
+#include "sim/cli/requests/connection.hpp"
 
 // What the worker of another program's package does when it is asked. Each runs in a process of its
 // own, in the asker's folder and with its environment; it says what it has as it goes on, and

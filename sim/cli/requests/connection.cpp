@@ -1,4 +1,4 @@
-#include "sim/cli/serve/connection.hpp"
+#include "sim/cli/requests/connection.hpp"
 
 #include <array>
 #include <cerrno>

@@ -16,8 +16,8 @@
 #include "analysis/trace/writer.hpp"
 #include "analysis/why/why.hpp"
 #include "sim/cli/output.hpp"
-#include "sim/cli/serve/requests.hpp"
-#include "sim/cli/serve/shared_block.hpp"
+#include "sim/cli/requests/requests.hpp"
+#include "sim/cli/requests/shared_block.hpp"
 #include "sim/evaluation/what_if.hpp"
 
 namespace pipewright::cli {

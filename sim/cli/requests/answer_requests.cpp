@@ -1,4 +1,4 @@
-#include "sim/cli/serve/serve_command.hpp"
+#include "sim/cli/requests/answer_requests.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/serve/requests.hpp"
+#include "sim/cli/requests/requests.hpp"
 #include "sim/process/process.hpp"
 
 namespace pipewright::cli {
@@ -61,7 +61,7 @@ std::string words_of(const process::Process& child, int status) {
 
 }  // namespace
 
-int serve_command() {
+int answer_requests() {
   // Interrupts of a terminal are the asker's, who ends this process where it wants to.
   std::signal(SIGINT, SIG_IGN);
   // What libraries print is no message.

@@ -5,7 +5,7 @@
 #include "analysis/compare/condition.hpp"
 #include "analysis/trace/error.hpp"
 #include "schedules/deadlock.hpp"
-#include "sim/cli/serve/requests.hpp"
+#include "sim/cli/requests/requests.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
 

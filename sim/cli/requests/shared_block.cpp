@@ -1,4 +1,4 @@
-#include "sim/cli/serve/shared_block.hpp"
+#include "sim/cli/requests/shared_block.hpp"
 
 #include <cerrno>
 #include <cstring>
