@@ -2,6 +2,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
+#include "sim/cli/requests/answer_requests.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace {
@@ -33,6 +34,7 @@ int dispatch(const Arguments& words) {
     fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
+  if (words[0] == "--answer") return answer_requests();
   for (const Command& command : commands())
     if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
   throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));

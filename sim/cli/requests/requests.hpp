@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sim/cli/requests/connection.hpp"
+
+// What the worker of another program's package does when it is asked. Each runs in a process of its
+// own, in the asker's folder and with its environment; it says what it has as it goes on, and
+// returns what it says last.
+namespace pipewright::cli {
+
+struct Request {
+  std::string_view name;
+  // `say` may be called any number of times before.
+  Json (*answer)(Message& asked, const Connection& say);
+};
+std::span<const Request> requests();
+
+// {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
+Json answer_run(Message& asked, const Connection& say);
+
+// Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
+// the texts and the table that describe them; a file of them, {"file": .., "picture": ..}; why one
+// takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of": ..} meanwhile; and how they
+// differ from the first, {"names": .., "conditions": ..}.
+Json answer_describe(Message& asked, const Connection& say);
+Json answer_save(Message& asked, const Connection& say);
+Json answer_why(Message& asked, const Connection& say);
+Json answer_compare(Message& asked, const Connection& say);
+
+// An exception as what the asker raises: {"kind": "ScenarioError", "text": .., ..}.
+Json describe_error(const std::exception& error);
+
+}  // namespace pipewright::cli
