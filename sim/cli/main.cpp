@@ -33,9 +33,7 @@ int dispatch(const Arguments& words) {
     fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
-  for (const Command& command : commands())
-    if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
-  throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
+  return run_named(words);
 }
 
 }  // namespace
