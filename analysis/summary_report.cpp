@@ -313,6 +313,8 @@ std::string json_summary(std::span<const Summary> runs, std::span<const JsonFiel
   return json_document(runs.size() == 1 ? json[0] : json);
 }
 
+Json json_of(const Summary& run) { return list_json({&run, 1}, {})[0]; }
+
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
   return json_document(list_json(runs, more));
 }

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/report_table.hpp"
 #include "analysis/summary.hpp"
 
 // Summaries of runs as text, JSON and CSV. The words are those of metrics.md.
@@ -29,6 +30,8 @@ using JsonFields = std::vector<JsonField>;
 // and mean what metrics.md says; numbers are written so that reading them gives the same double.
 // `more` is empty, or has fields for each run.
 std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more = {});
+// One run as such an object.
+Json json_of(const Summary& run);
 // An array, however many they are.
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more = {});
 

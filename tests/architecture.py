@@ -13,7 +13,7 @@ import sys
 ALLOWED = {
     "schedules": ((), ("fmt/",)),
     "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
-    "sim/config": (("schedules",), ("fmt/", "yaml-cpp/")),
+    "sim/config": (("schedules",), ("fmt/", "nlohmann/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
     "sim/jobs": (("schedules", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),
     "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
@@ -65,6 +65,10 @@ ALLOWED = {
             "sim/jobs",
         ),
         ("fmt/", "nlohmann/", "boost/"),
+    ),
+    "python": (
+        ("schedules", "analysis", "sim"),
+        ("fmt/", "nlohmann/", "pybind11/"),
     ),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -138,6 +138,9 @@ std::span<const Command> commands() {
       Command{.name = "help",
               .help = "pages on a topic: first steps, scenarios, clusters, search, accuracy, ...",
               .run = help_command},
+      Command{.name = "completion",
+              .help = "what bash, zsh and fish need to complete commands, options and names",
+              .run = completion_command},
   };
   return table;
 }

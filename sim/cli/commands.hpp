@@ -42,17 +42,18 @@ int run(const Command& command, const Arguments& arguments);
 // The command that the first word names, with the others. Throws UsageError if none is called so.
 int run_named(const Arguments& words);
 
-int run_command(const Arguments& arguments);      // pipewright run
-int show_command(const Arguments& arguments);     // pipewright show
-int export_command(const Arguments& arguments);   // pipewright export
-int why_command(const Arguments& arguments);      // pipewright why
-int search_command(const Arguments& arguments);   // pipewright search
-int import_command(const Arguments& arguments);   // pipewright import
-int layout_command(const Arguments& arguments);   // pipewright layout
-int compare_command(const Arguments& arguments);  // pipewright compare
-int profile_command(const Arguments& arguments);  // pipewright profile
-int model_command(const Arguments& arguments);    // pipewright model
-int help_command(const Arguments& arguments);     // pipewright help
+int run_command(const Arguments& arguments);         // pipewright run
+int show_command(const Arguments& arguments);        // pipewright show
+int export_command(const Arguments& arguments);      // pipewright export
+int why_command(const Arguments& arguments);         // pipewright why
+int search_command(const Arguments& arguments);      // pipewright search
+int import_command(const Arguments& arguments);      // pipewright import
+int layout_command(const Arguments& arguments);      // pipewright layout
+int compare_command(const Arguments& arguments);     // pipewright compare
+int profile_command(const Arguments& arguments);     // pipewright profile
+int model_command(const Arguments& arguments);       // pipewright model
+int help_command(const Arguments& arguments);        // pipewright help
+int completion_command(const Arguments& arguments);  // pipewright completion
 
 int list_schedules(const Arguments& arguments);     // pipewright schedule list
 int show_schedule(const Arguments& arguments);      // pipewright schedule show

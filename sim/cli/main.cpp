@@ -2,6 +2,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
+#include "sim/cli/serve/serve_command.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace {
@@ -33,6 +34,7 @@ int dispatch(const Arguments& words) {
     fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
+  if (words[0] == "--serve") return serve_command();
   return run_named(words);
 }
 

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,10 +107,25 @@ JobFiles files_of(const po::variables_map& given) {
   return job_files(words);
 }
 
+// While a command is asked for its syntax, parse() throws that.
+bool asked_for_syntax = false;
+
 }  // namespace
+
+Syntax syntax_of(const Command& command) {
+  asked_for_syntax = true;
+  try {
+    command.run({});
+  } catch (const Syntax& syntax) {
+    asked_for_syntax = false;
+    return syntax;
+  }
+  throw std::logic_error(fmt::format("{} does not parse its words first", command.name));
+}
 
 po::variables_map parse(const Arguments& arguments, const po::options_description& options,
                         const std::string& positional) {
+  if (asked_for_syntax) throw Syntax{options, positional};
   po::options_description all = options;
   if (all.find_nothrow("help", false) == nullptr) all.add_options()("help,h", "");
   if (all.find_nothrow(positional, false) == nullptr)

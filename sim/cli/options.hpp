@@ -33,6 +33,15 @@ inline auto several_words(const char* name) {
 po::variables_map parse(const Arguments& arguments, const po::options_description& options,
                         const std::string& positional);
 
+// What the line of a command may hold: the options, and what its other words are called.
+struct Syntax {
+  po::options_description options;
+  std::string positional;
+};
+
+// The syntax of a command without verbs, as it gives it to parse(), at which it stops.
+Syntax syntax_of(const Command& command);
+
 // The values of an option that takes several; none if it was not given.
 std::vector<std::string> values(const po::variables_map& given, const std::string& option);
 

@@ -2,13 +2,22 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/help/man_page.hpp"
 #include "sim/cli/help/topics.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::cli {
 namespace {
+
+po::options_description help_options() {
+  po::options_description options("options", 100);
+  options.add_options()("man", "print the manual page, as man reads it")("help,h", "this text");
+  return options;
+}
 
 std::string list_of_topics() {
   std::size_t width = 0;
@@ -16,7 +25,9 @@ std::string list_of_topics() {
   std::string text = "usage: pipewright help TOPIC\n\n";
   for (const Topic& topic : topics())
     text += fmt::format("  {:<{}}  {}\n", topic.name, width, question(embedded_page(topic.path)));
-  return text + "\n'pipewright help COMMAND' explains a command, 'pipewright --help' lists them.\n";
+  return fmt::format(
+      "{}\n'pipewright help COMMAND' explains a command, 'pipewright --help' lists them.\n\n{}",
+      text, describe(help_options()));
 }
 
 std::string unknown(const std::string& word) {
@@ -31,22 +42,28 @@ std::string unknown(const std::string& word) {
 }  // namespace
 
 int help_command(const Arguments& arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+  const po::variables_map given = parse(arguments, help_options(), "topic");
+  if (given.count("man") != 0) {
+    fmt::print("{}", man_page());
+    return exit_ok;
+  }
+  const Arguments words = values(given, "topic");
+  if (words.empty() || given.count("help") != 0) {
     fmt::print("{}", list_of_topics());
     return exit_ok;
   }
   for (const Topic& topic : topics())
-    if (topic.name == arguments[0] && arguments.size() == 1) {
+    if (topic.name == words[0] && words.size() == 1) {
       fmt::print("{}", markdown_text(embedded_page(topic.path)));
       return exit_ok;
     }
   for (const Command& command : commands())
-    if (command.name == arguments[0]) {
-      Arguments words(arguments.begin() + 1, arguments.end());
-      words.emplace_back("--help");
-      return run(command, words);
+    if (command.name == words[0]) {
+      Arguments rest(words.begin() + 1, words.end());
+      rest.emplace_back("--help");
+      return run(command, rest);
     }
-  throw UsageError(unknown(fmt::format("{}", fmt::join(arguments, " "))));
+  throw UsageError(unknown(fmt::format("{}", fmt::join(words, " "))));
 }
 
 }  // namespace pipewright::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/text_table.hpp"
 #include "sim/cli/help/topics.hpp"

@@ -10,9 +10,16 @@
 namespace pipewright::cli {
 namespace {
 
+po::options_description check_options() {
+  po::options_description options("options of 'check'", 100);
+  options.add_options()("json", "print what was found as JSON and nothing else")("help,h",
+                                                                                 "this text");
+  return options;
+}
+
 int print_help() {
   fmt::print(
-      "usage: pipewright platform check FILE.xml|NAME [--json]\n"
+      "usage: pipewright platform check FILE.xml|NAME [OPTIONS]\n"
       "\n"
       "Looks for what a file says but hardly means: GPUs that no route joins, routes without\n"
       "latency, links that are half duplex, or more than twice as fast or slow as others of their\n"
@@ -21,7 +28,8 @@ int print_help() {
       "it looks at one, and says at how many pairs it looked.\n"
       "\n"
       "  pipewright platform check mine.xml\n"
-      "  pipewright platform check mine.xml --json     what was found as JSON and nothing else\n");
+      "\n{}",
+      describe(check_options()));
   return exit_ok;
 }
 
@@ -41,9 +49,7 @@ std::string json_text(const cluster::Cluster& cluster, const cluster::FaultRepor
 }  // namespace
 
 int check_platform(const Arguments& arguments) {
-  po::options_description options;
-  options.add_options()("json", "");
-  const po::variables_map given = parse(arguments, options, "file");
+  const po::variables_map given = parse(arguments, check_options(), "file");
   if (given.count("help") != 0) return print_help();
   const cluster::Cluster cluster = cluster::Cluster::load(platform_file(given, "check"));
   const cluster::FaultReport report = cluster::find_faults(cluster);

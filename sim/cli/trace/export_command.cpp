@@ -41,7 +41,7 @@ po::options_description export_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("output,o", one_word("FILE"), "the file to write; - is standard output");
-  add("as", one_word("FORMAT"), "chrome, csv, json or paje; else the file's name says");
+  add("as", one_word("chrome|csv|json|paje"), "the format; else the file's name says");
   add("table", one_word("NAME"), "of csv: this table alone");
   add("help,h", "this text");
   return options;

@@ -18,8 +18,8 @@ po::options_description show_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
-  add("picture", one_word("WHAT"),
-      "of .svg .png .pdf: timeline (default), memory, tradeoff or bubbles");
+  add("picture", one_word("timeline|memory|tradeoff|bubbles"),
+      "what .svg, .png and .pdf show (timeline)");
   add("json", "print the summary as JSON and nothing else");
   add("help,h", "this text");
   return options;

@@ -1,0 +1,94 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "python/core/tree.hpp"
+#include "sim/config/keys.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/tree_json.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
+
+// What Python's package needs in its own process: scenarios as they are written, and what may stand
+// in them. Simulations run in the program that the package carries.
+namespace pipewright::python {
+namespace {
+
+namespace py = pybind11;
+using config::Value;
+
+// Read only, so that objects may share it.
+struct Tree {
+  Value value;
+};
+
+Tree with(const Tree& tree, const std::string& path, const py::handle& object) {
+  Tree changed = tree;
+  config::set_key(changed.value, path, tree_of(object, {}, path));
+  return changed;
+}
+
+// The scenario that a tree says, read and checked as far as it can be without its cluster.
+py::dict checked(const Tree& tree) {
+  const config::Scenario scenario = [&] {
+    const py::gil_scoped_release others;
+    return config::read_scenario(tree.value);
+  }();
+  py::list schedules;
+  for (const config::ScheduleSpec& spec : scenario.schedules) schedules.append(spec.name);
+  return py::dict(py::arg("yaml") = scenario.text, py::arg("title") = scenario.title,
+                  py::arg("schedules") = schedules);
+}
+
+std::string type_name(config::ValueType type) {
+  static constexpr std::array<const char*, 12> names{"text",   "flag", "choice",  "count",
+                                                     "number", "time", "size",    "rate",
+                                                     "path",   "map",  "library", "schedule"};
+  return names.at(static_cast<std::size_t>(type));
+}
+
+py::list keys() {
+  py::list rows;
+  for (const config::KeyRow& row : config::scenario_keys()) {
+    py::list choices;
+    for (const std::string_view choice : row.value.choices) choices.append(std::string(choice));
+    rows.append(py::dict(
+        py::arg("name") = row.name, py::arg("alias") = std::string(row.info.alias),
+        py::arg("help") = std::string(row.info.help), py::arg("unit") = std::string(row.info.unit),
+        py::arg("default") = std::string(row.info.default_value),
+        py::arg("required") = row.info.required, py::arg("type") = type_name(row.value.type),
+        py::arg("is_list") = row.value.list, py::arg("choices") = choices,
+        py::arg("is_map") = row.value.keys != nullptr));
+  }
+  return rows;
+}
+
+}  // namespace
+}  // namespace pipewright::python
+
+PYBIND11_MODULE(_core, module) {
+  using namespace pipewright;
+  using namespace pipewright::python;
+  py::register_exception<config::Error>(module, "ConfigError", PyExc_ValueError);
+
+  py::class_<Tree>(module, "Tree")
+      .def_static("from_object",
+                  [](const py::object& object) { return Tree{tree_of(object, {}, "")}; })
+      .def_static("from_text",
+                  [](const std::string& text, const std::string& name) {
+                    return Tree{config::read_yaml_text(text, name)};
+                  })
+      .def_static("from_file",
+                  [](const std::string& path) { return Tree{config::read_yaml_file(path)}; })
+      .def("with_key", with)
+      .def("object", [](const Tree& tree) { return object_of(tree.value); })
+      .def("yaml", [](const Tree& tree) { return config::to_yaml(tree.value); })
+      .def("json", [](const Tree& tree) { return config::tree_to_json(tree.value).dump(); })
+      .def("checked", checked);
+  module.def("keys", keys);
+  module.def("set_own_library", [](const std::string& folder) { config::set_own_library(folder); });
+}

@@ -1,0 +1,158 @@
+"""The program as a child process that answers requests, and those of them that stand ready.
+
+A request is a dict with what is asked under ``"ask"``; the worker runs each in a process of its
+own (SimGrid has one engine a process), and says dicts, of which the last is the answer.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import errors
+
+Said = Callable[[dict[str, Any], list[int]], None]
+
+
+def program() -> str:
+    """Where the program is that the package carries; PIPEWRIGHT_PROGRAM names another."""
+    given = os.environ.get("PIPEWRIGHT_PROGRAM")
+    return given or str(Path(__file__).parent / "bin" / "pipewright")
+
+
+class Worker:
+    """One child process; answers one request at a time."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [program(), "--serve"], stdin=theirs, stdout=subprocess.DEVNULL, process_group=0
+            )
+        self._socket = ours
+        self._text = b""
+        self._files: list[int] = []
+
+    def ask(self, request: dict[str, Any], said: Said, files: Sequence[int] = ()) -> dict[str, Any]:
+        """The answer to a request; what is said before goes to ``said`` with its open files.
+
+        Files that come along belong to ``said``. Raises what the worker says went wrong.
+        """
+        line = json.dumps(request).encode() + b"\n"
+        if files:
+            sent = self._socket.sendmsg(
+                [line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
+            )
+            line = line[sent:]
+        self._socket.sendall(line)
+        while True:
+            message = self._receive()
+            files_here, self._files = self._files, []
+            if "answer" in message:
+                answer: dict[str, Any] = message["answer"]
+                return answer
+            if "error" in message:
+                raise errors.from_worker(message["error"])
+            said(message, files_here)
+
+    def _receive(self) -> dict[str, Any]:
+        parts = [self._text]
+        while b"\n" not in parts[-1]:
+            text, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 64)
+            self._files += files
+            if not text:
+                status = self._process.wait()
+                raise errors.InternalError(f"the worker {program()} ended with status {status}")
+            parts.append(text)
+        line, self._text = b"".join(parts).split(b"\n", 1)
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+        for file in self._files:
+            os.close(file)
+
+    def forget(self) -> None:
+        """In a copy of this process: leaves the worker to the process that it belongs to."""
+        self._socket.close()
+        self._process.returncode = 0
+
+
+_idle: list[Worker] = []
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def worker() -> Iterator[Worker]:
+    """A worker that nobody else asks meanwhile.
+
+    Where the block is left by an exception that is no answer, such as an interrupt, the worker and
+    what it runs are ended.
+    """
+    with _lock:
+        one = _idle.pop() if _idle else None
+    if one is None:
+        one = Worker()
+    try:
+        yield one
+    except errors.InternalError:
+        one.end()
+        raise
+    except (errors.Error, MemoryError):
+        _give_back(one)
+        raise
+    except BaseException:
+        one.end()
+        raise
+    else:
+        _give_back(one)
+
+
+def _give_back(one: Worker) -> None:
+    with _lock:
+        _idle.append(one)
+
+
+def request(
+    ask: str, arguments: dict[str, Any], said: Said | None = None, files: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Asks a worker that stands ready, or a new one, as from the current folder."""
+    whole = {"ask": ask, "folder": os.getcwd(), **arguments}
+    if library := os.environ.get("PIPEWRIGHT_PLATFORMS"):
+        whole["platforms"] = library
+    with worker() as one:
+        return one.ask(whole, said or _drop, files)
+
+
+def _drop(message: dict[str, Any], files: list[int]) -> None:
+    for file in files:
+        os.close(file)
+
+
+def _end_all() -> None:
+    while _idle:
+        _idle.pop().end()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+    while _idle:
+        _idle.pop().forget()
+
+
+atexit.register(_end_all)
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,125 @@
+#include "sim/cli/completion/candidates.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/options.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// bash gives "--op=ring" as three words.
+void join_at_equals(std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size();) {
+    if (words[i] != "=") {
+      ++i;
+      continue;
+    }
+    const std::size_t parts = std::min<std::size_t>(2, words.size() - i);
+    for (std::size_t part = 0; part < parts; ++part) words[i - 1] += words[i + part];
+    const auto from = words.begin() + static_cast<std::ptrdiff_t>(i);
+    words.erase(from, from + static_cast<std::ptrdiff_t>(parts));
+  }
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.';
+}
+
+// The option of "--cluster", "--cluster=dgx-a100" or "-s"; null for another word.
+const po::option_description* option_of(const Syntax& syntax, std::string_view word) {
+  const std::string name(word.substr(0, word.find('=')));
+  for (const auto& option : syntax.options.options())
+    if (name == "--" + option->long_name() ||
+        name == option->canonical_display_name(po::command_line_style::allow_dash_for_short))
+      return option.get();
+  return nullptr;
+}
+
+Candidates commands_of(std::span<const Command> table) {
+  Candidates found;
+  for (const Command& command : table)
+    found.words.push_back({std::string(command.name), std::string(command.help)});
+  return found;
+}
+
+Candidates options_of(const Syntax& syntax) {
+  Candidates found;
+  for (const auto& option : syntax.options.options())
+    found.words.push_back({"--" + option->long_name(), option->description()});
+  if (option_of(syntax, "--help") == nullptr) found.words.push_back({"--help", "this text"});
+  return found;
+}
+
+// "NAME.." of what --help shows as "NAME.. (=x)".
+std::string value_name(const po::option_description& option) {
+  const std::string name = option.semantic()->name();
+  return name.substr(0, name.find(" ("));
+}
+
+Candidates value_of(const std::string& command, const po::option_description& option,
+                    std::string_view word) {
+  return option.long_name() == "set" ? settings(word)
+                                     : values_of(command, option.long_name(), value_name(option));
+}
+
+// After the command's name; `words` are not empty.
+Candidates argument(const std::string& command, const Syntax& syntax,
+                    std::span<const std::string> words) {
+  const std::string& last = words.back();
+  if (const std::size_t equals = last.find('=');
+      last.starts_with("--") && equals != std::string::npos) {
+    const po::option_description* const option = option_of(syntax, last);
+    if (option == nullptr) return {};
+    Candidates found = value_of(command, *option, last.substr(equals + 1));
+    for (Candidate& one : found.words) one.word.insert(0, last.substr(0, equals + 1));
+    return found;
+  }
+  if (last.starts_with("-") && !(last.size() > 1 && !is_option(last))) return options_of(syntax);
+  // The option before it takes it, if it takes any more.
+  for (std::size_t i = words.size() - 1; i-- > 0;) {
+    if (!is_option(words[i])) continue;
+    const po::option_description* const option = option_of(syntax, words[i]);
+    if (option == nullptr) break;
+    const std::size_t taken = words.size() - 2 - i + (words[i].find('=') != std::string::npos);
+    if (taken < option->semantic()->max_tokens()) return value_of(command, *option, last);
+    break;
+  }
+  return values_of(command, syntax.positional, "");
+}
+
+Candidates of_words(std::vector<std::string> words) {
+  std::span<const Command> table = commands();
+  std::string name;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const auto found = std::ranges::find(table, words[i], &Command::name);
+    if (found == table.end()) return {};
+    name += (name.empty() ? "" : " ") + words[i];
+    if (found->run != nullptr)
+      return argument(name, syntax_of(*found), std::span(words).subspan(i + 1));
+    table = found->verbs;
+  }
+  Candidates found = commands_of(table);
+  if (words.back().starts_with("-")) {
+    found.words = {{"--help", "this text"}};
+    if (name.empty()) found.words.push_back({"--version", "of the program and of SimGrid"});
+  }
+  return found;
+}
+
+}  // namespace
+
+Candidates candidates(std::vector<std::string> words) {
+  join_at_equals(words);
+  if (words.empty()) words.emplace_back();
+  const std::string last = words.back();
+  Candidates found = of_words(std::move(words));
+  std::erase_if(found.words, [&](const Candidate& one) { return !one.word.starts_with(last); });
+  return found;
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+// The worker's end of a socket over which a program such as Python's package asks for simulations:
+// a message is a line of JSON, and may bring files along, by their descriptors.
+namespace pipewright::cli {
+
+using Json = nlohmann::ordered_json;
+
+// An open file, closed with this object.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+struct Message {
+  Json json;
+  std::vector<File> files;
+};
+
+class Connection {
+ public:
+  explicit Connection(int socket) : socket_(socket) {}
+
+  // Waits for the next message; nothing: the other end is closed.
+  std::optional<Message> receive();
+  // Waits until the message is on its way. Throws std::runtime_error if nobody takes it.
+  void send(const Json& message, const std::vector<int>& descriptors = {}) const;
+
+  int socket() const { return socket_; }
+
+ private:
+  bool take();
+
+  int socket_;
+  std::string text_;
+  std::vector<File> files_;
+};
+
+}  // namespace pipewright::cli

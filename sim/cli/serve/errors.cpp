@@ -1,0 +1,25 @@
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+#include "schedules/deadlock.hpp"
+#include "sim/cli/serve/requests.hpp"
+#include "sim/cluster/platform/error.hpp"
+#include "sim/config/text/value.hpp"
+
+namespace pipewright::cli {
+
+Json describe_error(const std::exception& error) {
+  const auto kind_of = [&] {
+    if (dynamic_cast<const config::Error*>(&error) != nullptr) return "ScenarioError";
+    if (dynamic_cast<const cluster::Error*>(&error) != nullptr) return "ClusterError";
+    if (dynamic_cast<const schedules::Deadlock*>(&error) != nullptr) return "Deadlock";
+    if (dynamic_cast<const schedules::Error*>(&error) != nullptr) return "ScheduleError";
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "MemoryError";
+    if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) return "Error";
+    return "InternalError";
+  };
+  return {{"kind", kind_of()}, {"text", error.what()}};
+}
+
+}  // namespace pipewright::cli

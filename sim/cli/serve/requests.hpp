@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sim/cli/serve/connection.hpp"
+
+// What the worker of another program's package does when it is asked. Each runs in a process of its
+// own, in the asker's folder and with its environment; it says what it has as it goes on, and
+// returns what it says last.
+namespace pipewright::cli {
+
+struct Request {
+  std::string_view name;
+  // `say` may be called any number of times before.
+  Json (*answer)(Message& asked, const Connection& say);
+};
+std::span<const Request> requests();
+
+// {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
+Json answer_run(Message& asked, const Connection& say);
+
+// {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}: a
+// command as it is called, what it reads from standard input, and what it prints.
+Json answer_command(Message& asked, const Connection& say);
+
+// {"words": ["sweep.yaml", ..], "input": ..} of `pipewright search` -> {"process": ..}, to which an
+// interrupt may be sent, and {"progress": ..} ten times a second; then as a command.
+Json answer_search(Message& asked, const Connection& say);
+
+// An exception as what the asker raises: {"kind": "ScenarioError", "text": .., ..}.
+Json describe_error(const std::exception& error);
+
+}  // namespace pipewright::cli

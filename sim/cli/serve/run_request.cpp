@@ -1,0 +1,52 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/summary_report.hpp"
+#include "analysis/trace/packed.hpp"
+#include "analysis/trace/sink.hpp"
+#include "sim/cli/serve/requests.hpp"
+#include "sim/cli/serve/shared_block.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/tree_json.hpp"
+#include "sim/evaluation/run_notes.hpp"
+#include "sim/evaluation/scenario_run.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+void add(std::vector<std::string>& notes, std::vector<std::string> more) {
+  for (std::string& note : more) notes.push_back(std::move(note));
+}
+
+}  // namespace
+
+Json answer_run(Message& asked, const Connection& say) {
+  evaluation::ScenarioRun run(config::read_scenario(config::tree_from_json(asked.json["scenario"])));
+  const bool rows = asked.json.value("rows", true);
+  std::vector<std::string> notes = notes_before(run);
+  std::vector<std::string> names;
+  for (const config::ScheduleSpec& spec : run.scenario().schedules) names.push_back(spec.name);
+  add(notes, evaluation::notes_of_files(names));
+  std::vector<analysis::Summary> summaries;
+  for (std::size_t i = 0; i < run.plans().size(); ++i) {
+    trace::TraceCollector collector;
+    std::vector<trace::Sink*> sinks;
+    if (rows) sinks.push_back(&collector);
+    summaries.push_back(run.run(i, sinks));
+    Json message{{"run", analysis::json_of(summaries.back())}};
+    if (!rows) {
+      say.send(message);
+      continue;
+    }
+    message["packing"] = trace::packing(collector.trace);
+    SharedBlock block(message["packing"]["bytes"].get<std::size_t>());
+    trace::pack(collector.trace, message["packing"], block.bytes());
+    say.send(message, {block.descriptor()});
+  }
+  add(notes, evaluation::notes_of_speed(summaries));
+  add(notes, notes_of_host(run));
+  return {{"notes", notes}};
+}
+
+}  // namespace pipewright::cli
