@@ -20,6 +20,14 @@ std::span<const Request> requests();
 // {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
 Json answer_run(Message& asked, const Connection& say);
 
+// {"words": ["train.sh", "NNODES=8"]} of another framework -> its scenario, and the flag that each
+// key comes from.
+Json answer_import(Message& asked, const Connection& say);
+// {"scenario": tree, "framework": "megatron"} -> {"text": .., ..}: what starts it there.
+Json answer_export(Message& asked, const Connection& say);
+// {"folder": "gpus", "extension": ".yaml"} -> {"names": [..]}, what the library has there.
+Json answer_library(Message& asked, const Connection& say);
+
 // {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}: a
 // command as it is called, what it reads from standard input, and what it prints.
 Json answer_command(Message& asked, const Connection& say);

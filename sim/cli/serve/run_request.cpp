@@ -22,7 +22,8 @@ void add(std::vector<std::string>& notes, std::vector<std::string> more) {
 }  // namespace
 
 Json answer_run(Message& asked, const Connection& say) {
-  evaluation::ScenarioRun run(config::read_scenario(config::tree_from_json(asked.json["scenario"])));
+  evaluation::ScenarioRun run(
+      config::read_scenario(config::tree_from_json(asked.json["scenario"])));
   const bool rows = asked.json.value("rows", true);
   std::vector<std::string> notes = notes_before(run);
   std::vector<std::string> names;

@@ -20,9 +20,9 @@ namespace pipewright::cli {
 
 std::span<const Request> requests() {
   static constexpr std::array table{
-      Request{"command", answer_command},
-      Request{"run", answer_run},
-      Request{"search", answer_search},
+      Request{"command", answer_command}, Request{"export", answer_export},
+      Request{"import", answer_import},   Request{"library", answer_library},
+      Request{"run", answer_run},         Request{"search", answer_search},
   };
   return table;
 }
