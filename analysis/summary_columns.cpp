@@ -1,7 +1,11 @@
 #include "analysis/summary_columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -72,6 +76,39 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
   return table_only<Summary>(
       {"memory", {"memory", "peak", scale.unit}, Quantity::count(), text_of});
 }
+
+using JobMember = std::variant<std::string JobInfo::*, std::uint32_t JobInfo::*,
+                               std::uint64_t JobInfo::*, double JobInfo::*, bool JobInfo::*>;
+constexpr std::array<std::pair<const char*, JobMember>, 28> job_fields{{
+    {"model", &JobInfo::model},
+    {"gpu", &JobInfo::gpu},
+    {"tp", &JobInfo::tp},
+    {"cp", &JobInfo::cp},
+    {"ep", &JobInfo::ep},
+    {"etp", &JobInfo::etp},
+    {"dp", &JobInfo::dp},
+    {"replicate", &JobInfo::replicate},
+    {"pp", &JobInfo::pp},
+    {"sp", &JobInfo::sequence_parallel},
+    {"zero", &JobInfo::zero},
+    {"global_batch_samples", &JobInfo::global_batch},
+    {"microbatch_samples", &JobInfo::microbatch_size},
+    {"sequence_tokens", &JobInfo::sequence},
+    {"precision", &JobInfo::precision},
+    {"cuda_graphs", &JobInfo::cuda_graphs},
+    {"flash_attention", &JobInfo::flash_attention},
+    {"recompute", &JobInfo::recompute},
+    {"offload", &JobInfo::offload},
+    {"partition", &JobInfo::partition},
+    {"symmetric", &JobInfo::symmetric},
+    {"lengths", &JobInfo::lengths},
+    {"padding", &JobInfo::padding},
+    {"dispatch", &JobInfo::dispatch},
+    {"routing", &JobInfo::routing},
+    {"uneven", &JobInfo::uneven},
+    {"straddling", &JobInfo::straddling},
+    {"outside_record", &JobInfo::untried},
+}};
 
 // Of the time of a run, and of what is counted from it.
 ReportColumn<Summary> timed(ReportColumn<Summary> column) {
@@ -155,34 +192,18 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
 }
 
 ReportColumns<JobInfo> job_columns() {
-  return {{"model", &JobInfo::model},
-          {"gpu", &JobInfo::gpu},
-          {"tp", &JobInfo::tp},
-          {"cp", &JobInfo::cp},
-          {"ep", &JobInfo::ep},
-          {"etp", &JobInfo::etp},
-          {"dp", &JobInfo::dp},
-          {"replicate", &JobInfo::replicate},
-          {"pp", &JobInfo::pp},
-          {"sp", &JobInfo::sequence_parallel},
-          {"zero", &JobInfo::zero},
-          {"global_batch_samples", &JobInfo::global_batch},
-          {"microbatch_samples", &JobInfo::microbatch_size},
-          {"sequence_tokens", &JobInfo::sequence},
-          {"precision", &JobInfo::precision},
-          {"cuda_graphs", &JobInfo::cuda_graphs},
-          {"flash_attention", &JobInfo::flash_attention},
-          {"recompute", &JobInfo::recompute},
-          {"offload", &JobInfo::offload},
-          {"partition", &JobInfo::partition},
-          {"symmetric", &JobInfo::symmetric},
-          {"lengths", &JobInfo::lengths},
-          {"padding", &JobInfo::padding},
-          {"dispatch", &JobInfo::dispatch},
-          {"routing", &JobInfo::routing},
-          {"uneven", &JobInfo::uneven},
-          {"straddling", &JobInfo::straddling},
-          {"outside_record", &JobInfo::untried}};
+  ReportColumns<JobInfo> columns;
+  for (const auto& [key, field] : job_fields)
+    std::visit([&columns, key = key](auto member) { columns.emplace_back(key, member); }, field);
+  return columns;
+}
+
+std::optional<JobInfo> job_of(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  JobInfo job;
+  for (const auto& [key, field] : job_fields)
+    std::visit([&job, &value = json.at(key)](auto member) { value.get_to(job.*member); }, field);
+  return job;
 }
 
 ReportColumns<DeviceSummary> device_columns(double makespan_s) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace pipewright::analysis {
 // Of runs that stand in one table.
 ReportColumns<Summary> run_columns(std::span<const Summary> runs);
 ReportColumns<JobInfo> job_columns();
+// The job that such an object tells of; of null nothing.
+std::optional<JobInfo> job_of(const Json& json);
 // Of the devices of a run of this time, which sets the scale of theirs.
 ReportColumns<DeviceSummary> device_columns(double makespan_s);
 // Where the time of its devices goes.

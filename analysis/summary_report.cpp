@@ -104,7 +104,7 @@ Labels labels(std::span<const Summary> runs) {
   return found;
 }
 
-std::string run_table(std::span<const Summary> runs, const std::vector<std::string>& names) {
+TextTable table_of(std::span<const Summary> runs, const std::vector<std::string>& names) {
   TextTable table;
   table.add_names("schedule", names);
   add_columns(table,
@@ -113,7 +113,7 @@ std::string run_table(std::span<const Summary> runs, const std::vector<std::stri
                       "bubble_ratio", "span_bubble_s", "busy", "in_flight", "memory",
                       "exposed_communication_s", "exposed_share"}),
               runs);
-  return table.text();
+  return table;
 }
 
 std::string device_table(const Summary& run) {
@@ -284,11 +284,17 @@ std::vector<std::string> names_of(std::span<const Summary> runs) {
   return runs.empty() ? std::vector<std::string>() : labels(runs).names;
 }
 
+TextTable summary_table(std::span<const Summary> runs) { return table_of(runs, names_of(runs)); }
+
+std::string common_line(std::span<const Summary> runs) {
+  return runs.empty() ? std::string() : labels(runs).common;
+}
+
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
   const Labels label = labels(runs);
   std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
-  text += run_table(runs, label.names);
+  text += table_of(runs, label.names).text();
   for (std::size_t i = 0; i < runs.size(); ++i)
     text += uneven_line(runs[i], runs.size() > 1 ? label.names[i] : std::string());
   std::vector<trace::Assumed> assumed;
@@ -314,6 +320,13 @@ std::string json_summary(std::span<const Summary> runs, std::span<const JsonFiel
 }
 
 Json json_of(const Summary& run) { return list_json({&run, 1}, {})[0]; }
+
+void add_from_json(const Json& json, Summary& run) {
+  run.job = job_of(json.at("job"));
+  const Json& devices = json.at("devices");
+  for (std::size_t i = 0; i < std::min(run.devices.size(), devices.size()); ++i)
+    run.devices[i].memory_host = devices[i].value("memory_host", "");
+}
 
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
   return json_document(list_json(runs, more));

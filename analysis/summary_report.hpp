@@ -7,6 +7,7 @@
 
 #include "analysis/report_table.hpp"
 #include "analysis/summary.hpp"
+#include "analysis/text_table.hpp"
 
 // Summaries of runs as text, JSON and CSV. The words are those of metrics.md.
 namespace pipewright::analysis {
@@ -15,6 +16,10 @@ namespace pipewright::analysis {
 // common, a line below names each run whose memory does not fit. A single run of up to 16 devices
 // gets a second table with a row a device.
 std::string console_table(std::span<const Summary> runs);
+
+// The table that it has of the runs; and, in lines, what they have in common.
+TextTable summary_table(std::span<const Summary> runs);
+std::string common_line(std::span<const Summary> runs);
 
 // What tables call each of some runs: its schedule, and what else not all have.
 std::vector<std::string> names_of(std::span<const Summary> runs);
@@ -30,8 +35,10 @@ using JsonFields = std::vector<JsonField>;
 // and mean what metrics.md says; numbers are written so that reading them gives the same double.
 // `more` is empty, or has fields for each run.
 std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more = {});
-// One run as such an object.
+// One run as such an object. What its rows do not say, its job and whose memory is small, is taken
+// from such an object by add_from_json.
 Json json_of(const Summary& run);
+void add_from_json(const Json& json, Summary& run);
 // An array, however many they are.
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more = {});
 

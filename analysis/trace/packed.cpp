@@ -40,15 +40,17 @@ constexpr bool has_text = [] {
 }();
 
 template <class Row>
-const std::string& text_at(const Row& row, const Column& column) {
-  return *reinterpret_cast<const std::string*>(reinterpret_cast<const char*>(&row) +
-                                               column.offset);
-}
-template <class Row>
-char* bytes_at(Row& row, const Column& column) {
+char* bytes_of(Row& row, const Column& column) {
   return reinterpret_cast<char*>(&row) + column.offset;
 }
-
+template <class Row>
+const char* bytes_of(const Row& row, const Column& column) {
+  return reinterpret_cast<const char*>(&row) + column.offset;
+}
+template <class Row>
+const std::string& text_at(const Row& row, const Column& column) {
+  return *reinterpret_cast<const std::string*>(bytes_of(row, column));
+}
 template <class Row>
 std::size_t longest_text(const std::vector<Row>& rows, const Column& column) {
   std::size_t longest = 1;
@@ -72,8 +74,7 @@ Json columns_of(const std::vector<Row>& rows, std::size_t& row_bytes) {
     std::size_t bytes = width(column.type);
     if constexpr (has_text<Row>)
       if (is_text) bytes = longest_text(rows, column);
-    const std::size_t at =
-        has_text<Row> ? aligned(row_bytes, is_text ? 1 : bytes) : column.offset;
+    const std::size_t at = has_text<Row> ? aligned(row_bytes, is_text ? 1 : bytes) : column.offset;
     row_bytes = at + bytes;
     Json described{{"name", column.name}, {"type", numpy_type(column, bytes)}, {"at", at}};
     if (const auto names = enum_names(column.type); !names.empty())
@@ -167,15 +168,15 @@ void pack(const Trace& trace, const Json& packing, std::span<char> block) {
       std::memcpy(into, rows.data(), rows.size() * sizeof(Row));
     } else {
       const auto row_bytes = described.at("row_bytes").get<std::size_t>();
-      const auto places =
-          places_of(described.at("columns"), std::span<const Column>(Table<Row>::columns), row_bytes);
+      const auto places = places_of(described.at("columns"),
+                                    std::span<const Column>(Table<Row>::columns), row_bytes);
       for (const Row& row : rows) {
         for (std::size_t i = 0; i < places.size(); ++i) {
           const Column& column = Table<Row>::columns[i];
           if (column.type == ColumnType::text)
             std::ranges::copy(text_at(row, column), into + places[i].at);
           else
-            std::memcpy(into + places[i].at, bytes_at(row, column), places[i].bytes);
+            std::memcpy(into + places[i].at, bytes_of(row, column), places[i].bytes);
         }
         into += row_bytes;
       }
@@ -186,8 +187,8 @@ void pack(const Trace& trace, const Json& packing, std::span<char> block) {
 Trace unpack(const Json& packing, std::span<const char> block) try {
   Trace trace;
   trace.run = read_info(packing.at("info"));
-  const auto cluster = part(block, packing.at("cluster"),
-                            packing.at("cluster").at("bytes").get<std::size_t>());
+  const auto cluster =
+      part(block, packing.at("cluster"), packing.at("cluster").at("bytes").get<std::size_t>());
   trace.run.cluster.assign(cluster.begin(), cluster.end());
   each_table([&](auto member) {
     auto& rows = trace.*member;
@@ -203,7 +204,7 @@ Trace unpack(const Json& packing, std::span<const char> block) try {
       const char* const bytes = from.data() + r * row_bytes;
       for (std::size_t i = 0; i < places.size(); ++i) {
         const Column& column = Table<Row>::columns[i];
-        char* const into = bytes_at(rows[r], column);
+        char* const into = bytes_of(rows[r], column);
         if (column.type == ColumnType::text)
           reinterpret_cast<std::string*>(into)->assign(
               bytes + places[i].at, strnlen(bytes + places[i].at, places[i].bytes));

@@ -1,7 +1,8 @@
-#include <memory>
+#include <array>
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -84,6 +85,10 @@ PYBIND11_MODULE(_core, module) {
                   })
       .def_static("from_file",
                   [](const std::string& path) { return Tree{config::read_yaml_file(path)}; })
+      .def_static("from_json",
+                  [](const std::string& text) {
+                    return Tree{config::tree_from_json(nlohmann::json::parse(text))};
+                  })
       .def("with_key", with)
       .def("object", [](const Tree& tree) { return object_of(tree.value); })
       .def("yaml", [](const Tree& tree) { return config::to_yaml(tree.value); })

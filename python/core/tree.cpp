@@ -29,8 +29,7 @@ Value map_of(const py::handle& mapping, const config::Origin& origin, const std:
 }  // namespace
 
 Value tree_of(const py::handle& object, const config::Origin& origin, const std::string& place) {
-  if (py::isinstance<py::str>(object))
-    return config::make_text(object.cast<std::string>(), origin);
+  if (py::isinstance<py::str>(object)) return config::make_text(object.cast<std::string>(), origin);
   if (py::isinstance<py::bool_>(object))
     return config::make_text(object.cast<bool>() ? "true" : "false", origin);
   if (py::isinstance<py::int_>(object) || py::isinstance<py::float_>(object))
@@ -44,13 +43,13 @@ Value tree_of(const py::handle& object, const config::Origin& origin, const std:
   if (py::hasattr(object, "__iter__") && !py::isinstance<py::bytes>(object)) {
     Value list{.kind = Value::Kind::list, .origin = origin};
     for (const py::handle item : object)
-      list.items.push_back(
-          tree_of(item, origin, fmt::format("{}[{}]", place, list.items.size())));
+      list.items.push_back(tree_of(item, origin, fmt::format("{}[{}]", place, list.items.size())));
     return list;
   }
-  throw py::type_error(fmt::format(
-      "{} is of type {}; allowed: texts, numbers, lists, mappings, paths",
-      place.empty() ? "the scenario" : place, std::string(py::str(py::type::of(object).attr("__name__")))));
+  throw py::type_error(
+      fmt::format("{} is of type {}; allowed: texts, numbers, lists, mappings, paths",
+                  place.empty() ? "the scenario" : place,
+                  std::string(py::str(py::type::of(object).attr("__name__")))));
 }
 
 py::object object_of(const Value& value) {

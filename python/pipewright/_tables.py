@@ -24,31 +24,55 @@ class Tables:
     def __del__(self) -> None:
         os.close(self.file)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_from_bytes, (self.packing, bytes(self._memory)))
+
     def names(self) -> list[str]:
+        """Of the tables."""
         return list(self.packing["tables"])
 
     def array(self, name: str) -> NDArray[Any]:
-        """The rows of a table, the fields of that of a trace file."""
+        """The rows of a table, with the fields of that of a trace file."""
         if name not in self._arrays:
-            table = self.packing["tables"][name]
-            columns = table["columns"]
-            layout = np.dtype(
-                {
-                    "names": [column["name"] for column in columns],
-                    "formats": [column["type"] for column in columns],
-                    "offsets": [column["at"] for column in columns],
-                    "itemsize": table["row_bytes"],
-                }
-            )
-            rows = table["rows"]
-            self._arrays[name] = (
-                np.frombuffer(self._memory, layout, rows, table["at"])
-                if rows
-                else np.empty(0, layout)
-            )
+            self._arrays[name] = self._map(self.packing["tables"][name])
         return self._arrays[name]
+
+    def _map(self, table: dict[str, Any]) -> NDArray[Any]:
+        columns = table["columns"]
+        layout = np.dtype(
+            {
+                "names": [column["name"] for column in columns],
+                "formats": [column["type"] for column in columns],
+                "offsets": [column["at"] for column in columns],
+                "itemsize": table["row_bytes"],
+            }
+        )
+        if table["rows"] == 0:
+            return np.empty(0, layout)
+        return np.frombuffer(self._memory, layout, table["rows"], table["at"])
 
     def kinds(self, name: str) -> dict[str, list[str]]:
         """The names behind the codes of a table's columns of kinds."""
         columns = self.packing["tables"][name]["columns"]
         return {column["name"]: column["names"] for column in columns if "names" in column}
+
+    def columns(self, name: str) -> dict[str, NDArray[Any] | tuple[NDArray[Any], list[str]]]:
+        """By column: numbers, texts, or of kinds their codes and names."""
+        rows, kinds = self.array(name), self.kinds(name)
+        found: dict[str, NDArray[Any] | tuple[NDArray[Any], list[str]]] = {}
+        for column in rows.dtype.names or ():
+            values = rows[column]
+            if column in kinds:
+                found[column] = (values, kinds[column])
+            elif values.dtype.kind == "S":
+                found[column] = np.char.decode(values, "utf-8")
+            else:
+                found[column] = values
+        return found
+
+
+def _from_bytes(packing: dict[str, Any], block: bytes) -> Tables:
+    file = os.memfd_create("pipewright")
+    with os.fdopen(os.dup(file), "wb") as stream:
+        stream.write(block)
+    return Tables(packing, file)

@@ -42,12 +42,11 @@ class Worker:
         self._text = b""
         self._files: list[int] = []
 
-    def ask(self, request: dict[str, Any], said: Said, files: Sequence[int] = ()) -> dict[str, Any]:
-        """The answer to a request; what is said before goes to ``said`` with its open files.
+    def ask(self, line: bytes, said: Said, files: Sequence[int] = ()) -> dict[str, Any]:
+        """The answer to a request, a line of JSON; what is said before goes to ``said`` with its open files.
 
         Files that come along belong to ``said``. Raises what the worker says went wrong.
         """
-        line = json.dumps(request).encode() + b"\n"
         if files:
             sent = self._socket.sendmsg(
                 [line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
@@ -78,12 +77,11 @@ class Worker:
         return message
 
     def end(self) -> None:
-        """Ends the process, whatever it does."""
-        self._socket.close()
+        """Ends the process, whatever it does; who waits for its answer sees that it ended."""
         self._process.kill()
         self._process.wait()
-        for file in self._files:
-            os.close(file)
+        while self._files:
+            os.close(self._files.pop())
 
     def forget(self) -> None:
         """In a copy of this process: leaves the worker to the process that it belongs to."""
@@ -92,6 +90,7 @@ class Worker:
 
 
 _idle: list[Worker] = []
+_busy: set[Worker] = set()
 _lock = threading.Lock()
 
 
@@ -106,35 +105,42 @@ def worker() -> Iterator[Worker]:
         one = _idle.pop() if _idle else None
     if one is None:
         one = Worker()
+    is_well = False
+    with _lock:
+        _busy.add(one)
     try:
         yield one
-    except errors.InternalError:
-        one.end()
+        is_well = True
+    except (errors.Error, MemoryError) as error:
+        is_well = not isinstance(error, errors.InternalError)
         raise
-    except (errors.Error, MemoryError):
-        _give_back(one)
-        raise
-    except BaseException:
-        one.end()
-        raise
-    else:
-        _give_back(one)
-
-
-def _give_back(one: Worker) -> None:
-    with _lock:
-        _idle.append(one)
+    finally:
+        with _lock:
+            _busy.discard(one)
+            if is_well:
+                _idle.append(one)
+        if not is_well:
+            one.end()
 
 
 def request(
-    ask: str, arguments: dict[str, Any], said: Said | None = None, files: Sequence[int] = ()
+    ask: str,
+    arguments: dict[str, Any],
+    said: Said | None = None,
+    files: Sequence[int] = (),
+    **written: str,
 ) -> dict[str, Any]:
-    """Asks a worker that stands ready, or a new one, as from the current folder."""
+    """Asks a worker that stands ready, or a new one, as from the current folder.
+
+    What is ``written`` is JSON already.
+    """
     whole = {"ask": ask, "folder": os.getcwd(), **arguments}
     if library := os.environ.get("PIPEWRIGHT_PLATFORMS"):
         whole["platforms"] = library
+    line = json.dumps(whole)[:-1]
+    line += "".join(f', "{name}": {text}' for name, text in written.items()) + "}\n"
     with worker() as one:
-        return one.ask(whole, said or _drop, files)
+        return one.ask(line.encode(), said or _drop, files)
 
 
 def _drop(message: dict[str, Any], files: list[int]) -> None:
@@ -142,17 +148,23 @@ def _drop(message: dict[str, Any], files: list[int]) -> None:
         os.close(file)
 
 
-def _end_all() -> None:
-    while _idle:
-        _idle.pop().end()
+def end_all() -> None:
+    """Ends all workers, whatever they do; who waits for one has an InternalError."""
+    with _lock:
+        ended = [*_idle, *_busy]
+        _idle.clear()
+    for one in ended:
+        one.end()
 
 
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
-    while _idle:
-        _idle.pop().forget()
+    for one in (*_idle, *_busy):
+        one.forget()
+    _idle.clear()
+    _busy.clear()
 
 
-atexit.register(_end_all)
+atexit.register(end_all)
 os.register_at_fork(after_in_child=_after_fork)

@@ -35,6 +35,14 @@ Json answer_command(Message& asked, const Connection& say);
 // {"words": ["sweep.yaml", ..], "input": ..} of `pipewright search` -> {"process": ..}, to which an
 // interrupt may be sent, and {"progress": ..} ten times a second; then as a command.
 Json answer_search(Message& asked, const Connection& say);
+// Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
+// the texts and the table that describe them; a file of them, {"file": .., "picture": ..}; why one
+// takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of": ..} meanwhile; and how they
+// differ from the first, {"names": .., "conditions": ..}.
+Json answer_describe(Message& asked, const Connection& say);
+Json answer_save(Message& asked, const Connection& say);
+Json answer_why(Message& asked, const Connection& say);
+Json answer_compare(Message& asked, const Connection& say);
 
 // An exception as what the asker raises: {"kind": "ScenarioError", "text": .., ..}.
 Json describe_error(const std::exception& error);

@@ -23,6 +23,9 @@ std::span<const Request> requests() {
       Request{"command", answer_command}, Request{"export", answer_export},
       Request{"import", answer_import},   Request{"library", answer_library},
       Request{"run", answer_run},         Request{"search", answer_search},
+              Request{"describe", answer_describe},
+      Request{"save", answer_save},       Request{"why", answer_why},
+      Request{"compare", answer_compare},
   };
   return table;
 }

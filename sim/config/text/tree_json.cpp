@@ -25,8 +25,8 @@ json to_json(const Value& value, const Origin& around) {
   json inner = json::array();
   for (const Value& item : value.items) inner.push_back(to_json(item, value.origin));
   for (const Entry& entry : value.entries)
-    inner.push_back({entry.key, origin_json(entry.origin, value.origin),
-                     to_json(entry.value, entry.origin)});
+    inner.push_back(
+        {entry.key, origin_json(entry.origin, value.origin), to_json(entry.value, entry.origin)});
   return {std::move(origin), value.kind == Value::Kind::list ? 1 : 2, std::move(inner)};
 }
 

@@ -1,0 +1,96 @@
+"""How results look in a notebook, dark or light."""
+
+from __future__ import annotations
+
+import base64
+import html
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._results import Shown
+
+# Colours are the notebook's own; pictures stand on white paper, as they are drawn.
+_STYLE = """<style>
+.pipewright table {border-collapse: collapse; color: inherit; font-variant-numeric: tabular-nums}
+.pipewright th, .pipewright td {padding: 0.15em 0.7em; text-align: right; color: inherit;
+  background: transparent; white-space: nowrap}
+.pipewright th {border-bottom: 1px solid color-mix(in srgb, currentColor 40%, transparent);
+  vertical-align: bottom; font-weight: 600}
+.pipewright .name {text-align: left}
+.pipewright .quiet {opacity: 0.75; margin: 0.3em 0; white-space: pre-wrap}
+.pipewright img {background: #fff; border-radius: 4px; padding: 6px; max-width: 100%;
+  box-sizing: border-box}
+</style>"""
+
+
+class Picture:
+    """An SVG for a notebook; ``svg`` is its text."""
+
+    def __init__(self, svg: bytes) -> None:
+        self.svg = svg.decode()
+
+    def _repr_html_(self) -> str:
+        return f'{_STYLE}<div class="pipewright">{self.img()}</div>'
+
+    def img(self) -> str:
+        """As an element of its own document, where names do not meet those of other pictures."""
+        data = base64.b64encode(self.svg.encode()).decode()
+        return f'<img alt="" src="data:image/svg+xml;base64,{data}">'
+
+
+class Page:
+    """The page of a run in a frame; ``html`` is its text."""
+
+    def __init__(self, page: bytes, height: int) -> None:
+        self.html = page.decode()
+        self.height = height
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" '
+            'style="border: 0"></iframe>'
+        )
+
+
+def saved(shown: Shown, extension: str, picture: str = "timeline") -> bytes:
+    """The bytes of a file that ``save`` writes."""
+    with tempfile.TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "run" + extension)
+        shown.save(file, picture=picture)
+        with open(file, "rb") as stream:
+            return stream.read()
+
+
+def table_html(columns: list[dict[str, Any]]) -> str:
+    """A table of the program: columns with the lines of their heads, and cells."""
+
+    def cell(tag: str, column: dict[str, Any], text: str) -> str:
+        name = ' class="name"' if column["is_name"] else ""
+        return f"<{tag}{name}>{text}</{tag}>"
+
+    def head(column: dict[str, Any]) -> str:
+        lines = column["head"]
+        return "<br>".join(html.escape(line) for line in ([lines] if isinstance(lines, str) else lines))
+
+    rows = [f"<tr>{''.join(cell('th', column, head(column)) for column in columns)}</tr>"]
+    for texts in zip(*(column["cells"] for column in columns)):
+        cells = (cell("td", *pair) for pair in zip(columns, map(html.escape, texts)))
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table>{''.join(rows)}</table>"
+
+
+def runs_html(described: dict[str, Any], notes: list[str], picture: Picture) -> str:
+    """Runs as a notebook shows them: what they have in common, a table, notes, a timeline."""
+    lines = "".join(f'<p class="quiet">{html.escape(note)}</p>' for note in notes)
+    return (
+        f'{_STYLE}<div class="pipewright">'
+        f'<p class="quiet">{html.escape(described["common"])}</p>'
+        f"{table_html(described['columns'])}{lines}{picture.img()}</div>"
+    )
+
+
+def text_html(text: str) -> str:
+    """A text of the program as it stands in a terminal."""
+    return f'{_STYLE}<div class="pipewright"><pre style="color: inherit">{html.escape(text)}</pre></div>'

@@ -1,0 +1,224 @@
+"""What a run comes to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _display, _worker
+from ._figures import Figures
+from ._tables import Tables
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    from numpy.typing import NDArray
+
+
+class Shown:
+    """What one run or several beside one another can be shown and saved as."""
+
+    def _shown_runs(self) -> Sequence[Result]:
+        raise NotImplementedError
+
+    def _ask(self, what: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
+        runs = self._shown_runs()
+        described = [{"run": run.summary, "packing": run._rows().packing} for run in runs]
+        files = [run._rows().file for run in runs]
+        return _worker.request(what, {"runs": described, **(more or {})}, files=files)
+
+    def save(self, *files: str | os.PathLike[str], picture: str = "timeline") -> None:
+        """Writes what ``pipewright run -o`` writes, by the extension: .html (the page), .svg, .png
+        and .pdf (a picture), .json and .csv (the summary); and .h5, the trace.
+
+        A picture is of the ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``.
+
+        >>> result.save("run.html", "run.h5")
+        """
+        for file in files:
+            self._ask("save", {"file": os.fspath(file), "picture": picture})
+
+    def page(self, height: int = 720) -> _display.Page:
+        """The page that the program writes, in a frame: zoom, memory, links, why."""
+        return _display.Page(_display.saved(self, ".html"), height)
+
+    def picture(self, kind: str = "timeline") -> _display.Picture:
+        """A picture for a notebook: ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``."""
+        return _display.Picture(_display.saved(self, ".svg", kind))
+
+    def __str__(self) -> str:
+        return str(self._ask("describe")["text"])
+
+    def _repr_html_(self) -> str:
+        notes = dict.fromkeys(note for run in self._shown_runs() for note in run.notes)
+        return _display.runs_html(self._ask("describe"), list(notes), self.picture())
+
+
+class Result(Figures, Shown):
+    """One run: its numbers are attributes, its rows numpy arrays.
+
+    >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
+    >>> result.makespan_s
+    33.0
+    >>> result.passes["end"].max()
+    33.0
+    >>> result.to_pandas("passes").groupby("kind", observed=True).size()["F"]
+    32
+
+    A notebook shows its table and its timeline.
+    """
+
+    def __init__(
+        self,
+        summary: dict[str, Any],
+        tables: Tables | None,
+        notes: list[str],
+        again: Callable[[], Result] | None = None,
+    ) -> None:
+        #: All numbers, as ``pipewright run --json`` prints them.
+        self.summary = summary
+        #: What a reader should know beside the figures.
+        self.notes = notes
+        self._tables = tables
+        self._again = again
+
+    def _rows(self) -> Tables:
+        if self._tables is None:
+            assert self._again is not None
+            self._tables = self._again()._rows()
+        return self._tables
+
+    def _shown_runs(self) -> Sequence[Result]:
+        return [self]
+
+    def table(self, name: str) -> NDArray[Any]:
+        """The rows of a table of the trace file by its name, read only: ``tables`` has them all.
+
+        Columns of kinds are codes; :meth:`kinds` has their names. A run that kept no rows is run
+        again for them, with the same outcome.
+        """
+        return self._rows().array(name)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        return self._rows().names()
+
+    def kinds(self, table: str) -> dict[str, list[str]]:
+        """The names behind codes: ``result.kinds("passes")["kind"][0]`` is ``"F"``."""
+        return self._rows().kinds(table)
+
+    @property
+    def passes(self) -> NDArray[Any]:
+        """Passes: device, stage, chunk, microbatch, iteration, kind; sent, ready, start, end and
+        released in seconds."""
+        return self.table("passes")
+
+    @property
+    def transfers(self) -> NDArray[Any]:
+        """Boundary tensors on their way: source, destination, stage, microbatch, kind, bytes;
+        posted, start and end in seconds."""
+        return self.table("transfers")
+
+    @property
+    def memory(self) -> NDArray[Any]:
+        """From ``time`` (seconds) on, ``device`` holds ``bytes`` of ``category``."""
+        return self.table("memory")
+
+    @property
+    def collectives(self) -> NDArray[Any]:
+        """Collectives beside the passes: gradients that are reduced, weights gathered."""
+        return self.table("collectives")
+
+    @property
+    def steps(self) -> NDArray[Any]:
+        """The end of each device's iterations: gradients reduced, the optimizer's step."""
+        return self.table("steps")
+
+    @property
+    def links(self) -> NDArray[Any]:
+        """Links that carried something: name, class, how many fared alike, bytes/s."""
+        return self.table("links")
+
+    @property
+    def link_use(self) -> NDArray[Any]:
+        """What each class of traffic did to a link in a piece of time."""
+        return self.table("link_use")
+
+    def to_pandas(self, table: str = "passes") -> pandas.DataFrame:
+        """A table as a data frame, with names for codes."""
+        import pandas as pd
+
+        columns = {}
+        for name, values in self._rows().columns(table).items():
+            if isinstance(values, tuple):
+                codes, names = values
+                columns[name] = pd.Categorical.from_codes(codes.astype("i1"), names)
+            else:
+                columns[name] = values
+        return pd.DataFrame(columns)
+
+    def to_polars(self, table: str = "passes") -> polars.DataFrame:
+        """A table as a frame of polars, with names for codes."""
+        import numpy as np
+        import polars as pl
+
+        columns = []
+        for name, values in self._rows().columns(table).items():
+            if isinstance(values, tuple):
+                codes, names = values
+                texts = pl.Series(name, np.array(names, dtype=object)[codes], dtype=pl.Utf8)
+                columns.append(texts.cast(pl.Categorical))
+            else:
+                columns.append(pl.Series(name, np.ascontiguousarray(values)))
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.schedule}: {self.makespan_s:.6g} s>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Result, (self.summary, self._rows(), self.notes))
+
+
+class Results(Sequence[Result], Shown):
+    """Runs of one scenario's schedules, in their order; a notebook shows them beside one another.
+
+    >>> runs = run(scenario.with_(schedule=["1f1b", "gpipe"]))
+    >>> min(runs, key=lambda one: one.makespan_s).schedule
+    '1f1b'
+    """
+
+    def __init__(self, runs: Sequence[Result]) -> None:
+        self._runs = list(runs)
+
+    def _shown_runs(self) -> Sequence[Result]:
+        return self._runs
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> Results: ...
+    def __getitem__(self, index: int | slice) -> Result | Results:
+        if isinstance(index, slice):
+            return Results(self._runs[index])
+        return self._runs[index]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._runs)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a run, a column for each number that stands alone."""
+        import pandas as pd
+
+        rows = [
+            {key: value for key, value in run.summary.items() if not isinstance(value, (list, dict))}
+            for run in self
+        ]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        return f"<Results {', '.join(map(repr, self))}>"

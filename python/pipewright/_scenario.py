@@ -1,0 +1,109 @@
+"""Scenarios: one question, this pipeline on that cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import _core
+from .errors import ScenarioError
+
+
+@contextlib.contextmanager
+def _scenario_errors() -> Iterator[None]:
+    try:
+        yield
+    except _core.ConfigError as error:
+        raise ScenarioError(str(error)) from None
+
+
+class Scenario:
+    """What is simulated. Every key of the scenario reference is one here, by its own name.
+
+    >>> one = Scenario(devices=4, microbatches=8, forward_times="18 ms", backward_times="36 ms")
+    >>> one["microbatches"]
+    '8'
+    >>> other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
+
+    What cannot be is told when a scenario is made, by a :class:`ScenarioError`; a scenario does not
+    change. Paths are from the current folder, those in a file from the file's.
+    """
+
+    __slots__ = ("_tree", "_checked")
+
+    def __init__(self, base: Mapping[str, Any] | Scenario | None = None, /, **keys: Any) -> None:
+        with _scenario_errors():
+            if isinstance(base, Scenario):
+                tree = base._tree
+            else:
+                tree = _core.Tree.from_object({} if base is None else base)
+            for key, value in keys.items():
+                if value is not None:
+                    tree = tree.with_key(key, value)
+        self._set(tree)
+
+    def _set(self, tree: _core.Tree) -> None:
+        self._tree = tree
+        with _scenario_errors():
+            self._checked = tree.checked()
+
+    @classmethod
+    def _of(cls, tree: _core.Tree) -> Scenario:
+        made = cls.__new__(cls)
+        made._set(tree)
+        return made
+
+    @classmethod
+    def from_yaml(cls, source: str | os.PathLike[str]) -> Scenario:
+        """From a file of YAML or JSON, or from such a text, which has more lines than one."""
+        with _scenario_errors():
+            if isinstance(source, str) and "\n" in source:
+                return cls._of(_core.Tree.from_text(source, "the scenario"))
+            return cls._of(_core.Tree.from_file(os.fspath(source)))
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
+        """Another scenario that differs in these keys, which may be dotted in a mapping."""
+        tree = self._tree
+        with _scenario_errors():
+            for key, value in {**(changes or {}), **keys}.items():
+                tree = tree.with_key(key, value)
+        return self._of(tree)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As nested dicts and lists; numbers are texts, as they were written."""
+        whole: dict[str, Any] = self._tree.object()
+        return whole
+
+    def to_yaml(self, whole: bool = False) -> str:
+        """As it was asked; ``whole``: with model and GPU spelled out, and with whole paths."""
+        return str(self._checked["yaml"]) if whole else self._tree.yaml()
+
+    def __getitem__(self, key: str) -> Any:
+        value: Any = self.to_dict()
+        for part in key.split("."):
+            value = value[int(part) if isinstance(value, list) else part]
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return bool(self._checked["yaml"] == other._checked["yaml"])
+
+    def __hash__(self) -> int:
+        return hash(self._checked["yaml"])
+
+    def __repr__(self) -> str:
+        return self.to_yaml()
+
+    def _json(self) -> str:
+        """With the places of its values, for a worker."""
+        return self._tree.json()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_unpickled, (self._json(),))
+
+
+def _unpickled(tree: str) -> Scenario:
+    return Scenario._of(_core.Tree.from_json(tree))
