@@ -38,6 +38,13 @@ class Job(Scenario):
     #: The scenario as YAML, with a comment at each key.
     text: str
 
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
+        made = super().with_(changes, **keys)
+        assert isinstance(made, Job)
+        for name in self.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
+
 
 def import_job(
     *files: PathLike,

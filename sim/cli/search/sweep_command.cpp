@@ -244,13 +244,13 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 }  // namespace
 
 int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
-                  const WatchSweep& watch) {
+                  const WatchSweep& watch, const std::optional<config::Value>& tree) {
   const po::variables_map given = parse(arguments, sweep_options(), "scenario");
   if (given.count("help") != 0) {
     print_sweep_help();
     return exit_ok;
   }
-  SweepRequest request = read_sweep_request(given);
+  SweepRequest request = read_sweep_request(given, tree);
   check_sweep_outputs(request.outputs);
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);

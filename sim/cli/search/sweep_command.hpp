@@ -46,7 +46,9 @@ struct SweepRequest {
 };
 
 po::options_description sweep_options();
-SweepRequest read_sweep_request(const po::variables_map& given);
+// `tree` is the sweep where no file says it.
+SweepRequest read_sweep_request(const po::variables_map& given,
+                                const std::optional<config::Value>& tree = std::nullopt);
 
 // What starts a worker, without the program: search --serve and the limits.
 std::vector<std::string> worker_words(const WorkerSettings& settings);
@@ -65,8 +67,10 @@ std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings);
 using WatchSweep = std::function<void(const search::State&, const analysis::SearchRun&)>;
 
 // `pipewright search`, whoever the workers are. Needs no SimGrid. Returns an exit status; throws
-// what a user can cause, and Interrupted once the results so far are written.
+// what a user can cause, and Interrupted once the results so far are written. `tree` is the sweep
+// where no word names a file.
 int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
-                  const WatchSweep& watch = {});
+                  const WatchSweep& watch = {},
+                  const std::optional<config::Value>& tree = std::nullopt);
 
 }  // namespace pipewright::cli

@@ -72,13 +72,15 @@ po::options_description sweep_options() {
   return options;
 }
 
-SweepRequest read_sweep_request(const po::variables_map& given) {
-  const std::optional<std::filesystem::path> file = scenario_file(given);
+SweepRequest read_sweep_request(const po::variables_map& given,
+                                const std::optional<config::Value>& tree) {
+  std::optional<std::filesystem::path> file = scenario_file(given);
+  if (!file && tree) file = "the sweep";
   if (!file)
     throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(given)};
   const bool shown_again = file->extension() == ".h5";
-  if (!shown_again) request.tree = scenario_tree(given);
+  if (!shown_again) request.tree = tree ? *tree : scenario_tree(given);
   if (const auto text = word(given, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
   request.launches = parse_launch(values(given, "launch"));

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/cli/serve/captured.hpp"
 #include "sim/cli/serve/requests.hpp"
+#include "sim/config/text/tree_json.hpp"
 #include "sim/search/coordinator.hpp"
 
 namespace pipewright::cli {
@@ -69,8 +71,11 @@ Json answer_search(Message& asked, const Connection& say) {
     due = Clock::now() + pause;
     say.send({{"progress", progress_of(state, run)}});
   };
-  return answer_with(
-      asked, [&](const Arguments& words) { return sweep_command(words, local_workers, watch); });
+  std::optional<config::Value> tree;
+  if (asked.json.contains("sweep")) tree = config::tree_from_json(asked.json["sweep"]);
+  return answer_with(asked, [&](const Arguments& words) {
+    return sweep_command(words, local_workers, watch, tree);
+  });
 }
 
 }  // namespace pipewright::cli
