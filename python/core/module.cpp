@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -27,8 +29,21 @@ struct Tree {
   Value value;
 };
 
+void take_away(Value& map, std::string_view path) {
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const std::string_view key = path.substr(0, dot);
+  if (dot == path.size())
+    std::erase_if(map.entries, [&](const config::Entry& entry) { return entry.key == key; });
+  else if (Value* const inner = config::find(map, key))
+    take_away(*inner, path.substr(dot + 1));
+}
+
 Tree with(const Tree& tree, const std::string& path, const py::handle& object) {
   Tree changed = tree;
+  if (object.is_none()) {
+    take_away(changed.value, path);
+    return changed;
+  }
   config::set_key(changed.value, path, tree_of(object, {}, path));
   return changed;
 }

@@ -34,6 +34,8 @@ Value tree_of(const py::handle& object, const config::Origin& origin, const std:
     return config::make_text(object.cast<bool>() ? "true" : "false", origin);
   if (py::isinstance<py::int_>(object) || py::isinstance<py::float_>(object))
     return config::make_text(py::str(object), origin);
+  if (py::hasattr(object, "to_dict"))  // configurations of transformers
+    return tree_of(object.attr("to_dict")(), origin, place);
   if (py::hasattr(object, "items") && py::hasattr(object, "keys"))
     return map_of(object, origin, place);
   if (py::hasattr(object, "__fspath__"))
@@ -57,11 +59,11 @@ py::object object_of(const Value& value) {
   if (value.kind == Value::Kind::list) {
     py::list list;
     for (const Value& item : value.items) list.append(object_of(item));
-    return std::move(list);
+    return list;
   }
   py::dict map;
   for (const config::Entry& entry : value.entries) map[py::str(entry.key)] = object_of(entry.value);
-  return std::move(map);
+  return map;
 }
 
 }  // namespace pipewright::python

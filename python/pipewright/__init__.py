@@ -6,9 +6,13 @@
 33.0
 """
 
+from ._questions import Comparison, Why, compare, why
+from ._results import Result, Results
+from ._run import run, run_many
 from ._scenario import Scenario
 from .errors import (
     ClusterError,
+    ConditionError,
     Deadlock,
     Error,
     InternalError,
@@ -16,11 +20,11 @@ from .errors import (
     ScheduleError,
     TraceError,
 )
-from ._results import Result, Results
-from ._run import run, run_many
 
 __all__ = [
     "ClusterError",
+    "Comparison",
+    "ConditionError",
     "Deadlock",
     "Error",
     "InternalError",
@@ -30,6 +34,9 @@ __all__ = [
     "ScenarioError",
     "ScheduleError",
     "TraceError",
+    "Why",
+    "compare",
     "run",
     "run_many",
+    "why",
 ]

@@ -1,4 +1,4 @@
-"""The numbers of a result as attributes."""
+"""The numbers of a run as attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,60 @@ class Figures:
         summary = self.__dict__.get("summary", {})
         if name in summary:
             return summary[name]
-        raise AttributeError(f"a result has no {name!r}; its numbers: {', '.join(summary)}")
+        raise AttributeError(f"there is no {name!r}; allowed: {', '.join(summary)}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.summary})
+
+
+class RunFigures(Figures):
+    """What a run comes to; ``analysis/metrics.md`` has the definitions. None is what is unknown.
+
+    The run:
+        schedule, num_stages (devices), num_batches (microbatches), chunks, iterations, replicas,
+        gpus, engine, p2p, network, job (model, sizes of its parallelism, recipe, ..)
+    Its time:
+        makespan_s (seconds), bubble_ratio (1 - busy / (devices x makespan)), span_bubble_s
+        (seconds), samples_per_s, tokens_per_s, exposed_communication_s (seconds, of the device that
+        has most of it)
+    Of each GPU:
+        model_flops_per_gpu (FLOP/s), mfu (of the 16-bit peak, causal attention counted once),
+        mfu_precision (of the peak of the recipe's type), hfu (with what is recomputed),
+        full_attention_flops_per_gpu and mfu_full_attention (with the whole square of scores)
+    Memory:
+        fits (whether it does on every device)
+    In detail:
+        devices and pass_collectives, lists of dicts; assumed and assumed_gpu, what the GPU's file
+        has no source for; versions, definitions
+    """
+
+    schedule: str
+    num_stages: int
+    num_batches: int
+    chunks: int
+    iterations: int
+    replicas: int
+    gpus: int
+    engine: str
+    p2p: str
+    network: str
+    job: dict[str, Any] | None
+    assumed: list[str]
+    assumed_gpu: str
+    makespan_s: float
+    bubble_ratio: float
+    span_bubble_s: float
+    samples_per_s: float | None
+    tokens_per_s: float | None
+    model_flops_per_gpu: float | None
+    mfu: float | None
+    full_attention_flops_per_gpu: float | None
+    mfu_full_attention: float | None
+    mfu_precision: float | None
+    hfu: float | None
+    exposed_communication_s: float
+    fits: bool | None
+    devices: list[dict[str, Any]]
+    pass_collectives: list[dict[str, Any]]
+    versions: str
+    definitions: str

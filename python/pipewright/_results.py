@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _display, _worker
-from ._figures import Figures
+from ._figures import RunFigures
 from ._tables import Tables
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ class Shown:
     def _shown_runs(self) -> Sequence[Result]:
         raise NotImplementedError
 
-    def _ask(self, what: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _ask(
+        self, what: str, more: dict[str, Any] | None = None, said: _worker.Said | None = None
+    ) -> dict[str, Any]:
         runs = self._shown_runs()
         described = [{"run": run.summary, "packing": run._rows().packing} for run in runs]
         files = [run._rows().file for run in runs]
-        return _worker.request(what, {"runs": described, **(more or {})}, files=files)
+        return _worker.request(what, {"runs": described, **(more or {})}, said, files)
 
     def save(self, *files: str | os.PathLike[str], picture: str = "timeline") -> None:
         """Writes what ``pipewright run -o`` writes, by the extension: .html (the page), .svg, .png
@@ -55,7 +57,7 @@ class Shown:
         return _display.runs_html(self._ask("describe"), list(notes), self.picture())
 
 
-class Result(Figures, Shown):
+class Result(RunFigures, Shown):
     """One run: its numbers are attributes, its rows numpy arrays.
 
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
@@ -209,6 +211,12 @@ class Results(Sequence[Result], Shown):
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._runs)
+
+    def __getattr__(self, name: str) -> Any:
+        """That of each run, as a list: ``runs.makespan_s``."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return [getattr(run, name) for run in self]
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a run, a column for each number that stands alone."""

@@ -14,7 +14,7 @@ from ._tables import Tables
 from .errors import Error
 
 
-def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Any:
+def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result | Results:
     """Simulates a scenario: a :class:`Result`, or :class:`Results` where ``schedule`` is a list.
 
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
@@ -44,7 +44,7 @@ def _run(scenario: Scenario, rows: bool) -> list[Result]:
 
 def run_many(
     scenarios: Iterable[Scenario | Mapping[str, Any]], *, jobs: int | None = None, rows: bool = False
-) -> list[Any]:
+) -> list[Result | Results | Error]:
     """Simulates scenarios, ``jobs`` at a time (as many as this process has processors).
 
     The list is in their order; where one cannot run stands its :class:`Error`. Without ``rows``
@@ -54,7 +54,7 @@ def run_many(
     >>> [one.bubble_ratio for one in results]
     """
 
-    def one(scenario: Scenario | Mapping[str, Any]) -> Any:
+    def one(scenario: Scenario | Mapping[str, Any]) -> Result | Results | Error:
         try:
             return run(scenario, rows=rows)
         except Error as error:

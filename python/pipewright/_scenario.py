@@ -8,65 +8,75 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _core
+from ._keys import KeysOfScenario
 from .errors import ScenarioError
 
 
 @contextlib.contextmanager
-def _scenario_errors() -> Iterator[None]:
+def scenario_errors() -> Iterator[None]:
+    """Raises what the extension finds wrong as what users catch."""
     try:
         yield
     except _core.ConfigError as error:
-        raise ScenarioError(str(error)) from None
+        raise ScenarioError(*error.args[:1], **(error.args[1] if len(error.args) > 1 else {})) from None
 
 
-class Scenario:
-    """What is simulated. Every key of the scenario reference is one here, by its own name.
+class Scenario(KeysOfScenario):
+    """What is simulated: every key of the scenario reference is one here, by its own name.
 
     >>> one = Scenario(devices=4, microbatches=8, forward_times="18 ms", backward_times="36 ms")
     >>> one["microbatches"]
     '8'
     >>> other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
 
-    What cannot be is told when a scenario is made, by a :class:`ScenarioError`; a scenario does not
-    change. Paths are from the current folder, those in a file from the file's.
+    Sections are mappings, ``parallel=dict(tp=8, pp=4)``; ``model`` is also what transformers has as
+    a model's configuration. What cannot be is told when a scenario is made, by a
+    :class:`ScenarioError`; a scenario does not change. Paths are from the current folder, those in
+    a file from the file's.
     """
 
     __slots__ = ("_tree", "_checked")
+    _tree: _core.Tree
+    _checked: _core.Checked
 
-    def __init__(self, base: Mapping[str, Any] | Scenario | None = None, /, **keys: Any) -> None:
-        with _scenario_errors():
-            if isinstance(base, Scenario):
-                tree = base._tree
-            else:
-                tree = _core.Tree.from_object({} if base is None else base)
+    def _begin(self, base: Any, keys: dict[str, Any]) -> None:
+        with scenario_errors():
+            tree = base._tree if isinstance(base, Scenario) else _core.Tree.from_object(base or {})
             for key, value in keys.items():
-                if value is not None:
-                    tree = tree.with_key(key, value)
-        self._set(tree)
+                tree = tree.with_key(key, value)
+        self._take(tree)
 
-    def _set(self, tree: _core.Tree) -> None:
+    def _take(self, tree: _core.Tree) -> None:
         self._tree = tree
-        with _scenario_errors():
+        with scenario_errors():
             self._checked = tree.checked()
 
     @classmethod
     def _of(cls, tree: _core.Tree) -> Scenario:
         made = cls.__new__(cls)
-        made._set(tree)
+        made._take(tree)
         return made
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Scenario:
-        """From a file of YAML or JSON, or from such a text, which has more lines than one."""
-        with _scenario_errors():
+        """From a file of YAML or JSON; or from such a text, which has more than one line.
+
+        >>> Scenario.from_yaml("platforms/scenarios/gpt-6b-a100.yaml")
+        """
+        with scenario_errors():
             if isinstance(source, str) and "\n" in source:
                 return cls._of(_core.Tree.from_text(source, "the scenario"))
             return cls._of(_core.Tree.from_file(os.fspath(source)))
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
-        """Another scenario that differs in these keys, which may be dotted in a mapping."""
+        """Another scenario that differs in these keys; in a mapping they may be dotted.
+
+        None takes a key away.
+
+        >>> scenario.with_({"parallel.tp": 4, "model.layers": 16}, microbatches=64)
+        """
         tree = self._tree
-        with _scenario_errors():
+        with scenario_errors():
             for key, value in {**(changes or {}), **keys}.items():
                 tree = tree.with_key(key, value)
         return self._of(tree)
@@ -78,7 +88,12 @@ class Scenario:
 
     def to_yaml(self, whole: bool = False) -> str:
         """As it was asked; ``whole``: with model and GPU spelled out, and with whole paths."""
-        return str(self._checked["yaml"]) if whole else self._tree.yaml()
+        return self._checked["yaml"] if whole else self._tree.yaml()
+
+    @property
+    def schedules(self) -> list[str]:
+        """The names of its schedules."""
+        return list(self._checked["schedules"])
 
     def __getitem__(self, key: str) -> Any:
         value: Any = self.to_dict()
@@ -89,7 +104,7 @@ class Scenario:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scenario):
             return NotImplemented
-        return bool(self._checked["yaml"] == other._checked["yaml"])
+        return self._checked["yaml"] == other._checked["yaml"]
 
     def __hash__(self) -> int:
         return hash(self._checked["yaml"])

@@ -74,6 +74,10 @@ class Deadlock(ScheduleError):
     """Devices that wait for each other for ever."""
 
 
+class ConditionError(Error, ValueError):
+    """A condition of a comparison that cannot be read or answered."""
+
+
 class TraceError(Error):
     """A trace that cannot be read or written."""
 
@@ -84,7 +88,15 @@ class InternalError(Error):
 
 _KINDS: dict[str, type[Error]] = {
     kind.__name__: kind
-    for kind in (Error, ScenarioError, ClusterError, ScheduleError, Deadlock, TraceError)
+    for kind in (
+        Error,
+        ScenarioError,
+        ClusterError,
+        ScheduleError,
+        Deadlock,
+        ConditionError,
+        TraceError,
+    )
 }
 
 

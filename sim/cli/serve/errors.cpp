@@ -2,6 +2,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "analysis/compare/condition.hpp"
+#include "analysis/trace/error.hpp"
 #include "schedules/deadlock.hpp"
 #include "sim/cli/serve/requests.hpp"
 #include "sim/cluster/platform/error.hpp"
@@ -15,6 +17,8 @@ Json describe_error(const std::exception& error) {
     if (dynamic_cast<const cluster::Error*>(&error) != nullptr) return "ClusterError";
     if (dynamic_cast<const schedules::Deadlock*>(&error) != nullptr) return "Deadlock";
     if (dynamic_cast<const schedules::Error*>(&error) != nullptr) return "ScheduleError";
+    if (dynamic_cast<const analysis::ConditionError*>(&error) != nullptr) return "ConditionError";
+    if (dynamic_cast<const trace::TraceError*>(&error) != nullptr) return "TraceError";
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "MemoryError";
     if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) return "Error";
     return "InternalError";

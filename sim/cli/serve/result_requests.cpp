@@ -11,6 +11,7 @@
 #include "analysis/summary_columns.hpp"
 #include "analysis/summary_report.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/trace/error.hpp"
 #include "analysis/trace/packed.hpp"
 #include "analysis/trace/writer.hpp"
 #include "analysis/why/why.hpp"
@@ -77,8 +78,8 @@ Json answer_save(Message& asked, const Connection&) {
 
 Json answer_why(Message& asked, const Connection& say) {
   const Runs runs = runs_of(asked);
-  const trace::Trace& trace = runs.traces.at(0);
-  analysis::WhyReport report = analysis::why(trace, "the run");
+  const trace::Trace& run = runs.traces.at(0);
+  analysis::WhyReport report = analysis::why(run, "the run");
   std::string not_again;
   if (asked.json.value("what_if", true)) try {
       std::size_t said = 0;
@@ -88,7 +89,7 @@ Json answer_why(Message& asked, const Connection& say) {
         say.send({{"done", done}, {"of", of}});
       };
       report.what_if = evaluation::what_if(
-          trace, report, {"the run", asked.json.at("jobs").get<std::size_t>(), look});
+          run, report, {"the run", asked.json.at("jobs").get<std::size_t>(), look});
     } catch (const trace::TraceError& error) {
       not_again = error.what();
     }

@@ -1,0 +1,40 @@
+"""What the extension does in Python's own process: scenarios as they are written."""
+
+from typing import Any, TypedDict
+
+class ConfigError(ValueError): ...
+
+class KeyRow(TypedDict):
+    name: str
+    alias: str
+    help: str
+    unit: str
+    default: str
+    required: bool
+    type: str
+    is_list: bool
+    choices: list[str]
+    is_map: bool
+
+class Checked(TypedDict):
+    yaml: str
+    title: str
+    schedules: list[str]
+
+class Tree:
+    @staticmethod
+    def from_object(object: object) -> Tree: ...
+    @staticmethod
+    def from_text(text: str, name: str) -> Tree: ...
+    @staticmethod
+    def from_file(path: str) -> Tree: ...
+    @staticmethod
+    def from_json(text: str) -> Tree: ...
+    def with_key(self, path: str, value: object) -> Tree: ...
+    def object(self) -> Any: ...
+    def yaml(self) -> str: ...
+    def json(self) -> str: ...
+    def checked(self) -> Checked: ...
+
+def keys() -> list[KeyRow]: ...
+def set_own_library(folder: str) -> None: ...

@@ -1,0 +1,40 @@
+"""What the tests of Python's package share: scenarios, the program, the tree."""
+
+import os
+import pathlib
+
+import pytest
+
+import pipewright
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def scenario(**keys):
+    """Four devices and eight microbatches on an ideal network: 1F1B takes 11 passes of 1 and 2 s,
+    as 8 microbatches follow 3 that fill the pipeline: (8 + 3) x 3 s."""
+    return pipewright.Scenario(
+        **{"devices": 4, "microbatches": 8, "forward_times": 1, "backward_times": 2, **keys}
+    )
+
+
+def on_cluster(**keys):
+    return pipewright.Scenario(
+        **{
+            "cluster": "dgx-h100",
+            "model": "llama-3-8b",
+            "parallel": {"tp": 2, "pp": 4, "dp": 2},
+            "microbatches": 8,
+            **keys,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def program():
+    return os.environ["PIPEWRIGHT"]
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT

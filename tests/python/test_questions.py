@@ -1,0 +1,65 @@
+"""Displays, why and compare."""
+
+import xml.etree.ElementTree as etree
+
+import pytest
+
+import pipewright
+
+from conftest import on_cluster, scenario
+
+
+def test_a_result_prints_as_the_program_prints_it(tmp_path, program):
+    import subprocess
+
+    one = on_cluster()
+    (tmp_path / "a.yaml").write_text(one.to_yaml())
+    printed = subprocess.run([program, "run", tmp_path / "a.yaml"], capture_output=True, text=True)
+    assert str(pipewright.run(one)) == printed.stdout
+
+
+def test_a_notebook_shows_table_notes_and_timeline():
+    runs = pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+    page = runs._repr_html_()
+    table = etree.fromstring(page[page.index("<table") : page.index("</table>") + 8].replace("<br>", "<br/>"))
+    assert [row[0].text for row in table[1:]] == ["1f1b", "gpipe"]
+    heads = ["".join(head.itertext()) for head in table[0]]
+    assert any("bubble" in head for head in heads)
+    assert page.count('<img alt="" src="data:image/svg+xml;base64,') == 1
+    # Nothing but the picture's paper has a colour of its own.
+    assert page.count("#") == 1 and "background: #fff" in page
+
+
+def test_the_page_is_in_a_frame():
+    page = pipewright.run(scenario()).page(height=300)
+    assert page.html.startswith("<!doctype html>") or page.html.startswith("<!DOCTYPE html>")
+    assert 'height="300"' in page._repr_html_()
+
+
+def test_pictures_are_svg():
+    assert "<svg" in pipewright.run(on_cluster()).picture("memory").svg
+
+
+def test_why_names_what_would_help():
+    seen = []
+    found = pipewright.why(
+        pipewright.run(scenario(p2p_time="100 ms")), progress=lambda done, of: seen.append((done, of))
+    )
+    changes = found.what_ifs()
+    assert seen and seen[-1][0] == seen[-1][1]
+    assert changes[0]["makespan_s"] < found.makespan_s
+    assert found.verdict in str(found)
+    assert len(found.to_pandas()) == len(changes)
+
+
+def test_why_without_simulations():
+    assert pipewright.why(pipewright.run(scenario()), what_if=False).what_ifs() == []
+
+
+def test_compare_tells_what_differs():
+    runs = pipewright.run_many([scenario(), scenario(p2p_time="10 ms")])
+    found = pipewright.compare(*runs, names=["before", "after"], conditions=["makespan>+0.1%"])
+    assert found.holds()
+    assert "before" in str(found) and "after" in str(found)
+    with pytest.raises(pipewright.ConditionError):
+        pipewright.compare(*runs, conditions=["makespan"])

@@ -1,0 +1,251 @@
+"""Runs: figures, rows, several at a time, interrupted, and that each has the program's outcome."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+
+import pipewright
+from pipewright import Deadlock, Result, Results, ScenarioError
+
+from conftest import on_cluster, scenario
+
+
+def test_numbers_of_a_result_are_attributes():
+    result = pipewright.run(scenario())
+    assert isinstance(result, Result)
+    assert result.makespan_s == 33.0
+    assert result.bubble_ratio == pytest.approx(3 / 11)
+    assert result.devices[0]["busy_s"] == 24.0
+    with pytest.raises(AttributeError, match="makespan_s"):
+        result.makespan
+
+
+def test_every_number_of_a_result_is_declared():
+    from pipewright._figures import RunFigures
+
+    assert set(RunFigures.__annotations__) == set(pipewright.run(on_cluster()).summary)
+
+
+def test_numbers_are_those_that_the_program_prints(tmp_path, program):
+    one = on_cluster()
+    file = tmp_path / "a.yaml"
+    file.write_text(one.to_yaml())
+    printed = subprocess.run([program, "run", file, "--json"], capture_output=True, check=True)
+    assert pipewright.run(one).summary == json.loads(printed.stdout)
+
+
+def test_passes_are_an_array_over_the_memory_of_the_run():
+    passes = pipewright.run(scenario()).passes
+    assert len(passes) == 4 * 8 * 2
+    assert passes["end"].max() == 33.0
+    assert not passes.flags.owndata and not passes.flags.writeable
+    first = passes[passes["device"] == 3]
+    assert first["start"].min() == 3.0  # three forward passes come before
+
+
+def test_tables_have_the_columns_of_the_trace_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    result = pipewright.run(on_cluster())
+    result.save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file:
+        for name in result.tables:
+            ours, theirs = result.table(name), file[name][:] if name in file else []
+            assert len(ours) == len(theirs)
+            if len(ours) == 0:
+                continue
+            assert ours.dtype.names == theirs.dtype.names
+            for column in ours.dtype.names:
+                assert (ours[column] == theirs[column]).all(), (name, column)
+    assert len(result.links) > 0 and len(result.link_use) > 0 and len(result.steps) > 0
+
+
+def test_data_frames_have_names_for_codes():
+    result = pipewright.run(on_cluster())
+    frame = result.to_pandas()
+    assert dict(frame.groupby("kind", observed=True).size()) == {"F": 32, "B": 32}
+    assert result.to_pandas("memory").category.isin(result.kinds("memory")["category"]).all()
+    assert result.to_pandas("links").name.map(type).eq(str).all()
+
+
+def test_polars_frames_have_names_for_codes():
+    pytest.importorskip("polars")
+    frame = pipewright.run(scenario()).to_polars()
+    assert frame["kind"].unique().sort().to_list() == ["B", "F"]
+
+
+def test_several_schedules_are_several_results():
+    runs = pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+    assert isinstance(runs, Results)
+    assert [run.schedule for run in runs] == ["1f1b", "gpipe"]
+    assert runs.makespan_s == [33.0, 33.0]
+    assert list(runs.to_pandas()["makespan_s"]) == [33.0, 33.0]
+    assert isinstance(runs[:1], Results) and isinstance(runs[0], Result)
+
+
+def test_rows_that_were_not_kept_are_simulated_when_asked_for():
+    result = pipewright.run(scenario(), rows=False)
+    assert result._tables is None
+    assert len(result.passes) == 64
+
+
+def test_two_clusters_in_one_interpreter_give_the_bytes_of_two_processes(tmp_path):
+    scenarios = [on_cluster(), on_cluster(cluster="dgx-a100")]
+    here = [pipewright.run(one) for one in scenarios]
+    script = (
+        "import pickle, sys, pipewright\n"
+        "one = pickle.loads(sys.stdin.buffer.read())\n"
+        "pipewright.run(one).save(sys.argv[1])\n"
+    )
+    for number, (one, result) in enumerate(zip(scenarios, here)):
+        file = tmp_path / f"{number}.h5"
+        subprocess.run(
+            [sys.executable, "-c", script, file], input=pickle.dumps(one), check=True
+        )
+        result.save(tmp_path / f"{number}-here.h5")
+        assert file.read_bytes() == (tmp_path / f"{number}-here.h5").read_bytes()
+    assert here[0].makespan_s != here[1].makespan_s
+
+
+def test_a_trace_that_is_saved_is_the_programs(tmp_path, program):
+    one = on_cluster()
+    (tmp_path / "a.yaml").write_text(one.to_yaml())
+    subprocess.run(
+        [program, "run", "a.yaml", "--trace", "a.h5", "-o", "a.csv", "-o", "a.html", "-o", "a.svg"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    result = pipewright.run(one)
+    for extension in ("h5", "csv", "html", "svg"):
+        result.save(tmp_path / f"b.{extension}")
+        saved = (tmp_path / f"b.{extension}").read_bytes()
+        assert saved == (tmp_path / f"a.{extension}").read_bytes(), extension
+
+
+def test_results_outlive_being_pickled():
+    result = pickle.loads(pickle.dumps(pipewright.run(on_cluster())))
+    assert len(result.passes) == 64
+    assert "llama-3-8b" in str(result)
+
+
+def test_many_run_in_their_order_and_errors_stand_in_their_places():
+    many = [scenario(microbatches=n) for n in (4, 8, 16)]
+    bad = scenario(schedule="no-such-schedule")
+    found = pipewright.run_many([*many, bad], jobs=2)
+    assert [one.makespan_s for one in found[:3]] == [21.0, 33.0, 57.0]  # (n + 3) x 3 s
+    assert isinstance(found[3], pipewright.Error)
+
+
+def test_a_scenario_that_cannot_run_raises_and_the_worker_goes_on():
+    with pytest.raises(pipewright.Error, match="no-such-schedule"):
+        pipewright.run(scenario(schedule="no-such-schedule"))
+    assert pipewright.run(scenario()).makespan_s == 33.0
+
+
+def test_devices_that_wait_for_ever_are_a_deadlock(tmp_path):
+    # Device 0 wants the gradient of a microbatch before it has sent that on its way.
+    file = tmp_path / "stuck.csv"
+    file.write_text("0B0,0F0\n1F0,1B0\n")
+    with pytest.raises(pipewright.Error):
+        pipewright.run(scenario(devices=2, microbatches=1, schedule=str(file)))
+
+
+def test_paths_are_from_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").write_text("0F0,0B0\n1F0,1B0\n")
+    monkeypatch.chdir(tmp_path)
+    result = pipewright.run(scenario(devices=2, microbatches=1, schedule="mine.csv"))
+    assert result.makespan_s == 6.0
+
+
+LONG = dict(devices=64, microbatches=20000, iterations=4)
+
+
+def test_an_interrupt_ends_a_long_run_within_a_second():
+    pipewright.run(scenario())  # starts a worker
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        pipewright.run(scenario(**LONG))
+    assert time.monotonic() - begin < 1.5
+    assert pipewright.run(scenario()).makespan_s == 33.0
+
+
+def test_an_interrupt_ends_many_long_runs_within_a_second():
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        pipewright.run_many([scenario(**LONG)] * 4, jobs=2)
+    assert time.monotonic() - begin < 1.5
+
+
+def test_other_threads_go_on_meanwhile():
+    count = 0
+    is_over = threading.Event()
+
+    def go_on():
+        nonlocal count
+        while not is_over.is_set():
+            count += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    begin = time.monotonic()
+    pipewright.run(scenario(devices=32, microbatches=2000))
+    taken = time.monotonic() - begin
+    is_over.set()
+    thread.join()
+    assert count > taken * 100  # of the 1000 a second that it could be
+
+
+def test_workers_of_a_copied_process_are_not_the_parents():
+    pipewright.run(scenario())
+    child = os.fork()
+    if child == 0:
+        ok = pipewright.run(scenario(microbatches=4)).makespan_s == 21.0
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert pipewright.run(scenario()).makespan_s == 33.0
+
+
+def test_a_worker_ends_with_the_process_that_asked(tmp_path):
+    script = (
+        "import os, pipewright\n"
+        "from pipewright import _worker\n"
+        "pipewright.run(dict(devices=2, microbatches=2, forward_times=1, backward_times=1))\n"
+        "print(_worker._idle[0]._process.pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    pid = int(child.stdout)
+    for _ in range(100):
+        if not os.path.exists(f"/proc/{pid}"):
+            return
+        time.sleep(0.02)
+    pytest.fail("the worker is still there")
+
+
+def test_nothing_is_left_open_when_results_are_dropped():
+    def descriptors():
+        return len(os.listdir("/proc/self/fd"))
+
+    pipewright.run(scenario())
+    before = descriptors()
+    for _ in range(5):
+        pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
+    assert descriptors() <= before
+
+
+def test_arrays_outlive_their_result():
+    passes = pipewright.run(scenario()).passes
+    assert numpy.sort(passes["end"])[-1] == 33.0

@@ -1,0 +1,168 @@
+"""Scenarios from whatever says them, and what is told of those that cannot be."""
+
+import inspect
+import json
+import pickle
+import re
+
+import pytest
+
+from pipewright import Scenario, ScenarioError
+from pipewright import _core
+
+from conftest import scenario
+
+
+def test_keywords_mappings_and_yaml_say_the_same(tmp_path):
+    text = "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n"
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    keys = {"devices": 4, "microbatches": 8, "forward_times": 1, "backward_times": 2}
+    same = [Scenario(**keys), Scenario(keys), Scenario.from_yaml(text), Scenario.from_yaml(file)]
+    assert all(one == same[0] for one in same)
+    assert len(set(same)) == 1
+
+
+def test_a_section_is_a_mapping_and_a_unit_part_of_a_text():
+    one = scenario(devices=None, parallel=dict(pp=2), p2p_time="0.5 ms", schedule=dict(name="gpipe"))
+    assert one["parallel.pp"] == "2"
+    assert one.schedules == ["gpipe"]
+    assert "p2p_time: 0.5 ms" in one.to_yaml()
+
+
+def test_numbers_reach_the_program_as_they_are():
+    one = scenario(forward_times=[0.1, 0.2, 0.30000000000000004, 1e-3], symmetric=False)
+    assert one["forward_times"] == ["0.1", "0.2", "0.30000000000000004", "0.001"]
+    assert one["symmetric"] == "false"
+
+
+def test_numpy_numbers_and_arrays_are_numbers_and_lists():
+    import numpy
+
+    one = scenario(devices=numpy.int64(4), forward_times=numpy.array([1.0, 1.5, 1.5, 1.0]))
+    assert one == scenario(forward_times=[1, 1.5, 1.5, 1]).with_(forward_times=[1.0, 1.5, 1.5, 1.0])
+
+
+def test_changes_make_another_scenario():
+    one = scenario()
+    other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
+    assert (one["microbatches"], other["microbatches"]) == ("8", "16")
+    assert other["schedule.name"] == "gpipe"
+    assert other.with_(schedule=None, microbatches=8) == one
+
+
+def test_aliases_are_the_keys_that_they_stand_for():
+    assert scenario(devices=None, num_stages=4) == scenario()
+
+
+def test_a_scenario_outlives_being_pickled():
+    assert pickle.loads(pickle.dumps(scenario())) == scenario()
+
+
+def test_repr_is_yaml_that_reads_back():
+    assert Scenario.from_yaml(repr(scenario())) == scenario()
+
+
+def test_every_key_of_the_reference_is_a_parameter_with_words():
+    parameters = inspect.signature(Scenario).parameters
+    top = [row for row in _core.keys() if "." not in row["name"]]
+    assert len(top) > 25
+    for row in top:
+        assert row["name"] in parameters
+        assert row["name"] in Scenario.__mro__[1].__doc__
+        if row["alias"]:
+            assert row["alias"] in parameters
+
+
+def test_the_keys_of_sections_are_typed_dicts():
+    from pipewright import _keys
+
+    assert _keys.ParallelKeys.__annotations__["tp"] == "int | str"
+    inner = [row["name"] for row in _core.keys() if row["name"].startswith("model.experts.")]
+    assert {name.rsplit(".", 1)[1] for name in inner} <= set(_keys.ModelExpertsKeys.__annotations__)
+
+
+def test_an_unknown_keyword_is_refused_before_anything_is_read():
+    with pytest.raises(TypeError, match="microbatch"):
+        scenario(microbatch=3)
+
+
+def test_an_error_has_its_key_and_what_is_allowed():
+    with pytest.raises(ScenarioError) as caught:
+        scenario(parallel={"tp": 0})
+    error = caught.value
+    assert error.key == "parallel.tp"
+    assert (error.file, error.line) == (None, None)
+    assert error.remedy == "a whole number from 1 to 2147483648, such as 8"
+    assert str(error) == f"parallel.tp is 0; allowed: {error.remedy}"
+
+
+def test_an_error_in_a_file_has_its_place(tmp_path, program):
+    import subprocess
+
+    file = tmp_path / "a.yaml"
+    file.write_text("devices: 4\nmicrobatches: 8\nforward_times: [1, 2 parsecs, 1, 1]\nbackward_times: 2\n")
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_yaml(file)
+    error = caught.value
+    assert (error.file, error.line, error.key) == (str(file), 3, "forward_times")
+    told = subprocess.run([program, "run", file], capture_output=True, text=True).stderr
+    assert told == f"pipewright: {error}\n"
+
+
+def test_an_unknown_key_in_a_mapping_is_told_with_the_nearest():
+    with pytest.raises(ScenarioError, match="did you mean 'microbatches'") as caught:
+        Scenario({"microbatchs": 8})
+    assert caught.value.key == "microbatchs"
+    assert "microbatches (or num_batches)" in caught.value.remedy
+
+
+def test_what_is_no_value_is_a_type_error_at_its_place():
+    with pytest.raises(TypeError, match=r"parallel\.tp is of type object"):
+        scenario(parallel={"tp": object()})
+
+
+class Config:
+    """What transformers has as a model's configuration."""
+
+    def __init__(self, keys):
+        self.keys = keys
+
+    def to_dict(self):
+        return self.keys
+
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 1024,
+    "intermediate_size": 2816,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "vocab_size": 32000,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-5,
+    "rope_scaling": None,
+    "tie_word_embeddings": False,
+    "hidden_act": "silu",
+}
+
+
+def test_a_model_is_a_configuration_of_transformers_its_dict_or_its_file(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    more = {"devices": 2, "microbatches": 8, "gpu": "h100-sxm"}
+    models = [Scenario(model=given, **more) for given in (Config(LLAMA), LLAMA)]
+    of_file = Scenario(model=str(tmp_path / "config.json"), **more)
+    assert models[0] == models[1]
+    # That of the file is called by its folder.
+    named = re.sub(r"\n  name: .*", "", of_file.to_yaml(whole=True))
+    assert models[0].to_yaml(whole=True) == named
+    assert models[0].with_({"model.layers": 4}).to_yaml(whole=True).count("layers: 4") == 1
+
+
+def test_yaml_takes_the_keys_of_a_config_too():
+    text = "devices: 2\nmicrobatches: 8\ngpu: h100-sxm\nmodel: " + json.dumps(
+        {key: value for key, value in LLAMA.items() if value is not None}
+    )
+    assert "hidden: 1024" in Scenario.from_yaml(text + "\n").to_yaml(whole=True)
