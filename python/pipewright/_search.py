@@ -16,7 +16,7 @@ from . import _core, _front, _worker
 from ._commands import PathLike, command, options, output_of
 from ._display import _STYLE
 from ._figures import Figures
-from ._scenario import Scenario, _scenario_errors
+from ._scenario import Scenario, scenario_errors
 from ._table import Table
 from .errors import Error, InternalError
 
@@ -407,7 +407,7 @@ def _time(value: str | float | None) -> str | None:
 
 
 def _tree_of(sweep: Any, keys: Mapping[str, Any]) -> str:
-    with _scenario_errors():
+    with scenario_errors():
         if isinstance(sweep, Scenario):
             tree = sweep._tree
         elif isinstance(sweep, str) and "\n" in sweep:
