@@ -68,6 +68,56 @@ Json objective_json(const Objective& objective) {
   return json;
 }
 
+// The best with each value of the axes that leave a choice, by its name.
+Json best_by_json(const SearchRun& run) {
+  Json json = Json::object();
+  const auto number_of = [&](const std::optional<std::size_t>& row) {
+    return row ? Json(run.rows[*row].candidate) : Json(nullptr);
+  };
+  for (const std::size_t axis : open_axes(run)) {
+    Json& values = json[run.axes[axis].name] = Json::array();
+    for (const BestOf& best : best_by(run, axis))
+      values.push_back({{"value", run.axes[axis].values[best.value]},
+                        {"best", number_of(best.row)},
+                        {"better_bound", number_of(best.bound)}});
+  }
+  return json;
+}
+
+Json runner_up_json(const SearchRun& run, const std::optional<Comparison>& lost) {
+  if (!lost) return nullptr;
+  Json parts = Json::object();
+  for (const Comparison::Part& part : lost->parts)
+    parts[part_words[part.part].words] = part.seconds;
+  return {{"candidate", run.rows[lost->worse].candidate},
+          {"behind", lost->behind},
+          {"more_s", lost->seconds},
+          {"more_bytes", lost->bytes},
+          {"more_s_by_part", parts}};
+}
+
+Json findings_json(const SearchRun& run, const Findings& findings) {
+  Json json;
+  for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
+    json["outcomes"][outcome_names[outcome]] = findings.outcomes[outcome];
+  json["proof"] = proof_text(run, findings);
+  json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
+  json["best_by"] = best_by_json(run);
+  json["runner_up"] = runner_up_json(run, runner_up(run, findings));
+  json["failed_with_better_bounds"] = Json::array();
+  for (const std::size_t i : findings.failed_hopes)
+    json["failed_with_better_bounds"].push_back(run.rows[i].candidate);
+  json["fronts"] = Json::array();
+  for (std::size_t group = 0; group < run.groups.size(); ++group) {
+    Json candidates = Json::array();
+    for (const std::size_t i : findings.fronts[group]) candidates.push_back(run.rows[i].candidate);
+    json["fronts"].push_back({{"group", run.groups[group]}, {"candidates", candidates}});
+  }
+  return json;
+}
+
+}  // namespace
+
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   Json json{{"candidate", row.candidate}};
   if (row.group < run.groups.size()) json["group"] = run.groups[row.group];
@@ -93,39 +143,6 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
   return json;
 }
-
-Json runner_up_json(const SearchRun& run, const std::optional<Comparison>& lost) {
-  if (!lost) return nullptr;
-  Json parts = Json::object();
-  for (const Comparison::Part& part : lost->parts)
-    parts[part_words[part.part].words] = part.seconds;
-  return {{"candidate", run.rows[lost->worse].candidate},
-          {"behind", lost->behind},
-          {"more_s", lost->seconds},
-          {"more_bytes", lost->bytes},
-          {"more_s_by_part", parts}};
-}
-
-Json findings_json(const SearchRun& run, const Findings& findings) {
-  Json json;
-  for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
-    json["outcomes"][outcome_names[outcome]] = findings.outcomes[outcome];
-  json["proof"] = proof_text(run, findings);
-  json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
-  json["runner_up"] = runner_up_json(run, runner_up(run, findings));
-  json["failed_with_better_bounds"] = Json::array();
-  for (const std::size_t i : findings.failed_hopes)
-    json["failed_with_better_bounds"].push_back(run.rows[i].candidate);
-  json["fronts"] = Json::array();
-  for (std::size_t group = 0; group < run.groups.size(); ++group) {
-    Json candidates = Json::array();
-    for (const std::size_t i : findings.fronts[group]) candidates.push_back(run.rows[i].candidate);
-    json["fronts"].push_back({{"group", run.groups[group]}, {"candidates", candidates}});
-  }
-  return json;
-}
-
-}  // namespace
 
 void to_json(Json& json, const SearchAxis& axis) {
   json = {{"key", axis.key}, {"name", axis.name}, {"values", axis.values}};

@@ -11,6 +11,10 @@ namespace pipewright::analysis {
 void to_json(Json& json, const SearchAxis& axis);
 void to_json(Json& json, const Excluded& excluded);
 
+// A candidate with its values and figures; keys carry their units, and what is not known is left
+// out.
+Json candidate_json(const SearchRun& run, const CandidateRow& row);
+
 // A row for each candidate under a header that names units, quoted as RFC 4180 says; what is not
 // known is empty.
 void write_search_csv(std::ostream& stream, const SearchRun& run);

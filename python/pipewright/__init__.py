@@ -6,10 +6,16 @@
 33.0
 """
 
+from . import comm, platform, schedule
+from ._jobs import Job, Launch, export_job, import_job
+from ._library import gpus, model, models
+from ._measured import Gpu, Profile, calibrate, profile
 from ._questions import Comparison, Why, compare, why
 from ._results import Result, Results
 from ._run import run, run_many
 from ._scenario import Scenario
+from ._search import Candidate, Progress, Search, SearchResult, search
+from ._table import Table
 from .errors import (
     ClusterError,
     ConditionError,
@@ -22,21 +28,41 @@ from .errors import (
 )
 
 __all__ = [
+    "Candidate",
     "ClusterError",
     "Comparison",
     "ConditionError",
     "Deadlock",
     "Error",
+    "Gpu",
     "InternalError",
+    "Job",
+    "Launch",
+    "Profile",
+    "Progress",
     "Result",
     "Results",
     "Scenario",
     "ScenarioError",
     "ScheduleError",
+    "Search",
+    "SearchResult",
+    "Table",
     "TraceError",
     "Why",
+    "calibrate",
+    "comm",
     "compare",
+    "export_job",
+    "gpus",
+    "import_job",
+    "model",
+    "models",
+    "platform",
+    "profile",
     "run",
     "run_many",
+    "schedule",
+    "search",
     "why",
 ]

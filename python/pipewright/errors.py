@@ -65,6 +65,10 @@ class ClusterError(Error, ValueError):
 class ScheduleError(Error, ValueError):
     """A schedule that cannot be, or does not fit the scenario."""
 
+    #: Of a schedule's passes: the device at fault, and the place in its list, both from 0.
+    device: int | None = None
+    step: int | None = None
+
 
 class Deadlock(ScheduleError):
     """Devices that wait for each other for ever."""

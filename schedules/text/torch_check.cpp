@@ -60,9 +60,10 @@ void check_finished(const std::vector<Progress>& stage, std::uint32_t number, st
 
 }  // namespace
 
-Error located(const std::string& file, TorchPlace place, std::string_view message) {
-  return Error(fmt::format("{}:{}:{}: row {} (rank {}), cell {}: {}", file, place.row + 1,
-                           place.column + 1, place.row + 1, place.row, place.column + 1, message));
+LocatedError located(const std::string& file, TorchPlace place, std::string_view message) {
+  return {fmt::format("{}:{}:{}: row {} (rank {}), cell {}: {}", file, place.row + 1,
+                      place.column + 1, place.row + 1, place.row, place.column + 1, message),
+          place};
 }
 
 Routes find_routes(const PlacedRows& rows, const std::string& file) {

@@ -19,8 +19,14 @@ struct TorchPlace {
   std::uint32_t column = 0;
 };
 
+// A fault at a cell of a file.
+struct LocatedError : Error {
+  LocatedError(const std::string& text, TorchPlace place_) : Error(text), place(place_) {}
+  TorchPlace place;
+};
+
 // "file.csv:2:5: row 2 (rank 1), cell 5: message"
-Error located(const std::string& file, TorchPlace place, std::string_view message);
+LocatedError located(const std::string& file, TorchPlace place, std::string_view message);
 
 struct PlacedAction {
   TorchAction action;

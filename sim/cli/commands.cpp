@@ -151,6 +151,12 @@ std::span<const Command> commands() {
   return table;
 }
 
+int run_named(const Arguments& words) {
+  for (const Command& command : commands())
+    if (command.name == words.at(0)) return run(command, {words.begin() + 1, words.end()});
+  throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
+}
+
 int run(const Command& command, const Arguments& arguments) {
   if (command.run != nullptr) return command.run(arguments);
   const std::string word = arguments.empty() ? "" : arguments.front();

@@ -39,6 +39,8 @@ std::span<const Command> commands();
 // Runs a command, or the one of its verbs that comes first, or prints the verbs' names if that is
 // asked for. Throws UsageError for an unknown verb.
 int run(const Command& command, const Arguments& arguments);
+// The command that the first word names, with the others. Throws UsageError if none is called so.
+int run_named(const Arguments& words);
 
 int run_command(const Arguments& arguments);         // pipewright run
 int show_command(const Arguments& arguments);        // pipewright show

@@ -35,9 +35,7 @@ int dispatch(const Arguments& words) {
     return exit_ok;
   }
   if (words[0] == "--answer") return answer_requests();
-  for (const Command& command : commands())
-    if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
-  throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));
+  return run_named(words);
 }
 
 }  // namespace

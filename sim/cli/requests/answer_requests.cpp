@@ -20,9 +20,11 @@ namespace pipewright::cli {
 
 std::span<const Request> requests() {
   static constexpr std::array table{
-      Request{"run", answer_run},         Request{"describe", answer_describe},
-      Request{"save", answer_save},       Request{"why", answer_why},
-      Request{"compare", answer_compare},
+      Request{"command", answer_command},   Request{"export", answer_export},
+      Request{"import", answer_import},     Request{"library", answer_library},
+      Request{"run", answer_run},           Request{"search", answer_search},
+      Request{"describe", answer_describe}, Request{"save", answer_save},
+      Request{"why", answer_why},           Request{"compare", answer_compare},
   };
   return table;
 }

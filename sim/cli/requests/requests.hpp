@@ -20,6 +20,22 @@ std::span<const Request> requests();
 // {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
 Json answer_run(Message& asked, const Connection& say);
 
+// {"words": ["train.sh", "NNODES=8"]} of another framework -> its scenario, and the flag that each
+// key comes from.
+Json answer_import(Message& asked, const Connection& say);
+// {"scenario": tree, "framework": "megatron"} -> {"text": .., ..}: what starts it there.
+Json answer_export(Message& asked, const Connection& say);
+// {"folder": "gpus", "extension": ".yaml"} -> {"names": [..]}, what the library has there.
+Json answer_library(Message& asked, const Connection& say);
+
+// {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}: a
+// command as it is called, what it reads from standard input, and what it prints.
+Json answer_command(Message& asked, const Connection& say);
+
+// {"words": ["sweep.yaml", ..], "sweep": tree, ..} of `pipewright search`, with a tree for a file ->
+// {"process": ..}, to which an interrupt may be sent, and {"progress": ..} ten times a second; then
+// as a command.
+Json answer_search(Message& asked, const Connection& say);
 // Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
 // the texts and the table that describe them; a file of them, {"file": .., "picture": ..}; why one
 // takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of": ..} meanwhile; and how they

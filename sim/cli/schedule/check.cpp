@@ -247,8 +247,24 @@ void print_json(const CheckReport& report) {
          {"orders", std::move(orders)}});
 }
 
-void print_unsound_json(const std::string& path, std::string_view why) {
-  print({{"file", path}, {"sound", false}, {"why", why}});
+// Where the fault is: at a cell of a rank's row, or where each rank that waits for ever stands.
+Json place_of(const schedules::Error& unsound) {
+  Json place;
+  if (const auto* located = dynamic_cast<const schedules::LocatedError*>(&unsound)) {
+    place["rank"] = located->place.row;
+    place["cell"] = located->place.column + 1;
+  } else if (const auto* deadlock = dynamic_cast<const schedules::ReceiveDeadlock*>(&unsound)) {
+    for (const schedules::BlockedRank& rank : deadlock->blocked())
+      place["blocked"].push_back(
+          {{"rank", rank.rank}, {"action", rank.index + 1}, {"pass", to_string(rank.action)}});
+  }
+  return place;
+}
+
+void print_unsound_json(const std::string& path, const schedules::Error& unsound) {
+  Json json{{"file", path}, {"sound", false}, {"why", unsound.what()}};
+  if (const Json place = place_of(unsound); !place.is_null()) json.update(place);
+  print(json);
 }
 
 int print_help() {
@@ -297,7 +313,7 @@ int check_schedule(const Arguments& arguments) {
     throw;
   } catch (const schedules::Error& unsound) {
     if (!is_json) throw;
-    print_unsound_json(files.front(), unsound.what());
+    print_unsound_json(files.front(), unsound);
     return exit_user_error;
   }
 }

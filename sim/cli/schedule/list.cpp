@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/report_table.hpp"
 #include "analysis/summary_columns.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units_text.hpp"
@@ -16,7 +17,8 @@ namespace {
 po::options_description list_options() {
   po::options_description options("options of 'list'", 100);
   add_scenario_options(options, split_pass_keys);
-  options.add_options()("markdown", "the table as Markdown");
+  options.add_options()("markdown", "the table as Markdown")(
+      "json", "print all of it as JSON and nothing else");
   return options;
 }
 
@@ -109,6 +111,45 @@ void print_runs(const po::variables_map& given) {
   }
 }
 
+analysis::Json json_of(const schedules::Entry& entry) {
+  analysis::Json options = analysis::Json::array();
+  for (const schedules::ChoiceInfo& info : schedules::choices)
+    if (entry.takes(info.choice)) options.push_back(info.key);
+  return {
+      {"schedule", entry.name}, {"help", entry.help}, {"source", entry.source}, {"takes", options}};
+}
+
+double most_in_flight(const analysis::Summary& run) {
+  double most = 0;
+  for (const analysis::DeviceSummary& device : run.devices)
+    most = std::max(most, device.peak_in_flight);
+  return most;
+}
+
+// With sizes, also what each comes to, or why it cannot be.
+void print_json(const po::variables_map& given) {
+  analysis::Json list = analysis::Json::array();
+  if (given.size() == 1) {
+    for (const schedules::Entry& entry : schedules::catalog()) list.push_back(json_of(entry));
+  } else {
+    for (const CatalogRun& run :
+         run_catalog(Uncontended(config::read_scenario(tree_with_times(given))))) {
+      analysis::Json json = json_of(*run.entry);
+      const bool can = run.why_not.empty();
+      const auto figure = [&](const char* name, double value) {
+        json[name] = can ? analysis::Json(value) : analysis::Json(nullptr);
+      };
+      figure("makespan_s", run.summary.makespan_s);
+      figure("bubble_ratio", std::max(0.0, run.summary.bubble_ratio));
+      figure("span_bubble_s", run.summary.span_bubble_s);
+      figure("in_flight", most_in_flight(run.summary));
+      json["why_not"] = can ? analysis::Json(nullptr) : analysis::Json(run.why_not);
+      list.push_back(std::move(json));
+    }
+  }
+  fmt::print("{}\n", analysis::json_line(list));
+}
+
 int print_help() {
   fmt::print(
       "usage: pipewright schedule list [[SCENARIO] -s P -b M [OPTIONS]]\n"
@@ -130,7 +171,9 @@ int print_help() {
 int list_schedules(const Arguments& arguments) {
   const po::variables_map given = parse(arguments, list_options(), "scenario");
   if (given.count("help") != 0) return print_help();
-  if (given.empty())
+  if (given.count("json") != 0)
+    print_json(given);
+  else if (given.empty())
     print_names();
   else
     print_runs(given);

@@ -174,13 +174,15 @@ int serve(const Arguments& arguments) {
 
 }  // namespace
 
+std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings) {
+  std::vector<std::string> command = worker_words(settings);
+  command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  return std::make_unique<search::LocalWorkers>(settings.jobs, std::move(command));
+}
+
 int search_command(const Arguments& arguments) {
   if (std::ranges::find(arguments, "--serve") != arguments.end()) return serve(arguments);
-  return sweep_command(arguments, [](const WorkerSettings& settings) {
-    std::vector<std::string> command = worker_words(settings);
-    command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
-    return std::make_unique<search::LocalWorkers>(settings.jobs, std::move(command));
-  });
+  return sweep_command(arguments, local_workers);
 }
 
 }  // namespace pipewright::cli

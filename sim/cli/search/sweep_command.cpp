@@ -41,13 +41,18 @@ using std::filesystem::path;
 struct Texts {
   ScenarioOf scenario_of;
   analysis::LaunchesOf launches_of;
+  std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
 };
 
 void write_page(const path& file, const SearchRun& run, const Texts& texts) {
   analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of);
 }
 
-void write_best(const path& file, const SearchRun& run, const Texts& texts) {
+void write_scenario(const path& file, const SearchRun& run, const Texts& texts) {
+  if (texts.candidate) {
+    trace::write_file(file, texts.scenario_of(*texts.candidate));
+    return;
+  }
   const analysis::Findings findings = analysis::find(run);
   if (!findings.best)
     throw trace::TraceError(
@@ -72,7 +77,7 @@ struct Kind {
   void (*write)(const path&, const SearchRun&, const Texts&);
 };
 constexpr std::array kinds{
-    Kind{".html", write_page}, Kind{".yaml", write_best}, Kind{".csv", write_csv},
+    Kind{".html", write_page}, Kind{".yaml", write_scenario}, Kind{".csv", write_csv},
     Kind{".json", write_json}, Kind{".h5", write_hdf5},
 };
 
@@ -134,6 +139,13 @@ std::size_t axis_of(const std::vector<analysis::SearchAxis>& axes, const std::st
   }
 }
 
+// All numbers below that of combinations are candidates, if hardly all of them legal ones.
+void check_candidate(const SweepRequest& request, const search::Space& space) {
+  if (!request.candidate || static_cast<double>(*request.candidate) < space.combinations()) return;
+  throw UsageError(fmt::format("--candidate {}: the sweep has {:.0f} combinations, from 0 on",
+                               *request.candidate, space.combinations()));
+}
+
 // Results are never written over unasked: they may have cost hours.
 void check_results(const SweepRequest& request) {
   if (!request.results || request.resume) return;
@@ -174,20 +186,22 @@ Prepared prepare(const config::Value& tree, search::Workers& workers) {
 }
 
 analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
-                                search::Workers& workers) {
+                                search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
   check_not_empty(prepared.space);
   SweepProgress progress(request.quiet || request.json);
-  return search::run_search(
-      prepared.space, workers,
-      {.facts = prepared.facts,
-       .results = request.results,
-       .resume = request.resume,
-       .aim = {.exhaustive = request.exhaustive, .front = request.front},
-       .budget_s = request.budget_s},
-      {.progress = [&](const search::State& state,
-                       const analysis::SearchRun& run) { progress.show(state, run); },
-       .interrupted = interrupted});
+  return search::run_search(prepared.space, workers,
+                            {.facts = prepared.facts,
+                             .results = request.results,
+                             .resume = request.resume,
+                             .aim = {.exhaustive = request.exhaustive, .front = request.front},
+                             .budget_s = request.budget_s},
+                            {.progress =
+                                 [&](const search::State& state, const analysis::SearchRun& run) {
+                                   progress.show(state, run);
+                                   if (watch) watch(state, run);
+                                 },
+                             .interrupted = interrupted});
 }
 
 // What starts a candidate, by each framework that can say a part of it.
@@ -206,7 +220,8 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
 void report(const SweepRequest& request, const analysis::SearchRun& run,
             const analysis::ScenarioOf& scenario_of) {
   const Texts texts{scenario_of,
-                    [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); }};
+                    [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
+                    request.candidate};
   for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
   if (request.json) {
     analysis::write_search_json(std::cout, run);
@@ -228,13 +243,14 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 
 }  // namespace
 
-int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
+int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
+                  const WatchSweep& watch, const std::optional<config::Value>& tree) {
   const po::variables_map given = parse(arguments, sweep_options(), "scenario");
   if (given.count("help") != 0) {
     print_sweep_help();
     return exit_ok;
   }
-  SweepRequest request = read_sweep_request(given);
+  SweepRequest request = read_sweep_request(given, tree);
   check_sweep_outputs(request.outputs);
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);
@@ -251,12 +267,13 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers) {
   watch_for_interrupts();
   const std::unique_ptr<search::Workers> workers = make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
+  check_candidate(request, prepared.space);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
   const analysis::SearchRun run =
-      earlier ? std::move(*earlier) : search_anew(request, prepared, *workers);
+      earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
   report(request, run, scenario_of);
   if (interrupted()) return exit_interrupted;
   return analysis::find(run).best ? exit_ok : exit_findings;

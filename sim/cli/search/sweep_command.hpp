@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/search/rows.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/search/coordinator.hpp"
 #include "sim/search/workers.hpp"
 
 namespace pipewright::cli {
@@ -30,7 +32,8 @@ struct SweepRequest {
   WorkerSettings workers;
   std::optional<double> budget_s;
   bool exhaustive = false;
-  bool front = true;  // the fronts are to be proven too
+  bool front = true;                       // the fronts are to be proven too
+  std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
   std::optional<std::filesystem::path> results;
   bool resume = false;
   bool yes = false;  // whatever the size of the space
@@ -43,7 +46,9 @@ struct SweepRequest {
 };
 
 po::options_description sweep_options();
-SweepRequest read_sweep_request(const po::variables_map& given);
+// `tree` is the sweep where no file says it.
+SweepRequest read_sweep_request(const po::variables_map& given,
+                                const std::optional<config::Value>& tree = std::nullopt);
 
 // What starts a worker, without the program: search --serve and the limits.
 std::vector<std::string> worker_words(const WorkerSettings& settings);
@@ -55,8 +60,17 @@ void print_sweep_help();
 // Starts those who evaluate candidates. A handshake comes later.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;
 
+// Those of this machine: this program again, as many times.
+std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings);
+
+// Is told how far a search is, often, beside the bar.
+using WatchSweep = std::function<void(const search::State&, const analysis::SearchRun&)>;
+
 // `pipewright search`, whoever the workers are. Needs no SimGrid. Returns an exit status; throws
-// what a user can cause, and Interrupted once the results so far are written.
-int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers);
+// what a user can cause, and Interrupted once the results so far are written. `tree` is the sweep
+// where no word names a file.
+int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
+                  const WatchSweep& watch = {},
+                  const std::optional<config::Value>& tree = std::nullopt);
 
 }  // namespace pipewright::cli

@@ -1,3 +1,5 @@
+#include <charconv>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -20,6 +22,15 @@ std::size_t count(const po::variables_map& given, const std::string& name, std::
   const std::optional<std::string> text = word(given, name);
   if (!text) return otherwise;
   return config::read_count({config::make_text(*text, {}), "--" + name}, "8");
+}
+
+std::uint64_t read_candidate(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read_to, fault] = std::from_chars(text.data(), end, number);
+  if (fault != std::errc() || read_to != end)
+    throw UsageError(fmt::format("--candidate is '{}'; a candidate's number is right", text));
+  return number;
 }
 
 template <class Number>
@@ -46,6 +57,8 @@ po::options_description sweep_options() {
   add("yes", "search a space of any size");
   add("output,o", several_words("FILE..")->composing(),
       "write .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
+  add("candidate", several_words("N"),
+      "write this candidate as the scenario (.yaml), and not the best");
   add("by", several_words("AXIS..")->composing(),
       "print the best for each value of an axis, as schedule");
   add("launch", several_words("F..")->composing(),
@@ -59,13 +72,15 @@ po::options_description sweep_options() {
   return options;
 }
 
-SweepRequest read_sweep_request(const po::variables_map& given) {
-  const std::optional<std::filesystem::path> file = scenario_file(given);
+SweepRequest read_sweep_request(const po::variables_map& given,
+                                const std::optional<config::Value>& tree) {
+  std::optional<std::filesystem::path> file = scenario_file(given);
+  if (!file && tree) file = "the sweep";
   if (!file)
     throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(given)};
   const bool shown_again = file->extension() == ".h5";
-  if (!shown_again) request.tree = scenario_tree(given);
+  if (!shown_again) request.tree = tree ? *tree : scenario_tree(given);
   if (const auto text = word(given, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
   request.launches = parse_launch(values(given, "launch"));
@@ -84,6 +99,7 @@ SweepRequest read_sweep_request(const po::variables_map& given) {
         file->string()));
   request.yes = given.count("yes") != 0;
   for (const std::string& output : values(given, "output")) request.outputs.emplace_back(output);
+  if (const auto text = word(given, "candidate")) request.candidate = read_candidate(*text);
   request.by = values(given, "by");
   request.top = count(given, "top", request.top);
   request.json = given.count("json") != 0;

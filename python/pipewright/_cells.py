@@ -1,0 +1,128 @@
+"""Passes as people write them, as cells of PyTorch's schedule files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .errors import ScheduleError
+
+#: Lists of passes by device, or a function of device and step.
+Passes = Sequence[Sequence[Any]] | Mapping[int, Sequence[Any]] | Callable[[int, int], Any]
+
+_KINDS = {
+    "forward": "F",
+    "backward": "B",
+    "full_backward": "B",
+    "input_grad": "I",
+    "backward_input": "I",
+    "weight_grad": "W",
+    "backward_weight": "W",
+}
+#: "B12" and "B12.1": of the device's own stage, or of its chunk.
+_OWN = re.compile(r"(?P<kind>F|I|B|W)(?P<microbatch>\d+)(?:\.(?P<chunk>\d+))?")
+_MOST_STEPS = 10_000_000
+_ALLOWED = '"3B12" (stage, kind, microbatch), "B12", ("B", 12), ("B", 12, chunk) and None'
+
+
+def rows_of(passes: Passes, devices: int | None, placement: str) -> list[list[str]]:
+    """The cells of each device."""
+    if placement not in ("loop", "v"):
+        raise ScheduleError(
+            f"placement is {placement!r}; allowed: 'loop', 'v'", remedy="'loop' or 'v'"
+        )
+    given = _steps(passes, devices) if callable(passes) else _listed(passes)
+    if devices is not None and len(given) != devices:
+        raise ScheduleError(f"passes of {len(given)} devices, and devices is {devices}")
+    rows = []
+    for device, row in enumerate(given):
+        place = _Place(device, len(given), placement)
+        cells = []
+        for step, one in enumerate(row):
+            try:
+                cells.append(place.cell(one))
+            except (TypeError, ValueError, IndexError):
+                error = ScheduleError(
+                    f"device {device}, step {step}: {one!r} is no pass; allowed: {_ALLOWED}",
+                    remedy=_ALLOWED,
+                )
+                error.device, error.step = device, step
+                raise error from None
+        rows.append(cells)
+    return rows
+
+
+def _listed(passes: Any) -> list[Sequence[Any]]:
+    if isinstance(passes, Mapping):
+        return [passes[device] for device in sorted(passes)]
+    return [row.split() if isinstance(row, str) else row for row in passes]
+
+
+def _steps(function: Callable[[int, int], Any], devices: int | None) -> list[list[Any]]:
+    if devices is None:
+        raise ScheduleError(
+            "passes is a function of device and step: of how many devices?", remedy="devices=4"
+        )
+    rows = []
+    for device in range(devices):
+        row: list[Any] = []
+        while (one := function(device, len(row))) is not None:
+            row.append(one)
+            if len(row) > _MOST_STEPS:
+                raise ScheduleError(f"device {device}: the function gives None at no step")
+        rows.append(row)
+    return rows
+
+
+class _Place:
+    """Cells on one device."""
+
+    def __init__(self, device: int, devices: int, placement: str) -> None:
+        self._device, self._devices, self._is_v = device, devices, placement == "v"
+
+    def cell(self, one: Any) -> str:
+        if one is None:
+            return ""
+        if isinstance(one, str):
+            return self._of_text(one.strip())
+        if hasattr(one, "computation_type"):
+            return self._of_action(one)
+        if len(one) == 2 and not (isinstance(one[0], str) and _is_number(one[1])):
+            return self._overlapped([self.cell(part) for part in one])
+        kind, microbatch, *chunk = one
+        return self._own(_letter(kind), int(microbatch), int(chunk[0]) if chunk else 0)
+
+    def _of_text(self, text: str) -> str:
+        own = _OWN.fullmatch(text)
+        if own is None:
+            return "" if text in (".", "-") else text
+        return self._own(own["kind"], int(own["microbatch"]), int(own["chunk"] or 0))
+
+    def _of_action(self, action: Any) -> str:
+        """PyTorch's own, of torch.distributed.pipelining.schedules."""
+        parts = getattr(action, "sub_actions", None)
+        if parts:
+            return self._overlapped([self._of_action(part) for part in parts])
+        microbatch = action.microbatch_index
+        kind = str(action.computation_type)
+        return f"{action.stage_index}{kind}{'' if microbatch is None else microbatch}"
+
+    def _overlapped(self, cells: list[str]) -> str:
+        return f"({';'.join(cells)})OVERLAP_F_B"
+
+    def _own(self, kind: str, microbatch: int, chunk: int) -> str:
+        is_back = self._is_v and chunk % 2 == 1
+        place = self._devices - 1 - self._device if is_back else self._device
+        return f"{chunk * self._devices + place}{kind}{microbatch}"
+
+
+def _letter(kind: Any) -> str:
+    letter = _KINDS.get(str(kind).lower(), str(kind))
+    if letter not in ("F", "I", "B", "W"):
+        raise ValueError(kind)
+    return letter
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__index__")

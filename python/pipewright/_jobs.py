@@ -1,0 +1,136 @@
+"""Jobs of other programs as scenarios, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _core, _worker
+from ._commands import PathLike, several
+from ._files import TextFile
+from ._scenario import Scenario
+from .errors import ScenarioError
+
+
+class Job(Scenario):
+    """The scenario that a job of another program says, with where each key comes from.
+
+    >>> job = import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
+    >>> job.sources["parallel.tp"]
+    '--tensor-model-parallel-size 8 (line 4)'
+    >>> run(job)
+    """
+
+    __slots__ = ("framework", "sources", "assumed", "not_understood", "without_effect", "text")
+
+    #: megatron, bridge, nemo, mlperf, torchtitan or deepspeed.
+    framework: str
+    #: By the scenario's key, dotted: the flag that says it.
+    sources: dict[str, str]
+    #: What nothing said, in sentences.
+    assumed: list[str]
+    #: Flags that may matter and were not read: ``text``, ``file`` and ``line`` of each.
+    not_understood: list[dict[str, Any]]
+    #: Flags that change nothing here.
+    without_effect: list[dict[str, Any]]
+    #: The scenario as YAML, with a comment at each key.
+    text: str
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
+        made = super().with_(changes, **keys)
+        assert isinstance(made, Job)
+        for name in self.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
+
+
+def import_job(
+    *files: PathLike,
+    variables: Mapping[str, Any] | None = None,
+    gpus: int | None = None,
+    keys: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Job:
+    """Reads what starts a training with Megatron-LM, Megatron-Bridge, NeMo, torchtitan or
+    DeepSpeed as a scenario.
+
+    Files are paths; what has more lines than one is the text of a script itself. ``variables``
+    stand for those of a script, ``gpus`` for how many there are where nothing says it. Keys of the
+    scenario are added by ``keys`` (dotted) and by keyword; names in capitals are variables.
+
+    >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
+    >>> import_job("train.toml", keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
+    """
+    words = [_path_of(file) for one in files for file in several(one)]
+    named = {name: value for name, value in more.items() if name.isupper()}
+    words += [f"{name}={value}" for name, value in {**(variables or {}), **named}.items()]
+    asked: dict[str, Any] = {"words": words}
+    if gpus is not None:
+        asked["gpus"] = int(gpus)
+    said = _worker.request("import", asked)
+
+    tree = _core.Tree.from_json(json.dumps(said["scenario"]))
+    added = {**{name: value for name, value in more.items() if name not in named}, **(keys or {})}
+    for key, value in added.items():
+        tree = tree.with_key(key, value)
+    missing = [key for key in said["missing"] if key not in added]
+    if missing:
+        raise ScenarioError(
+            f"{said['name']}: nothing says {' or '.join(missing)}; give it in keys="
+            f"{{{missing[0]!r}: ..}}" + (" or by gpus=" if "parallel.dp" in missing else ""),
+            key=missing[0],
+            remedy=f"keys={{{missing[0]!r}: ..}}",
+        )
+    job = Job._of(tree)
+    assert isinstance(job, Job)
+    job.framework, job.text = said["framework"], said["yaml"]
+    job.sources, job.assumed = said["sources"], said["assumed"]
+    job.not_understood, job.without_effect = said["not_understood"], said["without_effect"]
+    return job
+
+
+def _path_of(file: PathLike) -> str:
+    if isinstance(file, str) and "\n" in file:
+        return TextFile(file, "job.sh").__fspath__()
+    return os.fspath(file)
+
+
+class Launch(TextFile):
+    """What starts a scenario with a framework: ``text``, and what that cannot say."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        super().__init__(said["text"], "launch" + said["extension"])
+        #: What the framework cannot say, in sentences.
+        self.differs: list[str] = said["differs"]
+        #: A file that the text names, and what it holds: PyTorch's schedule.csv, ds_config.json.
+        self.beside: dict[str, str] = (
+            {said["beside_name"]: said["beside"]} if said["beside_name"] else {}
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Writes it, and beside it the file that it names."""
+        super().save(path)
+        for name, text in self.beside.items():
+            with open(os.path.join(os.path.dirname(os.fspath(path)), name), "w") as file:
+                file.write(text)
+
+    def _repr_html_(self) -> str:
+        from ._display import text_html
+
+        return text_html(self.text)
+
+
+def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch:
+    """What starts a scenario with ``megatron``, ``bridge``, ``nemo``, ``torchtitan`` or
+    ``deepspeed``: a script, overrides, YAML, TOML or JSON.
+
+    >>> print(export_job(scenario, "megatron"))
+    #!/bin/bash
+    ...
+    """
+    one: Iterable[Any] = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    return Launch(
+        _worker.request("export", {"framework": framework}, scenario=one._json())  # type: ignore
+    )

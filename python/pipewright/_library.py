@@ -1,0 +1,41 @@
+"""What comes with the program."""
+
+from __future__ import annotations
+
+from . import _worker
+from ._commands import command
+from ._report import Report
+
+
+def names_in(folder: str, extension: str) -> list[str]:
+    answer = _worker.request("library", {"folder": folder, "extension": extension})
+    names: list[str] = answer["names"]
+    return names
+
+
+def models() -> list[str]:
+    """The models of the library, for ``model`` of a scenario.
+
+    >>> "llama-3-70b" in models()
+    True
+    """
+    return names_in("models", ".yaml")
+
+
+def gpus() -> list[str]:
+    """The GPUs of the library, for ``gpu`` of a scenario."""
+    return names_in("gpus", ".yaml")
+
+
+def model(name: str, **options: object) -> Report:
+    """What a model is and costs, by its name, its file or a ``config.json`` of Hugging Face.
+
+    ``options`` are those of ``pipewright model``: ``gpu``, ``tp``, ``sequence``, ``precision``, ...
+
+    >>> model("llama-3-70b").parameters
+    70553706496
+    """
+    from ._commands import options as as_words
+
+    words = ["model", name, *as_words(**options)]
+    return Report(command(*words, "--json").json(), command(*words).text)

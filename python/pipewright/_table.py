@@ -1,0 +1,154 @@
+"""Rows of figures as a table: numpy's, and with pandas or polars theirs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._display import _STYLE
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+#: Rows that a notebook shows.
+_MOST_SHOWN = 40
+
+
+class Table:
+    """Rows with named columns; ``array`` has them as one structured array of numpy.
+
+    >>> table = schedule.catalogue(devices=4, microbatches=8)
+    >>> table["schedule"][table["bubble_ratio"].argmin()]
+    'zb-v'
+    >>> table[table["in_flight"] <= 4].to_pandas()
+
+    A column by its name is an array, a row by its number a dict; a mask, a list of numbers or a
+    slice gives a table of these rows. What is not known is NaN among numbers, and an empty text.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        #: All rows, a field for each column.
+        self.array = array
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Table:
+        """A table of rows that may lack columns; lists and maps within them become objects."""
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = [_column([row.get(name) for row in rows]) for name in names]
+        array = np.empty(len(rows), [(name, column.dtype) for name, column in zip(names, columns)])
+        for name, column in zip(names, columns):
+            array[name] = column
+        return cls(array)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.array.dtype.names or ())
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[number] for number in range(len(self)))
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice | Sequence[int] | NDArray[Any]) -> Table: ...
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self.array[key]
+        if isinstance(key, (int, np.integer)):
+            row = self.array[int(key)]
+            return {name: _plain(row[name]) for name in self.columns}
+        return Table(self.array[key])
+
+    def sort(self, column: str, descending: bool = False) -> Table:
+        """The rows in the order of a column; equal ones stay as they are."""
+        order = self.array[column].argsort(kind="stable")
+        return Table(self.array[order[::-1] if descending else order])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """As a data frame of pandas."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self.array[name] for name in self.columns})
+
+    def to_polars(self) -> polars.DataFrame:
+        """As a data frame of polars."""
+        import polars as pl
+
+        return pl.DataFrame({name: self.array[name].tolist() for name in self.columns})
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+    def __str__(self) -> str:
+        cells = [self.columns, *([_cell(value) for value in row.values()] for row in self)]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = ("  ".join(text.rjust(width) for text, width in zip(row, widths)) for row in cells)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        return f'{_STYLE}<div class="pipewright">{self._html()}</div>'
+
+    def _html(self) -> str:
+        # A column in which nothing is known, or which holds lists, tells nothing here.
+        shown = [name for name in self.columns if _tells(self.array[name])]
+        names = [name for name in shown if self.array[name].dtype.kind == "U"]
+
+        def row_html(tag: str, cells: Mapping[str, str]) -> str:
+            parts = (
+                f"<{tag}{' class=name' if name in names else ''}>{html.escape(text)}</{tag}>"
+                for name, text in cells.items()
+            )
+            return f"<tr>{''.join(parts)}</tr>"
+
+        rows = [row_html("th", {name: name.replace("_", " ") for name in shown})]
+        for row in self[:_MOST_SHOWN]:
+            rows.append(row_html("td", {name: _cell(row[name]) for name in shown}))
+        more = len(self) - _MOST_SHOWN
+        rest = f'<p class="quiet">and {more} rows more</p>' if more > 0 else ""
+        return f"<table>{''.join(rows)}</table>{rest}"
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, (list, dict)) for value in known):
+        column = np.empty(len(values), object)
+        column[:] = values
+        return column
+    if any(isinstance(value, str) for value in known) or not known:
+        return np.array(["" if value is None else str(value) for value in values], dtype=np.str_)
+    if all(isinstance(value, bool) for value in known) and len(known) == len(values):
+        return np.array(values, bool)
+    if all(isinstance(value, int) for value in known) and len(known) == len(values):
+        return np.array(values, np.int64)
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _tells(column: NDArray[Any]) -> bool:
+    if column.dtype.kind == "O":
+        return False
+    if column.dtype.kind == "U":
+        return bool((column != "").any())
+    return column.dtype.kind != "f" or not bool(np.isnan(column).all())
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.5g}"
+    return str(value)

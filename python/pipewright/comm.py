@@ -1,0 +1,154 @@
+"""Collectives by themselves: what a network gives them, and a network that was measured.
+
+>>> from pipewright import comm
+>>> bench = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes="1M:1G:4")
+>>> bench.rows["busbw_bytes_per_s"].max() / 1e9
+185.2
+>>> fit = comm.fit("all_reduce_16.log", cluster="dgx-a100")
+>>> fit.parameters[0]["name"]
+'nic.efficiency'
+>>> run(scenario.with_(cluster=fit.platform))
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ._commands import Output, PathLike, command, options, several, word_of
+from ._report import Report
+from .platform import Platform
+
+__all__ = ["CommReport", "Fit", "bench", "compare", "fit", "interference", "matrix", "survey"]
+
+
+class CommReport(Report):
+    """What a command of ``comm`` found: figures, tables, and what it prints.
+
+    ``save`` writes what the command's option ``-o`` does: .json, .csv, and as the command has them
+    .html, .svg, .png, .pdf and .log.
+    """
+
+    def __init__(self, words: Sequence[str], summary: dict[str, Any], output: Output) -> None:
+        super().__init__(summary, output.text, output.notes)
+        self._words = words
+
+    def save(self, *files: PathLike) -> None:
+        """Writes the report, each file by its extension."""
+        for file in files:
+            command(*self._words, "--output", file)
+
+
+def _report(verb: str, positional: Iterable[Any], given: dict[str, Any]) -> CommReport:
+    words = ["comm", verb, *map(word_of, positional), *options(**given)]
+    with TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "report.json")
+        output = command(*words, "--output", file)
+        with open(file, encoding="utf-8") as stream:
+            summary = json.load(stream)
+    lines = [line for line in output.text.splitlines() if folder not in line]
+    return CommReport(words, summary, Output(output.status, "\n".join(lines) + "\n", output.notes))
+
+
+def bench(
+    cluster: PathLike,
+    *,
+    op: str = "all-reduce",
+    ranks: int | None = None,
+    sizes: str | Iterable[int] | None = None,
+    algorithm: str | None = None,
+    nccl: str | None = None,
+    concurrent: int | None = None,
+    strided: bool = False,
+    matrix: PathLike | None = None,
+    **more: Any,
+) -> CommReport:
+    """The table that nccl-tests would print on a cluster; ``rows`` has it.
+
+    ``sizes`` is ``"8:8G:2"`` (from, to, times) or numbers of bytes. ``more`` are the other options
+    of ``pipewright comm bench``: ``assume``, ``fail``, ``slow``, ``multipath``.
+
+    >>> bench("dgx-h100", op="all-to-all", ranks=64).rows.to_pandas().plot("bytes", "seconds")
+    """
+    if sizes is not None and not isinstance(sizes, str):
+        sizes = ",".join(str(int(size)) for size in several(sizes))
+    given = dict(cluster=cluster, op=op, ranks=ranks, sizes=sizes, algorithm=algorithm, nccl=nccl)
+    given |= dict(concurrent=concurrent, strided=strided, matrix=matrix, **more)
+    return _report("bench", [], given)
+
+
+def compare(logs: PathLike | Iterable[PathLike], cluster: PathLike, **more: Any) -> CommReport:
+    """Logs of nccl-tests or of the OSU micro-benchmarks against what a cluster's file predicts.
+
+    ``errors`` sums up predicted over measured time, less 1; ``curves`` has them by log. ``more``
+    are the other options of ``pipewright comm compare``: ``op``, ``ranks``, ``nodes``, ...
+
+    >>> compare("all_reduce_16.log", "dgx-a100").errors.median_error
+    0.062
+    """
+    return _report("compare", several(logs), dict(cluster=cluster, **more))
+
+
+class Fit(Report):
+    """The numbers of a network that fit logs best: ``parameters`` with their intervals."""
+
+    def __init__(self, summary: dict[str, Any], output: Output, platform: Platform) -> None:
+        super().__init__(summary, output.text, output.notes)
+        #: The platform file with these numbers, for ``cluster`` of a scenario.
+        self.platform = platform
+
+    def save(self, path: PathLike) -> None:
+        """Writes the fitted platform file (.xml), or the figures (.json)."""
+        if os.fspath(path).endswith(".json"):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self.summary, file, indent=2)
+        else:
+            self.platform.save(path)
+
+
+def fit(
+    logs: PathLike | Iterable[PathLike],
+    cluster: PathLike,
+    *,
+    parameters: int | None = None,
+    **more: Any,
+) -> Fit:
+    """Fits a cluster's network to logs of nccl-tests or of the OSU micro-benchmarks.
+
+    ``parameters`` are the most that are fitted; ``more`` are the other options of
+    ``pipewright comm fit``: ``fit`` (names), ``hold_out``, ``together``, ``op``, ``ranks``, ...
+    """
+    words = ["comm", "fit", *map(word_of, several(logs))]
+    words += options(cluster=cluster, parameters=parameters, **more)
+    with TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "fitted.xml")
+        output = command(*words, "--json", "--output", file)
+        with open(file, encoding="utf-8") as stream:
+            platform = Platform(stream.read(), "fitted")
+    return Fit(output.json(), Output(output.status, "", output.notes), platform)
+
+
+def matrix(cluster: PathLike, *, gpus: int | None = None, **more: Any) -> CommReport:
+    """What every pair of GPUs has between them, the bisection, the worst permutation.
+
+    ``more`` are the other options of ``pipewright comm matrix``: ``hosts``, ``by``, ``size``, ...
+    """
+    return _report("matrix", [], dict(cluster=cluster, gpus=gpus, **more))
+
+
+def survey(cluster: PathLike, *, op: str | None = None, **more: Any) -> CommReport:
+    """What it costs a collective that links and switches fail, each in turn, the worst first.
+
+    ``more`` are the other options of ``pipewright comm survey``: ``ranks``, ``size``, ``to``,
+    ``most``, ``hash``, ``flows``.
+    """
+    return _report("survey", [], dict(cluster=cluster, op=op, **more))
+
+
+def interference(cluster: PathLike, **more: Any) -> CommReport:
+    """What two kinds of traffic at once do to each other, with the options of
+    ``pipewright comm interference``."""
+    return _report("interference", [], dict(cluster=cluster, **more))

@@ -1,0 +1,95 @@
+"""Clusters: the library's, those of your own making, and what a file holds.
+
+>>> from pipewright import platform
+>>> platform.show("dgx-h100").bisection.bytes_per_s
+1504000000000.0
+>>> mine = platform.make("dgx-h100", 16, fabric="leaf-spine", oversubscription=2)
+>>> run(scenario.with_(cluster=mine))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ._commands import PathLike, command, options
+from ._files import TextFile
+from ._library import names_in
+from ._report import Report, save_text
+
+__all__ = ["Platform", "make", "names", "nodes", "show"]
+
+
+class Platform(TextFile):
+    """A cluster as a platform file of SimGrid: ``text`` is its XML.
+
+    It stands where the name of a cluster may stand, as in ``Scenario(cluster=platform)``, in
+    ``comm.bench(platform)`` and in ``platform.show(platform)``.
+    """
+
+    def __init__(self, text: str, name: str = "cluster") -> None:
+        super().__init__(text, name + ".xml")
+
+    def show(self, route: tuple[str, str] | None = None) -> Report:
+        """What it holds: :func:`show`."""
+        return show(self, route=route)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+
+def make(
+    node: PathLike | Iterable[PathLike] | None = None,
+    nodes: int | Iterable[int] = 1,
+    *,
+    fabric: str | None = None,
+    name: str = "cluster",
+    **more: Any,
+) -> Platform:
+    """A cluster of nodes of a kind (:func:`nodes` lists them), or of several kinds.
+
+    ``fabric`` is rail, leaf-spine, fat-tree, dragonfly, dragonfly+ or torus. ``more`` are the other
+    options of ``pipewright platform make``: ``gpu``, ``gpus_per_node``, ``nvlink``, ``nics``,
+    ``nic``, ``oversubscription``, ``spines``, ``planes``, ``dimensions``, ...
+
+    >>> make("dgx-h100", 64).save("mine.xml")
+    >>> make(gpu="h200", nvlink="370 GB/s", nic="47 GB/s", nodes=16)
+    """
+    output = command("platform", "make", *options(node=node, nodes=nodes, fabric=fabric, **more))
+    return Platform(output.text, name)
+
+
+def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Report:
+    """What a platform file or a cluster of the library holds: ``nodes``, ``gpus``, ``links`` by
+    class, ``bisection``, what ``messages`` cost; and the way between two GPUs.
+
+    >>> show("dgx-a100", route=("node-0-gpu-0", "node-1-gpu-3")).route.latency_s
+    1.4e-05
+    """
+    words = ["platform", "show", os.fspath(cluster), *options(route=route)]
+    summary = command(*words, "--json").json()
+    return _Shown(words, summary)
+
+
+class _Shown(Report):
+    def __init__(self, words: list[str], summary: dict[str, Any]) -> None:
+        super().__init__(summary)
+        self._words = words
+
+    def __str__(self) -> str:
+        return command(*self._words).text
+
+    def save(self, path: PathLike) -> None:
+        """Writes what is printed."""
+        save_text(path, str(self))
+
+
+def names() -> list[str]:
+    """The clusters of the library."""
+    return names_in("clusters", ".xml")
+
+
+def nodes() -> list[str]:
+    """The kinds of nodes that :func:`make` knows."""
+    return names_in("nodes", ".yaml")

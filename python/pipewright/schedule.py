@@ -1,0 +1,522 @@
+"""Schedules: those of the catalogue, of files, of your own, and searches for better ones.
+
+>>> from pipewright import schedule
+>>> order = schedule.from_passes([["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]])
+>>> order.check().sound
+True
+>>> order.time(forward=1, backward=2).makespan_s
+9.0
+>>> run(Scenario(schedule=order, devices=2, microbatches=2, forward_times=1, backward_times=2))
+>>> order.save("mine.csv")  # for PyTorch's pipeline_parallel_schedule_csv
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ._cells import Passes, rows_of
+from ._commands import PathLike, command, options, scenario_file
+from ._display import Picture
+from ._files import TextFile
+from ._front import chart
+from ._report import Report, save_text
+from ._results import Result
+from ._run import run
+from ._scenario import Scenario
+from ._table import Table
+from .errors import Deadlock, ScheduleError
+
+__all__ = [
+    "Check",
+    "Found",
+    "Frontier",
+    "Schedule",
+    "catalogue",
+    "from_csv",
+    "from_passes",
+    "frontier",
+    "make",
+    "names",
+    "search",
+]
+
+
+class Check(Report):
+    """What a schedule's order comes to beside its times.
+
+    ``sound`` says whether every stage runs every microbatch once and no device waits for ever, and
+    ``why`` what is wrong otherwise, at ``device`` and ``step``. ``orders`` has what the order of
+    receives costs in PyTorch, ``waits`` each pass that stands behind another's tensor.
+    """
+
+    @property
+    def sound(self) -> bool:
+        return bool(self.summary["sound"])
+
+    @property
+    def why(self) -> str | None:
+        """What is wrong; None of a sound one."""
+        return self.summary.get("why")
+
+    @property
+    def device(self) -> int | None:
+        """The device at fault, from 0; of a deadlock the first of those that wait."""
+        return self._place("rank")
+
+    @property
+    def step(self) -> int | None:
+        """The place in its list, from 0."""
+        step = self._place("cell")
+        step = self._place("action") if step is None else step
+        return None if step is None else step - 1
+
+    def _place(self, name: str) -> int | None:
+        return self.summary.get(name, self.summary.get("blocked", [{}])[0].get(name))
+
+    @property
+    def blocked(self) -> Table:
+        """Of a deadlock: each device with the action that it waits at for ever."""
+        return Table.of(self.summary.get("blocked", []))
+
+    @property
+    def orders(self) -> Table:
+        """Ways to order receives, with what each loses against passes that wait for their own."""
+        rows = [
+            {name: value for name, value in order.items() if name not in ("waits", "swap")}
+            | {"waits": len(order["waits"]), "swaps_tensors": order["swap"] is not None}
+            for order in self.summary.get("orders", [])
+        ]
+        return Table.of(rows)
+
+    @property
+    def waits(self) -> Table:
+        """Passes that wait though their tensor could be there, by the order of receives."""
+        rows = [
+            {"receives": order["receives"], **wait}
+            for order in self.summary.get("orders", [])
+            for wait in order["waits"]
+        ]
+        return Table.of(rows)
+
+    def __bool__(self) -> bool:
+        return self.sound
+
+    def __str__(self) -> str:
+        return f"{self.why}\n" if self.why else f"sound\n\n{self.orders}\n"
+
+
+class Schedule:
+    """Who runs which passes in which order; stands for ``schedule`` in a scenario.
+
+    Made by :func:`make`, :func:`from_passes`, :func:`from_csv` and :func:`search`. A notebook shows
+    its timeline with passes of unit time.
+    """
+
+    #: How it is called.
+    name: str
+    #: Devices of the pipeline, microbatches of an iteration, stages of a device.
+    devices: int
+    microbatches: int
+    chunks: int
+
+    @property
+    def csv(self) -> str:
+        """Its passes as PyTorch's schedule file; ScheduleError where that cannot say them."""
+        raise NotImplementedError
+
+    def _value(self) -> Any:
+        """What says it in a scenario."""
+        raise NotImplementedError
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The passes of each device in order, as cells of PyTorch: ``"0F0"``."""
+        return [
+            [cell for cell in line.split(",") if cell] for line in self.csv.splitlines() if line
+        ]
+
+    def check(
+        self,
+        *,
+        forward: Any = None,
+        backward: Any = None,
+        input_grad: Any = None,
+        weight_grad: Any = None,
+        p2p: Any = None,
+        queue: str | None = None,
+    ) -> Check:
+        """Whether it is sound, and what the order of its receives costs.
+
+        Times are of a stage, one for each device or for each stage: numbers are seconds; without
+        any, F, I and W take a cell and B two. ``queue`` is ``"rank"`` (all receives of a device
+        complete in order) or ``"pair"`` (those from one device to another).
+        """
+        return _check(
+            self.csv,
+            self.name,
+            forward_times=forward,
+            backward_times=backward,
+            input_grad_times=input_grad,
+            weight_grad_times=weight_grad,
+            p2p_time=p2p,
+            queue=queue,
+        )
+
+    def time(
+        self,
+        *,
+        forward: Any = 1,
+        backward: Any = None,
+        input_grad: Any = None,
+        weight_grad: Any = None,
+        p2p: Any = None,
+        **keys: Any,
+    ) -> Result:
+        """When each pass runs where nothing contends: ``makespan_s``, ``bubble_ratio``, ``passes``.
+
+        Times are of a whole device (a chunk takes its part), one for each device, or for each
+        stage; numbers are seconds. Without times of the backward pass, its two halves take as long
+        as the forward pass each. ``p2p`` is the time of a hop, ``keys`` are others of the scenario.
+
+        >>> schedule.make("zb-h1", 4, 8).time(forward=1, p2p=0.1).bubble_ratio
+        0.125
+        """
+        if backward is None and input_grad is None and weight_grad is None:
+            input_grad = weight_grad = forward
+        found = run(
+            Scenario(
+                devices=self.devices,
+                microbatches=self.microbatches,
+                schedule=self._value(),
+                forward_times=forward,
+                backward_times=backward,
+                input_grad_times=input_grad,
+                weight_grad_times=weight_grad,
+                p2p_time=p2p,
+                **keys,
+            )
+        )
+        assert isinstance(found, Result)
+        return found
+
+    @property
+    def passes(self) -> Any:
+        """All passes with the times that :meth:`time` has by default, as an array."""
+        return self.time().passes
+
+    def to_csv(self) -> str:
+        """As PyTorch's schedule file, of passes alone."""
+        return self.csv
+
+    def save(self, *files: PathLike) -> None:
+        """Writes .csv (PyTorch's schedule file), or what a result of :meth:`time` writes (.svg,
+        .png, .pdf, .html, .json, .h5)."""
+        for file in files:
+            if os.fspath(file).endswith(".csv"):
+                save_text(file, self.csv)
+            else:
+                self.time().save(file)
+
+    def picture(self) -> Picture:
+        """Its timeline for a notebook."""
+        return self.time().picture()
+
+    def __str__(self) -> str:
+        return "\n".join(" ".join(row) for row in self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Schedule {self.name}: {self.devices} devices x {self.microbatches} microbatches>"
+
+    def _repr_html_(self) -> str:
+        return self.picture()._repr_html_()
+
+
+class _OfCatalogue(Schedule, Mapping[str, Any]):
+    """A schedule by its name: the map that says it in a scenario."""
+
+    def __init__(self, devices: int, microbatches: int, said: dict[str, Any]) -> None:
+        self.name = said["name"]
+        self.devices, self.microbatches = devices, microbatches
+        self._said = said
+        self._csv: str | None = None
+        self.chunks = self.time().chunks  # raises what cannot be
+
+    @property
+    def csv(self) -> str:
+        if self._csv is None:
+            given = {name: value for name, value in self._said.items() if name != "name"}
+            self._csv = command(
+                *("schedule", "show", self.name, "--format", "csv"),
+                *options(num_stages=self.devices, num_batches=self.microbatches, **given),
+            ).text
+        return self._csv
+
+    def _value(self) -> Any:
+        return dict(self._said)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._said[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+
+class _OfFile(Schedule, TextFile):
+    """A schedule by its passes: the path of the file that says them."""
+
+    def __init__(self, text: str, name: str, check: Check) -> None:
+        TextFile.__init__(self, text, name + ".csv")
+        self.name = name
+        self.devices = check.summary["ranks"]
+        self.microbatches = check.summary["microbatches"]
+        self.chunks = check.summary["chunks"]
+
+    @property
+    def csv(self) -> str:
+        return self.text
+
+    def _value(self) -> Any:
+        return os.fspath(self)
+
+    def save(self, *files: PathLike) -> None:
+        for file in files:
+            if os.fspath(file).endswith(".csv"):
+                TextFile.save(self, file)
+            else:
+                Schedule.save(self, file)
+
+    __str__ = Schedule.__str__
+    __repr__ = Schedule.__repr__
+
+
+def _check(text: str, name: str, **given: Any) -> Check:
+    with TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, name + ".csv")
+        save_text(file, text)
+        said = command("schedule", "check", file, "--json", *options(**given)).json()
+    said["file"] = name
+    if "why" in said:
+        said["why"] = said["why"].replace(file, name)
+    return Check(said)
+
+
+def _sound(text: str, name: str, **given: Any) -> Check:
+    check = _check(text, name, **given)
+    if check.sound:
+        return check
+    kind = Deadlock if "blocked" in check.summary else ScheduleError
+    error = kind(str(check.why))
+    error.device, error.step = check.device, check.step
+    raise error
+
+
+def make(
+    name: str,
+    devices: int,
+    microbatches: int,
+    *,
+    chunks: int | None = None,
+    group_size: int | None = None,
+    slices: int | None = None,
+    recompute: int | None = None,
+    fused: bool = False,
+) -> Schedule:
+    """A schedule of the catalogue (:func:`catalogue` lists them) at given sizes.
+
+    >>> make("interleaved-1f1b", 4, 8, chunks=2).rows[0][:5]
+    ['0F0', '0F1', '0F2', '0F3', '4F0']
+    """
+    said: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
+    said |= {"slices": slices, "recompute": recompute, "fused": fused or None}
+    given = {key: value for key, value in said.items() if value is not None}
+    return _OfCatalogue(int(devices), int(microbatches), given)
+
+
+def from_passes(
+    passes: Passes,
+    devices: int | None = None,
+    *,
+    name: str = "passes",
+    placement: str = "loop",
+    legacy: bool = False,
+) -> Schedule:
+    """A schedule of your own: for each device the list of what it does, in order.
+
+    A pass is a cell of PyTorch's schedule files, ``"3B12"`` (stage, kind, microbatch); or kind and
+    microbatch, of the chunk of this device: ``"B12"``, ``"B12.1"`` (chunk 1), ``("B", 12)``,
+    ``("B", 12, 1)``; or PyTorch's own ``_Action``. Kinds are F forward, B backward, and of backwards
+    that are cut in two I (input gradient) and W (weight gradient). A tuple of two passes is one
+    that overlaps them, None or ``""`` an idle step, which only pads. Chunks are placed as a
+    ``"loop"`` (chunk c of device d is stage c x devices + d) or as a ``"v"`` (odd ones backwards).
+
+    Or ``passes`` is a function of device and step, which gives one of these and None at the end:
+
+    >>> def gpipe(device, step):
+    ...     return f"F{step}" if step < 4 else f"B{step - 4}" if step < 8 else None
+    >>> from_passes(gpipe, devices=2).time(forward=1, backward=2).makespan_s
+    15.0
+
+    Raises :class:`ScheduleError` with ``device`` and ``step`` where a pass is missing, comes twice
+    or too early, and :class:`Deadlock` where devices wait for one another for ever.
+    """
+    rows = rows_of(passes, devices, placement)
+    text = "".join(",".join(row) + "\r\n" for row in rows)
+    return _OfFile(text, name, _sound(text, name, legacy=legacy))
+
+
+def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
+    """A schedule file of PyTorch, or its text; ``legacy``: of 2024, where B is the input gradient
+    and BW the full backward.
+
+    >>> from_csv("0F0,0B0\\n1F0,1B0\\n").devices
+    2
+    """
+    if isinstance(source, str) and ("\n" in source or "," in source):
+        text, name = source, "schedule"
+    else:
+        with open(source, encoding="utf-8", newline="") as file:
+            text = file.read()
+        name = os.path.splitext(os.path.basename(os.fspath(source)))[0]
+    check = _sound(text, name, legacy=legacy)
+    if not legacy and check.summary["form"] == "compute_only":
+        return _OfFile(text, name, check)
+    with TemporaryDirectory(prefix="pipewright-") as folder:
+        path = os.path.join(folder, name + ".csv")
+        save_text(path, text)
+        words = ["schedule", "show", path, *options(format="csv", legacy=legacy)]
+        words += options(num_stages=check.summary["ranks"])
+        words += options(num_batches=check.summary["microbatches"])
+        return _OfFile(command(*words).text, name, check)
+
+
+def names() -> list[str]:
+    """The schedules of the catalogue."""
+    return [str(name) for name in catalogue()["schedule"]]
+
+
+def catalogue(
+    devices: int | None = None,
+    microbatches: int | None = None,
+    *,
+    scenario: Any = None,
+    forward: Any = None,
+    input_grad: Any = None,
+    weight_grad: Any = None,
+    p2p: Any = None,
+) -> Table:
+    """The schedules there are; with sizes or a scenario also what each comes to where nothing
+    contends, with the default of every option, or ``why_not``.
+
+    >>> catalogue(4, 8).sort("makespan_s")["schedule"][0]
+    'zb-h2'
+    """
+    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    if scenario is None:
+        said = command("schedule", "list", "--json", *options(**given)).json()
+    else:
+        with scenario_file(scenario) as file:
+            said = command("schedule", "list", file, "--json", *options(**given)).json()
+    return Table.of(said)
+
+
+class Found(Report):
+    """The best order that a search found: ``schedule``, ``makespan_s``, ``bubble_ratio``,
+    ``lower_bound_s`` that no order can beat, and the ``gap`` between the two."""
+
+    def __init__(self, summary: dict[str, Any], schedule: Schedule) -> None:
+        super().__init__(summary)
+        #: The order, for ``schedule`` of a scenario.
+        self.schedule = schedule
+
+    def _repr_html_(self) -> str:
+        return self.schedule._repr_html_()
+
+
+def _searched(scenario: Any, verb: str, given: dict[str, Any], words: Sequence[str]) -> Any:
+    if scenario is None:
+        return command("schedule", verb, "--json", "--quiet", *options(**given), *words).json()
+    with scenario_file(scenario) as file:
+        whole = ["schedule", verb, file, "--json", "--quiet", *options(**given), *words]
+        return command(*whole).json()
+
+
+def search(
+    scenario: Any = None,
+    *,
+    devices: int | None = None,
+    microbatches: int | None = None,
+    forward: Any = None,
+    input_grad: Any = None,
+    weight_grad: Any = None,
+    p2p: Any = None,
+    memory_limit: Any = None,
+    objective: str | None = None,
+    effort: float | None = None,
+) -> Found:
+    """Looks for the best order of passes for given times, latency and memory, with a bound.
+
+    ``memory_limit`` of a device is in microbatches (8.5) or bytes ("40 GiB"); without one, it is
+    what 1F1B takes. ``objective`` is makespan or span.
+
+    >>> found = search(devices=4, microbatches=12, forward=[10, 11, 12, 14],
+    ...                input_grad=[11, 11, 12, 15], weight_grad=[7, 8, 8, 10], memory_limit=3)
+    >>> found.makespan_s, found.gap
+    (516.0, 0.012)
+    >>> run(scenario.with_(schedule=found.schedule))
+    """
+    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    given |= dict(memory_limit=memory_limit, objective=objective, effort=effort)
+    with TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "best.csv")
+        summary = _searched(scenario, "search", given, ["--output", file])
+        return Found(summary, from_csv(file))
+
+
+class Frontier(Report):
+    """What giving up memory costs: ``points`` has the best order within each limit."""
+
+    def __init__(self, points: list[dict[str, Any]]) -> None:
+        kept = ("memory_limit", "makespan_s", "bubble_ratio", "span_bubble_s", "lower_bound_s")
+        rows = [{name: one[name] for name in (*kept, "gap", "origin")} for one in points]
+        super().__init__({"unit": points[0]["memory_limit_unit"], "points": rows})
+
+    def __str__(self) -> str:
+        return f"{self.points}\n"
+
+    def _repr_html_(self) -> str:
+        rows = self.summary["points"]
+        line = [(row["memory_limit"], 100 * row["bubble_ratio"]) for row in rows]
+        picture = chart([], line, None, f"memory of a device ({self.unit})", "bubble ratio (%)")
+        return f"{self.points._repr_html_()}{picture}"
+
+
+def frontier(
+    scenario: Any = None,
+    *,
+    devices: int | None = None,
+    microbatches: int | None = None,
+    forward: Any = None,
+    input_grad: Any = None,
+    weight_grad: Any = None,
+    p2p: Any = None,
+    memory_limits: str | None = None,
+    objective: str | None = None,
+    effort: float | None = None,
+) -> Frontier:
+    """Searches within one memory limit after the other: ``memory_limits`` is ``"4:16"`` or
+    ``"4:16:2"``, in microbatches or bytes.
+
+    >>> frontier(devices=8, microbatches=32, forward=1, input_grad=1, weight_grad=1).points
+    """
+    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    given |= dict(memory_limits=memory_limits, objective=objective, effort=effort)
+    return Frontier(_searched(scenario, "frontier", given, []))

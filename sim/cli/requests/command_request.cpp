@@ -1,0 +1,81 @@
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+#include "analysis/search/columns.hpp"
+#include "analysis/search/rows.hpp"
+#include "analysis/search/search_export.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/search/sweep_command.hpp"
+#include "sim/cli/requests/captured.hpp"
+#include "sim/cli/requests/requests.hpp"
+#include "sim/config/text/tree_json.hpp"
+#include "sim/search/coordinator.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+// What a command does and prints, as if it had been called with these words.
+Json answer_with(const Message& asked, const std::function<int(const Arguments& words)>& command) {
+  give_input(asked.json.value("input", ""));
+  const Captured output(STDOUT_FILENO);
+  const Captured notes(STDERR_FILENO);
+  const int status = command(asked.json.at("words").get<Arguments>());
+  return {{"status", status}, {"output", output.text()}, {"notes", notes.text()}};
+}
+
+const char* name_of(search::State::Phase phase) {
+  using Phase = search::State::Phase;
+  switch (phase) {
+    case Phase::assessing:
+      return "bounds";
+    case Phase::best:
+      return "best";
+    case Phase::front:
+      return "front";
+    case Phase::done:
+      break;
+  }
+  return "done";
+}
+
+Json progress_of(const search::State& state, const analysis::SearchRun& run) {
+  Json outcomes = Json::object();
+  for (std::size_t i = 0; i < state.outcomes.size(); ++i)
+    outcomes[analysis::outcome_names.at(i)] = state.outcomes.at(i);
+  Json json{{"phase", name_of(state.phase)}, {"candidates", state.total},
+            {"assessed", state.assessed},    {"still_needed", state.still_needed + state.running},
+            {"outcomes", outcomes},          {"best", nullptr}};
+  if (!state.best) return json;
+  json["best"] = analysis::candidate_json(run, run.rows[*state.best]);
+  json["gap"] = state.gap;
+  return json;
+}
+
+}  // namespace
+
+Json answer_command(Message& asked, const Connection&) { return answer_with(asked, run_named); }
+
+Json answer_search(Message& asked, const Connection& say) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds pause(100);
+  say.send({{"process", getpid()}});
+  Clock::time_point due = Clock::now();
+  search::State::Phase phase = search::State::Phase::done;
+  const WatchSweep watch = [&](const search::State& state, const analysis::SearchRun& run) {
+    if (state.phase == phase && Clock::now() < due) return;
+    phase = state.phase;
+    due = Clock::now() + pause;
+    say.send({{"progress", progress_of(state, run)}});
+  };
+  std::optional<config::Value> tree;
+  if (asked.json.contains("sweep")) tree = config::tree_from_json(asked.json["sweep"]);
+  return answer_with(asked, [&](const Arguments& words) {
+    return sweep_command(words, local_workers, watch, tree);
+  });
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cli/job_scenario.hpp"
+#include "sim/cli/requests/requests.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/tree_json.hpp"
+#include "sim/jobs/export.hpp"
+#include "sim/jobs/job.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+Json json_of(const std::vector<jobs::Note>& notes) {
+  Json list = Json::array();
+  for (const jobs::Note& note : notes)
+    list.push_back({{"text", note.text}, {"file", note.origin.source}, {"line", note.origin.line}});
+  return list;
+}
+
+jobs::Framework framework_of(std::string_view name) {
+  const auto known = std::ranges::find(jobs::framework_names, name);
+  if (known == jobs::framework_names.end() || name == "mlperf")
+    throw config::Error(fmt::format(
+        "no framework is called '{}'; there are megatron, bridge, nemo, torchtitan and deepspeed",
+        name));
+  return static_cast<jobs::Framework>(known - jobs::framework_names.begin());
+}
+
+}  // namespace
+
+Json answer_import(Message& asked, const Connection&) {
+  JobFiles files = job_files(asked.json.at("words").get<std::vector<std::string>>());
+  if (asked.json.contains("gpus")) files.words.gpus = asked.json["gpus"].get<std::uint64_t>();
+  const jobs::Job job = jobs::import_job(files.files, files.words);
+  return {{"framework", jobs::framework_names.at(static_cast<std::size_t>(job.framework))},
+          {"name", job.name},
+          {"scenario", config::tree_to_json(job.tree)},
+          {"yaml", jobs::commented_yaml(job)},
+          {"sources", job.comments},
+          {"without_effect", json_of(job.without_effect)},
+          {"not_understood", json_of(job.not_understood)},
+          {"assumed", job.assumed},
+          {"missing", job.missing},
+          {"gpu", job.gpu}};
+}
+
+Json answer_export(Message& asked, const Connection&) {
+  const config::Scenario scenario =
+      config::read_scenario(config::tree_from_json(asked.json.at("scenario")));
+  const jobs::Launch launch =
+      jobs::export_job(scenario, framework_of(asked.json.at("framework").get<std::string>()));
+  return {{"text", launch.text},
+          {"extension", launch.extension},
+          {"differs", launch.differs},
+          {"beside_name", launch.beside_name},
+          {"beside", launch.beside}};
+}
+
+Json answer_library(Message& asked, const Connection&) {
+  return {{"names", config::library_names(asked.json.at("folder").get<std::string>(),
+                                          asked.json.at("extension").get<std::string>())}};
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,172 @@
+"""Schedules of the catalogue, of files and of one's own."""
+
+import pickle
+
+import pytest
+
+import pipewright
+from pipewright import schedule
+
+LISTS = [["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]]
+
+
+def gpipe(device, step):
+    """Four microbatches forward, then backward."""
+    return f"F{step}" if step < 4 else f"B{step - 4}" if step < 8 else None
+
+
+@pytest.mark.parametrize(
+    "passes",
+    [
+        LISTS,
+        ["F0 F1 B0 B1", "F0 B0 F1 B1"],
+        [[("F", 0), ("F", 1), ("B", 0), ("B", 1)], [("F", 0), ("B", 0), ("F", 1), ("B", 1)]],
+        {1: ["F0", "B0", None, "F1", "B1"], 0: ["F0", "F1", "", "B0", "B1"]},
+    ],
+)
+def test_passes_may_be_written_as_people_write_them(passes):
+    assert schedule.from_passes(passes).rows == LISTS
+
+
+def test_actions_of_pytorch_are_passes():
+    class Kind:
+        def __init__(self, letter):
+            self.letter = letter
+
+        def __str__(self):
+            return self.letter
+
+    class Action:
+        def __init__(self, stage, kind, microbatch):
+            self.stage_index, self.computation_type = stage, Kind(kind)
+            self.microbatch_index = microbatch
+
+    assert schedule.from_passes([[Action(0, "F", 0), Action(0, "B", 0)]]).rows == [["0F0", "0B0"]]
+
+
+def test_chunks_are_placed_as_a_loop_or_as_a_v():
+    def order(device, step):
+        return [("F", 0, 0), ("F", 0, 1), ("B", 0, 1), ("B", 0, 0), None][step]
+
+    assert schedule.from_passes(order, 2).rows[0] == ["0F0", "2F0", "2B0", "0B0"]
+    assert schedule.from_passes(order, 2, placement="v").rows[0] == ["0F0", "3F0", "3B0", "0B0"]
+
+
+def test_two_passes_in_a_tuple_overlap():
+    rows = [[("F", 0), (("F", 1), ("B", 0)), ("B", 1)]]
+    assert schedule.from_passes(rows).rows == [["0F0", "(0F1;0B0)OVERLAP_F_B", "0B1"]]
+
+
+def test_gpipe_as_a_function_takes_as_long_as_on_paper():
+    # p + m - 1 forwards and as many backwards one after the other: (2 + 4 - 1) x (1 + 2) s.
+    timed = schedule.from_passes(gpipe, devices=2).time(forward=1, backward=2)
+    assert timed.makespan_s == 15
+    assert timed.bubble_ratio == pytest.approx(1 / 5)
+
+
+def test_a_pass_too_early_is_told_with_its_place():
+    with pytest.raises(pipewright.ScheduleError, match="1B1 comes before its forward") as caught:
+        schedule.from_passes([["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B1", "1F1", "1B0"]])
+    assert (caught.value.device, caught.value.step) == (1, 1)
+    assert "pipewright-" not in str(caught.value)
+
+
+def test_what_is_no_pass_is_told_with_its_place():
+    with pytest.raises(pipewright.ScheduleError) as caught:
+        schedule.from_passes([[("F", 0), 7]])
+    assert (caught.value.device, caught.value.step) == (0, 1)
+
+
+def test_devices_that_wait_for_each_other_are_a_deadlock():
+    # Stage 0 wants the gradient of microbatch 1 first, stage 1 makes that of 0 and waits for F1.
+    rows = [["0F0", "0B0", "0F1", "0B1"], ["1F0", "1F1", "1B0", "1B1"]]
+    with pytest.raises(pipewright.Deadlock) as caught:
+        schedule.from_passes(rows)
+    assert caught.value.device == 0
+    assert isinstance(caught.value, pipewright.ScheduleError)
+
+
+def test_a_schedule_of_ones_own_runs_like_any_other():
+    keys = dict(devices=2, microbatches=2, forward_times=1, backward_times=2, p2p_time=0.5)
+    own = pipewright.Scenario(schedule=schedule.from_passes(LISTS), **keys)
+    known = pipewright.Scenario(schedule="1f1b", **keys)
+    assert pipewright.run(own).makespan_s == pipewright.run(known).makespan_s
+
+
+def test_a_schedule_of_the_catalogue_keeps_its_options():
+    made = schedule.make("interleaved-1f1b", 2, 4, chunks=2)
+    assert made.chunks == 2
+    assert made.rows[0][:4] == ["0F0", "0F1", "2F0", "2F1"]
+    one = pipewright.Scenario(schedule=made, devices=2, microbatches=4, forward_times=1,
+                              backward_times=2)
+    assert one["schedule.chunks"] == "2"
+
+
+def test_what_the_catalogue_cannot_make_is_an_error():
+    with pytest.raises(pipewright.Error):
+        schedule.make("interleaved-1f1b", 4, 7, chunks=2)
+    with pytest.raises(pipewright.Error, match="1f1b"):
+        schedule.make("1f2b", 4, 8)
+
+
+def test_csv_comes_back_as_the_same_passes(tmp_path):
+    made = schedule.make("zb-h1", 3, 6)
+    made.save(tmp_path / "order.csv", tmp_path / "order.svg")
+    assert schedule.from_csv(tmp_path / "order.csv").rows == made.rows
+    assert (tmp_path / "order.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_a_saved_schedule_is_named_by_its_file(tmp_path):
+    own = schedule.from_passes(LISTS)
+    own.save(tmp_path / "mine.csv")
+    one = pipewright.Scenario(schedule=own, devices=2, microbatches=2, forward_times=1,
+                              backward_times=2)
+    assert one["schedule"] == str(tmp_path / "mine.csv")
+
+
+def test_an_order_survives_a_copy_to_another_process():
+    own = pickle.loads(pickle.dumps(schedule.from_passes(LISTS)))
+    assert own.rows == LISTS
+    assert own.time().makespan_s == schedule.make("1f1b", 2, 2).time().makespan_s
+
+
+def test_check_tells_what_the_order_of_receives_costs():
+    check = schedule.make("v-half", 4, 8).check(p2p=0.25)
+    assert check and check.why is None
+    assert set(check.orders["receives"]) == {
+        "posted at the send", "posted before the pass", "deferred as by defer_pp_recv"
+    }
+    assert (check.orders["makespan"] >= check.orders["best_makespan"]).all()
+
+
+def test_the_catalogue_is_a_table():
+    table = schedule.catalogue(4, 8)
+    assert "1f1b" in schedule.names() and len(table) == len(schedule.names())
+    # (p - 1) / (m + p - 1) of 1F1B.
+    row = table[table["schedule"] == "1f1b"][0]
+    assert row["bubble_ratio"] == pytest.approx(3 / 11)
+    assert row["in_flight"] == 4
+    assert list(table.to_pandas().columns) == table.columns
+
+
+def test_a_search_finds_an_order_within_its_bound():
+    found = schedule.search(
+        devices=2, microbatches=4, forward=1, input_grad=1, weight_grad=1, memory_limit=3
+    )
+    assert found.lower_bound_s <= found.makespan_s
+    timed = found.schedule.time(forward=1, input_grad=1, weight_grad=1)
+    assert timed.makespan_s == pytest.approx(found.makespan_s)
+
+
+def test_more_memory_never_costs_time():
+    points = schedule.frontier(
+        devices=2, microbatches=4, forward=1, input_grad=1, weight_grad=1, memory_limits="1:3"
+    ).points
+    assert list(points["memory_limit"]) == [1, 2, 3]
+    assert (points["makespan_s"][1:] <= points["makespan_s"][:-1]).all()
+
+
+def test_a_notebook_shows_a_timeline():
+    assert "image/svg+xml" in schedule.from_passes(LISTS)._repr_html_()
+
+

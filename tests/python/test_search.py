@@ -1,0 +1,135 @@
+"""Searches over layouts and schedules."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import pipewright
+
+SWEEP = {
+    "cluster": "dgx-h100",
+    "model": "llama-3-8b",
+    "parallel": {"tp": [2, 4, 8], "pp": [1, 2], "dp": "auto", "zero": 1},
+    "schedule": ["1f1b", "gpipe"],
+    "training": {"microbatch_size": [1, 2]},
+    "global_batch": 32,
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return pipewright.search(SWEEP, jobs=2).run()
+
+
+def test_the_best_is_the_best_of_all_that_were_simulated(result):
+    simulated = result.table[result.table["outcome"] == "simulated"]
+    assert result.best.tokens_per_s == simulated["tokens_per_s"].max()
+    assert result.finished and result.proven and result.gap == 0
+
+
+def test_an_exhaustive_search_finds_the_same(result):
+    all_of_them = pipewright.search(SWEEP, jobs=2, exhaustive=True, front=False).run()
+    assert all_of_them.best.values == result.best.values
+
+
+def test_the_best_runs_as_it_was_found(result):
+    assert pipewright.run(result.best.scenario).makespan_s == pytest.approx(result.best.time_s)
+
+
+def test_any_candidate_is_a_scenario(result):
+    other = result.table[result.table["outcome"] == "simulated"]["candidate"].max()
+    candidate = result.candidate(other)
+    assert candidate.scenario["parallel.tp"] == candidate.values["tp"]
+
+
+def test_nothing_is_better_than_the_front_in_both(result):
+    front = result.front
+    assert (front["peak_bytes"][1:] > front["peak_bytes"][:-1]).all()
+    assert (front["time_s"][1:] < front["time_s"][:-1]).all()
+
+
+def test_the_best_of_each_value(result):
+    by = result.by("tp")
+    assert list(by["tp"]) == ["2", "4", "8"]
+    assert result.best.number in by["candidate"]
+    with pytest.raises(pipewright.Error, match="tp"):
+        result.by("chunks")
+
+
+def test_it_is_saved_as_the_program_saves_it(result, tmp_path):
+    files = [tmp_path / f"found{kind}" for kind in (".html", ".csv", ".json", ".h5", ".yaml")]
+    result.save(*files)
+    assert all(file.stat().st_size > 0 for file in files)
+    assert pipewright.Scenario.from_yaml(files[-1]) == result.best.scenario
+    again = pipewright.search(tmp_path / "found.h5").run()
+    assert again.best.number == result.best.number and len(again.table) == len(result.table)
+
+
+def test_a_table_for_pandas(result):
+    frame = result.table.to_pandas()
+    assert {"candidate", "outcome", "tp", "time_s", "peak_bytes", "mfu"} <= set(frame.columns)
+
+
+def test_a_notebook_shows_the_front_in_the_colours_around_it(result):
+    shown = result._repr_html_()
+    assert "<svg" in shown and "currentColor" in shown and result.proof in shown
+
+
+def test_progress_grows_to_the_end():
+    seen = list(pipewright.search(SWEEP, jobs=2))
+    assert seen and seen[-1].best is not None
+    assert all(one.done <= one.of for one in seen)
+    assert str(seen[-1])
+
+
+def long_search(**options):
+    sweep = {**SWEEP, "parallel": {"tp": "auto", "pp": "auto", "dp": "auto", "zero": [0, 1, 2, 3]}}
+    sweep["training"] = {"microbatch_size": [1, 2, 4], "recompute": ["none", "selective", "full"]}
+    return pipewright.search({**sweep, "cluster": "dgx-h100-8", "global_batch": 1024},
+                             jobs=1, exhaustive=True, **options)
+
+
+def test_leaving_the_loop_ends_the_search_with_what_it_has():
+    under_way = long_search()
+    for progress in under_way:
+        if progress.best is not None:
+            break
+    assert not under_way.result.finished
+    assert under_way.result.best is not None
+
+
+def test_an_interrupt_ends_it_within_a_second():
+    under_way = long_search()
+    next(iter(under_way))
+    began = []
+
+    def interrupt():
+        began.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.5, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        under_way.run()
+    assert time.monotonic() - began[0] < 1.5  # a second, on a machine that does much else
+
+
+def test_a_search_goes_on_with_its_results(tmp_path):
+    results = tmp_path / "kept.h5"
+    first = pipewright.search(SWEEP, jobs=2, results=results).run()
+    with pytest.raises(pipewright.Error, match="resume"):
+        pipewright.search(SWEEP, results=results).run()
+    second = pipewright.search(SWEEP, results=results, resume=True).run()
+    assert second.best.number == first.best.number
+
+
+def test_what_is_wrong_with_a_sweep_is_an_error():
+    with pytest.raises(pipewright.Error, match="parallel.tpp|tpp"):
+        pipewright.search({**SWEEP, "parallel": {"tpp": 2}}).run()
+
+
+def test_a_sweep_by_keywords_and_from_a_file(tmp_path, result):
+    by_keyword = pipewright.search(jobs=2, front=False, **SWEEP).run()
+    assert by_keyword.best.values == result.best.values

@@ -1,0 +1,106 @@
+"""Collectives, platforms, jobs of other programs, runs that were measured."""
+
+import pytest
+
+import pipewright
+from conftest import ROOT, on_cluster
+from pipewright import comm, platform
+
+DATA = ROOT / "tests" / "data"
+
+
+def test_bench_has_the_conventions_of_nccl_tests(tmp_path):
+    found = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes=[1 << 20, 1 << 24])
+    rows = found.rows
+    assert list(rows["bytes"]) == [1 << 20, 1 << 24]
+    # Bus bandwidth of an all-reduce: 2 (n - 1) / n of what the algorithm moves in the time.
+    assert rows["busbw_bytes_per_s"] == pytest.approx(rows["algbw_bytes_per_s"] * 2 * 15 / 16)
+    assert rows["algbw_bytes_per_s"] == pytest.approx(rows["bytes"] / rows["seconds"])
+    found.save(tmp_path / "bench.html", tmp_path / "bench.csv")
+    assert (tmp_path / "bench.csv").read_text().count("\n") >= 3
+    assert "busbw" in str(found) and "busbw" in found._repr_html_()
+
+
+def test_logs_are_compared_and_fitted():
+    log = DATA / "comm" / "all_reduce_mpirun.log"
+    before = comm.compare(log, "dgx-h100").errors.median_error
+    fit = comm.fit(log, "dgx-h100")
+    assert fit.parameters["fit"].size >= 1
+    assert comm.compare(log, fit.platform).errors.median_error < before
+
+
+def test_the_matrix_of_pairs():
+    found = comm.matrix("dgx-a100", gpus=8)
+    assert found.classes[0]["pairs"] == 56  # 8 x 7
+    assert len(found.matrix.rows) == 8
+
+
+def test_a_platform_is_made_shown_and_run(tmp_path):
+    made = platform.make("dgx-h100", 2, fabric="leaf-spine")
+    shown = platform.show(made)
+    assert (shown.nodes, shown.gpus) == (2, 16)
+    assert pipewright.run(on_cluster(cluster=made)).gpus == 16
+    made.save(tmp_path / "mine.xml")
+    assert platform.show(tmp_path / "mine.xml").gpus == 16
+
+
+def test_a_route_has_its_links():
+    route = platform.show("dgx-a100", route=("node-0-gpu-0", "node-1-gpu-0")).route
+    assert route.bandwidth_bytes_per_s == min(link["bandwidth_bytes_per_s"] for link in route.links)
+
+
+def test_the_library_is_listed():
+    assert "dgx-h100" in platform.names() and "dgx-h100" in platform.nodes()
+    assert "llama-3-70b" in pipewright.models() and "h100-sxm" in pipewright.gpus()
+    with pytest.raises(pipewright.Error, match="dgx-h100"):
+        platform.make("dgx-h1000", 2)
+
+
+def test_a_model_is_counted():
+    assert pipewright.model("llama-3-8b").summary
+
+
+def test_a_script_of_megatron_is_a_scenario(tmp_path):
+    job = pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8")
+    assert job.framework == "megatron"
+    assert job["parallel.ep"] == "8"
+    assert job.sources["parallel.ep"].startswith("--expert-model-parallel-size 8")
+    assert any("--some-new-flag" in one["text"] for one in job.not_understood)
+    assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
+
+
+def test_a_text_with_variables_is_a_job():
+    job = pipewright.import_job(
+        "torchrun --nproc_per_node 8 --nnodes $NODES pretrain_gpt.py \\\n"
+        " --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 \\\n"
+        " --tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 \\\n"
+        " --padded-vocab-size 32000 --micro-batch-size 1 --global-batch-size 64 --bf16\n",
+        NODES=2,
+        cluster="dgx-h100",
+    )
+    # 16 GPUs over 2 x 4.
+    assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == ("2", "4", "2")
+
+
+def test_a_scenario_starts_with_megatron_and_comes_back():
+    launch = pipewright.export_job(on_cluster(), "megatron")
+    assert "--tensor-model-parallel-size 2" in launch.text
+    again = pipewright.import_job(launch, cluster="dgx-h100")
+    assert again["parallel.tp"] == "2" and again["parallel.pp"] == "4"
+    with pytest.raises(pipewright.Error, match="torchtitan"):
+        pipewright.export_job(on_cluster(), "keras")
+
+
+def test_a_profile_is_a_scenario():
+    measured = pipewright.profile(DATA / "measured" / "kineto-rank{rank}.json")
+    assert (measured["devices"], measured["microbatches"]) == ("2", "2")
+    assert measured.order.rows[0] == ["0F0", "0F1", "0B0", "0B1"]
+    # F = 1 ms, B = 2 ms, 0.1 ms a hop: (m + p - 1) x 3 ms and two hops out of every three.
+    assert pipewright.run(measured.with_(p2p_time="0.1 ms")).makespan_s >= 9e-3
+
+
+def test_tables_sort_and_pick():
+    table = pipewright.Table.of([{"a": 2, "b": "x"}, {"a": 1, "c": 0.5}])
+    assert list(table.sort("a")["b"]) == ["", "x"]
+    assert table[table["a"] > 1][0] == {"a": 2, "b": "x", "c": pytest.approx(float("nan"), nan_ok=True)}
+    assert "a" in str(table) and "<table>" in table._repr_html_()
