@@ -2,7 +2,6 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
-#include "sim/cli/requests/answer_requests.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace {

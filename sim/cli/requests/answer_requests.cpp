@@ -1,5 +1,3 @@
-#include "sim/cli/requests/answer_requests.hpp"
-
 #include <algorithm>
 #include <array>
 #include <csignal>
