@@ -11,8 +11,9 @@ import sys
 
 # folder: (project folders that it may include besides itself, library headers that are its own)
 ALLOWED = {
+    "modules": ((), ("fmt/",)),
     "schedules": ((), ("fmt/",)),
-    "analysis": ((), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
+    "analysis": (("modules",), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
     "sim/config": (("schedules",), ("fmt/", "nlohmann/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
     "sim/jobs": (("schedules", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),
@@ -22,7 +23,7 @@ ALLOWED = {
         ("fmt/", "nlohmann/", "simgrid/", "xbt/", "pugixml"),
     ),
     "sim/execution": (
-        ("schedules", "sim/workload", "sim/cluster", "analysis/trace"),
+        ("modules", "schedules", "sim/workload", "sim/cluster", "analysis/trace"),
         ("fmt/",),
     ),
     "sim/evaluation": (

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <cairo.h>
 #include <fmt/format.h>
 
 #include "analysis/text_table.hpp"
@@ -62,9 +65,39 @@ void remove_surface_number(std::string& svg) {
   svg.erase(number, svg.find('"', number) - number);
 }
 
-}  // namespace
+class CairoCanvas final : public Canvas {
+ public:
+  CairoCanvas(PictureKind kind, double width, double height);
 
-Canvas::Canvas(PictureKind kind, double width, double height)
+  void rectangle(double left, double top, double right, double bottom) override;
+  void polygon(std::span<const Point> corners) override;
+  void fill(Colour colour) override;
+  void outline(Colour colour, double width) override;
+  void line(double x0, double y0, double x1, double y1, Colour colour, double width) override;
+  void path(std::span<const Point> points, Colour colour, double width) override;
+  void dashes(double x0, double y0, double x1, double y1, Colour colour, double width) override;
+  void dot(double x, double y, double radius, Colour colour) override;
+  void hatch(double left, double top, double right, double bottom) override;
+  void text(double x, double y, std::string_view words, const TextStyle& style) override;
+  double text_width(std::string_view words, const TextStyle& style) override;
+  std::string fitted(std::string_view words, double width, const TextStyle& style) override;
+  std::string finish() override;
+
+ private:
+  struct Destroy {
+    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+    void operator()(cairo_t* context) const { cairo_destroy(context); }
+  };
+  void set_colour(Colour colour);
+  void set_font(const TextStyle& style);
+
+  PictureKind kind_;
+  std::string bytes_;  // cairo writes to it as long as the surface lives
+  std::unique_ptr<cairo_surface_t, Destroy> surface_;
+  std::unique_ptr<cairo_t, Destroy> context_;
+};
+
+CairoCanvas::CairoCanvas(PictureKind kind, double width, double height)
     : kind_(kind),
       surface_(make_surface(kind, width, height, bytes_)),
       context_(cairo_create(surface_.get())) {
@@ -73,57 +106,57 @@ Canvas::Canvas(PictureKind kind, double width, double height)
   cairo_paint(context_.get());
 }
 
-void Canvas::set_colour(Colour colour) {
+void CairoCanvas::set_colour(Colour colour) {
   cairo_set_source_rgb(context_.get(), colour.red, colour.green, colour.blue);
 }
 
-void Canvas::rectangle(double left, double top, double right, double bottom) {
+void CairoCanvas::rectangle(double left, double top, double right, double bottom) {
   cairo_rectangle(context_.get(), left, top, right - left, bottom - top);
 }
 
-void Canvas::polygon(std::span<const Point> corners) {
+void CairoCanvas::polygon(std::span<const Point> corners) {
   cairo_new_sub_path(context_.get());
   for (const Point& corner : corners) cairo_line_to(context_.get(), corner.x, corner.y);
   cairo_close_path(context_.get());
 }
 
-void Canvas::fill(Colour colour) {
+void CairoCanvas::fill(Colour colour) {
   set_colour(colour);
   cairo_fill(context_.get());
 }
 
-void Canvas::outline(Colour colour, double width) {
+void CairoCanvas::outline(Colour colour, double width) {
   set_colour(colour);
   cairo_set_line_width(context_.get(), width);
   cairo_stroke(context_.get());
 }
 
-void Canvas::line(double x0, double y0, double x1, double y1, Colour colour, double width) {
+void CairoCanvas::line(double x0, double y0, double x1, double y1, Colour colour, double width) {
   cairo_move_to(context_.get(), x0, y0);
   cairo_line_to(context_.get(), x1, y1);
   outline(colour, width);
 }
 
-void Canvas::path(std::span<const Point> points, Colour colour, double width) {
+void CairoCanvas::path(std::span<const Point> points, Colour colour, double width) {
   cairo_new_sub_path(context_.get());
   for (const Point& point : points) cairo_line_to(context_.get(), point.x, point.y);
   outline(colour, width);
 }
 
-void Canvas::dashes(double x0, double y0, double x1, double y1, Colour colour, double width) {
+void CairoCanvas::dashes(double x0, double y0, double x1, double y1, Colour colour, double width) {
   constexpr std::array<double, 2> on_and_off{5, 4};
   cairo_set_dash(context_.get(), on_and_off.data(), on_and_off.size(), 0);
   line(x0, y0, x1, y1, colour, width);
   cairo_set_dash(context_.get(), nullptr, 0, 0);
 }
 
-void Canvas::dot(double x, double y, double radius, Colour colour) {
+void CairoCanvas::dot(double x, double y, double radius, Colour colour) {
   cairo_new_sub_path(context_.get());
   cairo_arc(context_.get(), x, y, radius, 0, 2 * std::numbers::pi);
   fill(colour);
 }
 
-void Canvas::hatch(double left, double top, double right, double bottom) {
+void CairoCanvas::hatch(double left, double top, double right, double bottom) {
   constexpr double spacing = 4;
   rectangle(left, top, right, bottom);
   fill(mix(idle_paint, ink, 0.12));
@@ -142,13 +175,13 @@ void Canvas::hatch(double left, double top, double right, double bottom) {
   cairo_restore(context_.get());
 }
 
-void Canvas::set_font(const TextStyle& style) {
+void CairoCanvas::set_font(const TextStyle& style) {
   cairo_select_font_face(context_.get(), "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                          style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
   cairo_set_font_size(context_.get(), style.size);
 }
 
-void Canvas::text(double x, double y, std::string_view words, const TextStyle& style) {
+void CairoCanvas::text(double x, double y, std::string_view words, const TextStyle& style) {
   const double width = style.align == Align::left ? 0 : text_width(words, style);
   set_font(style);
   set_colour(style.colour);
@@ -156,14 +189,14 @@ void Canvas::text(double x, double y, std::string_view words, const TextStyle& s
   cairo_show_text(context_.get(), drawable(words).c_str());
 }
 
-double Canvas::text_width(std::string_view words, const TextStyle& style) {
+double CairoCanvas::text_width(std::string_view words, const TextStyle& style) {
   set_font(style);
   cairo_text_extents_t extents;
   cairo_text_extents(context_.get(), drawable(words).c_str(), &extents);
   return extents.x_advance;
 }
 
-std::string Canvas::fitted(std::string_view words, double width, const TextStyle& style) {
+std::string CairoCanvas::fitted(std::string_view words, double width, const TextStyle& style) {
   std::string text = drawable(words);
   if (text_width(text, style) <= width) return text;
   constexpr const char* ellipsis = "\u2026";
@@ -171,7 +204,7 @@ std::string Canvas::fitted(std::string_view words, double width, const TextStyle
   return text + ellipsis;
 }
 
-std::string Canvas::finish() {
+std::string CairoCanvas::finish() {
   check(cairo_status(context_.get()));
   context_.reset();
   if (kind_ == PictureKind::png)
@@ -181,6 +214,12 @@ std::string Canvas::finish() {
   surface_.reset();
   if (kind_ == PictureKind::svg) remove_surface_number(bytes_);
   return std::move(bytes_);
+}
+
+}  // namespace
+
+std::unique_ptr<Canvas> make_canvas(PictureKind kind, double width, double height) {
+  return std::make_unique<CairoCanvas>(kind, width, height);
 }
 
 }  // namespace pipewright::analysis

@@ -5,13 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <cairo.h>
-
 #include "analysis/palette.hpp"
 
 namespace pipewright::analysis {
-
-// The little of cairo that a timeline needs. Included by .cpp files only.
 
 inline constexpr Colour ink{0.10, 0.11, 0.13};
 inline constexpr Colour faint_ink{0.40, 0.42, 0.45};
@@ -31,45 +27,37 @@ struct Point {
   double y;
 };
 
-// A page of one of the kinds, in points from its upper left corner. y of a text is its base line.
+// A page of one of the kinds of pictures, in points from its upper left corner. y of a text is its
+// base line.
 class Canvas {
  public:
-  Canvas(PictureKind kind, double width, double height);
+  Canvas() = default;
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
+  virtual ~Canvas() = default;
 
   // Paths gather rectangles until they are filled, all in one colour, or outlined.
-  void rectangle(double left, double top, double right, double bottom);
-  void polygon(std::span<const Point> corners);
-  void fill(Colour colour);
-  void outline(Colour colour, double width);
-  void line(double x0, double y0, double x1, double y1, Colour colour, double width);
-  void path(std::span<const Point> points, Colour colour, double width);  // open
-  void dashes(double x0, double y0, double x1, double y1, Colour colour, double width);
-  void dot(double x, double y, double radius, Colour colour);
+  virtual void rectangle(double left, double top, double right, double bottom) = 0;
+  virtual void polygon(std::span<const Point> corners) = 0;
+  virtual void fill(Colour colour) = 0;
+  virtual void outline(Colour colour, double width) = 0;
+  virtual void line(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
+  virtual void path(std::span<const Point> points, Colour colour, double width) = 0;  // open
+  virtual void dashes(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
+  virtual void dot(double x, double y, double radius, Colour colour) = 0;
   // Diagonal lines on a light ground.
-  void hatch(double left, double top, double right, double bottom);
+  virtual void hatch(double left, double top, double right, double bottom) = 0;
 
   // Bytes that are no UTF-8 and control characters are drawn as U+FFFD.
-  void text(double x, double y, std::string_view words, const TextStyle& style);
-  double text_width(std::string_view words, const TextStyle& style);
+  virtual void text(double x, double y, std::string_view words, const TextStyle& style) = 0;
+  virtual double text_width(std::string_view words, const TextStyle& style) = 0;
   // Cut with an ellipsis where it is wider than `width`.
-  std::string fitted(std::string_view words, double width, const TextStyle& style);
+  virtual std::string fitted(std::string_view words, double width, const TextStyle& style) = 0;
 
-  std::string finish();  // the file's bytes; nothing can be drawn after it
-
- private:
-  struct Destroy {
-    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-    void operator()(cairo_t* context) const { cairo_destroy(context); }
-  };
-  void set_colour(Colour colour);
-  void set_font(const TextStyle& style);
-
-  PictureKind kind_;
-  std::string bytes_;  // cairo writes to it as long as the surface lives
-  std::unique_ptr<cairo_surface_t, Destroy> surface_;
-  std::unique_ptr<cairo_t, Destroy> context_;
+  virtual std::string finish() = 0;  // the file's bytes; nothing can be drawn after it
 };
+
+// One that cairo draws.
+std::unique_ptr<Canvas> make_canvas(PictureKind kind, double width, double height);
 
 }  // namespace pipewright::analysis

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -128,9 +129,9 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   if (span_s <= 0) span_s = 1;  // no passes at all: an empty second
   const std::vector<Bar> bars = bars_of(runs, summaries);
 
-  Canvas ruler(PictureKind::svg, 1, 1);
+  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
   double names = 0;
-  for (const Bar& bar : bars) names = std::max(names, ruler.text_width(bar.name, name_style));
+  for (const Bar& bar : bars) names = std::max(names, ruler->text_width(bar.name, name_style));
   names = std::min(names + 3, widest_name);  // kinds of files round widths differently
   const double left = page_margin + names + 8;
   const double right = page_width - page_margin - total_room;
@@ -144,13 +145,14 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   const double legend_left = std::min(left, 120.0);
   const double legend_right = page_width - page_margin;
   const double legend_end =
-      draw_swatches(ruler, legend, legend_left, legend_right, heading + 22, false);
+      draw_swatches(*ruler, legend, legend_left, legend_right, heading + 22, false);
 
   const double row = std::min(tallest_row, tallest_plot / static_cast<double>(bars.size()));
   const double gap = row >= 8 ? 4 : row >= 3 ? 0.6 : 0;
   const double top = legend_end + 28;
   const double bottom = top + row * static_cast<double>(bars.size());
-  Canvas canvas(kind, page_width, bottom + 44 + page_margin);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, bottom + 44 + page_margin);
+  Canvas& canvas = *page;
   draw_subject(canvas, legend_left, legend_right, subject, subject_of(summaries));
   const RunTitle title = run_titles(summaries).front();
   draw_heading(canvas, legend_left, legend_right, heading,

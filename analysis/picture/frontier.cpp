@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -78,7 +79,8 @@ void draw_frontier(std::span<const FrontierPoint> points, std::span<const NamedP
   const Scale x = scale_of(least, most, plot.left, plot.right, 10);
   const Scale y = scale_of(0, highest, plot.bottom, plot.top, 8);
 
-  Canvas canvas(kind, page_width, page_height);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, page_height);
+  Canvas& canvas = *page;
   draw_axes(canvas,
             {plot, x, y, [](double value) { return fmt::format("{:g}", value); },
              [](double value) { return fmt::format("{:g} %", std::round(1e9 * value) / 1e7); },

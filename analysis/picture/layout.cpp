@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -100,14 +101,14 @@ std::uint32_t label_step(double row_height) {
 }
 
 double widest_label(std::span<const trace::Trace> runs) {
-  Canvas ruler(PictureKind::svg, 1, 1);
+  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
   double widest = 0;
   for (const trace::Trace& run : runs)
     for (const trace::DeviceRow& device : run.devices) {
       const DeviceLabel label = device_label(device);
       const double host =
-          label.host.empty() ? 0 : label_gap + ruler.text_width(label.host, {.size = 8.5});
-      widest = std::max(widest, ruler.text_width(label.device, {.size = 10}) + host);
+          label.host.empty() ? 0 : label_gap + ruler->text_width(label.host, {.size = 8.5});
+      widest = std::max(widest, ruler->text_width(label.device, {.size = 10}) + host);
     }
   return widest;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -136,12 +137,13 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
 
   const double subject = page_margin + 12;
   const double heading = subject + 20;
-  Canvas ruler(PictureKind::svg, 1, 1);
-  const double legend_end = draw_swatches(ruler, legend, left, right, heading + 22, false);
+  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
+  const double legend_end = draw_swatches(*ruler, legend, left, right, heading + 22, false);
   const double top = legend_end + 24;
   const double row_height = height + title_room;
   const double bottom = top + static_cast<double>(rows) * row_height;
-  Canvas canvas(kind, page_width, bottom + 36 + page_margin);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, bottom + 36 + page_margin);
+  Canvas& canvas = *page;
 
   draw_subject(canvas, left, right, subject, subject_of(summaries));
   const RunTitle title = run_titles(summaries).front();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -274,7 +275,8 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
   const std::vector<RunTitle> titles = run_titles(summaries);
   const Layout layout = lay_out(runs, summaries);
 
-  Canvas canvas(kind, layout.width, layout.height);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, layout.width, layout.height);
+  Canvas& canvas = *page;
   draw_subject(canvas, layout.left, layout.right, layout.subject, subject_of(summaries));
   draw_legend(canvas, layout.legend);
   for (std::size_t i = 0; i < runs.size(); ++i)

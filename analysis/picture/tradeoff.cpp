@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -130,7 +131,8 @@ void draw_tradeoff(std::span<const Summary> runs, const std::filesystem::path& f
   const Scale x = scale_around(memory.values, plot.left, plot.right, 10);
   const Scale y = scale_around(throughput.values, plot.bottom, plot.top, 8);
 
-  Canvas canvas(kind, page_width, page_height);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, page_height);
+  Canvas& canvas = *page;
   draw_heading(canvas, 22, plot.right, 24,
                fmt::format("{} against {}", throughput.title, memory.title),
                "up and to the left is better");

@@ -73,23 +73,39 @@ class Appender {
   hsize_t written_ = 0;
 };
 
-}  // namespace
-
-struct TraceWriter::File {
-  explicit File(std::filesystem::path path) : name(std::move(path)) {
-    guarded([&] { file = create_file(name.temporary()); });
+class Hdf5TraceOutput final : public TraceOutput {
+ public:
+  explicit Hdf5TraceOutput(const std::filesystem::path& path) : name_(path) {
+    guarded([&] { file_ = create_file(name_.temporary()); });
   }
-  ~File() {
+  ~Hdf5TraceOutput() override {
     const QuietHdf5 quiet;  // closing a file that could not be written fails again
-    tables.reset();
-    file.close();
+    tables_.reset();
+    file_.close();
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  Hdf5TraceOutput(const Hdf5TraceOutput&) = delete;
+  Hdf5TraceOutput& operator=(const Hdf5TraceOutput&) = delete;
 
+  void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+             const std::vector<StageRow>& stages) override;
+  void pass_collective(const PassCollectiveRow& row) override {
+    open_tables().pass_collectives.push_back(row);
+  }
+  void pass(const PassRow& row) override { add(&Tables::passes, row); }
+  void transfer(const TransferRow& row) override { add(&Tables::transfers, row); }
+  void memory(const MemoryRow& row) override { add(&Tables::memory, row); }
+  void collective(const CollectiveRow& row) override { add(&Tables::collectives, row); }
+  void step(const StepRow& row) override { add(&Tables::steps, row); }
+  void link(const LinkRow& row) override { open_tables().links.push_back(row); }
+  void link_use(const LinkUseRow& row) override { add(&Tables::link_use, row); }
+  void path(const PathRow& row) override { add(&Tables::paths, row); }
+  void finish() override;
+  const std::filesystem::path& temporary() const override { return name_.temporary(); }
+
+ private:
   template <class Action>
   void guarded(Action&& action) {
-    write_guarded(name.path(), std::forward<Action>(action));
+    write_guarded(name_.path(), std::forward<Action>(action));
   }
 
   struct Tables {
@@ -112,79 +128,58 @@ struct TraceWriter::File {
     Appender<PathRow> paths;
   };
 
-  PartialFile name;
-  Handle file;
-  std::unique_ptr<Tables> tables;  // from begin() to finish()
-
   Tables& open_tables() {
-    if (!tables) throw std::logic_error("trace writer: a row outside of begin() and finish()");
-    return *tables;
-  }
-  template <class Row>
-  void keep(std::vector<Row> Tables::*table, const Row& row) {
-    (open_tables().*table).push_back(row);
+    if (!tables_) throw std::logic_error("trace writer: a row outside of begin() and finish()");
+    return *tables_;
   }
   template <class Row>
   void add(Appender<Row> Tables::*table, const Row& row) {
     Appender<Row>& appender = open_tables().*table;
     if (appender.add(row)) guarded([&] { appender.flush(); });
   }
+
+  PartialFile name_;
+  Handle file_;
+  std::unique_ptr<Tables> tables_;  // from begin() to finish()
 };
 
-TraceWriter::TraceWriter(std::filesystem::path path)
-    : file_(std::make_unique<File>(std::move(path))) {}
-TraceWriter::~TraceWriter() = default;
-
-const std::filesystem::path& TraceWriter::temporary() const { return file_->name.temporary(); }
-
-void TraceWriter::begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
-                        const std::vector<StageRow>& stages) {
-  if (file_->tables || !file_->file.valid())
-    throw std::logic_error("trace writer: begin() comes once");
-  file_->guarded([&] {
-    write_run(file_->file.get(), run);
-    write_table(file_->file.get(), devices);
-    Appender<StageRow> table(file_->file.get());
+void Hdf5TraceOutput::begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
+                            const std::vector<StageRow>& stages) {
+  if (tables_ || !file_.valid()) throw std::logic_error("trace writer: begin() comes once");
+  guarded([&] {
+    write_run(file_.get(), run);
+    write_table(file_.get(), devices);
+    Appender<StageRow> table(file_.get());
     for (const StageRow& row : stages)
       if (table.add(row)) table.flush();
     table.close();
-    file_->tables = std::make_unique<File::Tables>(file_->file.get());
+    tables_ = std::make_unique<Tables>(file_.get());
   });
 }
 
-void TraceWriter::pass(const PassRow& row) { file_->add(&File::Tables::passes, row); }
-void TraceWriter::transfer(const TransferRow& row) { file_->add(&File::Tables::transfers, row); }
-void TraceWriter::memory(const MemoryRow& row) { file_->add(&File::Tables::memory, row); }
-void TraceWriter::collective(const CollectiveRow& row) {
-  file_->add(&File::Tables::collectives, row);
-}
-void TraceWriter::step(const StepRow& row) { file_->add(&File::Tables::steps, row); }
-
-void TraceWriter::pass_collective(const PassCollectiveRow& row) {
-  file_->keep(&File::Tables::pass_collectives, row);
-}
-void TraceWriter::link(const LinkRow& row) { file_->keep(&File::Tables::links, row); }
-void TraceWriter::link_use(const LinkUseRow& row) { file_->add(&File::Tables::link_use, row); }
-void TraceWriter::path(const PathRow& row) { file_->add(&File::Tables::paths, row); }
-
-void TraceWriter::finish() {
-  File& file = *file_;
-  if (!file.tables) throw std::logic_error("trace writer: finish() comes once, after begin()");
-  file.guarded([&] {
-    write_table(file.file.get(), file.tables->pass_collectives);
-    file.tables->passes.close();
-    file.tables->transfers.close();
-    file.tables->memory.close();
-    file.tables->collectives.close();
-    file.tables->steps.close();
-    write_table(file.file.get(), file.tables->links);
-    file.tables->link_use.close();
-    file.tables->paths.close();
-    check(H5Fflush(file.file.get(), H5F_SCOPE_GLOBAL));
-    file.tables.reset();
-    close(file.file);
+void Hdf5TraceOutput::finish() {
+  if (!tables_) throw std::logic_error("trace writer: finish() comes once, after begin()");
+  guarded([&] {
+    write_table(file_.get(), tables_->pass_collectives);
+    tables_->passes.close();
+    tables_->transfers.close();
+    tables_->memory.close();
+    tables_->collectives.close();
+    tables_->steps.close();
+    write_table(file_.get(), tables_->links);
+    tables_->link_use.close();
+    tables_->paths.close();
+    check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL));
+    tables_.reset();
+    close(file_);
   });
-  file.name.commit();
+  name_.commit();
+}
+
+}  // namespace
+
+std::unique_ptr<TraceOutput> make_trace_output(const std::filesystem::path& path) {
+  return std::make_unique<Hdf5TraceOutput>(path);
 }
 
 }  // namespace pipewright::trace

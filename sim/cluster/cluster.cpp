@@ -3,44 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <simgrid/version.h>
 
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/platform/platform_routes.hpp"
-#include "sim/cluster/simgrid.hpp"
 
 namespace pipewright::cluster {
-namespace {
-
-bool has_platform = false;  // SimGrid's engine takes one, and an ideal network takes any
-
-// The pairs of hosts of Cluster::add_route, in one zone of the process.
-struct AddedRoutes {
-  FlowZone* zone = nullptr;
-  std::vector<std::vector<const Link*>> links;  // of hosts 2 i and 2 i + 1
-};
-AddedRoutes& added_routes() {
-  static AddedRoutes added;
-  if (added.zone == nullptr)
-    added.zone =
-        new FlowZone("added-routes", *engine().get_netzone_root()->get_impl(),
-                     [](auto source, auto, auto& found) { found = added.links.at(source / 2); });
-  return added;
-}
-
-}  // namespace
-
 Cluster Cluster::ideal(double latency) {
-  if (!has_platform) create_single_host(engine(), "ideal");
-  has_platform = true;
+  static Host anybody{.name = "ideal"};
   Cluster cluster;
   cluster.ideal_latency_ = latency;
   cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
-  cluster.gpus_.push_back(engine().get_all_hosts().front());
+  cluster.gpus_.push_back(&anybody);
   cluster.nodes_.push_back(cluster.gpus_);
   return cluster;
 }
@@ -48,8 +28,6 @@ Cluster Cluster::ideal(double latency) {
 Cluster Cluster::load(const std::filesystem::path& path, const std::string& label,
                       const config::Multipath& multipath) {
   const PlatformFile file = read_platform_file(path);
-  if (has_platform) throw std::logic_error("a second platform in one process: " + path.string());
-  engine();  // before anything of SimGrid, which would start one of its own
   Cluster cluster;
   cluster.name_ = label.empty() ? path.string() : label;
   cluster.text_ = file.text();
@@ -61,11 +39,9 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
       platform && (multipath.by != config::MultipathBy::file || !has_several_ways(*platform));
   cluster.network_ =
       finds_routes ? make_network(file, std::move(*platform), multipath) : load_with_simgrid(file);
-  has_platform = true;
-  check_memory(file, *cluster.network_);
+  read_memory(file, *cluster.network_);
   read_model(file, *cluster.network_);
-  static const std::shared_ptr<Network> kept = cluster.network_;  // SimGrid asks it for routes
-  cluster.gpus_ = kept->gpus;
+  cluster.gpus_ = cluster.network_->gpus;
   if (cluster.gpus_.empty())
     throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
   for (Host* gpu : cluster.gpus_) {
@@ -124,7 +100,7 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
   for (Route::By& by : route.by) by.latency = route.latency;
   if (network_->has_failed_links)
     for (const Link* link : route.links)
-      if (network_->links.at(link).failed)
+      if (link->failed)
         throw Error(fmt::format("link '{}' has failed, and no other way leads from '{}' to '{}'",
                                 link_name(link), name_of(source), name_of(destination)));
   for (auto link = route.links.begin(); link != route.links.end();) {
@@ -136,9 +112,8 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
     link = next;
   }
   for (const Link* link : route.way()) {
-    const Network::LinkInfo& info = network_->links.at(link);
-    const ClassModel& model = info.model(numbers);
-    const double latency = model.latency.value_or(info.latency) * latency_factor_;
+    const ClassModel& model = link->model(numbers);
+    const double latency = model.latency.value_or(link->latency) * latency_factor_;
     route.latency += latency;
     route.message = std::max(route.message, model.message.value_or(message));
     for (std::size_t i = 0; i < route.by.size(); ++i) {
@@ -151,19 +126,20 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
 }
 
 Route Cluster::add_route(const std::vector<const Link*>& links) const {
-  AddedRoutes& added = added_routes();
   Route route{.links = links};
   std::set<const Link*> counted;
   for (const Link* link : links) {
     route.bandwidth = std::min(route.bandwidth, capacity_of(link));
     if (counted.insert(link).second) route.latency += latency_of(link);
   }
-  for (Host** end : {&route.source, &route.destination})
-    *end = added.zone->add_host(
-        fmt::format("flow-{}-{}", added.links.size(), end == &route.source ? "from" : "to"), 1, 1,
-        {});
-  added.links.push_back(links);
+  std::tie(route.source, route.destination) = network_->add_ends(links);
   return route;
+}
+
+std::vector<const Link*> Cluster::links_between(const Host* source, const Host* destination) const {
+  std::vector<const Link*> links;
+  if (!is_ideal()) network_->append_links(source, destination, links);
+  return links;
 }
 
 const MessageModel& Cluster::model(Numbers numbers) const {
@@ -192,7 +168,7 @@ void Cluster::keep_expectations(bool keep) {
 std::vector<std::string> Cluster::link_classes() const {
   std::set<std::string> names;
   if (!is_ideal())
-    for (const auto& [link, info] : network_->links) names.insert(info.link_class);
+    for (const Link& link : network_->links) names.insert(link.link_class);
   std::vector<std::string> sorted(names.begin(), names.end());
   std::ranges::sort(sorted, natural_less);
   return sorted;
@@ -200,7 +176,7 @@ std::vector<std::string> Cluster::link_classes() const {
 
 std::optional<InSwitch> Cluster::in_switch(const Route& route, Numbers numbers) const {
   if (route.links.empty()) return std::nullopt;
-  return network_->links.at(route.links.front()).model(numbers).in_switch;
+  return route.links.front()->model(numbers).in_switch;
 }
 
 void Cluster::set_parameter(const std::string& name, double value) {
@@ -216,54 +192,45 @@ void Cluster::set_parameter(const std::string& name, double value) {
   if (name == owner + ".efficiency") scale_bandwidth(owner, value / before.value_or(1));
 }
 
-std::uint32_t Cluster::node_of(const Host* gpu) const {
-  return is_ideal() ? 0 : network_->node_of.at(gpu);
-}
+std::uint32_t Cluster::node_of(const Host* gpu) const { return gpu->node; }
 
-const std::string& Cluster::link_class(const Link* link) const {
-  return network_->links.at(link).link_class;
-}
+const std::string& Cluster::link_class(const Link* link) const { return link->link_class; }
 
 double Cluster::latency_of(const Link* link) const {
-  const Network::LinkInfo& info = network_->links.at(link);
-  return info.model(Numbers::actual).latency.value_or(info.latency) * latency_factor_;
+  return link->model(Numbers::actual).latency.value_or(link->latency) * latency_factor_;
 }
 
-double Cluster::bandwidth_of(const Link* link) const {
-  return capacity_of(link) / network_->links.at(link).parts;
-}
+double Cluster::bandwidth_of(const Link* link) const { return link->bandwidth / link->parts; }
 
-std::uint32_t Cluster::parts_of(const Link* link) const { return network_->links.at(link).parts; }
+std::uint32_t Cluster::parts_of(const Link* link) const { return link->parts; }
 
-double Cluster::capacity_of(const Link* link) { return link->get_bandwidth(); }
+double Cluster::capacity_of(const Link* link) { return link->bandwidth; }
 
 double Cluster::capacity_of(const Link* link, Numbers numbers) const {
-  if (numbers == Numbers::actual) return link->get_bandwidth();
-  const Network::LinkInfo& info = network_->links.at(link);
-  return link->get_bandwidth() * info.model(Numbers::expected).efficiency /
-         info.model(Numbers::actual).efficiency;
+  if (numbers == Numbers::actual) return link->bandwidth;
+  return link->bandwidth * link->model(Numbers::expected).efficiency /
+         link->model(Numbers::actual).efficiency;
 }
 
-std::string Cluster::link_name(const Link* link) { return link->get_cname(); }
+const std::string& Cluster::link_name(const Link* link) { return link->name; }
 
 std::vector<const Link*> Cluster::links() const {
   std::vector<const Link*> all;
   if (is_ideal()) return all;
-  for (const auto& [link, info] : network_->links) all.push_back(link);
+  for (const Link& link : network_->links) all.push_back(&link);
   std::sort(all.begin(), all.end(),
-            [](const Link* a, const Link* b) { return natural_less(link_name(a), link_name(b)); });
+            [](const Link* a, const Link* b) { return natural_less(a->name, b->name); });
   return all;
 }
 
 void Cluster::scale_link(const std::string& name, double factor) {
   if (!(factor >= 0) || std::isinf(factor))
     throw Error(fmt::format("link '{}': factor {:g} must be finite and >= 0", name, factor));
-  std::vector<const Link*> which;
+  std::vector<Link*> which;
   if (!is_ideal()) {
-    for (const auto& [link, info] : network_->links)
-      if (const std::string one = link_name(link);
-          one == name || one == name + "_UP" || one == name + "_DOWN")
-        which.push_back(link);
+    for (Link& link : network_->links)
+      if (link.name == name || link.name == name + "_UP" || link.name == name + "_DOWN")
+        which.push_back(&link);
     if (which.empty()) which = network_->links_at(name);
   }
   if (which.empty())
@@ -272,9 +239,9 @@ void Cluster::scale_link(const std::string& name, double factor) {
                     "--route names those on a way",
                     name_, name));
   bool fails = false;  // or works again
-  for (const Link* link : which) {
-    fails = fails || network_->links.at(link).failed != (factor == 0);
-    if (factor > 0) const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
+  for (Link* link : which) {
+    fails = fails || link->failed != (factor == 0);
+    if (factor > 0) link->bandwidth *= factor;
   }
   if (fails) network_->fail(which, factor == 0);
 }
@@ -303,10 +270,10 @@ void Cluster::scale_bandwidth(const std::string& link_class, double factor) {
         fmt::format("links of class '{}': factor {:g} must be finite and > 0", link_class, factor));
   bool found = false;
   if (!is_ideal()) {
-    for (const auto& [link, info] : network_->links) {
-      if (info.link_class != link_class) continue;
+    for (Link& link : network_->links) {
+      if (link.link_class != link_class) continue;
       found = true;
-      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * factor);
+      link.bandwidth *= factor;
     }
   }
   if (!found) throw Error(fmt::format("{}: has no links of class '{}'", name_, link_class));
@@ -319,11 +286,7 @@ void Cluster::scale_latency(double factor) {
 }
 
 std::string simgrid_version() {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  sg_version_get(&major, &minor, &patch);
-  return "SimGrid " + std::to_string(major) + "." + std::to_string(minor);
+  return fmt::format("SimGrid {}.{}", SIMGRID_VERSION_MAJOR, SIMGRID_VERSION_MINOR);
 }
 
 }  // namespace pipewright::cluster

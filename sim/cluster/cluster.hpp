@@ -16,16 +16,13 @@ namespace pipewright::cluster {
 
 class Network;
 
-// The hosts and links that a run uses. SimGrid has one engine per process, so a process loads one
-// platform file at the most, before any ideal network (std::logic_error otherwise).
-//
-// SimGrid shares a link in inverse proportion to the flows' latencies. GPUs' fabrics do not, so the
-// links' latencies are kept here and set to 0 in SimGrid; who transfers pays Route::latency.
+// The hosts and links that a run uses, and the routes between them. Copies are of the same ones.
 class Cluster {
  public:
   // No links: every hop takes `latency` seconds whatever its size, and nothing contends.
   static Cluster ideal(double latency);
-  // Throws Error with the file's name and line.
+  // Throws Error with the file's name and line. Of files that only SimGrid itself can read, a
+  // process loads one (see load_with_simgrid).
   // It is called `label` in outputs, or as the file is if that is empty.
   static Cluster load(const std::filesystem::path& file, const std::string& label = {},
                       const config::Multipath& multipath = {});
@@ -55,7 +52,8 @@ class Cluster {
   static double capacity_of(const Link* link);
   double capacity_of(const Link* link, Numbers numbers) const;
   std::uint32_t parts_of(const Link* link) const;
-  static std::string link_name(const Link* link);  // "node-0-nvlink-7", with "_UP" or "_DOWN"
+  // "node-0-nvlink-7", with "_UP" or "_DOWN"
+  static const std::string& link_name(const Link* link);
 
   // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
   // bandwidth, or all links of a NIC, a switch or a zone. With 0 they have failed, and routes lead
@@ -94,12 +92,15 @@ class Cluster {
   // A pair of hosts of its own, and a route between them over these links. A link that is listed k
   // times carries k times the flow's bytes, so that one flow stands for k equal ones.
   Route add_route(const std::vector<const Link*>& links) const;
+  // What a flow between the ends of a route loads, as Route::links.
+  std::vector<const Link*> links_between(const Host* source, const Host* destination) const;
 
   // Where and how closely its predictions were held against measurements, as the file says.
   const std::vector<Record>& records() const { return records_; }
 
   bool is_ideal() const { return network_ == nullptr; }
-  const Network* network() const { return network_.get(); }  // for sim/cluster alone
+  // Null if ideal. For sim/cluster, and for what has SimGrid carry flows over it.
+  const std::shared_ptr<Network>& network() const { return network_; }
   const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
   const std::string& text() const { return text_; }  // the file's content, empty if ideal
 
@@ -116,6 +117,6 @@ class Cluster {
   std::shared_ptr<Network> network_;  // null: ideal
 };
 
-std::string simgrid_version();  // "SimGrid 3.32"
+std::string simgrid_version();  // that this was built for: "SimGrid 3.32"
 
 }  // namespace pipewright::cluster

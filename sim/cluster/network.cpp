@@ -7,44 +7,39 @@
 #include <pugixml.hpp>
 
 #include "sim/cluster/platform/error.hpp"
-#include "sim/cluster/simgrid.hpp"
+#include "sim/config/text/units.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::cluster {
 
-FlowZone::FlowZone(const std::string& name, Finder finder)
-    : NetZoneImpl(name), finder_(std::move(finder)) {}
-
-FlowZone::FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder)
-    : FlowZone(name, std::move(finder)) {
-  set_network_model(models.get_network_model());
-  set_cpu_pm_model(models.get_cpu_pm_model());
-  set_cpu_vm_model(models.get_cpu_vm_model());
-  set_disk_model(models.get_disk_model());
-  set_host_model(models.get_host_model());
+void Network::append_links(const Host* source, const Host* destination,
+                           std::vector<const Link*>& between) const {
+  if (source->number < hosts.size()) return append_own_links(source, destination, between);
+  const std::vector<const Link*>& added = between_ends_[(source->number - hosts.size()) / 2];
+  between.insert(between.end(), added.begin(), added.end());
 }
 
-sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores,
-                              const std::unordered_map<std::string, std::string>& properties) {
-  return cluster::add_host(static_cast<NetZoneImpl&>(*this), name, speed)
-      ->set_core_count(cores)
-      ->set_properties(properties)
-      ->seal();
+std::pair<Host*, Host*> Network::add_ends(const std::vector<const Link*>& between) {
+  const auto add = [&](const char* which) {
+    return &ends_.emplace_back(
+        Host{.name = fmt::format("(flow {} {})", between_ends_.size(), which),
+             .speed = 1,
+             .number = static_cast<std::uint32_t>(hosts.size() + ends_.size())});
+  };
+  Host* const from = add("from");
+  Host* const to = add("to");
+  between_ends_.push_back(between);
+  return {from, to};
 }
 
-void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* into,
-                               double* latency) {
-  links_.clear();
-  finder_(source->id(), destination->id(), links_);
-  for (const sg4::Link* link : links_) {
-    into->link_list_.push_back(link->get_impl());
-    if (latency != nullptr) *latency += link->get_latency();
-  }
+void Network::drop_ends(std::size_t left) {
+  ends_.resize(left);
+  between_ends_.resize(left / 2);
 }
 
 void read_model(const PlatformFile& file, Network& network) {
   std::set<std::string> names;
-  for (const auto& [link, info] : network.links) names.insert(info.link_class);
+  for (const Link& link : network.links) names.insert(link.link_class);
   constexpr std::string_view prefix = "expected.";
   std::vector<std::pair<std::string, std::string>> properties;
   std::vector<std::pair<std::string, std::string>> expected;
@@ -68,18 +63,19 @@ void read_model(const PlatformFile& file, Network& network) {
   network.expected = read_message_model(properties, classes);
   network.says_expected = network.has_tuning_model = !expected.empty();
   network.find_models();
-  for (auto& [link, info] : network.links)
-    if (const double efficiency = info.model(Numbers::actual).efficiency; efficiency != 1)
-      const_cast<Link*>(link)->set_bandwidth(link->get_bandwidth() * efficiency);
+  for (Link& link : network.links) link.bandwidth *= link.model(Numbers::actual).efficiency;
 }
 
-void check_memory(const PlatformFile& file, const Network& network) {
-  for (const Host* gpu : network.gpus) {
+void read_memory(const PlatformFile& file, Network& network) {
+  for (Host* gpu : network.gpus) {
+    if (!gpu->memory_text) continue;
     try {
-      memory_of(gpu);
+      gpu->memory = config::parse_size(*gpu->memory_text,
+                                       fmt::format("host '{}': property memory", gpu->name),
+                                       "a GPU's memory");
     } catch (const config::Error& error) {
       throw Error(fmt::format("{}:{}: {}", file.path().string(),
-                              SourceLines(file).line_of_host(name_of(gpu)), error.what()));
+                              SourceLines(file).line_of_host(gpu->name), error.what()));
     }
   }
 }

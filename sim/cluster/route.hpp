@@ -3,26 +3,51 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/cluster/message_model.hpp"
 
-namespace simgrid::s4u {
-class Host;
-class Link;
-}  // namespace simgrid::s4u
-
 namespace pipewright::cluster {
 
-using simgrid::s4u::Host;
-using simgrid::s4u::Link;
+// A GPU, or a port by which flows leave a node and come to it.
+struct Host {
+  std::string name;
+  std::string gpu;                         // its type, property "gpu"; "" if it has none
+  std::optional<std::string> memory_text;  // property "memory"
+  std::uint64_t memory = 0;                // bytes; 0: unknown
+  double speed = 0;                        // FLOP/s
+  int cores = 1;
+  std::uint32_t node = 0;   // of a GPU: see Cluster::node_of
+  std::uint32_t place = 0;  // of a GPU: among those of its node, from 0, in natural order
+  std::uint32_t number = 0;
+};
+
+// One direction of a link, or both of one that is half duplex.
+struct Link {
+  std::string name;  // "node-0-nvlink-7_UP"
+  std::string link_class;
+  // What its flows share, bytes/s. Of a link of which flows take parts, as several ways are equally
+  // short, so many times what it carries; a flow that has some of the parts counts as often.
+  double bandwidth = 0;
+  double latency = 0;  // seconds, as the file says
+  bool is_shared = true;
+  bool failed = false;
+  std::uint32_t parts = 1;
+  std::uint32_t number = 0;
+  std::array<const ClassModel*, kinds_of_numbers> models{};  // of its class, by Numbers
+
+  const ClassModel& model(Numbers numbers) const {
+    return *models[static_cast<std::size_t>(numbers)];
+  }
+};
 
 // The way from one GPU to another when nothing else is on it.
 struct Route {
   double latency = 0;                                          // seconds
   double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of its narrowest link
-  // Between which SimGrid carries a flow: the GPUs, or the ports of their NICs.
+  // Between which a flow goes: the GPUs, or the ports of their NICs.
   Host* source = nullptr;
   Host* destination = nullptr;
   // What a flow loads, in the order of the way. Where several ways are equally short it has parts
@@ -47,14 +72,11 @@ struct Route {
   }
 };
 
-// What a host's name is called in outputs, its type of GPU (property "gpu", "" if it has none), and
-// its GPU memory in bytes (property "memory", 0: unknown). memory_of throws config::Error if the
-// property is no size.
-std::string name_of(const Host* host);
-std::string gpu_of(const Host* host);
-std::uint64_t memory_of(const Host* host);
+inline const std::string& name_of(const Host* host) { return host->name; }
+inline const std::string& gpu_of(const Host* host) { return host->gpu; }
+inline std::uint64_t memory_of(const Host* host) { return host->memory; }
 
 // Whether flows over a link share its bandwidth. A FATPIPE link gives all of it to each.
-bool is_shared(const Link* link);
+inline bool is_shared(const Link* link) { return link->is_shared; }
 
 }  // namespace pipewright::cluster

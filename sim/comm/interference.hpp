@@ -28,8 +28,8 @@ Traffic make_traffic(const std::string& name, const std::string& operation,
                      execution::Algorithm algorithm, const execution::RankPlacement& placement);
 
 // Each kind alone, and each two at once: see analysis::Encounter for what that means. Fills in
-// `traffic` and `encounters`. `progress` is called with the part that is done. Runs SimGrid's
-// engine.
+// `traffic` and `encounters`. `progress` is called with the part that is
+// done.
 analysis::Interference interfere(cluster::Cluster& cluster,
                                  const execution::RankPlacement& placement,
                                  std::span<const Traffic> traffic,

@@ -52,8 +52,8 @@ struct Prediction {
 // Whether an operation goes by an algorithm, or it gives way to another: see execution::plan().
 bool takes(const BenchmarkRun& run, Algorithm algorithm);
 
-// As flows on the cluster, with all groups at once. Runs SimGrid's engine, which can be done again
-// and again, but not from an actor.
+// As flows on the cluster, with all groups at once: whoever shares links takes longer, as in a run
+// of SimGrid.
 Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
 
 // The same of one group alone, without the engine, for any size in about a microsecond: exact where

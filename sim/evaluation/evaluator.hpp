@@ -8,7 +8,7 @@
 
 namespace pipewright::evaluation {
 
-// What a scenario and its schedule are worth, on one cluster: a process loads one at the most.
+// What a scenario and its schedule are worth, on one cluster.
 class Evaluator {
  public:
   // The cluster of this scenario, and of all that come after it. `memory` stands for what the

@@ -1,9 +1,11 @@
 #include "sim/execution/exposed_time.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
-#include "sim/cluster/simgrid.hpp"
+#include "sim/cluster/network.hpp"
+#include "sim/execution/flows/alone.hpp"
 #include "sim/execution/flows/fold.hpp"
 
 namespace pipewright::execution {
@@ -13,27 +15,20 @@ Hidden hidden(double seconds, double compute, double slowdown) {
           .beside = std::min(compute, seconds / slowdown)};
 }
 
-std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
                                    std::span<const std::vector<Phase>> plans) {
+  const std::shared_ptr<cluster::Network>& network = cluster.network();
+  const std::size_t ends = network == nullptr ? 0 : network->ends().size();
   const Folded folded = fold(cluster, placement, plans);
-  const double begin = cluster::sg4::Engine::get_clock();
-  std::vector<double> seconds_of_plan(folded.transfer_plans.size());
-  auto next = seconds_of_plan.begin();
-  for (const auto& transfer_plan : folded.transfer_plans) {
-    double& seconds = *next++;
-    if (!transfer_plan->steps.empty())
-      start(transfer_plan,
-            [&seconds, begin] { seconds = cluster::sg4::Engine::get_clock() - begin; });
-  }
-  cluster::engine().run();
-
+  const std::vector<double> seconds_of_plan = seconds_alone(folded.transfer_plans);
+  if (network != nullptr) network->drop_ends(ends);  // of the routes that folding has added
   std::vector<double> seconds;
   for (const std::uint32_t transfer_plan : folded.plan_of)
     seconds.push_back(seconds_of_plan[transfer_plan]);
   return seconds;
 }
 
-CollectiveTimes::CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+CollectiveTimes::CollectiveTimes(const cluster::Cluster& cluster, const workload::Ranks& ranks,
                                  const RankPlacement& placement, Algorithm algorithm)
     : cluster_(cluster), ranks_(ranks), placement_(placement), algorithm_(algorithm) {}
 
@@ -63,7 +58,8 @@ std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const 
   return slowest;
 }
 
-void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs) {
+void add_exposed_time(const cluster::Cluster& cluster, const Job& job,
+                      workload::StageCosts& costs) {
   if (!job.ranks || costs.traffic.empty()) return;
   const RankPlacement placement(cluster, job.hosts);
   CollectiveTimes times(cluster, *job.ranks, placement, job.conditions.communication.all_reduce);

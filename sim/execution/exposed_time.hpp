@@ -22,8 +22,8 @@ struct Hidden {
 Hidden hidden(double seconds, double compute, double slowdown);
 
 // Starts all these collectives at once on the cluster, where nothing else happens, and returns how
-// many seconds each takes. Runs SimGrid's engine: not from an actor, nor while actors wait to run.
-std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacement& placement,
+// many seconds each takes.
+std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
                                    std::span<const std::vector<Phase>> plans);
 
 // How long the collectives inside passes take: each kind and size is simulated once, with all
@@ -31,18 +31,18 @@ std::vector<double> simulate_alone(cluster::Cluster& cluster, const RankPlacemen
 class CollectiveTimes {
  public:
   // `algorithm` is that of all collectives that know it. What is passed by reference outlives this.
-  CollectiveTimes(cluster::Cluster& cluster, const workload::Ranks& ranks,
+  CollectiveTimes(const cluster::Cluster& cluster, const workload::Ranks& ranks,
                   const RankPlacement& placement, Algorithm algorithm);
 
   // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
-  // this device, in any replica. May run SimGrid's engine: see simulate_alone().
+  // this device, in any replica.
   double seconds(const workload::Call& call, std::uint32_t device);
 
  private:
   using Key = std::tuple<workload::Group, workload::Operation, std::uint64_t>;
   std::vector<double> simulate(const workload::Call& call) const;  // per device
 
-  cluster::Cluster& cluster_;
+  const cluster::Cluster& cluster_;
   const workload::Ranks& ranks_;
   const RankPlacement& placement_;
   Algorithm algorithm_;
@@ -52,8 +52,8 @@ class CollectiveTimes {
 // Times the collectives inside passes, each once, with all groups of the job at once on the
 // cluster: what kernels do not hide of them, and what they slow kernels beside them down, goes to
 // the waits of `costs`, which are the job's, and, as far as passes do not wait for the host anyway,
-// to their times, unless these collectives are to be simulated in full. Runs the engine.
-void add_exposed_time(cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
+// to their times, unless these collectives are to be simulated in full.
+void add_exposed_time(const cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
 
 // The same with seconds of one of a call's `times` on a device that are from elsewhere.
 using CallSeconds = std::function<double(const workload::Call& call, std::uint32_t device)>;

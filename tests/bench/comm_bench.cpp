@@ -9,16 +9,15 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/cluster/make/make_platform.hpp"
-#include "sim/cluster/simgrid.hpp"
 #include "sim/comm/bench.hpp"
-#include "sim/execution/flows/transfer_plan.hpp"
+#include "sim/execution/simgrid/carry.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 
 namespace {
 
 using namespace pipewright;
 using analysis::Operation;
 
-// One platform a process.
 cluster::Cluster& cluster_of_256() {
   static cluster::Cluster loaded = [] {
     const auto file = std::filesystem::temp_directory_path() / "pipewright-bench-comm.xml";
@@ -72,6 +71,7 @@ void all_to_all_flow_by_flow(benchmark::State& state) {
       execution::plan(workload::Collective::all_to_all, 1U << 30U, all.groups.front(),
                       config::Algorithm::automatic, all.placement),
       all.placement);
+  execution::begin_mirror(cluster_of_256());
   for (auto _ : state) {
     execution::start(transfer_plan, [] {});
     cluster::engine().run();

@@ -11,13 +11,13 @@
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "schedules/families/catalog.hpp"
-#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 
 namespace {
 
 using namespace pipewright;
-namespace sg4 = simgrid::s4u;
+namespace sg4 = cluster::sg4;
 
 constexpr std::uint32_t devices = 32;
 constexpr std::uint32_t microbatches = 512;
@@ -81,6 +81,7 @@ void bare_device(std::uint32_t index, const std::vector<sg4::Mailbox*>& down,
 
 void bare_simgrid(benchmark::State& state) {
   const Setup setup;
+  execution::Mirror& mirror = execution::begin_mirror(dgx());
   std::vector<sg4::Mailbox*> down;
   std::vector<sg4::Mailbox*> up;
   for (std::uint32_t index = 0; index < devices; ++index) {
@@ -90,7 +91,7 @@ void bare_simgrid(benchmark::State& state) {
   for (auto _ : state) {
     for (std::uint32_t index = 0; index < devices; ++index) {
       const sg4::ActorPtr actor =
-          cluster::add_actor(setup.hosts[index], "bare-" + std::to_string(index),
+          cluster::add_actor(mirror.host(setup.hosts[index]), "bare-" + std::to_string(index),
                              [&, index] { bare_device(index, down, up); });
       down[index]->set_receiver(actor);
       up[index]->set_receiver(actor);

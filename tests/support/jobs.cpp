@@ -8,7 +8,7 @@
 #include <simgrid/plugins/load.h>
 
 #include "analysis/trace/sink.hpp"
-#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 #include "tests/sim/config/support.hpp"
@@ -106,12 +106,13 @@ void watch_links() {
 
 std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster) {
   const auto all = cluster.links();
-  for (const cluster::Link* link : all) sg_link_load_track(link);
+  const execution::Mirror& mirror = execution::begin_mirror(cluster);
+  for (const cluster::Link* link : all) sg_link_load_track(mirror.link(link));
   job.run(cluster);
   std::map<std::string, double> bytes;
   for (const cluster::Link* link : all) {
-    bytes[cluster::Cluster::link_name(link)] = sg_link_get_cum_load(link);
-    sg_link_load_untrack(link);
+    bytes[cluster::Cluster::link_name(link)] = sg_link_get_cum_load(mirror.link(link));
+    sg_link_load_untrack(mirror.link(link));
   }
   return bytes;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "analysis/canvas/legend.hpp"
 #include "analysis/comm/pictures/curve_marks.hpp"
@@ -51,7 +52,8 @@ std::string bench_picture(const BenchCurve& curve, CurveAxis axis, double width,
   const auto [first, last] = std::ranges::minmax_element(all, {}, &Point::x);
   const auto [least, most] = std::ranges::minmax_element(all, {}, &Point::y);
 
-  Canvas canvas(kind, width, height);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
+  Canvas& canvas = *page;
   const Area plot{left, top, width - right, height - below};
   const LogScale x = scale_around(first->x, last->x, 1.1, plot.left, plot.right);
   const LogScale y = scale_around(least->y, most->y, 1.25, plot.bottom, plot.top);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -202,7 +203,8 @@ std::string curve_picture(std::span<const DrawnCurve> curves, const CurveWords& 
   double height = heading;
   for (const PanelCurves panel : panels) height += panel_height(panel);
 
-  Canvas canvas(kind, page_width, height);
+  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, height);
+  Canvas& canvas = *page;
   draw_heading(canvas, margin, page_width - margin, 26, words.title, words.details);
   double top = heading;
   for (const PanelCurves panel : panels) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -192,14 +193,16 @@ void draw_heat_map(const PairMatrix& whole, std::uint64_t message, const HeatMap
       std::max(0.5, std::round(2 * wanted_side / static_cast<double>(matrix.size())) / 2);
   const std::vector<Label> labels = labels_of(matrix, cell);
   const double side = cell * static_cast<double>(matrix.size());
-  Canvas ruler(PictureKind::svg, 1, 1);
+  const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
   double names = 0;
   for (const Label& label : labels)
-    names = std::max(names, ruler.text_width(label.words, name_style));
+    names = std::max(names, ruler->text_width(label.words, name_style));
   names = std::min(names + 3, widest_name);  // kinds of files round widths differently
   const double left = std::ceil(page_margin + names + 8);
   const double right = left + 2 * side + gap;
-  Canvas canvas(kind, right + page_margin, top + side + 44 + page_margin);
+  const std::unique_ptr<Canvas> page =
+      make_canvas(kind, right + page_margin, top + side + 44 + page_margin);
+  Canvas& canvas = *page;
   draw_heading(canvas, left, right, 24, words.title, details);
   for (std::size_t i = 0; i < quantities.size(); ++i) {
     const Field field{left + static_cast<double>(i) * (side + gap), top, cell};

@@ -119,7 +119,7 @@ Uncontended::Uncontended(config::Scenario scenario)
     : scenario_(without_cluster(std::move(scenario), assumed_)),
       network_(cluster::Cluster::ideal(scenario_.p2p_time)),
       hosts_(network_.place({}, scenario_.devices.value)) {
-  watch_for_interrupts();  // after SimGrid's engine has set a handler of its own
+  watch_for_interrupts();
 }
 
 void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {

@@ -4,15 +4,13 @@
 #include <map>
 #include <tuple>
 
-#include <simgrid/s4u/Host.hpp>
-
 namespace pipewright::cluster {
 namespace {
 
 std::vector<GpuKind> gpu_kinds(const Cluster& cluster) {
   std::vector<GpuKind> kinds;
   for (const Host* host : cluster.gpus()) {
-    GpuKind one{.gpu = gpu_of(host), .speed = host->get_speed(), .memory = memory_of(host)};
+    GpuKind one{.gpu = gpu_of(host), .speed = host->speed, .memory = memory_of(host)};
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const GpuKind& kind) {
       return kind.gpu == one.gpu && kind.speed == one.speed && kind.memory == one.memory;
     });

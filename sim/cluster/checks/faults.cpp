@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <pugixml.hpp>
-#include <simgrid/s4u/Host.hpp>
 
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/platform/platform_file.hpp"
@@ -56,19 +55,16 @@ class GpuSearch {
            return fmt::format("is of type '{}', which the library does not know; it knows {}",
                               gpu_of(host), fmt::join(library_.names(), ", "));
          });
-    tell([](const Host* host) { return host->get_property("memory") == nullptr; },
+    tell([](const Host* host) { return !host->memory_text; },
          [](const Host*) {
            return "has no property memory; as in <prop id=\"memory\" value=\"80GiB\"/>";
          });
-    tell(
-        [](const Host* host) {
-          return host->get_property("memory") != nullptr && memory_of(host) < least_memory;
-        },
-        [](const Host* host) {
-          return fmt::format("has a memory of {}, which is no GPU's; as in 80GiB",
-                             host->get_property("memory"));
-        });
-    tell([](const Host* host) { return host->get_speed() < least_speed; },
+    tell([](const Host* host) { return host->memory_text && memory_of(host) < least_memory; },
+         [](const Host* host) {
+           return fmt::format("has a memory of {}, which is no GPU's; as in 80GiB",
+                              *host->memory_text);
+         });
+    tell([](const Host* host) { return host->speed < least_speed; },
          [](const Host*) {
            return "has a speed below 1 TFLOP/s, which is no GPU's; as in speed=\"989Tf\"";
          });
@@ -78,7 +74,7 @@ class GpuSearch {
            return fmt::format(
                "has a speed of {:g} TFLOP/s, but the peak of {} is {:g}; "
                "speed=\"{:g}Tf\"",
-               host->get_speed() / 1e12, gpu_of(host), peak / 1e12, peak / 1e12);
+               host->speed / 1e12, gpu_of(host), peak / 1e12, peak / 1e12);
          });
   }
 
@@ -86,7 +82,7 @@ class GpuSearch {
   // Makers' figures for the same GPU differ by its power limit, but not twofold.
   bool is_odd(const Host* host) {
     const auto peak = library_.peak(gpu_of(host));
-    const double speed = host->get_speed();
+    const double speed = host->speed;
     return peak && speed >= least_speed && (speed > 2 * *peak || speed < *peak / 2);
   }
 

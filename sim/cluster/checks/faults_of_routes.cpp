@@ -154,11 +154,6 @@ class RouteSearch {
     }
   }
 
-  std::size_t place_in_node(std::uint32_t gpu) const {
-    const std::vector<std::uint32_t>& members = nodes_.at(node_[gpu]);
-    return static_cast<std::size_t>(std::ranges::find(members, gpu) - members.begin());
-  }
-
   LinkUse& use_of(const Link* link) {
     const auto [place, is_new] = uses_.try_emplace(link);
     if (is_new) {
@@ -175,7 +170,7 @@ class RouteSearch {
     const auto stand_for = [&] { return pairs(from, to, node_[a] != node_[b]); };
     if (!way) return missing_.add(a, b, stand_for());
     islands_.join(a, b);
-    if (node_[a] != node_[b] && place_in_node(a) != place_in_node(b)) {
+    if (node_[a] != node_[b] && cluster_.gpus()[a]->place != cluster_.gpus()[b]->place) {
       if (cluster_.network()->gap(cluster_.gpus()[a], cluster_.gpus()[b]))
         relayed_.add(a, b, stand_for());
       else

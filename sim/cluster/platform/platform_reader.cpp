@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
-#include <simgrid/Exception.hpp>
 #include <strings.h>
-#include <xbt/parse_units.hpp>
 
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/platform/platform.hpp"
 #include "sim/cluster/platform/platform_builder.hpp"
+#include "sim/cluster/platform/quantity.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -79,18 +78,13 @@ class Reader {
   static std::string text_or(const xml_node& node, const char* attribute, const char* absent) {
     return node.attribute(attribute).as_string(absent);
   }
-  using Parse = double (*)(const std::string&, int, const std::string&, const std::string&);
-  // A quantity with SimGrid's units. It would warn of one without, on the console.
-  double number(const xml_node& node, const char* attribute, std::string value, Parse parse) const {
-    if (!value.empty() && value.find_first_not_of("0123456789.eE+-") == std::string::npos)
-      value += parse == xbt_parse_get_bandwidth ? "Bps" : parse == xbt_parse_get_time ? "s" : "f";
-    try {
-      return parse(file_.path().string(), file_.line_of(node.offset_debug()), value,
-                   fmt::format("{} of {} '{}'", attribute, node.name(), id(node)));
-    } catch (const simgrid::ParseError&) {
+  double number(const xml_node& node, const char* attribute, const std::string& value,
+                Quantity quantity) const {
+    const std::optional<double> number = parse_quantity(value, quantity);
+    if (!number)
       fail(node, fmt::format("{} '{}' of {} '{}' is no number with a unit that SimGrid knows",
                              attribute, value, node.name(), id(node)));
-    }
+    return *number;
   }
 
   // The elements inside, in the order that SimGrid asks for: properties, then what there is, then
@@ -177,7 +171,7 @@ class Reader {
     const std::string speed = text(node, "speed");
     if (speed.find(',') != std::string::npos) throw OnlySimgrid{};
     const std::string cores = text_or(node, "core", "1");
-    PlatformBuilder::HostSpec spec{.speed = number(node, "speed", speed, xbt_parse_get_speed),
+    PlatformBuilder::HostSpec spec{.speed = number(node, "speed", speed, Quantity::speed),
                                    .cores = 0,
                                    .properties = properties(node)};
     const auto [end, error] =
@@ -204,8 +198,8 @@ class Reader {
       spec.hosts.emplace_back(fmt::format("{}{}{}", prefix, i, suffix), i);
     spec.router = text_or(node, "router_id", "");
     if (spec.router.empty()) spec.router = prefix + spec.name + "_router" + suffix;
-    spec.link = {.bandwidth = number(node, "bw", text(node, "bw"), xbt_parse_get_bandwidth),
-                 .latency = number(node, "lat", text(node, "lat"), xbt_parse_get_time),
+    spec.link = {.bandwidth = number(node, "bw", text(node, "bw"), Quantity::bandwidth),
+                 .latency = number(node, "lat", text(node, "lat"), Quantity::time),
                  .duplex = policy == "SPLITDUPLEX",
                  .link_class = class_of(spec.name + "_link", spec.host.properties)};
     if (topology == "FLAT") return builder_.add_star(node.offset_debug(), parent, spec);
@@ -240,8 +234,8 @@ class Reader {
     const std::string name = text(node, "id");
     builder_.add_link(
         node.offset_debug(), name,
-        {.bandwidth = number(node, "bandwidth", bandwidth, xbt_parse_get_bandwidth),
-         .latency = number(node, "latency", text_or(node, "latency", "0"), xbt_parse_get_time),
+        {.bandwidth = number(node, "bandwidth", bandwidth, Quantity::bandwidth),
+         .latency = number(node, "latency", text_or(node, "latency", "0"), Quantity::time),
          .fatpipe = policy == "FATPIPE",
          .duplex = policy == "SPLITDUPLEX",
          .link_class = class_of(name, properties(node))});

@@ -86,6 +86,7 @@ Roles assign_roles(const std::vector<Member>& members) {
   for (const Role& role : roles.of)
     for (const Index nic : role.nics) is_nic[nic] = true;
   std::map<std::tuple<bool, Index, std::string_view>, Index> nodes;
+  std::vector<Index> gpus_of_node;
   for (const Index i : order) {
     Role& role = roles.of[i];
     role.is_gpu = any_gpu ? members[i].gpu != nullptr : !is_nic[i];
@@ -95,6 +96,8 @@ Roles assign_roles(const std::vector<Member>& members) {
                           ? std::tuple{true, nothing, std::string_view(*members[i].node)}
                           : std::tuple{false, members[i].zone, std::string_view()};
     role.node = nodes.try_emplace(node, static_cast<Index>(nodes.size())).first->second;
+    gpus_of_node.resize(nodes.size());
+    role.place = gpus_of_node[role.node]++;
   }
   return roles;
 }

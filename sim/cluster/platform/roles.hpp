@@ -21,6 +21,7 @@ struct Member {
 struct Role {
   bool is_gpu = false;
   Index node = nothing;  // of a GPU
+  Index place = 0;       // of a GPU: among those of its node, in natural order of names
   // Of a GPU: the hosts that are its NICs' ports, over which its flows spread; none: it needs none.
   std::vector<Index> nics;
   double latency = 0;  // of a GPU: seconds that its NIC adds to those of links

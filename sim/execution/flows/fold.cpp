@@ -187,7 +187,7 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
     const auto [place, is_new] =
         plan_of_class.emplace(groups_[group], static_cast<Index>(folded.transfer_plans.size()));
     folded.plan_of.push_back(place->second);
-    TransferPlan transfer_plan{.host = placement_.host(0)};
+    TransferPlan transfer_plan{.cluster = &cluster, .host = placement_.host(0)};
     for (const Phase& phase : plans[group])
       transfer_plan.steps.push_back({.latency = phase.latency});
     std::unordered_set<Color> known;

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/cluster/simgrid.hpp"
-
 namespace pipewright::execution {
 
-namespace sg4 = cluster::sg4;
 using trace::TrafficClass;
 
 std::size_t TimeBins::open() {
@@ -76,10 +73,7 @@ LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
   if (!is_new) return path;
   in_order_.push_back(&path);
   path.bandwidth = std::numeric_limits<double>::infinity();
-  std::vector<sg4::Link*> links;
-  double ignored = 0;
-  flow.source->route_to(flow.destination, links, &ignored);
-  for (const sg4::Link* link : links) {
+  for (const Link* link : cluster_.links_between(flow.source, flow.destination)) {
     path.bandwidth = std::min(path.bandwidth, cluster::Cluster::capacity_of(link));
     if (!cluster::is_shared(link)) continue;
     const std::size_t number = number_of(link);

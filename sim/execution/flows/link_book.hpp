@@ -54,10 +54,10 @@ class TimeBins {
   std::vector<std::vector<Cell>> accounts_;
 };
 
-// A flow as SimGrid carries it.
+// A flow between the ends of a route.
 struct Transfer {
-  cluster::Host* source = nullptr;  // a GPU, or its NIC's port
-  cluster::Host* destination = nullptr;
+  const cluster::Host* source = nullptr;  // a GPU, or its NIC's port
+  const cluster::Host* destination = nullptr;
   std::uint64_t bytes = 0;
 };
 
@@ -72,7 +72,7 @@ class LinkBook {
   // The cluster outlives this.
   explicit LinkBook(const cluster::Cluster& cluster);
 
-  // Between two hosts of SimGrid: the shared links, each with how often the flow counts on it, or
+  // Between two ends: the shared links, each with how often the flow counts on it, or
   // which part of it goes there.
   struct FlowPath {
     std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention

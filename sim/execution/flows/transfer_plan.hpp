@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,7 +11,7 @@
 
 namespace pipewright::execution {
 
-// A collective as SimGrid carries it out: a plan whose routes are known. Made once, it can be
+// A collective as it is carried out: a plan whose routes are known. Made once, it can be
 // started as often as its group says the same again.
 struct TransferPlan {
   struct Step {
@@ -20,18 +19,10 @@ struct TransferPlan {
     double latency = 0;
   };
   std::vector<Step> steps;
-  cluster::Host* host = nullptr;  // of the actors that start the transfers
+  const cluster::Cluster* cluster = nullptr;  // which outlives this
+  const cluster::Host* host = nullptr;        // of the actors that start the transfers
 };
 std::shared_ptr<const TransferPlan> make_transfer_plan(std::span<const Phase> phases,
                                                        const RankPlacement& placement);
-
-// From an actor, or before the engine runs: starts the transfers of the first step now, among all
-// others that are on the way, and the next step when the last one's latency is over. At the end
-// calls `done` from an actor of its own. Returns at once. Flows go into `account`.
-void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
-           const LinkAccount& account = {});
-
-// The same from an actor that waits for the end.
-void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account = {});
 
 }  // namespace pipewright::execution

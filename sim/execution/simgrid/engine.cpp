@@ -1,3 +1,5 @@
+#include "sim/cluster/simgrid/engine.hpp"
+
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -5,15 +7,14 @@
 #include <string>
 
 #include "schedules/deadlock.hpp"
-#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/simgrid/link_rows.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 #include "sim/execution/simgrid/network.hpp"
 #include "sim/execution/simgrid/pass_runner.hpp"
 
 namespace pipewright::execution {
 
-namespace sg4 = cluster::sg4;
 using schedules::Pass;
 using schedules::PassKind;
 using schedules::PassSpan;
@@ -196,6 +197,7 @@ void simulate(const Job& job, trace::Sink& sink) {
   const RankPlacement placement(job.cluster, job.hosts);
   const ReplicaGroups replica_groups(job);
   Wiring wiring(job, placement, replica_groups);
+  const Mirror& mirror = begin_mirror(job.cluster);
   std::optional<LinkBook> book;
   if (sink.wants_links()) book.emplace(job.cluster);
   const LinkAccount account{.book = book ? &*book : nullptr, .epoch = epoch};
@@ -210,7 +212,7 @@ void simulate(const Job& job, trace::Sink& sink) {
     for (std::uint32_t index = 0; index < job.schedule.devices; ++index) {
       Device& device =
           devices.emplace_back(job, ReplicaDevice{replica, index}, epoch, others, sink);
-      cluster::add_actor(job.host({replica, index}), "device-" + std::to_string(index),
+      cluster::add_actor(mirror.host(job.host({replica, index})), "device-" + std::to_string(index),
                          [&device, &network, &failure] {
                            // An exception that left the actor would end the process. SimGrid's own,
                            // which kills an actor, is no std::exception and must pass.

@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 
 namespace pipewright::execution {
 namespace {
-
-namespace sg4 = cluster::sg4;
 
 // Nothing contends: a message takes `latency` seconds, 0 between two passes of one device.
 class LatencyChannel final : public Channel {
@@ -58,9 +56,10 @@ class LatencyChannel final : public Channel {
 // flows rather than before them, latency needs no actor of its own, moves no arrival on an idle
 // network, and leaves the sharing fair.
 struct FlowRoute {
-  std::vector<Transfer> transfers;  // of a message, at once
-  double latency = 0;               // seconds
-  LinkAccount account = {};         // where the flows go, and since when
+  Mirror& mirror;
+  std::vector<Transfer> transfers = {};  // of a message, at once
+  double latency = 0;                    // seconds
+  LinkAccount account = {};              // where the flows go, and since when
 };
 
 class FlowChannel final : public Channel {
@@ -117,7 +116,8 @@ class FlowChannel final : public Channel {
 
   void start(Message& message) const {
     for (const Transfer& part : route_.transfers)
-      message.flows.push_back(sg4::Comm::sendto_async(part.source, part.destination, part.bytes));
+      message.flows.push_back(sg4::Comm::sendto_async(
+          route_.mirror.host(part.source), route_.mirror.host(part.destination), part.bytes));
   }
 
   double finish(const std::vector<sg4::CommPtr>& flows) const {
@@ -140,7 +140,7 @@ class FlowChannel final : public Channel {
 // A boundary tensor has arrived when the last of its parts has.
 std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::TransferPlans& transfer_plans,
                                       const LinkAccount& account) {
-  FlowRoute route{.account = account};
+  FlowRoute route{.mirror = mirror_of(job.cluster), .account = account};
   for (const auto& transfer_plan : transfer_plans) {
     const TransferPlan::Step& step = transfer_plan->steps.front();
     route.latency = std::max(route.latency, step.latency);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/execution/simgrid/carry.hpp"
+
 namespace pipewright::execution {
 
 void CollectiveInstance::arrive(CollectiveListener* listener) {

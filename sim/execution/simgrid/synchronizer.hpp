@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cluster/simgrid.hpp"
+#include "sim/cluster/simgrid/engine.hpp"
 #include "sim/execution/simgrid/wiring.hpp"
 
 namespace pipewright::execution {

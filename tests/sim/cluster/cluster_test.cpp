@@ -1,9 +1,8 @@
 #include "sim/cluster/cluster.hpp"
 
 #include <catch2/catch.hpp>
-#include <simgrid/s4u.hpp>
 
-#include "sim/cluster/simgrid.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 #include "support/runs.hpp"
@@ -16,14 +15,16 @@ namespace {
 Cluster dgx_a100() { return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"); }
 
 // When flows of 1 GB between these ends are through, which start at once.
-std::vector<double> finish(const std::vector<cluster::Route>& ways) {
-  namespace sg4 = simgrid::s4u;
+std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Route>& ways) {
+  namespace sg4 = cluster::sg4;
+  execution::Mirror& mirror = execution::begin_mirror(cluster);
   std::vector<double> ends;
   const double begin = sg4::Engine::get_clock();
-  cluster::add_actor(ways.front().source, "sender", [&] {
+  cluster::add_actor(mirror.host(ways.front().source), "sender", [&] {
     std::vector<sg4::CommPtr> flows;
     for (const auto& way : ways)
-      flows.push_back(sg4::Comm::sendto_async(way.source, way.destination, 1'000'000'000));
+      flows.push_back(sg4::Comm::sendto_async(mirror.host(way.source), mirror.host(way.destination),
+                                              1'000'000'000));
     for (const auto& flow : flows) {
       flow->wait();
       ends.push_back(flow->get_finish_time() - begin);
@@ -78,8 +79,8 @@ TEST_CASE("flows share the links of their routes", "[cluster]") {
   const auto hosts = cluster.place({}, 32);
   // Two flows into one NIC, and one that meets neither.
   const std::vector<double> ends =
-      finish({cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
-              cluster.route(hosts[1], hosts[9])});
+      finish(cluster, {cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
+                       cluster.route(hosts[1], hosts[9])});
   CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
   CHECK(ends[1] == Approx(2 / 24.0).epsilon(1e-9));
   CHECK(ends[2] == Approx(1 / 24.0).epsilon(1e-9));
@@ -95,11 +96,11 @@ TEST_CASE("an added route takes as much of a link as it is listed", "[cluster]")
   CHECK(three.latency == Approx(one.latency));
   CHECK(three.bandwidth == one.bandwidth);
   // 3 x + y = 24 GB/s, and x = y.
-  std::vector<double> ends = finish({three, one});
+  std::vector<double> ends = finish(cluster, {three, one});
   CHECK(ends[0] == Approx(4 / 24.0).epsilon(1e-9));
   CHECK(ends[1] == Approx(4 / 24.0).epsilon(1e-9));
   // Between runs as well.
-  ends = finish({cluster.add_route({one.links[0], one.links[0]})});
+  ends = finish(cluster, {cluster.add_route({one.links[0], one.links[0]})});
   CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
 }
 
@@ -111,7 +112,7 @@ TEST_CASE("a link can be slower, or fail", "[cluster]") {
   cluster.scale_link("leaf-0-0_link_0", 0.5);
   CHECK(cluster.route(hosts[0], hosts[8]).bandwidth == Approx(12e9));
   CHECK(cluster.route(hosts[8], hosts[0]).bandwidth == Approx(12e9));
-  CHECK(finish({cluster.route(hosts[0], hosts[8])})[0] == Approx(1 / 12.0).epsilon(1e-9));
+  CHECK(finish(cluster, {cluster.route(hosts[0], hosts[8])})[0] == Approx(1 / 12.0).epsilon(1e-9));
   cluster.scale_link("leaf-0-0_link_0_UP", 0);
   CHECK_THROWS_WITH(cluster.route(hosts[0], hosts[8]),
                     "link 'leaf-0-0_link_0_UP' has failed, and no other way leads from "
@@ -169,7 +170,7 @@ TEST_CASE("where SimGrid itself has to load, GPUs reach other nodes through NICs
   CHECK(cluster::name_of(across.source) == "n-0-port");
   CHECK(cluster::name_of(across.destination) == "n-1-port");
   CHECK(across.latency == Approx(11e-6));
-  CHECK(finish({across})[0] == Approx(1).epsilon(1e-9));
+  CHECK(finish(cluster, {across})[0] == Approx(1).epsilon(1e-9));
 }
 
 TEST_CASE("zones' latencies between coordinates are those of routes, and are paid once",
@@ -189,7 +190,8 @@ TEST_CASE("zones' latencies between coordinates are those of routes, and are pai
   CHECK(cluster.route(gpus[0], gpus[1]).latency == Approx(5e-3));  // coordinates are in ms
   CHECK(cluster.route(gpus[0], gpus[2]).latency == Approx(500e-3));
   // The nearer gets no more of the link that both leave by.
-  const auto ends = finish({cluster.route(gpus[0], gpus[1]), cluster.route(gpus[0], gpus[2])});
+  const auto ends =
+      finish(cluster, {cluster.route(gpus[0], gpus[1]), cluster.route(gpus[0], gpus[2])});
   CHECK(ends[0] == Approx(2).epsilon(1e-9));
   CHECK(ends[1] == Approx(2).epsilon(1e-9));
 }
@@ -224,9 +226,43 @@ TEST_CASE("hosts without a way between them are named", "[cluster]") {
                     Catch::EndsWith("no route leads from 'star-0' to 'near'"));
 }
 
-TEST_CASE("a process loads one platform", "[cluster]") {
-  tests::bench_cluster();
-  CHECK_THROWS_AS(dgx_a100(), std::logic_error);
+TEST_CASE("clusters of a process keep to themselves", "[cluster]") {
+  const Cluster a100 = dgx_a100();
+  Cluster h100 = Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-h100.xml");
+  const Cluster again = dgx_a100();
+  const auto rate = [](const Cluster& cluster) {
+    return cluster.route(cluster.gpus()[0], cluster.gpus()[8]).bandwidth;
+  };
+  // 24 of the 25 GB/s of an HDR NIC reach payload, and 47 of the 50 of an NDR one.
+  CHECK(rate(a100) == Approx(24e9));
+  CHECK(rate(h100) == Approx(47e9));
+  h100.scale_bandwidth("nic", 0.5);
+  CHECK(rate(h100) == Approx(23.5e9));
+  CHECK(rate(again) == Approx(24e9));
+  // Hosts and links of one name, in SimGrid as well.
+  for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &again}) {
+    const auto& gpus = cluster->gpus();
+    const std::vector<double> ends =
+        finish(*cluster, {cluster->route(gpus[0], gpus[8]), cluster->route(gpus[1], gpus[9])});
+    CHECK(ends[0] == Approx(1e9 / rate(*cluster)).epsilon(1e-9));
+    CHECK(ends[1] == Approx(1e9 / rate(*cluster)).epsilon(1e-9));
+  }
+  const Cluster ideal = Cluster::ideal(0.5);
+  CHECK(ideal.route(ideal.gpus()[0], ideal.gpus()[0]).latency == 0.5);
+}
+
+TEST_CASE("SimGrid itself loads one platform in a process", "[cluster]") {
+  const tests::Workplace place;
+  place.write("p.xml",
+              "<?xml version='1.0'?>\n"
+              "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\"><zone id='z' routing='Vivaldi'>"
+              "<host id='a' coordinates='0 0 1' speed='1Tf'/></zone></platform>\n");
+  const Cluster first = Cluster::load(place.folder() / "p.xml");
+  const Cluster ours = dgx_a100();
+  CHECK(finish(ours, {ours.route(ours.gpus()[0], ours.gpus()[8])})[0] ==
+        Approx(1 / 24.0).epsilon(1e-9));
+  CHECK_THROWS_AS(Cluster::load(place.folder() / "p.xml"), std::logic_error);
 }
 
 TEST_CASE("an ideal network costs its latency whatever the size", "[cluster]") {

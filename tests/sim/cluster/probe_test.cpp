@@ -1,4 +1,4 @@
-#include "sim/cluster/probe.hpp"
+#include "sim/cluster/simgrid/probe.hpp"
 
 #include <catch2/catch.hpp>
 

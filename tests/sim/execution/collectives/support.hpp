@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/simgrid.hpp"
 #include "sim/execution/collectives/phase.hpp"
 #include "sim/execution/collectives/plan.hpp"
-#include "sim/execution/flows/transfer_plan.hpp"
+#include "sim/execution/simgrid/carry.hpp"
+#include "sim/execution/simgrid/mirror.hpp"
 #include "tests/sim/config/support.hpp"
 
 namespace pipewright::tests {
@@ -91,7 +91,6 @@ inline std::string platform_text(const Shape& shape) {
   return text + "</zone></platform>\n";
 }
 
-// The one cluster of a test's process.
 inline cluster::Cluster make_cluster(const Shape& shape) {
   const config::test::Folder folder;
   return cluster::Cluster::load(folder.write("cluster.xml", platform_text(shape)));
@@ -108,6 +107,7 @@ inline Members ranks(std::uint32_t count, std::uint32_t first = 0, std::uint32_t
 inline std::vector<double> simulate_all(const RankPlacement& placement,
                                         const std::vector<std::vector<Phase>>& plans) {
   std::vector<double> seconds(plans.size());
+  execution::begin_mirror(placement.cluster());
   const double begin = cluster::sg4::Engine::get_clock();
   for (std::size_t i = 0; i < plans.size(); ++i)
     execution::start(execution::make_transfer_plan(plans[i], placement), [&seconds, i, begin] {

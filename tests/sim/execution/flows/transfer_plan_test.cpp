@@ -41,9 +41,11 @@ TEST_CASE("a collective shares a NIC with a transfer from point to point", "[col
   // half of its rate until the transfer is over at 0.1 s, then the ring alone.
   execution::start(transfer_plan(Collective::all_reduce, 1e9, {0, 1}, placement),
                    [&] { of_ring = sg4::Engine::get_clock(); });
-  cluster::add_actor(placement.host(0), "sender", [&] {
+  auto& mirror = execution::begin_mirror(cluster);
+  cluster::add_actor(mirror.host(placement.host(0)), "sender", [&] {
     const cluster::Route way = placement.route(0, 2);
-    sg4::Comm::sendto_async(way.source, way.destination, 500'000'000)->wait();
+    sg4::Comm::sendto_async(mirror.host(way.source), mirror.host(way.destination), 500'000'000)
+        ->wait();
     of_transfer = sg4::Engine::get_clock();
   });
   cluster::engine().run();
@@ -68,7 +70,7 @@ TEST_CASE("collectives start when an actor says so, many at once", "[collectives
   REQUIRE(pairs->steps[0].transfers.size() == 240);
   const double alone = outside + 8e6 / nic;
   std::vector<double> ends;
-  cluster::add_actor(placement.host(3), "caller", [&] {
+  cluster::add_actor(execution::begin_mirror(cluster).host(placement.host(3)), "caller", [&] {
     sg4::this_actor::sleep_for(1);
     for (int i = 0; i < 3; ++i)
       execution::start(pairs, [&] { ends.push_back(sg4::Engine::get_clock()); });

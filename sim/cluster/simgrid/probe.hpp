@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/cluster/platform/platform_file.hpp"
-#include "sim/cluster/route.hpp"
+#include "sim/cluster/simgrid/engine.hpp"
 
 namespace pipewright::cluster {
 
@@ -14,7 +14,7 @@ class EmptyZones {
  public:
   explicit EmptyZones(const PlatformFile& file);
   // Whether the way between two hosts would lead through one.
-  bool are_between(const Host* a, const Host* b) const;
+  bool are_between(const sg4::Host* a, const sg4::Host* b) const;
 
  private:
   std::set<std::string> names_;

@@ -15,6 +15,10 @@ namespace sg4 = simgrid::s4u;
 // The process's one SimGrid engine, configured for flow-level GPU fabrics: plain bandwidth sharing
 // (CM02) without the TCP terms that SimGrid fits to Ethernet clusters by default.
 sg4::Engine& engine();
+// Whether it has a platform. SimGrid loads a file only as the first; zones of ours may follow.
+bool has_platform();
+// Whether it had none until now, when the caller makes one.
+bool begin_platform();
 
 template <class Body>
 sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {

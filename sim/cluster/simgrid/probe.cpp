@@ -1,4 +1,4 @@
-#include "sim/cluster/probe.hpp"
+#include "sim/cluster/simgrid/probe.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "sim/cluster/platform/error.hpp"
-#include "sim/cluster/simgrid.hpp"
 #include "sim/process/process.hpp"
 
 namespace pipewright::cluster {
@@ -82,12 +81,12 @@ void ask_for_ways(const PlatformFile& file) {
   const EmptyZones empty(file);
   constexpr std::size_t most_zones = 200;
   std::set<const sg4::NetZone*> zones;
-  std::vector<const Host*> hosts;
-  for (const Host* host : engine().get_all_hosts())
+  std::vector<const sg4::Host*> hosts;
+  for (const sg4::Host* host : engine().get_all_hosts())
     if (zones.insert(host->get_englobing_zone()).second && hosts.size() < most_zones)
       hosts.push_back(host);
-  for (const Host* from : hosts)
-    for (const Host* to : hosts) {
+  for (const sg4::Host* from : hosts)
+    for (const sg4::Host* to : hosts) {
       if (from == to || empty.are_between(from, to)) continue;
       std::vector<sg4::Link*> ignored;
       double latency = 0;
@@ -140,7 +139,7 @@ EmptyZones::EmptyZones(const PlatformFile& file) {
   });
 }
 
-bool EmptyZones::are_between(const Host* a, const Host* b) const {
+bool EmptyZones::are_between(const sg4::Host* a, const sg4::Host* b) const {
   if (names_.empty()) return false;
   using Zone = simgrid::kernel::routing::NetZoneImpl;
   std::vector<const Zone*> around_a;

@@ -1,0 +1,44 @@
+#include "sim/cluster/simgrid/flow_zone.hpp"
+
+#include <utility>
+
+namespace pipewright::cluster {
+
+FlowZone::FlowZone(const std::string& name, Finder finder)
+    : NetZoneImpl(name), finder_(std::move(finder)) {}
+
+FlowZone::FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder)
+    : FlowZone(name, std::move(finder)) {
+  set_network_model(models.get_network_model());
+  set_cpu_pm_model(models.get_cpu_pm_model());
+  set_cpu_vm_model(models.get_cpu_vm_model());
+  set_disk_model(models.get_disk_model());
+  set_host_model(models.get_host_model());
+}
+
+sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores) {
+  return cluster::add_host(static_cast<NetZoneImpl&>(*this), name, speed)
+      ->set_core_count(cores)
+      ->seal();
+}
+
+void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* into,
+                               double* latency) {
+  links_.clear();
+  finder_(source->id(), destination->id(), links_);
+  for (const sg4::Link* link : links_) {
+    into->link_list_.push_back(link->get_impl());
+    if (latency != nullptr) *latency += link->get_latency();
+  }
+}
+
+FlowZone& make_zone(const std::string& name, FlowZone::Finder finder) {
+  sg4::Engine& running = engine();
+  if (!begin_platform())
+    return *new FlowZone(name, *running.get_netzone_root()->get_impl(), std::move(finder));
+  auto* zone = new FlowZone(name, std::move(finder));
+  make_top(running, *zone);
+  return *zone;
+}
+
+}  // namespace pipewright::cluster

@@ -1,0 +1,218 @@
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+
+#include "sim/cluster/network.hpp"
+#include "sim/cluster/platform/error.hpp"
+#include "sim/cluster/platform/names.hpp"
+#include "sim/cluster/platform/roles.hpp"
+#include "sim/cluster/simgrid/flow_zone.hpp"
+#include "sim/cluster/simgrid/probe.hpp"
+
+namespace pipewright::cluster {
+namespace {
+
+void load(const std::filesystem::path& path) {
+  try {
+    begin_platform();
+    engine().load_platform(path.string());
+    engine().get_netzone_root()->seal();
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+// The classes that the file gives, by the link's name or what a <cluster>'s links begin with.
+class Classes {
+ public:
+  explicit Classes(const PlatformFile& file) {
+    file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+      const std::string_view tag = node.name();
+      if (tag != "link" && tag != "cluster") return;
+      for (const pugi::xml_node& child : node.children("prop"))
+        if (std::string_view(child.attribute("id").value()) == "class")
+          classes_[node.attribute("id").value() + std::string(tag == "cluster" ? "_link_" : "")] =
+              child.attribute("value").value();
+    });
+  }
+  std::string of(const std::string& link) const {
+    const std::string cable = without_direction(link);
+    const std::string_view name = cable;
+    const std::size_t made = name.find("_link_");
+    for (const std::string_view key : {name, name.substr(0, made + 6)})
+      if (const auto found = classes_.find(std::string(key)); found != classes_.end())
+        return found->second;
+    return without_numbers(made == std::string_view::npos ? name : name.substr(0, made + 5));
+  }
+
+ private:
+  std::map<std::string, std::string> classes_;
+};
+
+// Whether zones have latencies of their own, beside those of links: those between coordinates.
+bool has_own_latencies(const PlatformFile& file) {
+  bool found = false;
+  file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
+    found = found || std::string_view(node.attribute("routing").value()) == "Vivaldi";
+  });
+  return found;
+}
+
+class SimgridNetwork final : public Network {
+ public:
+  explicit SimgridNetwork(const PlatformFile& file) : empty_zones_(file) {
+    probe(file);
+    load(file.path());
+    const Classes classes(file);
+    for (sg4::Link* link : engine().get_all_links()) {
+      if (link->get_name() == "__loopback__") continue;  // SimGrid's own
+      number_of_link_.emplace(link, static_cast<Index>(links.size()));
+      simgrids_.links.push_back(link);
+      links.push_back({.name = link->get_name(),
+                       .link_class = classes.of(link->get_name()),
+                       .bandwidth = link->get_bandwidth(),
+                       .latency = link->get_latency(),
+                       .is_shared = link->get_sharing_policy() != sg4::Link::SharingPolicy::FATPIPE,
+                       .number = static_cast<Index>(links.size())});
+      link->set_latency(0);
+    }
+    all_hosts_ = engine().get_all_hosts();
+    add_hosts(roles_of(file, all_hosts_));
+    simgrids_.hosts = all_hosts_;
+    if (has_own_latencies(file)) make_flow_ends();
+  }
+
+  const InSimgrid* in_simgrid() const override { return &simgrids_; }
+
+  Alike alike(const Host* gpu, bool across) const override {
+    return {across ? nics_[gpu->number].port : gpu->number, false};
+  }
+
+  bool find(const Host* source, const Host* destination, Route& route) const override {
+    const bool across = source->node != destination->node;
+    const Nic from = across ? nics_[source->number] : Nic{source->number};
+    const Nic to = across ? nics_[destination->number] : Nic{destination->number};
+    route.source = const_cast<Host*>(&hosts[from.port]);
+    route.destination = const_cast<Host*>(&hosts[to.port]);
+    double of_zones = 0;  // the links' are 0 by now
+    if (!ask(from.port, to.port, route.links, of_zones)) return false;
+    route.latency = from.latency + to.latency + of_zones;
+    return !route.links.empty() || of_zones > 0;
+  }
+
+ private:
+  struct Nic {
+    Index port = nothing;
+    double latency = 0;  // beside that of links
+  };
+
+  void add_hosts(const Roles& roles) {
+    for (std::size_t i = 0; i < all_hosts_.size(); ++i) {
+      const sg4::Host* const host = all_hosts_[i];
+      const Role& role = roles.of[i];
+      const char* const gpu = host->get_property("gpu");
+      const char* const memory = host->get_property("memory");
+      const auto number = static_cast<Index>(i);
+      hosts.push_back(
+          {.name = host->get_name(),
+           .gpu = gpu == nullptr ? "" : gpu,
+           .memory_text = memory == nullptr ? std::nullopt : std::optional<std::string>(memory),
+           .speed = host->get_speed(),
+           .cores = host->get_core_count(),
+           .node = role.node,
+           .place = role.place,
+           .number = number});
+      nics_.push_back(role.nics.empty() ? Nic{number} : Nic{role.nics.front(), role.latency});
+    }
+    for (const Index gpu : roles.gpus) gpus.push_back(&hosts[gpu]);
+  }
+
+  // SimGrid would have a flow wait for the zones' latency once more, and share links by it. So
+  // flows lead over the same links between hosts of a zone that has none.
+  void make_flow_ends() {
+    FlowZone& zone = make_zone("(flow ends)", [this](auto source, auto destination, auto& between) {
+      std::vector<sg4::Link*> found;
+      double ignored = 0;
+      all_hosts_.at(source)->route_to(all_hosts_.at(destination), found, &ignored);
+      between.assign(found.begin(), found.end());
+    });
+    for (sg4::Host*& host : simgrids_.hosts)
+      host = zone.add_host(fmt::format("(flow end of {})", host->get_name()), 1, 1);
+  }
+
+  // False if there is no way.
+  bool ask(Index source, Index destination, std::vector<const Link*>& between,
+           double& latency) const {
+    const sg4::Host* const from = all_hosts_[source];
+    const sg4::Host* const to = all_hosts_[destination];
+    if (empty_zones_.are_between(from, to)) return false;
+    std::vector<sg4::Link*> found;
+    try {
+      from->route_to(to, found, &latency);
+    } catch (const std::exception&) {
+      return false;  // some routings throw where others come back empty
+    }
+    for (const sg4::Link* link : found) between.push_back(&links[number_of_link_.at(link)]);
+    return true;
+  }
+
+  void append_own_links(const Host* source, const Host* destination,
+                        std::vector<const Link*>& between) const override {
+    double ignored = 0;
+    ask(source->number, destination->number, between, ignored);
+  }
+
+  static Roles roles_of(const PlatformFile& file, const std::vector<sg4::Host*>& hosts) {
+    std::vector<std::string> names;
+    std::map<const void*, Index> zones;
+    std::vector<Member> members;
+    std::vector<std::unordered_map<std::string, std::string>> properties;
+    for (const sg4::Host* host : hosts) {
+      names.emplace_back(host->get_cname());
+      properties.push_back(*host->get_properties());
+    }
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const auto value = [&](const char* key) {
+        const auto found = properties[i].find(key);
+        return found == properties[i].end() ? nullptr : &found->second;
+      };
+      const void* zone = hosts[i]->get_englobing_zone();
+      members.push_back(
+          {.name = &names[i],
+           .zone = zones.try_emplace(zone, static_cast<Index>(zones.size())).first->second,
+           .gpu = value("gpu"),
+           .node = value("node"),
+           .nics = value("nic"),
+           .latency = value("latency")});
+    }
+    try {
+      return assign_roles(members);
+    } catch (const MemberFault& fault) {
+      throw Error(fmt::format("{}:{}: host '{}': {}", file.path().string(),
+                              SourceLines(file).line_of_host(names[fault.member]),
+                              names[fault.member], fault.what));
+    }
+  }
+
+  EmptyZones empty_zones_;
+  std::vector<sg4::Host*> all_hosts_;  // of the file
+  InSimgrid simgrids_;                 // between which flows lead
+  std::unordered_map<const sg4::Link*, Index> number_of_link_;
+  std::vector<Nic> nics_;  // of hosts: the first port to other nodes, themselves if they have none
+};
+
+}  // namespace
+
+std::shared_ptr<Network> load_with_simgrid(const PlatformFile& file) {
+  if (has_platform())
+    throw std::logic_error("SimGrid has a platform in this process already, before " +
+                           file.path().string());
+  return std::make_shared<SimgridNetwork>(file);
+}
+
+}  // namespace pipewright::cluster

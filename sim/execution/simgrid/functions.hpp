@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sim/cluster/network.hpp"
+#include "sim/execution/run.hpp"
+
+namespace pipewright::execution {
+
+// What the part of the program that loads SimGrid is for.
+struct SimgridFunctions {
+  decltype(&cluster::load_with_simgrid) load;
+  decltype(&execution::simulate) simulate;
+};
+
+}  // namespace pipewright::execution

@@ -1,0 +1,8 @@
+#include "sim/execution/simgrid/functions.hpp"
+
+extern "C" const void* pipewright_module() {
+  using namespace pipewright;
+  static constexpr execution::SimgridFunctions functions{.load = cluster::load_with_simgrid,
+                                                         .simulate = execution::simulate};
+  return &functions;
+}

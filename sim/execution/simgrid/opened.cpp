@@ -1,0 +1,19 @@
+#include "modules/module.hpp"
+#include "sim/execution/simgrid/functions.hpp"
+
+namespace pipewright {
+namespace {
+
+const execution::SimgridFunctions& simgrid() {
+  return modules::table<execution::SimgridFunctions>("simgrid");
+}
+
+}  // namespace
+
+std::shared_ptr<cluster::Network> cluster::load_with_simgrid(const PlatformFile& file) {
+  return simgrid().load(file);
+}
+
+void execution::simulate(const Job& job, trace::Sink& sink) { simgrid().simulate(job, sink); }
+
+}  // namespace pipewright
