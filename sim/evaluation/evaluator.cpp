@@ -244,6 +244,13 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario) {
   return rows;
 }
 
+void Evaluator::get_ready() {
+  if (const auto& cluster = impl_->layouts.cluster())
+    execution::get_ready(*cluster);
+  else
+    execution::load_simulator();
+}
+
 CandidateRow Evaluator::simulate(const config::Value& scenario) {
   const config::Scenario read = config::read_scenario(scenario);
   if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");

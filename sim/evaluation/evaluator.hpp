@@ -19,6 +19,8 @@ class Evaluator {
   // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
   // bound that no simulation is below. What candidates share is worked out once.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario);
+  // Has all ready that simulations share, for who has each in a child process.
+  void get_ready();
   // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would.
   analysis::CandidateRow simulate(const config::Value& scenario);
 

@@ -23,6 +23,7 @@ class Layouts {
   explicit Layouts(const config::Scenario& first);
 
   Layout& of(const config::Scenario& scenario);
+  const std::optional<cluster::Cluster>& cluster() const { return cluster_; }  // none: ideal
 
  private:
   struct Entry {

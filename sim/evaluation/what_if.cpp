@@ -219,6 +219,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
                        .recipes = choices["recipes"].get<std::vector<std::string>>()},
                       result.notes);
 
+  if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
   std::vector<process::Body> bodies{[&] { return to_line(simulate(tree, {})); }};
   for (const Change& change : changes)
     bodies.emplace_back([&] { return to_line(simulate(tree, change)); });

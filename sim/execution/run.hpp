@@ -16,4 +16,9 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
 void simulate(const Job& job, trace::Sink& sink);
 void time(const Job& job, trace::Sink& sink);
 
+// For who has each simulation in a child process of its own: children need not do again what was
+// done before them. The first loads SimGrid, the second also makes the cluster's hosts and links.
+void load_simulator();
+void get_ready(const cluster::Cluster& cluster);
+
 }  // namespace pipewright::execution

@@ -12,6 +12,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/requests/requests.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/process/process.hpp"
 
 namespace pipewright::cli {
@@ -67,6 +68,7 @@ int answer_requests() {
   // What libraries print is no message.
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  execution::load_simulator();
   Connection asker(socket);
   process::Channel end_of_asker(socket, socket);
   while (std::optional<Message> asked = asker.receive()) {

@@ -121,7 +121,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
 std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
   try {
     const config::Value tree = space_.candidate(candidate);
-    evaluator(tree);  // before the child, for the next one too
+    evaluator(tree).get_ready();  // before the child, for the next one too
     const auto body = [&] { return analysis::to_json_line(evaluator_->simulate(tree)); };
     const std::optional<process::Result> result = process::run_within(time_limit_, body, parent_);
     if (!result) return std::nullopt;

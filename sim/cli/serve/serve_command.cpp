@@ -14,6 +14,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/serve/server.hpp"
 
 namespace pipewright::cli {
@@ -129,6 +130,7 @@ int serve_command(const Arguments& arguments) {
     std::fflush(stdout);
     if (browser) open_browser(address);
   };
+  execution::load_simulator();  // once, for the children that simulate
   serve::serve(options);
   return exit_ok;
 }

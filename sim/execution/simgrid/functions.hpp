@@ -9,6 +9,7 @@ namespace pipewright::execution {
 struct SimgridFunctions {
   decltype(&cluster::load_with_simgrid) load;
   decltype(&execution::simulate) simulate;
+  decltype(&execution::get_ready) get_ready;
 };
 
 }  // namespace pipewright::execution

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/network.hpp"
+#include "sim/execution/run.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -97,5 +98,9 @@ Mirror& begin_mirror(const cluster::Cluster& cluster) {
   mirror.update();
   return mirror;
 }
+
+void load_simulator() {}  // it is part of the program
+
+void get_ready(const cluster::Cluster& cluster) { begin_mirror(cluster); }
 
 }  // namespace pipewright::execution

@@ -3,6 +3,7 @@
 extern "C" const void* pipewright_module() {
   using namespace pipewright;
   static constexpr execution::SimgridFunctions functions{.load = cluster::load_with_simgrid,
-                                                         .simulate = execution::simulate};
+                                                         .simulate = execution::simulate,
+                                                         .get_ready = execution::get_ready};
   return &functions;
 }

@@ -16,4 +16,8 @@ std::shared_ptr<cluster::Network> cluster::load_with_simgrid(const PlatformFile&
 
 void execution::simulate(const Job& job, trace::Sink& sink) { simgrid().simulate(job, sink); }
 
+void execution::load_simulator() { simgrid(); }
+
+void execution::get_ready(const cluster::Cluster& cluster) { simgrid().get_ready(cluster); }
+
 }  // namespace pipewright
