@@ -51,7 +51,7 @@ TEST_CASE("what is needed is loaded, and no more", "[cli]") {
   CHECK(loaded(passes + "--engine timing --trace r.h5") == "hdf5");
   CHECK(loaded(passes + "--engine timing -o r.svg") == "cairo");
   CHECK(loaded(passes + "-o r.png --trace r.h5") == "simgrid hdf5 cairo");
-  CHECK(loaded("trace show run.h5") == "hdf5");
+  CHECK(loaded("show run.h5") == "hdf5");
 }
 
 TEST_CASE("a part of the program that is missing is named, and where it was looked for", "[cli]") {
