@@ -6,9 +6,6 @@
 #include <fmt/format.h>
 
 namespace pipewright::cli {
-
-int serve_command(const Arguments& arguments);  // pipewright serve
-
 namespace {
 
 constexpr std::array schedule_verbs{

@@ -73,8 +73,9 @@ class Variants {
     head.append(document.createElement("td"), ...columns.map((one) => this.headOf(one)));
     const body = table.createTBody();
     for (const metric of RUN_METRICS) {
+      const known = ({ of }) => columns.some(({ run }) => typeof of(run.summary) === "number");
+      if (!known(metric) || (metric.instead && known(metric.instead))) continue;
       const values = columns.map(({ run }) => metric.of(run.summary));
-      if (!values.some((value) => typeof value === "number")) continue;
       this.row(body, metricLink(metric.anchor, metric.name),
                columns.map((one) => this.figure(metric, one, values)));
     }
@@ -143,7 +144,8 @@ class Variants {
     const first = of(this.against.run.summary);
     if (one === this.against || typeof value !== "number" || typeof first !== "number") return cell;
     const words = value === first ? "the same" : changeText(metric, value, first);
-    const change = textElement("small", noBreak(words));
+    const change = textElement("small", noBreak(words.match(/\((.*)\)/)?.[1] ?? words));
+    change.title = words;
     if (value !== first) change.className = (value < first) === (better < 0) ? "good" : "bad";
     cell.append(change);
     return cell;

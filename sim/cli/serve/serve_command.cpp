@@ -13,7 +13,6 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/config/scenario.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/serve/server.hpp"
 
@@ -33,11 +32,10 @@ constexpr const char* first_scenario =
 po::options_description serve_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("port,p", several_words("N"), "of this machine (a free one)");
-  add("root", several_words("FOLDER"), "whose files scenarios may name (the current folder)");
-  add("host", several_words("ADDRESS"), "to listen at (127.0.0.1: this machine alone)");
-  add("jobs,j", several_words("N"),
-      "simulations at a time (as many as the machine has processors)");
+  add("port,p", one_word("N"), "of this machine (a free one)");
+  add("root", one_word("FOLDER"), "whose files scenarios may name (the current folder)");
+  add("host", one_word("ADDRESS"), "to listen at (127.0.0.1: this machine alone)");
+  add("jobs,j", one_word("N"), "simulations at a time (as many as the machine has processors)");
   add("no-browser", "only print the address");
   add("help,h", "this text");
   return options;
@@ -59,15 +57,13 @@ void print_help() {
       describe(serve_options()));
 }
 
-std::uint32_t number(const po::variables_map& given, const std::string& option,
-                     std::uint32_t otherwise) {
-  return given.count(option) == 0 ? otherwise : read_count(given, option);
+std::string word(const po::variables_map& given, const char* option, const char* otherwise) {
+  return given.count(option) == 0 ? otherwise : given[option].as<std::string>();
 }
 
 std::uint16_t port_of(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "port");
-  if (words.empty() || single(words, "--port") == "0") return 0;
-  const std::uint32_t port = number(given, "port", 0);
+  if (word(given, "port", "0") == "0") return 0;
+  const std::uint32_t port = read_count(given, "port");
   if (port > 65535) throw UsageError(fmt::format("--port is {}; allowed: 0 to 65535", port));
   return static_cast<std::uint16_t>(port);
 }
@@ -106,24 +102,23 @@ int serve_command(const Arguments& arguments) {
     print_help();
     return exit_ok;
   }
-  serve::Options options{.port = port_of(given), .scenario = first_scenario};
+  serve::Options options{
+      .host = word(given, "host", "127.0.0.1"), .port = port_of(given), .scenario = first_scenario};
   const std::vector<std::string> files = values(given, "scenario");
   if (files.size() > 1) throw UsageError("serve: takes one scenario");
-  const std::vector<std::string> root = values(given, "root");
-  const std::vector<std::string> host = values(given, "host");
-  if (!host.empty()) options.host = single(host, "--host");
-  if (!files.empty()) options.scenario = text_of(files.front());
-  std::error_code failed;
-  options.project =
-      std::filesystem::canonical(root.empty() ? path(".") : path(single(root, "--root")), failed);
-  if (failed || !std::filesystem::is_directory(options.project))
-    throw UsageError(fmt::format("--root is '{}', which is no folder", single(root, "--root")));
+  const bool has_root = given.count("root") != 0;
   // Paths of a scenario start from the folder of its file.
-  const path start =
-      files.empty() ? options.project : std::filesystem::canonical(files.front()).parent_path();
-  std::filesystem::current_path(root.empty() && !files.empty() ? start : options.project);
-  if (root.empty()) options.project = std::filesystem::current_path();
-  options.jobs = number(given, "jobs", std::max(2U, std::thread::hardware_concurrency()));
+  path start = files.empty() ? path(".") : path(files.front()).parent_path();
+  if (!files.empty()) options.scenario = text_of(files.front());
+  if (start.empty()) start = ".";
+  std::error_code failed;
+  const std::string root = word(given, "root", start.c_str());
+  options.project = std::filesystem::canonical(root, failed);
+  if (failed || !std::filesystem::is_directory(options.project))
+    throw UsageError(fmt::format("--root is '{}', which is no folder", root));
+  std::filesystem::current_path(has_root && files.empty() ? options.project : start);
+  options.jobs = given.count("jobs") != 0 ? read_count(given, "jobs")
+                                          : std::max(2U, std::thread::hardware_concurrency());
   const bool browser = given.count("no-browser") == 0;
   options.ready = [&](const std::string& address) {
     fmt::print("pipewright serves {}\n  {}\nCtrl-C ends it.\n", options.project.string(), address);
