@@ -126,7 +126,7 @@ TEST_CASE("parameters are recovered from times as nccl-tests rounds them", "[fit
 
 TEST_CASE("parameters are recovered from times of four digits", "[fit]") {
   const tests::Workplace place;
-  const cluster::NodeKind& node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
+  const cluster::NodeKind node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
   place.write("pcie.xml", cluster::make_platform({.nodes = {{&node, 1}}, .fabric = "leaf-spine"}));
   Cluster cluster = Cluster::load(place.folder() / "pcie.xml");
   const std::vector<std::string> classes = cluster.link_classes();

@@ -44,7 +44,7 @@ std::string fault(const std::function<void()>& reading) { return tests::fault_of
 
 TEST_CASE("a dump of NCCL on a DGX H100 is the library's dgx-h100", "[import]") {
   const ImportedNode node = of_nccl(sample("hgx-h100.xml"));
-  const NodeKind& known = cluster::find_node_kind("dgx-h100");
+  const NodeKind known = cluster::find_node_kind("dgx-h100");
   CHECK(node.kind.gpu == known.gpu);
   CHECK(node.kind.gpus == 8);
   CHECK(node.kind.wiring == NodeKind::Wiring::nvswitch);

@@ -45,7 +45,7 @@ std::string shown(const std::string& xml) {
 }  // namespace
 
 TEST_CASE("topology.conf is a tree whose links carry what is below them", "[import]") {
-  const cluster::NodeKind& kind = cluster::find_node_kind("dgx-h100");
+  const cluster::NodeKind kind = cluster::find_node_kind("dgx-h100");
   const auto made = cluster::import_fabric(cluster::read_slurm_conf(sample("topology.conf")), kind,
                                            {.oversubscription = 2});
   // 4 nodes x 8 NICs x 47 GB/s / 2 = 752 up from each leaf.
@@ -55,7 +55,7 @@ TEST_CASE("topology.conf is a tree whose links carry what is below them", "[impo
 }
 
 TEST_CASE("blocks are NVLink domains, the largest with all GPUs of the kind", "[import]") {
-  const cluster::NodeKind& kind = cluster::find_node_kind("gb200-nvl72");
+  const cluster::NodeKind kind = cluster::find_node_kind("gb200-nvl72");
   const auto made =
       cluster::import_fabric(cluster::read_slurm_conf(sample("blocks.conf")), kind, {});
   // 18 and 16 trays of 72 / 18 = 4 GPUs; 72 x 47 = 3384 and 64 x 47 = 3008 GB/s up.
