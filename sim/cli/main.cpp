@@ -2,7 +2,6 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
-#include "sim/cli/serve/serve_command.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace {
@@ -34,7 +33,7 @@ int dispatch(const Arguments& words) {
     fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
-  if (words[0] == "--serve") return serve_command();
+  if (words[0] == "--serve") return serve_command({words.begin() + 1, words.end()});
   for (const Command& command : commands())
     if (command.name == words[0]) return run(command, {words.begin() + 1, words.end()});
   throw UsageError(fmt::format("no command is called '{}'; see 'pipewright --help'", words[0]));

@@ -1,5 +1,3 @@
-#include "sim/cli/serve/serve_command.hpp"
-
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -61,7 +59,8 @@ std::string words_of(const process::Process& child, int status) {
 
 }  // namespace
 
-int serve_command() {
+int serve_command(const Arguments& arguments) {
+  if (!arguments.empty()) throw UsageError("--serve takes no arguments");
   // Interrupts of a terminal are the asker's, who ends this process where it wants to.
   std::signal(SIGINT, SIG_IGN);
   // What libraries print is no message.
