@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +10,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "python/core/block.hpp"
 #include "python/core/tree.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/scenario.hpp"
@@ -56,8 +59,26 @@ py::dict checked(const Tree& tree) {
   }();
   py::list schedules;
   for (const config::ScheduleSpec& spec : scenario.schedules) schedules.append(spec.name);
-  return py::dict(py::arg("yaml") = scenario.text, py::arg("title") = scenario.title,
+  py::list outputs;
+  for (const auto& output : scenario.outputs) outputs.append(output.value.string());
+  py::object trace = py::none();
+  if (scenario.trace) trace = py::str(scenario.trace->value.string());
+  return py::dict(py::arg("outputs") = outputs, py::arg("trace") = trace,
+                  py::arg("yaml") = scenario.text, py::arg("title") = scenario.title,
                   py::arg("schedules") = schedules);
+}
+
+// As exceptions of the package take them.
+py::dict parts_of(const config::Error& error) {
+  py::dict parts;
+  if (const config::Origin& place = error.place(); place.line > 0) {
+    parts["file"] = place.source;
+    parts["line"] = place.line;
+    parts["column"] = place.column;
+  }
+  if (!error.key().empty()) parts["key"] = error.key();
+  if (const std::string remedy = error.remedy(); !remedy.empty()) parts["remedy"] = remedy;
+  return parts;
 }
 
 std::string type_name(config::ValueType type) {
@@ -89,7 +110,14 @@ py::list keys() {
 PYBIND11_MODULE(_core, module) {
   using namespace pipewright;
   using namespace pipewright::python;
-  py::register_exception<config::Error>(module, "ConfigError", PyExc_ValueError);
+  static const py::exception<config::Error> config_error(module, "ConfigError", PyExc_ValueError);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(std::move(thrown));
+    } catch (const config::Error& error) {
+      PyErr_SetObject(config_error.ptr(), py::make_tuple(error.what(), parts_of(error)).ptr());
+    }
+  });
 
   py::class_<Tree>(module, "Tree")
       .def_static("from_object",
@@ -109,6 +137,12 @@ PYBIND11_MODULE(_core, module) {
       .def("yaml", [](const Tree& tree) { return config::to_yaml(tree.value); })
       .def("json", [](const Tree& tree) { return config::tree_to_json(tree.value).dump(); })
       .def("checked", checked);
+  py::class_<Block>(module, "Block", py::buffer_protocol())
+      .def(py::init<int>())
+      .def_buffer([](const Block& block) {
+        return py::buffer_info(static_cast<const std::uint8_t*>(block.start()),
+                               static_cast<py::ssize_t>(block.size()), true);
+      });
   module.def("keys", keys);
   module.def("set_own_library", [](const std::string& folder) { config::set_own_library(folder); });
 }

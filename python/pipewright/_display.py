@@ -76,7 +76,7 @@ def table_html(columns: list[dict[str, Any]]) -> str:
 
     rows = [f"<tr>{''.join(cell('th', column, head(column)) for column in columns)}</tr>"]
     for texts in zip(*(column["cells"] for column in columns)):
-        cells = (cell("td", *pair) for pair in zip(columns, map(html.escape, texts)))
+        cells = (cell("td", column, html.escape(text)) for column, text in zip(columns, texts))
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table>{''.join(rows)}</table>"
 

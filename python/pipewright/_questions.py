@@ -38,7 +38,8 @@ class Told(Figures):
 class Why(Told):
     """Why a run takes its time: ``critical_path``, ``devices``, ``slack``, ``what_if``.
 
-    >>> why(result).what_ifs()[0]["change"]
+    >>> found = why(result)
+    >>> best = found.what_ifs()[0]["change"]
     """
 
     def __init__(self, answer: dict[str, Any]) -> None:
@@ -70,8 +71,8 @@ def why(
     With ``what_if`` the run's scenario is simulated again with one change after the other, ``jobs``
     at a time; ``progress`` is called with the simulations that are done, and their number.
 
-    >>> found = why(result)
-    >>> print(found)
+    >>> why(result).to_pandas().columns[0]
+    'change'
     """
 
     def said(message: dict[str, Any], files: list[int]) -> None:
@@ -98,7 +99,9 @@ def compare(
     ``conditions`` such as ``"makespan>+1%"`` or ``"peak_memory<-1GiB"`` are asked of each of the
     others; :meth:`Comparison.holds` answers.
 
-    >>> print(compare(before, after, names=["before", "after"]))
+    >>> before, after = run_many([scenario, scenario.with_(p2p_time="1 ms")])
+    >>> compare(before, after, names=["before", "after"], conditions=["makespan>+1%"]).holds()
+    False
     """
     from ._results import Results
 

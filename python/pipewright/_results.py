@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -25,10 +26,11 @@ class Shown:
     def _ask(
         self, what: str, more: dict[str, Any] | None = None, said: _worker.Said | None = None
     ) -> dict[str, Any]:
-        runs = self._shown_runs()
-        described = [{"run": run.summary, "packing": run._rows().packing} for run in runs]
-        files = [run._rows().file for run in runs]
-        return _worker.request(what, {"runs": described, **(more or {})}, said, files)
+        runs = [(run.summary, run._rows()) for run in self._shown_runs()]
+        described = [{"run": summary, "packing": rows.packing} for summary, rows in runs]
+        with contextlib.ExitStack() as opened:
+            files = [opened.enter_context(rows.file()) for _, rows in runs]
+            return _worker.request(what, {"runs": described, **(more or {})}, said, files)
 
     def save(self, *files: str | os.PathLike[str], picture: str = "timeline") -> None:
         """Writes what ``pipewright run -o`` writes, by the extension: .html (the page), .svg, .png
@@ -63,9 +65,9 @@ class Result(RunFigures, Shown):
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
     >>> result.makespan_s
     33.0
-    >>> result.passes["end"].max()
+    >>> float(result.passes["end"].max())
     33.0
-    >>> result.to_pandas("passes").groupby("kind", observed=True).size()["F"]
+    >>> sum(result.to_pandas("passes").kind == "F")
     32
 
     A notebook shows its table and its timeline.
@@ -75,13 +77,15 @@ class Result(RunFigures, Shown):
         self,
         summary: dict[str, Any],
         tables: Tables | None,
-        notes: list[str],
+        took_s: float,
         again: Callable[[], Result] | None = None,
     ) -> None:
         #: All numbers, as ``pipewright run --json`` prints them.
         self.summary = summary
         #: What a reader should know beside the figures.
-        self.notes = notes
+        self.notes: list[str] = []
+        #: Seconds that the simulation took, planning included; no figure of the run itself.
+        self.took_s = took_s
         self._tables = tables
         self._again = again
 
@@ -101,6 +105,10 @@ class Result(RunFigures, Shown):
         again for them, with the same outcome.
         """
         return self._rows().array(name)
+
+    def save_trace(self, file: str | os.PathLike[str]) -> None:
+        """Writes the trace file, whatever it is called."""
+        self._ask("save", {"file": os.fspath(file), "is_trace": True})
 
     @property
     def tables(self) -> list[str]:
@@ -180,7 +188,15 @@ class Result(RunFigures, Shown):
         return f"<Result {self.schedule}: {self.makespan_s:.6g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Result, (self.summary, self._rows(), self.notes))
+        return (_unpickled, (self.summary, self._rows(), self.took_s, self.notes))
+
+
+def _unpickled(
+    summary: dict[str, Any], tables: Tables, took_s: float, notes: list[str]
+) -> Result:
+    result = Result(summary, tables, took_s)
+    result.notes = notes
+    return result
 
 
 class Results(Sequence[Result], Shown):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from . import _core
 from ._keys import KeysOfScenario
 from .errors import ScenarioError
+
+_LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
+if _LIBRARY.is_dir():  # installed; else the source tree's
+    _core.set_own_library(str(_LIBRARY))
 
 
 @contextlib.contextmanager
@@ -59,9 +64,9 @@ class Scenario(KeysOfScenario):
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Scenario:
-        """From a file of YAML or JSON; or from such a text, which has more than one line.
+        r"""From a file of YAML or JSON; or from such a text, which has more than one line.
 
-        >>> Scenario.from_yaml("platforms/scenarios/gpt-6b-a100.yaml")
+        >>> one = Scenario.from_yaml("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2")
         """
         with scenario_errors():
             if isinstance(source, str) and "\n" in source:
@@ -73,7 +78,8 @@ class Scenario(KeysOfScenario):
 
         None takes a key away.
 
-        >>> scenario.with_({"parallel.tp": 4, "model.layers": 16}, microbatches=64)
+        >>> scenario.with_({"schedule.name": "gpipe"}, microbatches=64)["schedule.name"]
+        'gpipe'
         """
         tree = self._tree
         with scenario_errors():
@@ -94,6 +100,11 @@ class Scenario(KeysOfScenario):
     def schedules(self) -> list[str]:
         """The names of its schedules."""
         return list(self._checked["schedules"])
+
+    @property
+    def outputs(self) -> tuple[list[str], str | None]:
+        """The files that it says a run writes, and that of the trace."""
+        return list(self._checked["outputs"]), self._checked["trace"]
 
     def __getitem__(self, key: str) -> Any:
         value: Any = self.to_dict()

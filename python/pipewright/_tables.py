@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-import mmap
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from . import _core
 
 
 class Tables:
     """The tables of a run by name; arrays are read only and share the memory of the run."""
 
     def __init__(self, packing: dict[str, Any], file: int) -> None:
+        """Of a file in memory, which is closed."""
         self.packing = packing
-        #: The open file that holds them, for workers that read them again.
-        self.file = file
-        size = int(packing["bytes"])
-        self._memory = mmap.mmap(file, size, access=mmap.ACCESS_READ) if size else b""
+        try:
+            self._block: Any = _core.Block(file)
+        finally:
+            os.close(file)
         self._arrays: dict[str, NDArray[Any]] = {}
 
-    def __del__(self) -> None:
-        os.close(self.file)
+    @contextlib.contextmanager
+    def file(self) -> Iterator[int]:
+        """A file that holds them, for another process."""
+        file = _file_of(memoryview(self._block))
+        try:
+            yield file
+        finally:
+            os.close(file)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_from_bytes, (self.packing, bytes(self._memory)))
+        return (_from_bytes, (self.packing, bytes(self._block)))
 
     def names(self) -> list[str]:
         """Of the tables."""
@@ -49,7 +59,8 @@ class Tables:
         )
         if table["rows"] == 0:
             return np.empty(0, layout)
-        return np.frombuffer(self._memory, layout, table["rows"], table["at"])
+        rows: NDArray[Any] = np.frombuffer(self._block, layout, table["rows"], table["at"])
+        return rows
 
     def kinds(self, name: str) -> dict[str, list[str]]:
         """The names behind the codes of a table's columns of kinds."""
@@ -71,8 +82,12 @@ class Tables:
         return found
 
 
-def _from_bytes(packing: dict[str, Any], block: bytes) -> Tables:
+def _file_of(block: bytes | memoryview) -> int:
     file = os.memfd_create("pipewright")
     with os.fdopen(os.dup(file), "wb") as stream:
         stream.write(block)
-    return Tables(packing, file)
+    return file
+
+
+def _from_bytes(packing: dict[str, Any], block: bytes) -> Tables:
+    return Tables(packing, _file_of(block))

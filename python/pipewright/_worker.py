@@ -20,6 +20,8 @@ from typing import Any
 
 from . import errors
 
+_MOST_FILES = 64  # that come with a message
+
 Said = Callable[[dict[str, Any], list[int]], None]
 
 
@@ -36,17 +38,23 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [program(), "--answer"], stdin=theirs, stdout=subprocess.DEVNULL, process_group=0
+                [program(), "--answer"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                process_group=0,
             )
         self._socket = ours
         self._text = b""
         self._files: list[int] = []
 
     def ask(self, line: bytes, said: Said, files: Sequence[int] = ()) -> dict[str, Any]:
-        """The answer to a request, a line of JSON; what is said before goes to ``said`` with its open files.
+        """The answer to a request, a line of JSON.
 
-        Files that come along belong to ``said``. Raises what the worker says went wrong.
+        What is said before goes to ``said`` with its open files, which are its own. Raises what the
+        worker says went wrong.
         """
+        if len(files) > _MOST_FILES:
+            raise ValueError(f"{len(files)} runs are more than {_MOST_FILES}")
         if files:
             sent = self._socket.sendmsg(
                 [line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
@@ -55,7 +63,8 @@ class Worker:
         self._socket.sendall(line)
         while True:
             message = self._receive()
-            files_here, self._files = self._files, []
+            count = message.get("files", 0)
+            files_here, self._files = self._files[:count], self._files[count:]
             if "answer" in message:
                 answer: dict[str, Any] = message["answer"]
                 return answer
@@ -66,7 +75,7 @@ class Worker:
     def _receive(self) -> dict[str, Any]:
         parts = [self._text]
         while b"\n" not in parts[-1]:
-            text, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 64)
+            text, files, _, _ = socket.recv_fds(self._socket, 1 << 17, _MOST_FILES)
             self._files += files
             if not text:
                 status = self._process.wait()

@@ -44,7 +44,7 @@ int run_named(const Arguments& words);
 
 // `pipewright --answer`: answers requests that come over the socket that standard input is, one at a
 // time, until its other end is closed. For packages that run pipewright, such as Python's.
-int answer_requests();
+int answer_requests(const Arguments& arguments);
 
 int run_command(const Arguments& arguments);         // pipewright run
 int show_command(const Arguments& arguments);        // pipewright show
@@ -59,6 +59,10 @@ int profile_command(const Arguments& arguments);     // pipewright profile
 int model_command(const Arguments& arguments);       // pipewright model
 int help_command(const Arguments& arguments);        // pipewright help
 int completion_command(const Arguments& arguments);  // pipewright completion
+
+// pipewright --serve: answers requests that come over the socket that standard input is, one at a
+// time, until its other end is closed. For packages that run pipewright, such as Python's.
+int serve_command(const Arguments& arguments);
 
 int list_schedules(const Arguments& arguments);     // pipewright schedule list
 int show_schedule(const Arguments& arguments);      // pipewright schedule show

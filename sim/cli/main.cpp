@@ -33,7 +33,7 @@ int dispatch(const Arguments& words) {
     fmt::print("{}\n", pipewright::evaluation::versions());
     return exit_ok;
   }
-  if (words[0] == "--answer") return answer_requests();
+  if (words[0] == "--answer") return answer_requests({words.begin() + 1, words.end()});
   return run_named(words);
 }
 

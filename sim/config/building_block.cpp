@@ -105,10 +105,10 @@ BlockLeg read_leg_name(const Entry& entry) {
                                             name.data() + name.size(), chunk);
   const auto kind = kind_of(name.substr(0, 1));
   if (!kind || code != std::errc{} || rest != name.data() + name.size())
-    throw Error(locate(entry.origin,
-                       fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
-                                   "as F0 or I1",
-                                   in_quotes(name))));
+    throw Error(entry.origin,
+                fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
+                            "as F0 or I1",
+                            in_quotes(name)));
   return {.kind = *kind, .chunk = chunk, .cells = {}, .origin = entry.origin};
 }
 
@@ -121,7 +121,7 @@ void read_legs(const Field& field, BuildingBlock& block) {
   for (const Entry& entry : field.value.entries) {
     BlockLeg leg = read_leg_name(entry);
     if (!seen.insert({leg.kind, leg.chunk}).second)
-      throw Error(locate(entry.origin, fmt::format("{} is given twice", in_quotes(entry.key))));
+      throw Error(entry.origin, fmt::format("{} is given twice", in_quotes(entry.key)));
     const Field of_pass{entry.value, fmt::format("{}.{}", field.name, shown(entry.key))};
     const bool per_microbatch = entry.value.kind == Value::Kind::list &&
                                 !entry.value.items.empty() &&
@@ -144,8 +144,8 @@ void read_lengths(const Field& field, BuildingBlock& block) {
   for (const Entry& entry : field.value.entries) {
     const auto kind = kind_of(entry.key);
     if (!kind)
-      throw Error(locate(entry.origin, fmt::format("{} is no kind of pass; allowed: {}",
-                                                   in_quotes(entry.key), allowed)));
+      throw Error(entry.origin,
+                  fmt::format("{} is no kind of pass; allowed: {}", in_quotes(entry.key), allowed));
     block.lengths[static_cast<std::size_t>(*kind)] =
         read_unsigned({entry.value, field.name + "." + entry.key}, 1, most_of_interval);
   }
@@ -200,16 +200,16 @@ std::uint32_t chunks_of(const Draft& draft) {
     chunks = stages.front();
     for (std::size_t device = 0; device < stages.size(); ++device)
       if (stages[device] != chunks || chunks == 0)
-        throw Error(locate(
+        throw Error(
             block.placement_origin,
             fmt::format("placement gives {} stages to device 0 and {} to device {}; every device "
                         "up to the highest holds equally many",
-                        chunks, stages[device], device)));
+                        chunks, stages[device], device));
   }
   if (draft.chunks && draft.chunks->value != chunks)
-    throw Error(locate(draft.chunks->origin,
-                       fmt::format("chunks is {}, and this placement has {} stages on a device",
-                                   draft.chunks->value, chunks)));
+    throw Error(draft.chunks->origin,
+                fmt::format("chunks is {}, and this placement has {} stages on a device",
+                            draft.chunks->value, chunks));
   return chunks;
 }
 
@@ -219,24 +219,24 @@ void check_legs(const BuildingBlock& block) {
   std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
-      throw Error(locate(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}",
-                                                 name_of(leg), block.chunks - 1)));
+      throw Error(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}", name_of(leg),
+                                          block.chunks - 1));
     ++given[{leg.kind, leg.chunk}];
   }
   for (const BlockLeg& leg : block.legs)
     if (const std::uint32_t count = given[{leg.kind, leg.chunk}]; count != block.microbatches)
-      throw Error(locate(leg.origin,
-                         fmt::format("{} is given for {} microbatches; allowed: a list with one "
-                                     "entry for each of the {} of a block",
-                                     name_of(leg), count, block.microbatches)));
+      throw Error(leg.origin,
+                  fmt::format("{} is given for {} microbatches; allowed: a list with one "
+                              "entry for each of the {} of a block",
+                              name_of(leg), count, block.microbatches));
   for (std::uint32_t chunk = 0; chunk < block.chunks; ++chunk) {
     const auto has = [&](PassKind kind) { return given.contains({kind, chunk}); };
     const auto refuse = [&](std::string_view what) {
-      throw Error(locate(block.legs_origin,
-                         fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
-                                     "else I{1} (W{1} may be left out, to stand where there is "
-                                     "room)",
-                                     what, chunk)));
+      throw Error(block.legs_origin,
+                  fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
+                              "else I{1} (W{1} may be left out, to stand where there is "
+                              "room)",
+                              what, chunk));
     };
     if (!has(PassKind::forward)) refuse("there is no F");
     const bool whole = has(PassKind::backward);

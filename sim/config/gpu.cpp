@@ -250,15 +250,14 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
   const Origin& origin = origin_of(map.value, path);
   const std::string key = fmt::format("{}.{}", map.name, path);
   if (own.flops == 0)
-    throw Error(
-        locate(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key)));
+    throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
   // Narrower types are as fast at least; measured ones, in place of the maker's, nearly so.
   constexpr double least = 0.5;
   if (is_scaled(type) && own.flops < least * gpu.flops)
-    throw Error(locate(origin, fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} "
-                                           "TFLOP/s of bf16 (flops); allowed: the dense peak of "
-                                           "the narrower type, which is no less",
-                                           key, own.flops / 1e12, gpu.flops / 1e12)));
+    throw Error(origin, fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} "
+                                    "TFLOP/s of bf16 (flops); allowed: the dense peak of "
+                                    "the narrower type, which is no less",
+                                    key, own.flops / 1e12, gpu.flops / 1e12));
 }
 
 // Numbers alone change no GPU: which one is to be said with them, even where it is the cluster's.
@@ -268,11 +267,11 @@ void check_is_whole(const Field& field) {
   for (const std::string_view key : {"flops", "memory", "memory_bandwidth", "processors"})
     if (find(value, key) != nullptr) return;
   const Entry& first = value.entries.front();
-  throw Error(locate(first.value.origin,
-                     fmt::format("{0}.{1} is given, but not the GPU that it is of; allowed: beside "
-                                 "the GPU's name or file, as in --gpu h100-sxm, also where that is "
-                                 "the cluster's, or beside {0}.flops and what else a GPU needs",
-                                 field.name, first.key)));
+  throw Error(first.value.origin,
+              fmt::format("{0}.{1} is given, but not the GPU that it is of; allowed: beside "
+                          "the GPU's name or file, as in --gpu h100-sxm, also where that is "
+                          "the cluster's, or beside {0}.flops and what else a GPU needs",
+                          field.name, first.key));
 }
 
 Gpu finished(const Field& map) {
@@ -289,10 +288,10 @@ Gpu finished(const Field& map) {
   // Makers name some memories in GB that have as many GiB.
   constexpr double most = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) > most * static_cast<double>(gpu.memory))
-    throw Error(locate(origin_of(map.value, "free_memory"),
-                       fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
-                                   "reports free on an empty one, such as 79.1 GiB of 80 GiB",
-                                   map.name)));
+    throw Error(origin_of(map.value, "free_memory"),
+                fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
+                            "reports free on an empty one, such as 79.1 GiB of 80 GiB",
+                            map.name));
   return gpu;
 }
 

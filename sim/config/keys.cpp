@@ -22,9 +22,10 @@ Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> key
                                         : fmt::format("{} (or {})", key.name, key.alias));
   }
   const std::string place = map.name.empty() ? "" : fmt::format(" in {}", map.name);
-  return Error(
-      locate(entry.origin, fmt::format("unknown key {}{}{}allowed: {}", in_quotes(entry.key), place,
-                                       did_you_mean(entry.key, names), fmt::join(allowed, ", "))));
+  return Error(entry.origin,
+               fmt::format("unknown key {}{}{}allowed: {}", in_quotes(entry.key), place,
+                           did_you_mean(entry.key, names), fmt::join(allowed, ", ")),
+               full_name(map, entry.key));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ Error missing(const Field& map, const KeyInfo& key) {
   // The scenario as a whole stands at no line in particular.
   Origin place = map.value.origin;
   if (map.name.empty()) place.line = 0;
-  return Error(locate(place, fmt::format("{} is missing: {} ({})", name, key.help, how)));
+  return Error(place, fmt::format("{} is missing: {} ({})", name, key.help, how), name);
 }
 
 std::string help_line(const KeyRow& row) {
@@ -82,10 +83,10 @@ std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> 
     if (key == keys.end()) throw unknown(map, entry, keys);
     const Entry*& place = entries[static_cast<std::size_t>(key - keys.begin())];
     if (place != nullptr)
-      throw Error(locate(entry.origin,
-                         fmt::format("{} is another name of {}, which is given at {}; leave out "
-                                     "one of them",
-                                     entry.key, place->key, to_string(place->origin))));
+      throw Error(entry.origin,
+                  fmt::format("{} is another name of {}, which is given at {}; leave out "
+                              "one of them",
+                              entry.key, place->key, to_string(place->origin)));
     place = &entry;
   }
   for (std::size_t i = 0; i < keys.size(); ++i)

@@ -100,6 +100,7 @@ std::vector<KeyRow> rows_of(const Table& table) {
 
 // Reads a map into `target`, in the order of the table. `map.name` is empty for the scenario
 // itself and else stands before the names of keys, "activation.per_microbatch".
+// What goes wrong there is an Error at that key.
 template <class Target>
 void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& target) {
   std::vector<KeyInfo> infos;
@@ -107,9 +108,14 @@ void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& targ
   for (const Key<Target>& key : keys) infos.push_back(key.info);
   const std::vector<const Entry*> entries = match_keys(map, infos);
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (const Entry* const entry = entries[i])
-      keys[i].reader.read(
-          {entry->value, map.name.empty() ? entry->key : map.name + "." + entry->key}, target);
+    if (const Entry* const entry = entries[i]) {
+      const Field field{entry->value, map.name.empty() ? entry->key : map.name + "." + entry->key};
+      try {
+        keys[i].reader.read(field, target);
+      } catch (const Error& error) {
+        throw error.at(entry->value.origin, field.name);
+      }
+    }
 }
 
 // Readers that bind a key to a member of what is read, and know the type of its value:

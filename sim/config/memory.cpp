@@ -103,10 +103,10 @@ constexpr std::array activation_table{
 std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t device) {
   const std::uint64_t part = releases.at(device).of(whole);
   if (part > whole)
-    throw Error(locate(releases.origin,
-                       fmt::format("{} is {} bytes on device {}; it is a part of the {} bytes of "
-                                   "activation.per_microbatch",
-                                   releases.name, part, device, whole)));
+    throw Error(releases.origin,
+                fmt::format("{} is {} bytes on device {}; it is a part of the {} bytes of "
+                            "activation.per_microbatch",
+                            releases.name, part, device, whole));
   return part;
 }
 
@@ -124,11 +124,10 @@ std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) 
   const std::uint64_t sum = first + second;  // each is at most 2^63
   const std::uint64_t off = std::max(sum, whole) - std::min(sum, whole);
   if (off > (rounded ? 1 : 0))
-    throw Error(
-        locate(draft.weight_grad->origin,
-               fmt::format("{} and {} add up to {} of {} bytes on device {}; together "
-                           "they release all, and one of them may be left out",
-                           draft.input_grad->name, draft.weight_grad->name, sum, whole, device)));
+    throw Error(draft.weight_grad->origin,
+                fmt::format("{} and {} add up to {} of {} bytes on device {}; together "
+                            "they release all, and one of them may be left out",
+                            draft.input_grad->name, draft.weight_grad->name, sum, whole, device));
   return first;
 }
 

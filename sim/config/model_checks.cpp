@@ -25,15 +25,15 @@ std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
 // An error at a key of the map, or at the map where it is left out.
 Error refusal(const Field& map, std::string_view key, std::string_view text) {
   const Value* const value = find(map.value, key);
-  return Error(locate(value != nullptr ? value->origin : map.value.origin, text));
+  return Error(value != nullptr ? value->origin : map.value.origin, text);
 }
 
 // How many layers there are, and whether each symbol of a pattern has the sizes of its layer.
 void complete_pattern(Model& model, const Field& field) {
   if (model.pattern.empty()) {
     if (model.layers == 0)
-      throw Error(locate(field.value.origin,
-                         "layers is missing: how many the model has, or a pattern of them"));
+      throw Error(field.value.origin,
+                  "layers is missing: how many the model has, or a pattern of them");
     for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
                                         {"linear_attention", model.linear_attention.has_value()}})
       if (is_there)
@@ -97,7 +97,7 @@ void complete(Model& model, const Field& field) {
     throw refuse("full_attention_every",
                  "full_attention_every needs sliding_window, the keys that other layers see");
   if (model.heads == 0 && model.pattern.empty())
-    throw Error(locate(field.value.origin, "model.heads is missing: of attention"));
+    throw Error(field.value.origin, "model.heads is missing: of attention");
   // Without attention, the heads that tp deals out.
   if (model.heads == 0 && model.mamba) model.heads = model.mamba->heads;
   if (model.heads == 0)

@@ -71,14 +71,14 @@ void check_cp_sizes(const Field& field, const Parallel& parallel) {
     return;
   const Entry& entry = *std::ranges::find(
       field.value.entries, hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
-  throw Error(locate(
+  throw Error(
       entry.value.origin,
       hierarchical
           ? fmt::format("parallel.cp_comm_type is a2a+p2p without parallel.{}; allowed: with two "
                         "sizes whose product is cp, such as [8, 2]",
                         key)
           : fmt::format("parallel.{} is for cp_comm_type a2a+p2p, which is {}; leave it out", key,
-                        context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm)))));
+                        context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))));
 }
 
 // Of shard, replicate and dp the third follows from two.
@@ -88,9 +88,9 @@ void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
   if (!parallel.shard) {
     const std::uint32_t dp = dp_given ? parallel.dp.value : replicate;
     if (dp % replicate != 0)
-      throw Error(locate(origin, fmt::format("parallel.replicate is {}, which does not divide "
-                                             "parallel.dp ({}); allowed: a divisor",
-                                             replicate, dp)));
+      throw Error(origin, fmt::format("parallel.replicate is {}, which does not divide "
+                                      "parallel.dp ({}); allowed: a divisor",
+                                      replicate, dp));
     parallel.shard = {dp / replicate, origin};
   } else if (!parallel.replicate && dp_given && parallel.dp.value % parallel.shard->value == 0) {
     parallel.replicate = {parallel.dp.value / parallel.shard->value, origin};
@@ -98,18 +98,18 @@ void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
   if (!parallel.replicate) parallel.replicate = {1, origin};
   const std::uint64_t dp = std::uint64_t{parallel.shard->value} * parallel.replicate->value;
   if (dp_given && parallel.dp.value != dp)
-    throw Error(locate(
+    throw Error(
         origin,
         fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is "
                     "{}; allowed: dp {}, or leave it out",
-                    parallel.shard->value, parallel.replicate->value, parallel.dp.value, dp)));
+                    parallel.shard->value, parallel.replicate->value, parallel.dp.value, dp));
   if (!dp_given) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
   const bool shards = parallel.shard->value > 1;
   if (!zero_given) parallel.zero = shards || parallel.cp.value > 1 ? 3 : 0;
   if (parallel.zero == 0 && shards)
-    throw Error(locate(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts "
-                                           "nothing; allowed: zero 1 to 3, or leave it out for 3",
-                                           parallel.shard->value)));
+    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts "
+                                    "nothing; allowed: zero 1 to 3, or leave it out for 3",
+                                    parallel.shard->value));
 }
 
 // `order` stands after the sizes, by which it is judged.
@@ -216,10 +216,10 @@ Parallel read_parallel(const Field& field) {
   if (parallel.shard || parallel.replicate)
     settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
-    throw Error(locate(find(field.value, "reshard_after_forward")->origin,
-                       fmt::format("parallel.reshard_after_forward is for weights in shards, and "
-                                   "parallel.zero is {}; allowed: zero 3, or leave it out",
-                                   parallel.zero)));
+    throw Error(find(field.value, "reshard_after_forward")->origin,
+                fmt::format("parallel.reshard_after_forward is for weights in shards, and "
+                            "parallel.zero is {}; allowed: zero 3, or leave it out",
+                            parallel.zero));
   return parallel;
 }
 

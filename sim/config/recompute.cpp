@@ -76,10 +76,10 @@ Recompute read_written(const Field& field) {
   only_of("method", Granularity::full);
   only_of("num_layers", Granularity::full);
   if (written.layers == 0 && !written.uniform)
-    throw Error(locate(field.value.origin,
-                       fmt::format("{}.num_layers is missing: layers of a block at the start of "
-                                   "each stage, such as 4",
-                                   field.name)));
+    throw Error(field.value.origin,
+                fmt::format("{}.num_layers is missing: layers of a block at the start of "
+                            "each stage, such as 4",
+                            field.name));
   if (written.uniform)
     recompute.uniform = std::max(1U, written.layers);
   else

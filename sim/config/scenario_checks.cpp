@@ -25,38 +25,38 @@ void check_backward(const Scenario& scenario, const Value& root) {
   const auto& input = scenario.input_grad_times;
   const auto& weight = scenario.weight_grad_times;
   if (whole && input.has_value() != weight.has_value())
-    throw Error(locate(whole->origin,
-                       fmt::format("backward_times stand beside {} alone; {}",
-                                   input ? "input_grad_times" : "weight_grad_times", right)));
+    throw Error(whole->origin,
+                fmt::format("backward_times stand beside {} alone; {}",
+                            input ? "input_grad_times" : "weight_grad_times", right));
   if (whole || (input && weight)) return;
   if (!input && !weight && scenario.model) return;
   if (input || weight)
-    throw Error(locate(
+    throw Error(
         (input ? input : weight)->origin,
         fmt::format("{} stand without {}; {}", input ? "input_grad_times" : "weight_grad_times",
-                    input ? "weight_grad_times" : "input_grad_times", right)));
+                    input ? "weight_grad_times" : "input_grad_times", right));
   Origin place = root.origin;
   place.line = 0;
-  throw Error(locate(place, fmt::format("the backward pass has no time; {}", right)));
+  throw Error(place, fmt::format("the backward pass has no time; {}", right));
 }
 
 void check_network(const Scenario& scenario, const Value& root) {
   const Value* const p2p_time = find(root, "p2p_time");
   if (p2p_time != nullptr && scenario.cluster)
-    throw Error(locate(p2p_time->origin,
-                       fmt::format("p2p_time is a hop's latency on the ideal network, but the "
-                                   "cluster given at {} has latencies of its own; leave out one "
-                                   "of them",
-                                   to_string(scenario.cluster->origin))));
+    throw Error(p2p_time->origin,
+                fmt::format("p2p_time is a hop's latency on the ideal network, but the "
+                            "cluster given at {} has latencies of its own; leave out one "
+                            "of them",
+                            to_string(scenario.cluster->origin)));
   const Value* const placement = find(root, "placement");
   if (placement != nullptr && !scenario.cluster)
-    throw Error(locate(placement->origin,
-                       "placement is on hosts of a cluster, but no cluster is given; give one or "
-                       "leave out placement"));
+    throw Error(placement->origin,
+                "placement is on hosts of a cluster, but no cluster is given; give one or "
+                "leave out placement");
   if (!scenario.variation.links.empty() && !scenario.cluster)
-    throw Error(locate(scenario.variation.links.front().origin,
-                       "variation.slow_links names links of a cluster, but no cluster is given; "
-                       "give one or leave out slow_links"));
+    throw Error(scenario.variation.links.front().origin,
+                "variation.slow_links names links of a cluster, but no cluster is given; "
+                "give one or leave out slow_links");
 }
 
 // Times of layers or of whole passes, not both of the same passes.
@@ -65,18 +65,17 @@ void check_layers(const Scenario& scenario, const Value& root) {
   const LayerTimes& times = scenario.layer_times->value;
   const Origin& origin = scenario.layer_times->origin;
   if (!scenario.model)
-    throw Error(locate(origin,
-                       "layer_times are those of a model's layers, but no model is given; give one "
-                       "(--model), or times of passes (--forward-times, ...)"));
+    throw Error(origin,
+                "layer_times are those of a model's layers, but no model is given; give one "
+                "(--model), or times of passes (--forward-times, ...)");
   const Value& given = *find(root, "layer_times");
   check_layer_times(times, {given, "layer_times"}, scenario.model->value);
   const auto refuse = [&](bool of_layers, std::string_view what, std::string_view name) {
     if (const Value* const passes = find(root, name); passes != nullptr && of_layers)
-      throw Error(
-          locate(origin, fmt::format("layer_times says what the {} of layers take, and {}, given "
-                                     "at {}, what those of whole stages take; leave out one of "
-                                     "them",
-                                     what, name, to_string(passes->origin))));
+      throw Error(origin, fmt::format("layer_times says what the {} of layers take, and {}, given "
+                                      "at {}, what those of whole stages take; leave out one of "
+                                      "them",
+                                      what, name, to_string(passes->origin)));
   };
   refuse(times.has_forward(), "forward passes", "forward_times");
   for (const char* name : {"backward_times", "input_grad_times", "weight_grad_times"})
@@ -89,9 +88,9 @@ void check_microbatch(const Scenario& scenario, const Value& root) {
   const auto refuse = [&](std::string_view name, std::string_view right, std::uint32_t value) {
     const Value* const given = find(root, name);
     if (given == nullptr) return;
-    throw Error(locate(given->origin, fmt::format("{} is for passes without a model, and the "
-                                                  "model's {} is {}; set that and leave out {}",
-                                                  name, right, value, name)));
+    throw Error(given->origin, fmt::format("{} is for passes without a model, and the "
+                                           "model's {} is {}; set that and leave out {}",
+                                           name, right, value, name));
   };
   const Training& training = scenario.training;
   refuse("samples_per_microbatch", "training.microbatch_size", training.microbatch_size);
@@ -101,18 +100,18 @@ void check_microbatch(const Scenario& scenario, const Value& root) {
 
 void check_times(const Scenario& scenario, const Value& root) {
   if (scenario.model && scenario.fused_times && scenario.communication.detail == Detail::full)
-    throw Error(locate(scenario.fused_times->origin,
-                       "fused_times hold the collectives within their passes, and "
-                       "communication.detail: full simulates them once more; leave out one of "
-                       "them"));
+    throw Error(scenario.fused_times->origin,
+                "fused_times hold the collectives within their passes, and "
+                "communication.detail: full simulates them once more; leave out one of "
+                "them");
   if (!scenario.model && scenario.forward_times.value.empty())
     throw missing_key(root, "forward_times");
   const Value* const overhead = find(root, "pass_overhead");
   if (overhead != nullptr && scenario.forward_times.value.empty() && !scenario.backward_times &&
       !scenario.input_grad_times && !scenario.fused_times)
-    throw Error(locate(overhead->origin,
-                       "pass_overhead is added to times of passes that are given, and none is; "
-                       "those of a model have gpu.pass_overhead"));
+    throw Error(overhead->origin,
+                "pass_overhead is added to times of passes that are given, and none is; "
+                "those of a model have gpu.pass_overhead");
 }
 
 void check_ranks(Scenario& scenario, const Value& root) {
@@ -127,15 +126,15 @@ void check_ranks(Scenario& scenario, const Value& root) {
   const Value* const talk = find(root, "communication");
   const Value* const overlap = talk != nullptr ? find(*talk, "overlap_p2p") : nullptr;
   if (overlap != nullptr && scenario.communication.overlap_p2p && scenario.p2p == P2p::blocking)
-    throw Error(locate(overlap->origin,
-                       "communication.overlap_p2p is true, but p2p is blocking, which overlaps "
-                       "nothing; leave out one of them"));
+    throw Error(overlap->origin,
+                "communication.overlap_p2p is true, but p2p is blocking, which overlaps "
+                "nothing; leave out one of them");
   if (scenario.communication.overlap_p2p) return;
   if (const Value* const p2p = find(root, "p2p"); p2p != nullptr && scenario.p2p != P2p::blocking)
-    throw Error(locate(p2p->origin,
-                       fmt::format("p2p is {}, but communication.overlap_p2p is false, which is "
-                                   "p2p: blocking; leave out one of them",
-                                   to_string(scenario.p2p))));
+    throw Error(p2p->origin,
+                fmt::format("p2p is {}, but communication.overlap_p2p is false, which is "
+                            "p2p: blocking; leave out one of them",
+                            to_string(scenario.p2p)));
   scenario.p2p = P2p::blocking;
 }
 
@@ -144,9 +143,9 @@ void check_symmetric(const Scenario& scenario, const Value& root) {
   if (!scenario.symmetric) return;
   const Variation& variation = scenario.variation;
   if (variation.is_random() || !variation.stragglers.empty() || !variation.links.empty())
-    throw Error(locate(find(root, "symmetric")->origin,
-                       "symmetric lets one replica stand for all, but variation makes them differ; "
-                       "leave out one of them"));
+    throw Error(find(root, "symmetric")->origin,
+                "symmetric lets one replica stand for all, but variation makes them differ; "
+                "leave out one of them");
 }
 
 // As Megatron-LM asks for: what tensor parallelism overlaps are the parts of a cut sequence.
@@ -155,10 +154,10 @@ void check_overlap(const Scenario& scenario, const Value& root) {
   if (!scenario.communication.tp_comm_overlap || parallel.sequence || parallel.tp.value == 1)
     return;
   const Value* const given = find(*find(root, "communication"), "tp_comm_overlap");
-  throw Error(locate(given->origin,
-                     fmt::format("communication.tp_comm_overlap is true, and parallel.sp is false "
-                                 "(tp is {}); set parallel.sp=true (--sp), or leave it out",
-                                 parallel.tp.value)));
+  throw Error(given->origin,
+              fmt::format("communication.tp_comm_overlap is true, and parallel.sp is false "
+                          "(tp is {}); set parallel.sp=true (--sp), or leave it out",
+                          parallel.tp.value));
 }
 
 // As Megatron-LM asks for what sends tokens beside compute.
@@ -168,7 +167,7 @@ void check_dispatch(const Scenario& scenario, const Value& root) {
   const std::optional<Model::Experts>& model = scenario.model->value.experts;
   const auto refuse = [&](std::string_view key, std::string_view why) {
     const std::string whole = fmt::format("training.experts.{}", key);
-    throw Error(locate(origin_of(root, whole), fmt::format("{} is true, {}", whole, why)));
+    throw Error(origin_of(root, whole), fmt::format("{} is true, {}", whole, why));
   };
   if (experts.delay_wgrad && !experts.overlap)
     refuse("delay_wgrad",
@@ -201,8 +200,7 @@ void check_vocabulary(const Scenario& scenario, const Value& root) {
   const Value& given = *find(*find(root, "parallel"), "vocab_parallel");
   const auto require = [&](bool holds, std::string_view what) {
     if (!holds)
-      throw Error(
-          locate(given.origin, fmt::format("parallel.vocab_parallel is {}, {}", given.text, what)));
+      throw Error(given.origin, fmt::format("parallel.vocab_parallel is {}, {}", given.text, what));
   };
   require(!scenario.model || scenario.model->value.mtp_layers == 0,
           "and no passes are known for the output layer of multi-token prediction; allowed: none");
@@ -216,20 +214,19 @@ void check_vocabulary(const Scenario& scenario, const Value& root) {
 void check_schedules(const Scenario& scenario) {
   for (const ScheduleSpec& spec : scenario.schedules) {
     if (spec.memory_limit && schedule_source(spec.name) != ScheduleSource::search)
-      throw Error(
-          locate(spec.memory_limit->origin,
-                 fmt::format("schedule.memory_limit is for the schedule {}, which looks for an "
-                             "order within it; {} has an order of its own; leave it out",
-                             searched, spec.name)));
+      throw Error(spec.memory_limit->origin,
+                  fmt::format("schedule.memory_limit is for the schedule {}, which looks for an "
+                              "order within it; {} has an order of its own; leave it out",
+                              searched, spec.name));
     const auto& slices = spec[&schedules::Parameters::slices];
     if (!slices || !scenario.model) continue;
     const std::uint32_t sequence =
         scenario.training.sequence.value_or(scenario.model->value.sequence);
     if (slices->value > sequence)
-      throw Error(locate(slices->origin,
-                         fmt::format("schedule.slices is {}, and a sample has {} tokens; allowed: "
-                                     "1 to {}",
-                                     slices->value, sequence, sequence)));
+      throw Error(slices->origin,
+                  fmt::format("schedule.slices is {}, and a sample has {} tokens; allowed: "
+                              "1 to {}",
+                              slices->value, sequence, sequence));
   }
 }
 
@@ -246,10 +243,10 @@ void settle_lengths(Scenario& scenario) {
 void check_experts(const Scenario& scenario, const Value& root) {
   const ExpertTraining& experts = scenario.training.experts;
   if (experts.power_law && experts.imbalance != 1)
-    throw Error(locate(origin_of(root, "training.experts.power_law"),
-                       fmt::format("training.experts.power_law draws what imbalance ({}) says; "
-                                   "leave out one of them",
-                                   experts.imbalance)));
+    throw Error(origin_of(root, "training.experts.power_law"),
+                fmt::format("training.experts.power_law draws what imbalance ({}) says; "
+                            "leave out one of them",
+                            experts.imbalance));
 }
 
 // Either is given, and a batch deals out evenly.
@@ -260,20 +257,20 @@ void count_microbatches(Scenario& scenario, const Value& root) {
   }
   const std::uint32_t batch = scenario.global_batch->value;
   if (scenario.microbatches.value != 0)
-    throw Error(locate(scenario.global_batch->origin,
-                       fmt::format("global_batch stands beside microbatches, given at {}; leave "
-                                   "out one of them",
-                                   to_string(scenario.microbatches.origin))));
+    throw Error(scenario.global_batch->origin,
+                fmt::format("global_batch stands beside microbatches, given at {}; leave "
+                            "out one of them",
+                            to_string(scenario.microbatches.origin)));
   const std::uint64_t step =
       std::uint64_t{scenario.parallel.dp.value} * scenario.training.microbatch_size;
   if (batch % step != 0) {
     const std::uint64_t below = batch / step * step;
-    throw Error(locate(
+    throw Error(
         scenario.global_batch->origin,
         fmt::format("global_batch is {}, which {} replicas x microbatches of {} do not divide; "
                     "allowed: {}{}",
                     batch, scenario.parallel.dp.value, scenario.training.microbatch_size,
-                    below > 0 ? fmt::format("{} or ", below) : "", below + step)));
+                    below > 0 ? fmt::format("{} or ", below) : "", below + step));
   }
   scenario.microbatches = {static_cast<std::uint32_t>(batch / step), scenario.global_batch->origin};
 }

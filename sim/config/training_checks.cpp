@@ -12,11 +12,10 @@ namespace {
 void check_layer_count(const Value& root, std::string_view key, std::uint32_t count,
                        std::uint32_t most) {
   if (count > most)
-    throw Error(
-        locate(origin_of(root, key),
-               fmt::format("{} is {}, and a stage has no more than {} layers; allowed: 1 to "
-                           "{}, or without the key for all of them",
-                           key, count, most, most)));
+    throw Error(origin_of(root, key),
+                fmt::format("{} is {}, and a stage has no more than {} layers; allowed: 1 to "
+                            "{}, or without the key for all of them",
+                            key, count, most, most));
 }
 
 }  // namespace
@@ -61,9 +60,9 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
       unknown.push_back(recompute_modules[i]);
   }
   if (!unknown.empty())
-    throw Error(locate(origin_of(root, key),
-                       fmt::format("{} has {}, of which the model's layers have none; allowed: {}",
-                                   key, fmt::join(unknown, " and "), fmt::join(known, ", "))));
+    throw Error(origin_of(root, key),
+                fmt::format("{} has {}, of which the model's layers have none; allowed: {}", key,
+                            fmt::join(unknown, " and "), fmt::join(known, ", ")));
   check_layer_count(root, "training.recompute.num_layers", recompute.block, stage_layers);
   if (training.offload && training.offload->layers)
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
@@ -74,9 +73,9 @@ void check_precision(const Value& root, const Training& training, const Gpu& gpu
   try {
     products_of(gpu, training.precision);
   } catch (const Error& error) {
-    throw Error(locate(origin_of(root, "training.precision"),
-                       fmt::format("training.precision is {}, but {}", name_of(training.precision),
-                                   error.what())));
+    throw Error(
+        origin_of(root, "training.precision"),
+        fmt::format("training.precision is {}, but {}", name_of(training.precision), error.what()));
   }
 }
 

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import pipewright
-from pipewright import Deadlock, Result, Results, ScenarioError
+from pipewright import Deadlock, Result, Results
 
 from conftest import on_cluster, scenario
 
@@ -151,11 +151,17 @@ def test_a_scenario_that_cannot_run_raises_and_the_worker_goes_on():
 
 
 def test_devices_that_wait_for_ever_are_a_deadlock(tmp_path):
-    # Device 0 wants the gradient of a microbatch before it has sent that on its way.
-    file = tmp_path / "stuck.csv"
-    file.write_text("0B0,0F0\n1F0,1B0\n")
-    with pytest.raises(pipewright.Error):
-        pipewright.run(scenario(devices=2, microbatches=1, schedule=str(file)))
+    # Device 0 wants the gradient of microbatch 0, device 1 the activations of microbatch 1.
+    file = tmp_path / "crossed.csv"
+    file.write_text("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n")
+    with pytest.raises(Deadlock, match="2 of 2 devices wait for ever"):
+        pipewright.run(scenario(devices=2, microbatches=2, schedule=str(file)))
+
+
+def test_files_that_a_scenario_asks_for_are_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pipewright.run(scenario(output=["a.svg", "a.json"], trace="a.trace"))
+    assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "a.json", "a.trace"}
 
 
 def test_paths_are_from_the_current_folder(tmp_path, monkeypatch):
@@ -174,7 +180,7 @@ def test_an_interrupt_ends_a_long_run_within_a_second():
     begin = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        pipewright.run(scenario(**LONG))
+        pipewright.run(scenario(**LONG), rows=False)
     assert time.monotonic() - begin < 1.5
     assert pipewright.run(scenario()).makespan_s == 33.0
 

@@ -62,7 +62,8 @@ std::string words_of(const process::Process& child, int status) {
 
 }  // namespace
 
-int answer_requests() {
+int answer_requests(const Arguments& arguments) {
+  if (!arguments.empty()) throw UsageError("--answer takes no arguments");
   // Interrupts of a terminal are the asker's, who ends this process where it wants to.
   std::signal(SIGINT, SIG_IGN);
   // What libraries print is no message.

@@ -23,7 +23,17 @@ Json describe_error(const std::exception& error) {
     if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) return "Error";
     return "InternalError";
   };
-  return {{"kind", kind_of()}, {"text", error.what()}};
+  Json described{{"kind", kind_of()}, {"text", error.what()}};
+  if (const auto* const fault = dynamic_cast<const config::Error*>(&error)) {
+    if (const config::Origin& place = fault->place(); place.line > 0) {
+      described["file"] = place.source;
+      described["line"] = place.line;
+      described["column"] = place.column;
+    }
+    if (!fault->key().empty()) described["key"] = fault->key();
+    if (const std::string remedy = fault->remedy(); !remedy.empty()) described["remedy"] = remedy;
+  }
+  return described;
 }
 
 }  // namespace pipewright::cli

@@ -17,7 +17,8 @@ struct Request {
 };
 std::span<const Request> requests();
 
-// {"scenario": tree} -> {"run": ..} with a block of rows for each schedule, then {"notes": [..]}.
+// {"scenario": tree, "rows": true} -> {"run": summary, "took_s": .., "packing": ..} with a block of
+// rows for each schedule, then {"notes": [..]}.
 Json answer_run(Message& asked, const Connection& say);
 
 // {"words": ["train.sh", "NNODES=8"]} of another framework -> its scenario, and the flag that each
@@ -37,9 +38,9 @@ Json answer_command(Message& asked, const Connection& say);
 // as a command.
 Json answer_search(Message& asked, const Connection& say);
 // Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
-// the texts and the table that describe them; a file of them, {"file": .., "picture": ..}; why one
-// takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of": ..} meanwhile; and how they
-// differ from the first, {"names": .., "conditions": ..}.
+// the texts and the table that describe them; a file of them, {"file": .., "picture": ..,
+// "is_trace": false}; why one takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of":
+// ..} meanwhile; and how they differ from the first, {"names": .., "conditions": ..}.
 Json answer_describe(Message& asked, const Connection& say);
 Json answer_save(Message& asked, const Connection& say);
 Json answer_why(Message& asked, const Connection& say);

@@ -64,7 +64,7 @@ Json answer_describe(Message& asked, const Connection&) {
 Json answer_save(Message& asked, const Connection&) {
   const Runs runs = runs_of(asked);
   const std::filesystem::path file = asked.json.at("file").get<std::string>();
-  if (file.extension() == ".h5") {
+  if (file.extension() == ".h5" || asked.json.value("is_trace", false)) {
     if (runs.traces.size() != 1)
       throw std::runtime_error(file.string() + ": a trace file holds one run; save each by itself");
     write_trace(runs.traces.front(), file);

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,23 @@ void add(std::vector<std::string>& notes, std::vector<std::string> more) {
   for (std::string& note : more) notes.push_back(std::move(note));
 }
 
+class Stopwatch {
+ public:
+  // Seconds since the last one.
+  double lap() {
+    const Clock::time_point now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
 }  // namespace
 
 Json answer_run(Message& asked, const Connection& say) {
+  Stopwatch stopwatch;
   evaluation::ScenarioRun run(
       config::read_scenario(config::tree_from_json(asked.json["scenario"])));
   const bool rows = asked.json.value("rows", true);
@@ -35,7 +50,7 @@ Json answer_run(Message& asked, const Connection& say) {
     std::vector<trace::Sink*> sinks;
     if (rows) sinks.push_back(&collector);
     summaries.push_back(run.run(i, sinks));
-    Json message{{"run", analysis::json_of(summaries.back())}};
+    Json message{{"took_s", stopwatch.lap()}, {"run", analysis::json_of(summaries.back())}};
     if (!rows) {
       say.send(message);
       continue;

@@ -120,7 +120,7 @@ constexpr std::array table{
 };
 
 config::Error refused(const config::Value& tree, std::string_view key, const std::string& what) {
-  return config::Error(locate(config::origin_of(tree, key), what));
+  return config::Error(config::origin_of(tree, key), what);
 }
 
 }  // namespace

@@ -114,18 +114,18 @@ const Family& family_of(Config& config) {
                   fmt::join(names, ", "));
   const Config::Found found = config.find({"model_type"});
   if (!found)
-    throw Error(locate(config.origin(),
-                       fmt::format("model_type is missing, by which the other keys are understood; "
-                                   "{}",
-                                   allowed)));
+    throw Error(config.origin(),
+                fmt::format("model_type is missing, by which the other keys are understood; "
+                            "{}",
+                            allowed));
   std::string_view type = read_text({*found.value, "model_type"}, allowed);
   constexpr std::string_view text = "_text";
   if (type.ends_with(text)) type.remove_suffix(text.size());
   const auto* const family = std::ranges::find(families, type, &Family::type);
   if (family == families.end())
-    throw Error(locate(found.value->origin, fmt::format("model_type {} is not understood{}{}",
-                                                        in_quotes(found.value->text),
-                                                        did_you_mean(type, names), allowed)));
+    throw Error(found.value->origin,
+                fmt::format("model_type {} is not understood{}{}", in_quotes(found.value->text),
+                            did_you_mean(type, names), allowed));
   return *family;
 }
 

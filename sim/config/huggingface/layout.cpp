@@ -153,8 +153,8 @@ void set_hybrid(Config& config, Each& layers) {
   }
   const Config::Found found = config.find({"hybrid_override_pattern"});
   if (!found)
-    throw Error(locate(config.origin(),
-                       "hybrid_override_pattern is missing, which says what the layers are"));
+    throw Error(config.origin(),
+                "hybrid_override_pattern is missing, which says what the layers are");
   constexpr std::string_view allowed = "a symbol a layer of M, *, - and E, such as M-M*-";
   const Field field{*found.value, std::string(found.key)};
   const std::string& symbols = read_text(field, allowed);
@@ -242,8 +242,8 @@ Number layer_count(Config& config) {
 Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const Number count = layer_count(config);
   if (count.value == 0 || count.value > most_layers)
-    throw Error(locate(count.origin, fmt::format("num_hidden_layers is {}; allowed: 1 to {}",
-                                                 count.value, most_layers)));
+    throw Error(count.origin,
+                fmt::format("num_hidden_layers is {}; allowed: 1 to {}", count.value, most_layers));
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
   Each layers(count.value);

@@ -22,8 +22,9 @@ const std::string& number_text(const Field& field, std::string_view allowed) {
 std::string subject(const Field& field) { return locate(field.value.origin, field.name); }
 
 Error wrong(const Field& field, std::string_view allowed) {
-  return Error(
-      fmt::format("{} is {}; allowed: {}", subject(field), describe(field.value), allowed));
+  return Error(field.value.origin,
+               fmt::format("{} is {}; allowed: {}", field.name, describe(field.value), allowed),
+               field.name);
 }
 
 std::vector<Field> items(const Field& field, std::string_view allowed) {
@@ -61,8 +62,10 @@ std::size_t read_choice(const Field& field, std::span<const std::string_view> ch
   const std::string& text = read_text(field, allowed);
   const auto place = std::ranges::find(choices, text);
   if (place == choices.end())
-    throw Error(fmt::format("{} is {}{}allowed: {}", subject(field), describe(field.value),
-                            did_you_mean(text, choices), allowed));
+    throw Error(field.value.origin,
+                fmt::format("{} is {}{}allowed: {}", field.name, describe(field.value),
+                            did_you_mean(text, choices), allowed),
+                field.name);
   return static_cast<std::size_t>(place - choices.begin());
 }
 

@@ -27,11 +27,11 @@ Value& item(Value& list, std::string_view index, std::string_view where, const O
   const auto [rest, code] = std::from_chars(index.data(), end, i);
   const bool number = code == std::errc{} && rest == end;
   if (list.items.empty())
-    throw Error(locate(origin, fmt::format("{} is an empty list; set the whole list", where)));
+    throw Error(origin, fmt::format("{} is an empty list; set the whole list", where));
   if (!number || i >= list.items.size())
-    throw Error(locate(origin, fmt::format("{} is a list and has no item {}; allowed: 0 to {}, "
-                                           "such as {}.0",
-                                           where, in_quotes(index), list.items.size() - 1, where)));
+    throw Error(origin, fmt::format("{} is a list and has no item {}; allowed: 0 to {}, "
+                                    "such as {}.0",
+                                    where, in_quotes(index), list.items.size() - 1, where));
   return list.items[i];
 }
 
@@ -89,13 +89,13 @@ void set_value(Value& root, std::string_view path, Value value) {
   const Origin origin = value.origin;
   const std::vector<std::string_view> parts = cut_at_dots(path);
   if (parts.size() > max_depth)
-    throw Error(locate(origin, fmt::format("{} goes deeper than the {} levels allowed",
-                                           in_quotes(path), max_depth)));
+    throw Error(origin, fmt::format("{} goes deeper than the {} levels allowed", in_quotes(path),
+                                    max_depth));
   for (const std::string_view part : parts)
     if (part.empty())
-      throw Error(locate(origin, fmt::format("{} is no path; names joined by single dots are, "
-                                             "such as schedule.chunks",
-                                             in_quotes(path))));
+      throw Error(origin, fmt::format("{} is no path; names joined by single dots are, "
+                                      "such as schedule.chunks",
+                                      in_quotes(path)));
 
   Value* place = &root;
   for (const std::string_view part : parts) {
@@ -103,9 +103,9 @@ void set_value(Value& root, std::string_view path, Value value) {
     const auto length = static_cast<std::size_t>(part.data() - path.data());
     const std::string where = length == 0 ? "the scenario" : shown(path.substr(0, length - 1));
     if (place->kind == Value::Kind::text)
-      throw Error(locate(origin, fmt::format("{} is {}, so {} cannot be set in it; set the whole "
-                                             "of {}",
-                                             where, describe(*place), in_quotes(part), where)));
+      throw Error(origin, fmt::format("{} is {}, so {} cannot be set in it; set the whole "
+                                      "of {}",
+                                      where, describe(*place), in_quotes(part), where));
     place = place->kind == Value::Kind::list ? &item(*place, part, where, origin)
                                              : &entry(*place, part, origin);
   }
@@ -129,6 +129,25 @@ const Origin& origin_of(const Value& root, std::string_view path) {
     at = next;
   }
   return at->origin;
+}
+
+Error::Error(const Origin& place, std::string_view message, std::string_view key)
+    : std::runtime_error(locate(place, message)), place_(place), key_(key) {}
+
+std::string Error::remedy() const {
+  const std::string_view text = what();
+  constexpr std::string_view allowed = "allowed: ";
+  if (const std::size_t found = text.find(allowed); found != std::string_view::npos)
+    return std::string(text.substr(found + allowed.size()));
+  const std::size_t end = text.rfind("; ");
+  return end == std::string_view::npos ? "" : std::string(text.substr(end + 2));
+}
+
+Error Error::at(const Origin& place, std::string_view key) const {
+  Error error = *this;
+  if (error.place_.source.empty()) error.place_ = place;
+  if (error.key_.empty()) error.key_ = key;
+  return error;
 }
 
 std::string to_string(const Origin& origin) {

@@ -21,10 +21,22 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-// A fault in what the user wrote: "file:line:column: what was found; what is allowed".
+// A fault in what the user wrote: "file:line:column: what was found; what is allowed". Its parts
+// are for those who show them apart.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text) : std::runtime_error(text) {}
+  Error(const Origin& place, std::string_view message, std::string_view key = {});
+
+  const Origin& place() const { return place_; }   // without a source: nowhere
+  const std::string& key() const { return key_; }  // dotted; may be empty
+  std::string remedy() const;                      // what is allowed; empty where it says none
+  // The same of a place and a key where it knows none.
+  Error at(const Origin& place, std::string_view key) const;
+
+ private:
+  Origin place_;
+  std::string key_;
 };
 
 // A template only so that Value may hold a vector of what holds a Value.

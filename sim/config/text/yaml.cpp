@@ -58,12 +58,12 @@ class Builder final : public YAML::EventHandler {
   // Text that begins nothing makes yaml-cpp 0.7 report empty documents without end.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
-      throw Error(locate(
-          place(mark),
-          has_root_ ? fmt::format("something follows the end of the document; {} is one document",
-                                  what_.noun)
-                    : fmt::format("no value begins here; {} is lines such as {}", what_.noun,
-                                  what_.example)));
+      throw Error(place(mark),
+                  has_root_
+                      ? fmt::format("something follows the end of the document; {} is one document",
+                                    what_.noun)
+                      : fmt::format("no value begins here; {} is lines such as {}", what_.noun,
+                                    what_.example));
     ++documents_;
   }
   void OnDocumentEnd() override {}
@@ -77,19 +77,18 @@ class Builder final : public YAML::EventHandler {
       return add(make_text(std::string(null_text), here), here, anchor);
     }
     if (open_.back().value.kind == Value::Kind::list)
-      throw Error(locate(here, "a list item is empty (null); write a value or leave it out"));
+      throw Error(here, "a list item is empty (null); write a value or leave it out");
     if (!open_.back().has_key)
-      throw Error(locate(here, "a key is empty (null); keys are texts such as devices"));
-    throw Error(
-        locate(here, fmt::format("{} has no value (null); write one, or leave the key out{}",
-                                 shown(open_.back().key),
-                                 open_.size() > 1 ? " (or is a closing bracket missing?)" : "")));
+      throw Error(here, "a key is empty (null); keys are texts such as devices");
+    throw Error(here, fmt::format("{} has no value (null); write one, or leave the key out{}",
+                                  shown(open_.back().key),
+                                  open_.size() > 1 ? " (or is a closing bracket missing?)" : ""));
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
-      throw Error(locate(place(mark), "an alias stands inside the value it repeats"));
+      throw Error(place(mark), "an alias stands inside the value it repeats");
     const Value& value = found->second;
     if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(place(mark));
     check_count(place(mark), count(value));
@@ -128,28 +127,28 @@ class Builder final : public YAML::EventHandler {
   };
 
   static Error too_deep(const Origin& here) {
-    return Error(locate(here, fmt::format("nested too deeply; {} levels are allowed", max_depth)));
+    return Error(here, fmt::format("nested too deeply; {} levels are allowed", max_depth));
   }
 
   static Error no_key(const Origin& here) {
-    return Error(locate(here,
-                        "a list or a map stands where a key should be; keys are texts such "
-                        "as devices (or is a closing bracket missing?)"));
+    return Error(here,
+                 "a list or a map stands where a key should be; keys are texts such "
+                 "as devices (or is a closing bracket missing?)");
   }
 
   void check_count(const Origin& here, std::size_t more) {
     values_ += more;
     if (values_ > max_values)
-      throw Error(locate(here, fmt::format("more than the {} values allowed", max_values)));
+      throw Error(here, fmt::format("more than the {} values allowed", max_values));
   }
 
   void check_tag(const std::string& tag, const Origin& here) const {
     const bool standard = what_.foreign || tag.empty() || tag == "?" || tag == "!" ||
                           tag.starts_with("tag:yaml.org,2002:");
     if (!standard)
-      throw Error(locate(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
-                                           "and maps",
-                                           in_quotes(tag))));
+      throw Error(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
+                                    "and maps",
+                                    in_quotes(tag)));
   }
 
   void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -202,8 +201,8 @@ class Builder final : public YAML::EventHandler {
     if (!is_new && what_.foreign)
       std::erase_if(map.value.entries, [&](const Entry& entry) { return entry.key == key.text; });
     else if (!is_new)
-      throw Error(locate(here, fmt::format("key {} stands twice in one map; first at {}",
-                                           in_quotes(key.text), to_string(first->second))));
+      throw Error(here, fmt::format("key {} stands twice in one map; first at {}",
+                                    in_quotes(key.text), to_string(first->second)));
     map.has_key = true;
     map.key = std::move(key.text);
     map.key_origin = here;
@@ -273,10 +272,10 @@ Value read(std::string_view text, const Origin& start, const Document& what = sc
       Origin here = start;
       here.line += line;
       here.column = column + 1;
-      throw Error(locate(here, "a tab indents this line; YAML takes spaces"));
+      throw Error(here, "a tab indents this line; YAML takes spaces");
     }
-    throw Error(locate(builder.place(fault.mark),
-                       fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what))));
+    throw Error(builder.place(fault.mark),
+                fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what)));
   }
   if (builder.empty()) {
     const bool file = start.line > 0;

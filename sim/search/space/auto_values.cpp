@@ -106,8 +106,8 @@ void append(const Value& schedule, const std::set<std::uint64_t>& layers,
     if (!is_auto(entry.value)) continue;
     check_auto("schedule." + entry.key, entry.value.origin);
     if (layers.empty())
-      throw Error(locate(entry.value.origin,
-                         "schedule.chunks is auto, which needs to know the layers of a model"));
+      throw Error(entry.value.origin,
+                  "schedule.chunks is auto, which needs to know the layers of a model");
     for (std::string& chunks : divisors(layers)) {
       schedules.push_back(schedule);
       *find(schedules.back(), entry.key) = make_text(std::move(chunks), entry.value.origin);
@@ -135,9 +135,9 @@ void check_auto(const std::string& key, const Origin& origin) {
   for (const config::KeyRow& row : scenario_rows())
     if (!choices_of(row).empty()) keys.push_back(row.name);
   if (std::ranges::find(keys, key) != keys.end()) return;
-  throw Error(locate(origin, fmt::format("{} is auto, and nobody knows all that it can be; write "
-                                         "the values, as in [1, 2], or auto for: {}",
-                                         key, fmt::join(keys, ", "))));
+  throw Error(origin, fmt::format("{} is auto, and nobody knows all that it can be; write "
+                                  "the values, as in [1, 2], or auto for: {}",
+                                  key, fmt::join(keys, ", ")));
 }
 
 std::vector<std::string> auto_values(const std::string& key, const Known& known,
@@ -145,13 +145,13 @@ std::vector<std::string> auto_values(const std::string& key, const Known& known,
   check_auto(key, origin);
   if (key == of_domain) {
     if (known.domains.empty())
-      throw Error(locate(origin, fmt::format("{} is auto, which needs to know a cluster", key)));
+      throw Error(origin, fmt::format("{} is auto, which needs to know a cluster", key));
     return parts_of_domains(known.domains);
   }
   for (const Divides& by : dividing) {
     if (by.key != key) continue;
     if ((known.*by.numbers).empty())
-      throw Error(locate(origin, fmt::format("{} is auto, which needs to know {}", key, by.needs)));
+      throw Error(origin, fmt::format("{} is auto, which needs to know {}", key, by.needs));
     return divisors(known.*by.numbers);
   }
   const auto& rows = scenario_rows();

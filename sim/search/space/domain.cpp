@@ -101,9 +101,9 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
 }  // namespace
 
 config::Error fault_of(const Rule& rule, const ExpressionError& error) {
-  return config::Error(
-      locate(rule.origin, fmt::format("constraint {}, column {}: {}", config::in_quotes(rule.text),
-                                      error.column, error.what())));
+  return config::Error(rule.origin,
+                       fmt::format("constraint {}, column {}: {}", config::in_quotes(rule.text),
+                                   error.column, error.what()));
 }
 
 Domain::Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts)

@@ -81,10 +81,9 @@ const Value* listed(const Value& value, const std::string& key) {
   const Value* const list = value.kind == Value::Kind::map ? find(value, any_of) : nullptr;
   if (list == nullptr) return nullptr;
   if (value.entries.size() > 1)
-    throw Error(
-        locate(value.origin, fmt::format("{} has keys beside any_of; any_of stands alone, as in "
-                                         "{{any_of: [..., ...]}}",
-                                         key)));
+    throw Error(value.origin, fmt::format("{} has keys beside any_of; any_of stands alone, as in "
+                                          "{{any_of: [..., ...]}}",
+                                          key));
   if (list->kind != Value::Kind::list || list->items.empty())
     throw config::wrong({*list, key + ".any_of"}, "a list of alternatives");
   return list;
@@ -158,8 +157,8 @@ class Expansion {
 
   static void check(std::size_t count, const Value& value, std::string_view key) {
     if (count > most_values)
-      throw Error(locate(value.origin,
-                         fmt::format("{}: more than the {} values allowed", key, most_values)));
+      throw Error(value.origin,
+                  fmt::format("{}: more than the {} values allowed", key, most_values));
   }
 };
 
@@ -213,9 +212,9 @@ class PlaceFinder {
   static void refuse_auto(const std::vector<Value>& values, const std::string& key) {
     for (const Value& value : values) {
       if (is_auto(value))
-        throw Error(locate(value.origin, fmt::format("{} is auto among other values; auto stands "
-                                                     "alone, and means all that can be",
-                                                     key)));
+        throw Error(value.origin, fmt::format("{} is auto among other values; auto stands "
+                                              "alone, and means all that can be",
+                                              key));
       refuse_auto(value.items, key);
       for (const Entry& entry : value.entries) refuse_auto({entry.value}, key + "." + entry.key);
     }

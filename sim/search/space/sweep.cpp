@@ -154,10 +154,10 @@ void check_together(Value scenario) {
 
 void refuse_jitter(const Value& value, bool under_jitter) {
   if (under_jitter && value.kind == Value::Kind::text && value.text != "0" && value.text != "0 %")
-    throw Error(locate(value.origin,
-                       fmt::format("variation.jitter is {}, and a search compares candidates that "
-                                   "would each draw other times; leave it out",
-                                   config::describe(value))));
+    throw Error(value.origin,
+                fmt::format("variation.jitter is {}, and a search compares candidates that "
+                            "would each draw other times; leave it out",
+                            config::describe(value)));
   for (const Value& item : value.items) refuse_jitter(item, under_jitter);
   for (const Entry& entry : value.entries)
     refuse_jitter(entry.value, under_jitter || entry.key == "jitter");

@@ -1,0 +1,60 @@
+#include "analysis/trace/packed.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/trace/error.hpp"
+
+using namespace pipewright::trace;
+
+namespace {
+
+Trace some_trace() {
+  Trace trace;
+  trace.run.schedule = "1f1b";
+  trace.run.devices = 2;
+  trace.run.cluster = "<platform/>";
+  trace.run.assumed = {"b200", {"flops"}};
+  trace.devices = {{0, "node-0-gpu-0", 80}, {1, "a", 0}};
+  trace.stages.resize(2);
+  trace.stages[1].waits_b = 0.25;
+  trace.passes.resize(3);
+  trace.passes[2] = {1, 1, 0, 7, 0, PassKind::backward, 0.5, 0.5, 1, 2, 2};
+  trace.links = {{0, "up", "nvlink", 4, 450e9}};
+  trace.pass_collectives = {{1, "tp", "all-gather", 3, 4096, 0.5, 0.25}};
+  return trace;
+}
+
+std::vector<char> packed(const Trace& trace, const Json& packing) {
+  std::vector<char> block(packing["bytes"].get<std::size_t>());
+  pack(trace, packing, block);
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE("a trace that was packed into a block is the same when it is read again", "[trace]") {
+  const Trace trace = some_trace();
+  const Json packing = pipewright::trace::packing(trace);
+  CHECK(unpack(packing, packed(trace, packing)) == trace);
+}
+
+TEST_CASE("a table of numbers stands in a block as in memory, texts in their longest's length",
+          "[trace]") {
+  const Json packing = pipewright::trace::packing(some_trace());
+  CHECK(packing["tables"]["passes"]["row_bytes"] == sizeof(PassRow));
+  CHECK(packing["tables"]["passes"]["rows"] == 3);
+  CHECK(packing["tables"]["devices"]["columns"][1]["type"] == "S12");
+  CHECK(packing["tables"]["passes"]["columns"][5]["names"][3] == "B");
+  for (const auto& [name, table] : packing["tables"].items()) CHECK(table["at"] % 64 == 0);
+}
+
+TEST_CASE("a block that is too small for its trace is an error", "[trace]") {
+  const Trace trace = some_trace();
+  const Json packing = pipewright::trace::packing(trace);
+  std::vector<char> block = packed(trace, packing);
+  block.resize(block.size() / 2);
+  CHECK_THROWS_AS(unpack(packing, block), TraceError);
+}
