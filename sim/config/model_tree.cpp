@@ -31,6 +31,7 @@ bool is_path(const Field& field) {
 }  // namespace
 
 Value model_tree(const Field& field) {
+  if (is_config(field.value)) return huggingface::model_map(field.value);
   if (!is_path(field)) return library_map(field, "models", model_document);
   const std::filesystem::path file = file_of(field);
   std::error_code ignored;
@@ -52,7 +53,10 @@ std::string model_label(const Field& field) {
 }
 
 Value named_model_tree(const Field& field) {
-  return with_name(model_tree(field), field, model_label(field));
+  const std::string label = model_label(field);
+  return label.empty() ? model_tree(field) : with_name(model_tree(field), field, label);
 }
+
+bool is_config(const Value& model) { return huggingface::is_config(model); }
 
 }  // namespace pipewright::config

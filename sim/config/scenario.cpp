@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/keys.hpp"
+#include "sim/config/model_tree.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -233,10 +234,11 @@ std::string_view of_devices(const Value& root, std::string_view path) {
   return path;
 }
 
-// A model or GPU (`key`) that is a name or a path becomes the map in its file, which says the same
-// wherever it stands.
+// A model or GPU (`key`) that is a name or a path, or is told as Hugging Face does, becomes the map
+// in its file, which says the same wherever it stands.
 void spell_out_file(Value& named, std::string_view key) {
-  if (named.kind != Value::Kind::text) return;
+  const bool is_foreign = key == "model" && is_config(named);
+  if (named.kind != Value::Kind::text && !is_foreign) return;
   const Field field{named, std::string(key)};
   Value map = key == "model" ? named_model_tree(field) : named_gpu_tree(field);
   map.origin = named.origin;
