@@ -53,15 +53,19 @@ class Worker:
             )
             line = line[sent:]
         self._socket.sendall(line)
+        last: dict[str, Any] = {}
         while True:
             message = self._receive()
             files_here, self._files = self._files, []
-            if "answer" in message:
-                answer: dict[str, Any] = message["answer"]
+            if "answer" in message or "error" in message:
+                last = message
+            elif "done" not in message:
+                said(message, files_here)
+            elif "error" in last:
+                raise errors.from_worker(last["error"])
+            else:
+                answer: dict[str, Any] = last["answer"]
                 return answer
-            if "error" in message:
-                raise errors.from_worker(message["error"])
-            said(message, files_here)
 
     def _receive(self) -> dict[str, Any]:
         parts = [self._text]

@@ -104,7 +104,7 @@ def test_a_schedule_of_the_catalogue_keeps_its_options():
 
 def test_what_the_catalogue_cannot_make_is_an_error():
     with pytest.raises(pipewright.Error):
-        schedule.make("interleaved-1f1b", 4, 7, chunks=2)
+        schedule.make("1f1b", 4, 8, chunks=3)
     with pytest.raises(pipewright.Error, match="1f1b"):
         schedule.make("1f2b", 4, 8)
 
