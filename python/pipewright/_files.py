@@ -47,7 +47,7 @@ class TextFile(os.PathLike[str]):
         return f"<{type(self).__name__} {self._name}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_again, (type(self), {"text": self.text, "_name": self._name, "_path": None}))
+        return (_again, (type(self), {**self.__dict__, "_path": None}))
 
 
 def _again(kind: type[TextFile], fields: dict[str, object]) -> TextFile:

@@ -160,7 +160,7 @@ def test_a_search_finds_an_order_within_its_bound():
 
 def test_more_memory_never_costs_time():
     points = schedule.frontier(
-        devices=2, microbatches=4, forward=1, input_grad=1, weight_grad=1, memory_limits="1:3"
+        devices=2, microbatches=4, forward=1, input_grad=1, weight_grad=1, memory_limits="1:3:1"
     ).points
     assert list(points["memory_limit"]) == [1, 2, 3]
     assert (points["makespan_s"][1:] <= points["makespan_s"][:-1]).all()
