@@ -59,7 +59,7 @@ class Worker:
             files_here, self._files = self._files, []
             if "answer" in message or "error" in message:
                 last = message
-            elif "done" not in message:
+            elif "over" not in message:
                 said(message, files_here)
             elif "error" in last:
                 raise errors.from_worker(last["error"])

@@ -80,7 +80,7 @@ int serve_command() {
     if (const int status = child.end(); status != 0)
       asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
     // Who asks again before would be heard by the loop above, and not by the next.
-    asker.send({{"done", true}});
+    asker.send({{"over", true}});
   }
   return exit_ok;
 }
