@@ -32,13 +32,15 @@ def rows_of(passes: Passes, devices: int | None, placement: str) -> list[list[st
         raise ScheduleError(
             f"placement is {placement!r}; allowed: 'loop', 'v'", remedy="'loop' or 'v'"
         )
-    given = _steps(passes, devices) if callable(passes) else _listed(passes)
+    given: list[Sequence[Any]] = (
+        _steps(passes, devices) if callable(passes) else _listed(passes)
+    )
     if devices is not None and len(given) != devices:
         raise ScheduleError(f"passes of {len(given)} devices, and devices is {devices}")
     rows = []
     for device, row in enumerate(given):
         place = _Place(device, len(given), placement)
-        cells = []
+        cells: list[str] = []
         for step, one in enumerate(row):
             try:
                 cells.append(place.cell(one))
@@ -59,12 +61,12 @@ def _listed(passes: Any) -> list[Sequence[Any]]:
     return [row.split() if isinstance(row, str) else row for row in passes]
 
 
-def _steps(function: Callable[[int, int], Any], devices: int | None) -> list[list[Any]]:
+def _steps(function: Callable[[int, int], Any], devices: int | None) -> list[Sequence[Any]]:
     if devices is None:
         raise ScheduleError(
             "passes is a function of device and step: of how many devices?", remedy="devices=4"
         )
-    rows = []
+    rows: list[Sequence[Any]] = []
     for device in range(devices):
         row: list[Any] = []
         while (one := function(device, len(row))) is not None:

@@ -41,7 +41,7 @@ def output_of(answer: dict[str, Any]) -> Output:
 def word_of(value: Any) -> str:
     """A value as it is written on a command line."""
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
@@ -62,7 +62,7 @@ def options(**given: Any) -> Iterator[str]:
 def several(value: Any) -> Iterable[Any]:
     """The values of a list, or the one value that is given instead."""
     is_one = isinstance(value, (str, os.PathLike, Mapping)) or not hasattr(value, "__iter__")
-    return [value] if is_one else value
+    return [value] if is_one else list(value)
 
 
 @contextmanager

@@ -24,11 +24,13 @@ class TextFile(os.PathLike[str]):
         self.text = text
         self._name = name
         self._path: str | None = None
+        self._is_own = True  # of this process
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it; from then on a scenario that has it names this file."""
         save_text(path, self.text)
         self._path = os.path.abspath(os.fspath(path))
+        self._is_own = False
 
     def __fspath__(self) -> str:
         if self._path is None or not os.path.exists(self._path):
@@ -36,9 +38,15 @@ class TextFile(os.PathLike[str]):
             digest = hashlib.sha256(self.text.encode()).hexdigest()[:12]
             folder = os.path.join(_own_folder(), digest)
             os.makedirs(folder, exist_ok=True)
+            self._is_own = True
             self._path = os.path.join(folder, self._name)
             save_text(self._path, self.text)
         return self._path
+
+    @property
+    def label(self) -> str:
+        """What it is called: its path, once it was saved."""
+        return self._name if self._is_own else os.fspath(self)
 
     def __str__(self) -> str:
         return self.text
@@ -47,7 +55,7 @@ class TextFile(os.PathLike[str]):
         return f"<{type(self).__name__} {self._name}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_again, (type(self), {"text": self.text, "_name": self._name, "_path": None}))
+        return (_again, (type(self), {**self.__dict__, "_path": None}))
 
 
 def _again(kind: type[TextFile], fields: dict[str, object]) -> TextFile:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._search import Candidate, SearchResult
+    from ._search import SearchResult
 
 _WIDTH, _HEIGHT = 640, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 16, 46
@@ -38,8 +38,8 @@ def svg(result: SearchResult) -> str:
 
 
 def _label(result: SearchResult, row: dict[str, Any]) -> str:
-    candidate: Candidate = result.candidate(row["candidate"])
-    return ", ".join(f"{name} {value}" for name, value in candidate.values.items())
+    values: dict[str, str] = result.candidate(row["candidate"]).values
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def chart(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from . import _core, _worker
@@ -130,7 +130,5 @@ def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch
     #!/bin/bash
     ...
     """
-    one: Iterable[Any] = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
-    return Launch(
-        _worker.request("export", {"framework": framework}, scenario=one._json())  # type: ignore
-    )
+    one = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    return Launch(_worker.request("export", {"framework": framework}, scenario=one._json()))

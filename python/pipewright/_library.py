@@ -8,7 +8,7 @@ from ._report import Report
 
 
 def names_in(folder: str, extension: str) -> list[str]:
-    answer = _worker.request("library", {"folder": folder, "extension": extension})
+    answer = _worker.request("library", {"of": folder, "extension": extension})
     names: list[str] = answer["names"]
     return names
 

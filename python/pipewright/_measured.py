@@ -52,18 +52,20 @@ def profile(
     ``more`` are the other options of ``pipewright profile``: ``run``, ``pattern``, ``category``,
     ``microbatches``, ``align``.
     """
-    words = ["profile", *map(word_of, several(files)), *options(trace=trace, skip=skip, **more)]
+    words = ["profile", *map(word_of, several(files)), *options(skip=skip, **more)]
     with TemporaryDirectory(prefix="pipewright-") as folder:
-        order = os.path.join(folder, "order.csv")
-        if into is None:
-            output = command(*words, "--order", order)
-        else:
-            with scenario_file(into) as file:
-                output = command(*words, "--order", order, "--into", file)
-        made = Profile.from_yaml(output.text)
-        assert isinstance(made, Profile)
-        made.text, made.notes = output.text, output.notes
-        made.order = from_csv(order) if os.path.exists(order) else None
+        file = os.path.join(folder, "order.csv")
+        command(*words, "--order", file)
+        order = from_csv(file) if os.path.exists(file) else None
+    words += options(trace=trace)
+    if into is None:
+        output = command(*words)
+    else:
+        with scenario_file(into) as file:
+            output = command(*words, "--into", file)
+    made = Profile.from_yaml(output.text)
+    assert isinstance(made, Profile)
+    made.text, made.notes, made.order = output.text, output.notes, order
     return made
 
 

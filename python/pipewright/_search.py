@@ -39,7 +39,9 @@ class Candidate(Figures):
         #: Its number among the combinations.
         self.number: int = summary["candidate"]
         #: The values that make it, by the names of the axes; texts, as they are written.
-        self.values = {result._axis_names[key]: text for key, text in summary["values"].items()}
+        self.values: dict[str, str] = {
+            result._axis_names[key]: text for key, text in summary["values"].items()
+        }
         self._result = result
 
     @property
@@ -259,7 +261,7 @@ class Search:
             self._said.put(Progress(message["progress"]))
 
         try:
-            self._answer = _worker.request("search", {"words": words}, said, **written)
+            self._answer = _worker.request("search", {"words": words}, said, (), **written)
         except BaseException as error:
             self._error = error
         finally:
@@ -389,16 +391,18 @@ def search(
     begins with more than a billion combinations.
     """
     folder: Any = TemporaryDirectory(prefix="pipewright-")
-    is_file = isinstance(sweep, (str, os.PathLike)) and "\n" not in str(sweep)
-    if is_file and not keys and str(sweep).endswith(".h5"):
-        return Search(["--json", os.fspath(sweep)], None, os.path.abspath(sweep), folder)
+    file = None
+    if isinstance(sweep, (str, os.PathLike)) and "\n" not in str(sweep) and not keys:
+        file = os.fspath(sweep)
+    if file is not None and file.endswith(".h5"):
+        return Search(["--json", file], None, os.path.abspath(file), folder)
     # A search's own results are for what is asked of them later, and go with them.
     kept = os.path.abspath(results or os.path.join(folder.name, "results.h5"))
     words = ["--json", *options(results=kept, resume=resume, jobs=jobs, exhaustive=exhaustive)]
     words += options(budget=_time(budget), time_limit=_time(time_limit), yes=any_size)
     words += options(worker_memory=worker_memory, no_front=not front)
-    if is_file and not keys:
-        return Search([os.fspath(sweep), *words], None, kept, folder)
+    if file is not None:
+        return Search([file, *words], None, kept, folder)
     return Search(words, _tree_of(sweep, keys), kept, folder)
 
 

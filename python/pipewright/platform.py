@@ -67,18 +67,22 @@ def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Report:
     >>> show("dgx-a100", route=("node-0-gpu-0", "node-1-gpu-3")).route.latency_s
     1.4e-05
     """
-    words = ["platform", "show", os.fspath(cluster), *options(route=route)]
+    path = os.fspath(cluster)
+    words = ["platform", "show", path, *options(route=route)]
     summary = command(*words, "--json").json()
-    return _Shown(words, summary)
+    if isinstance(cluster, TextFile):
+        summary["cluster"] = cluster.label
+    return _Shown(words, summary, path)
 
 
 class _Shown(Report):
-    def __init__(self, words: list[str], summary: dict[str, Any]) -> None:
+    def __init__(self, words: list[str], summary: dict[str, Any], path: str) -> None:
         super().__init__(summary)
         self._words = words
+        self._path = path
 
     def __str__(self) -> str:
-        return command(*self._words).text
+        return command(*self._words).text.replace(self._path, self.summary["cluster"])
 
     def save(self, path: PathLike) -> None:
         """Writes what is printed."""

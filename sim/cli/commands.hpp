@@ -60,10 +60,6 @@ int model_command(const Arguments& arguments);       // pipewright model
 int help_command(const Arguments& arguments);        // pipewright help
 int completion_command(const Arguments& arguments);  // pipewright completion
 
-// pipewright --serve: answers requests that come over the socket that standard input is, one at a
-// time, until its other end is closed. For packages that run pipewright, such as Python's.
-int serve_command(const Arguments& arguments);
-
 int list_schedules(const Arguments& arguments);     // pipewright schedule list
 int show_schedule(const Arguments& arguments);      // pipewright schedule show
 int check_schedule(const Arguments& arguments);     // pipewright schedule check

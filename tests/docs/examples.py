@@ -38,18 +38,20 @@ class Folder:
         os.symlink(PYTHON_WITH_H5PY, tools / "python3")
         self.has_h5py = subprocess.run([PYTHON_WITH_H5PY, "-c", "import h5py"], check=False,
                                        stderr=subprocess.DEVNULL).returncode == 0
+        self.has_package = (program.parent / "python" / "pipewright" / "_keys.py").exists()
         self.has_mpi = shutil.which("mpirun") is not None and \
             (program.parent / "pipewright-mpi").exists()
         self.environment = os.environ | {
             "PATH": f"{tools}:{program.parent}:{os.environ['PATH']}",
             "PIPEWRIGHT_PLATFORMS": "platforms",  # not this machine's path
+            "PYTHONPATH": str(program.parent / "python"),
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         }
 
     def can_run(self, command):
         return (self.has_mpi or not command.startswith("mpirun")) and \
-            (self.has_h5py or not command.startswith("python3"))
+            (self.has_h5py and self.has_package or not command.startswith("python3"))
 
     def output_of(self, command):
         return subprocess.run(["bash", "-c", command], cwd=self.path, text=True, check=False,

@@ -3,7 +3,7 @@
 usage: links.py ROOT
 
 Every link of a Markdown file to a file or to a heading leads somewhere. A page of docs/
-opens with a question, which README.md repeats in a row of its table, and ends with links. A text between
+itself opens with a question, which README.md repeats in a row of its table, and ends with links. A text between
 `<!-- shared: NAME -->` and `<!-- end of NAME -->` is the same wherever it stands.
 """
 
@@ -47,7 +47,7 @@ def broken_links(root, pages):
 
 def misshapen_pages(pages):
     for page, text in pages.items():
-        if not page.startswith("docs/"):
+        if pathlib.PurePath(page).parent != pathlib.PurePath("docs"):
             continue
         lines = text.splitlines()
         if not lines[0].startswith("# ") or lines[1] or not lines[2].endswith("?") or lines[3]:

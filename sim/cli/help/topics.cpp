@@ -20,6 +20,7 @@ std::span<const Topic> topics() {
       Topic{"collectives", "docs/collectives.md"},
       Topic{"failures", "docs/failures.md"},
       Topic{"search", "docs/search.md"},
+      Topic{"python", "docs/python.md"},
       Topic{"jobs", "docs/jobs.md"},
       Topic{"reading-a-run", "docs/reading-a-run.md"},
       Topic{"measured-runs", "docs/measured-runs.md"},

@@ -80,6 +80,8 @@ int answer_requests(const Arguments& arguments) {
       if (!process::wait_for(waiting, -1, &end_of_asker)) return exit_ok;
     if (const int status = child.end(); status != 0)
       asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
+    // Who asks again before would be heard by the loop above, and not by the next.
+    asker.send({{"over", true}});
   }
   return exit_ok;
 }

@@ -65,7 +65,7 @@ Json answer_export(Message& asked, const Connection&) {
 }
 
 Json answer_library(Message& asked, const Connection&) {
-  return {{"names", config::library_names(asked.json.at("folder").get<std::string>(),
+  return {{"names", config::library_names(asked.json.at("of").get<std::string>(),
                                           asked.json.at("extension").get<std::string>())}};
 }
 

@@ -26,7 +26,7 @@ Json answer_run(Message& asked, const Connection& say);
 Json answer_import(Message& asked, const Connection& say);
 // {"scenario": tree, "framework": "megatron"} -> {"text": .., ..}: what starts it there.
 Json answer_export(Message& asked, const Connection& say);
-// {"folder": "gpus", "extension": ".yaml"} -> {"names": [..]}, what the library has there.
+// {"of": "gpus", "extension": ".yaml"} -> {"names": [..]}, what the library has there.
 Json answer_library(Message& asked, const Connection& say);
 
 // {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}: a
