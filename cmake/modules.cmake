@@ -42,7 +42,7 @@ function(add_module name library entry opened)
     OUTPUT_NAME pipewright_${name}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   install(TARGETS pipewright_${name}_module
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/pipewright)
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/pipewright COMPONENT pipewright)
   set_property(GLOBAL APPEND PROPERTY PIPEWRIGHT_MODULES pipewright_${name}_module)
   set_property(GLOBAL APPEND PROPERTY PIPEWRIGHT_OPENED ${CMAKE_CURRENT_SOURCE_DIR}/${opened})
 endfunction()
