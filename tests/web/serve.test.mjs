@@ -33,6 +33,7 @@ before(async () => {
     writeFileSync(join(folder, "small", "config.json"), JSON.stringify(CONFIG));
   });
   page = await openServed(server, { viewport: { width: 1400, height: 900 } });
+  page.setDefaultTimeout(15000);
 });
 
 const text = (selector, on = page) => on.locator(selector).innerText();
@@ -145,6 +146,24 @@ test("variants stand beside one another, with what differs", { skip }, async () 
   assert.equal(await key("training.precision").inputValue(), "");
   await page.getByRole("button", { name: "remove B", exact: true }).click();
   assert.equal(await text("#tab-variants"), "variants (1)");
+});
+
+test("what is kept at once is the run of its own scenario", { skip }, async () => {
+  await page.locator("#tab-run").click();
+  const first = await seconds();
+  await key("global_batch").fill("128");
+  await page.keyboard.press("Tab");
+  await page.locator("#keep").click();
+  await page.waitForFunction(() => window.pipewright.explorer.variants.list.length === 2);
+  const kept = await page.evaluate(() => {
+    const { values, run } = window.pipewright.explorer.variants.list[1];
+    return [values.global_batch, run.summary.makespan_s];
+  });
+  assert.equal(kept[0], "128");
+  assert.ok(kept[1] > 1.7 * first, `${kept[1]} s of twice the batch that takes ${first} s`);
+  await page.locator("#tab-variants").click();
+  await page.getByRole("button", { name: "remove A", exact: true }).click();
+  await after(() => page.locator("#text").fill(SCENARIO));
 });
 
 test("a page that is loaded again knows its scenario and variants", { skip }, async () => {

@@ -15,6 +15,7 @@ class Explorer {
       changed: () => this.variantsChanged(),
     });
     this.takeAway = new TakeAway(info, () => ({ text: this.text, result: this.result }));
+    this.answered = Promise.resolve();
     const actions = exploreKeys(this);
     this.dialog = exploreHelp(actions);
     listenToExploreKeys(actions);
@@ -47,10 +48,13 @@ class Explorer {
     this.whatIfs.stop();
     this.say("running");
     element("results").setAttribute("aria-busy", "true");
-    this.asked = { text, edits };
-    return ask("run", { text, edits, keep: [...this.variants.ids(), this.result?.id].filter(Boolean) },
-               (line) => this.hear(line, began, typed))
-      .then(() => element("results").removeAttribute("aria-busy"));
+    const keep = [...this.variants.ids(), this.result?.id].filter(Boolean);
+    const answered = ask("run", { text, edits, keep }, (line) => this.hear(line, began, typed))
+      .then(() => {
+        if (this.answered === answered) element("results").removeAttribute("aria-busy");
+      });
+    this.answered = answered;
+    return answered;
   }
 
   hear(line, began, typed) {
@@ -92,6 +96,7 @@ class Explorer {
 
   showResult(result) {
     this.result = result;
+    this.ofResult = this.scenario();  // the text may be ahead of it
     this.frame.load(result.id);
     this.whatIfs.of(result);
     this.variants.show(result, this.scenario());
@@ -123,8 +128,10 @@ class Explorer {
     element("pane-run").classList.add("stale");
   }
 
-  keep() {
-    const name = this.variants.keep(this.result, this.scenario());
+  // What is asked for at present, once it is there; else the last that could be run.
+  async keep() {
+    for (let run = null; run !== this.answered;) await (run = this.answered);
+    const name = this.variants.keep(this.result, this.ofResult);
     if (name) this.say(`kept as variant ${name}`);
     else this.say(this.result ? "six variants are kept already" : "nothing has run yet");
   }
