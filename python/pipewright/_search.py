@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import signal
@@ -87,7 +88,8 @@ class Progress:
             values = ", ".join(
                 f"{key.rsplit('.', 1)[-1]} {value}" for key, value in self.best["values"].items()
             )
-            text += f", best {values}: {self.best['time_s']:.4g} s, gap {self.gap:.1%}"
+            text += f", best {values}: {self.best['time_s']:.4g} s"
+            text += "" if self.gap is None else f", gap {self.gap:.1%}"
         return text
 
 
@@ -123,7 +125,8 @@ class SearchResult:
     @property
     def gap(self) -> float:
         """Nothing can be better than the best by more than this part."""
-        return float(self.summary["gap"] or 0)
+        gap = self.summary["gap"]
+        return math.inf if gap is None else float(gap)
 
     @property
     def outcomes(self) -> dict[str, int]:

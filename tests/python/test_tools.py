@@ -104,3 +104,7 @@ def test_tables_sort_and_pick():
     assert list(table.sort("a")["b"]) == ["", "x"]
     assert table[table["a"] > 1][0] == {"a": 2, "b": "x", "c": pytest.approx(float("nan"), nan_ok=True)}
     assert "a" in str(table) and "<table>" in table._repr_html_()
+
+
+def test_requests_right_after_one_another_are_all_heard():
+    assert {len(pipewright.gpus()) for _ in range(30)} == {len(pipewright.gpus())}

@@ -33,7 +33,8 @@ Json answer_library(Message& asked, const Connection& say);
 // command as it is called, what it reads from standard input, and what it prints.
 Json answer_command(Message& asked, const Connection& say);
 
-// {"words": ["sweep.yaml", ..], "sweep": tree, ..} of `pipewright search`, with a tree for a file ->
+// {"words": ["sweep.yaml", ..], "sweep": tree, ..} of `pipewright search`, with a tree for a file
+// ->
 // {"process": ..}, to which an interrupt may be sent, and {"progress": ..} ten times a second; then
 // as a command.
 Json answer_search(Message& asked, const Connection& say);

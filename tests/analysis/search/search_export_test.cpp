@@ -125,6 +125,19 @@ TEST_CASE("JSON has what the report says") {
   CHECK(all["excluded"][0]["combinations"] == 100);
 }
 
+TEST_CASE("JSON has the best with each value of what was open, and the best of all among them") {
+  const SearchRun run = sample_search(4, 20);
+  const Findings found = find(run);
+  const nlohmann::json all = json(run);
+  for (const std::size_t axis : open_axes(run)) {
+    const nlohmann::json& values = all["best_by"][run.axes[axis].name];
+    REQUIRE(values.size() == best_by(run, axis).size());
+    for (const nlohmann::json& one : values)
+      if (one["value"] == value_of(run, run.rows[*found.best], axis))
+        CHECK(one["best"] == run.rows[*found.best].candidate);
+  }
+}
+
 TEST_CASE("JSON is JSON whatever the names are, and of no candidates too") {
   SearchRun run = one_row();
   run.title = "\xff\"\\\n";
