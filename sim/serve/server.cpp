@@ -20,6 +20,7 @@
 #include "analysis/explore/explore_page.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/readable.hpp"
+#include "sim/process/process.hpp"
 #include "sim/serve/children.hpp"
 #include "sim/serve/connection.hpp"
 #include "sim/serve/gate.hpp"
@@ -45,6 +46,12 @@ constexpr std::array routes{Route{"/api/run", answer_run, "run"},
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
     {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
+
+// A scenario of a billion devices shall not take the machine along.
+std::uint64_t three_quarters_of_memory() {
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
+}
 
 class Server {
  public:
@@ -172,6 +179,7 @@ class Server {
                folders.insert(folders.begin(), place.project);
                if (route.reads_results) folders.push_back(place.results);
                config::read_only_within(folders);
+               process::limit_memory(three_quarters_of_memory());
                route.answer(question, place, say);
              },
          .said = [connection](const std::string& line) { connection->line(line); },
