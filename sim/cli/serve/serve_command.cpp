@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "sim/cli/commands.hpp"
@@ -51,6 +52,15 @@ void answer(Message& asked, const Connection& say) {
   }
 }
 
+constexpr double look_again = 0.1;  // seconds
+
+// Whether nobody is at the other end. It looks without reading: the next request may be there, as
+// an answer comes before the process that gave it has ended.
+bool is_closed(int socket) {
+  pollfd looked{socket, POLLRDHUP, 0};
+  return poll(&looked, 1, 0) > 0;
+}
+
 std::string words_of(const process::Process& child, int status) {
   std::string words = "the simulation's process " + process::describe_end(status);
   if (!child.errors().empty()) words += ": " + child.errors();
@@ -67,13 +77,12 @@ int serve_command(const Arguments& arguments) {
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   Connection asker(socket);
-  process::Channel end_of_asker(socket, socket);
   while (std::optional<Message> asked = asker.receive()) {
     process::Process child([&](process::Channel&) { answer(*asked, asker); },
                            process::Process::Errors::keep);
     const std::array<process::Process*, 1> waiting{&child};
     while (!child.is_over())
-      if (!process::wait_for(waiting, -1, &end_of_asker)) return exit_ok;
+      if (!process::wait_for(waiting, look_again) || is_closed(socket)) return exit_ok;
     if (const int status = child.end(); status != 0)
       asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
   }
