@@ -61,20 +61,16 @@ class Worker:
             )
             line = line[sent:]
         self._socket.sendall(line)
-        last: dict[str, Any] = {}
         while True:
             message = self._receive()
             count = message.get("files", 0)
             files_here, self._files = self._files[:count], self._files[count:]
-            if "answer" in message or "error" in message:
-                last = message
-            elif "over" not in message:
-                said(message, files_here)
-            elif "error" in last:
-                raise errors.from_worker(last["error"])
-            else:
-                answer: dict[str, Any] = last["answer"]
+            if "answer" in message:
+                answer: dict[str, Any] = message["answer"]
                 return answer
+            if "error" in message:
+                raise errors.from_worker(message["error"])
+            said(message, files_here)
 
     def _receive(self) -> dict[str, Any]:
         parts = [self._text]

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "sim/cli/commands.hpp"
@@ -54,6 +55,15 @@ void answer(Message& asked, const Connection& say) {
   }
 }
 
+constexpr double look_again = 0.1;  // seconds
+
+// Whether nobody is at the other end. It looks without reading: the next request may be there, as
+// an answer comes before the process that gave it has ended.
+bool is_closed(int socket) {
+  pollfd looked{socket, POLLRDHUP, 0};
+  return poll(&looked, 1, 0) > 0;
+}
+
 std::string words_of(const process::Process& child, int status) {
   std::string words = "the simulation's process " + process::describe_end(status);
   if (!child.errors().empty()) words += ": " + child.errors();
@@ -71,17 +81,14 @@ int answer_requests(const Arguments& arguments) {
   dup2(STDERR_FILENO, STDOUT_FILENO);
   execution::load_simulator();
   Connection asker(socket);
-  process::Channel end_of_asker(socket, socket);
   while (std::optional<Message> asked = asker.receive()) {
     process::Process child([&](process::Channel&) { answer(*asked, asker); },
                            process::Process::Errors::keep);
     const std::array<process::Process*, 1> waiting{&child};
     while (!child.is_over())
-      if (!process::wait_for(waiting, -1, &end_of_asker)) return exit_ok;
+      if (!process::wait_for(waiting, look_again) || is_closed(socket)) return exit_ok;
     if (const int status = child.end(); status != 0)
       asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
-    // Who asks again before would be heard by the loop above, and not by the next.
-    asker.send({{"over", true}});
   }
   return exit_ok;
 }
