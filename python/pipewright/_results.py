@@ -30,7 +30,8 @@ class Shown:
         described = [{"run": summary, "packing": rows.packing} for summary, rows in runs]
         with contextlib.ExitStack() as opened:
             files = [opened.enter_context(rows.file()) for _, rows in runs]
-            return _worker.request(what, {"runs": described, **(more or {})}, said, files)
+            answer = _worker.request(what, {"runs": described, **(more or {})}, said, files)
+        return answer
 
     def save(self, *files: str | os.PathLike[str], picture: str = "timeline") -> None:
         """Writes what ``pipewright run -o`` writes, by the extension: .html (the page), .svg, .png

@@ -58,9 +58,8 @@ std::optional<Message> Connection::receive() {
 void Connection::send(const Json& message, const std::vector<int>& descriptors) const {
   if (descriptors.size() > most_files) throw std::logic_error("too many files in a message");
   // Bytes of several messages may come at once, and files do not say of which they are.
-  Json counted = message;
-  if (!descriptors.empty()) counted["files"] = descriptors.size();
-  const std::string line = analysis::json_line(counted) + '\n';
+  std::string line = analysis::json_line(message) + '\n';
+  if (!descriptors.empty()) line.insert(1, fmt::format("\"files\":{},", descriptors.size()));
   alignas(cmsghdr) ControlBytes control{};
   for (std::size_t at = 0; at < line.size();) {
     iovec place{const_cast<char*>(line.data()) + at, line.size() - at};
