@@ -19,6 +19,7 @@ function(install_pipewright)
   # Links between pages lead on, since they stand to each other as in the source tree.
   install(DIRECTORY platforms DESTINATION ${doc} COMPONENT pipewright
     FILES_MATCHING PATTERN *.png)
+  install(DIRECTORY docs/notebooks DESTINATION ${doc}/docs COMPONENT pipewright)
   install(DIRECTORY examples DESTINATION ${doc} COMPONENT pipewright
     PATTERN __pycache__ EXCLUDE)
   install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${doc}

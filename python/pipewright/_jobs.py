@@ -19,7 +19,7 @@ class Job(Scenario):
 
     >>> job = import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> job.sources["parallel.tp"]
-    '--tensor-model-parallel-size 8 (line 4)'
+    '--tensor-model-parallel-size 4 (line 28)'
     >>> run(job)
     """
 
@@ -61,7 +61,7 @@ def import_job(
     scenario are added by ``keys`` (dotted) and by keyword; names in capitals are variables.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
-    >>> import_job("train.toml", keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
+    >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
     """
     words = [_path_of(file) for one in files for file in several(one)]
     named = {name: value for name, value in more.items() if name.isupper()}
@@ -126,7 +126,9 @@ def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch
     """What starts a scenario with ``megatron``, ``bridge``, ``nemo``, ``torchtitan`` or
     ``deepspeed``: a script, overrides, YAML, TOML or JSON.
 
-    >>> print(export_job(scenario, "megatron"))
+    >>> llama = Scenario(cluster="dgx-h100-8", model="llama-3-70b", parallel=dict(tp=8, pp=4, dp=2),
+    ...                  global_batch=128)
+    >>> print(export_job(llama, "megatron"))
     #!/bin/bash
     ...
     """

@@ -16,8 +16,8 @@ from .schedule import Schedule, from_csv
 class Profile(Scenario):
     """The scenario that a measured run says: devices, microbatches, schedule, times of passes.
 
-    >>> measured = profile("profile/rank{rank}.json.gz", skip=2)
-    >>> run(measured.with_(p2p_time="0.2 ms", schedule=["1f1b", "zb-h1"]))
+    >>> measured = profile("profile/rank{rank}.json.gz", skip=1)
+    >>> run(measured.with_(p2p_time="0.2 ms", schedule=["1f1b", "gpipe"]))
     """
 
     __slots__ = ("text", "order", "notes")
@@ -91,8 +91,8 @@ def calibrate(
 ) -> Gpu:
     """The GPU of a scenario with the factors that the kernels of a measured run give.
 
-    >>> gpu = calibrate("profile/rank{rank}.json.gz", "gpt.yaml")
-    >>> run(larger.with_(gpu=gpu))
+    >>> gpu = calibrate("profile/rank{rank}.json.gz", "gpt.yaml")  # doctest: +SKIP
+    >>> run(larger.with_(gpu=gpu))  # doctest: +SKIP
     """
     words = ["profile", *map(word_of, several(files)), *options(skip=skip, **more)]
     with TemporaryDirectory(prefix="pipewright-") as folder, scenario_file(scenario) as given:

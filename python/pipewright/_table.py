@@ -24,7 +24,7 @@ class Table:
 
     >>> table = schedule.catalogue(devices=4, microbatches=8)
     >>> table["schedule"][table["bubble_ratio"].argmin()]
-    'zb-v'
+    'interleaved-zb'
     >>> table[table["in_flight"] <= 4].to_pandas()
 
     A column by its name is an array, a row by its number a dict; a mask, a list of numbers or a

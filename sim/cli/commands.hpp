@@ -42,8 +42,8 @@ int run(const Command& command, const Arguments& arguments);
 // The command that the first word names, with the others. Throws UsageError if none is called so.
 int run_named(const Arguments& words);
 
-// `pipewright --answer`: answers requests that come over the socket that standard input is, one at a
-// time, until its other end is closed. For packages that run pipewright, such as Python's.
+// `pipewright --answer`: answers requests that come over the socket that standard input is, one at
+// a time, until its other end is closed. For packages that run pipewright, such as Python's.
 int answer_requests(const Arguments& arguments);
 
 int run_command(const Arguments& arguments);         // pipewright run

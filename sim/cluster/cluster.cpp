@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <simgrid/version.h>
+#include <xbt/base.h>  // which the next does not include
 
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"

@@ -121,9 +121,11 @@ void Children::hear(std::uint64_t number) {
   process::wait_for(std::array{process}, 0);
   std::optional<std::string> failure;
   while (std::optional<std::string> line = process->next_message()) {
-    if ((failure = process::error_of(*line))) continue;
+    failure = process::error_of(*line);
+    if (failure) continue;
     (*at)->task.said(*line);  // which may cancel it
-    if ((at = find()) == children_.end()) return;
+    at = find();
+    if (at == children_.end()) return;
   }
   if (!process->is_over()) return listen(**at);
   const int status = process->end();

@@ -145,7 +145,7 @@ void add_values(const Value& value, const std::string& name,
 std::string key_at(const Value& value, const std::string& name, int line, int column) {
   if (value.kind == Value::Kind::map) {
     for (const Entry& entry : value.entries) {
-      const std::string inner = name.empty() ? entry.key : name + "." + entry.key;
+      std::string inner = name.empty() ? entry.key : name + "." + entry.key;
       if (entry.origin.line == line && entry.origin.column == column) return inner;
       if (std::string found = key_at(entry.value, inner, line, column); !found.empty())
         return found;

@@ -56,8 +56,7 @@ std::uint64_t three_quarters_of_memory() {
 class Server {
  public:
   Server(net::io_context& context, const Options& options)
-      : context_(context),
-        acceptor_(context),
+      : acceptor_(context),
         options_(options),
         results_(),
         place_{options.project, results_.folder(), std::max<std::size_t>(1, options.jobs - 1)},
@@ -193,7 +192,6 @@ class Server {
              }});
   }
 
-  net::io_context& context_;
   tcp::acceptor acceptor_;
   const Options& options_;
   Results results_;

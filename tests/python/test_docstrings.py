@@ -1,7 +1,10 @@
 """What docstrings show is what happens."""
 
 import doctest
+import gzip
+import pathlib
 import pkgutil
+import shutil
 
 import pytest
 
@@ -9,7 +12,40 @@ import pipewright
 
 from conftest import scenario
 
+ROOT = pathlib.Path(__file__).parents[2]
 MODULES = sorted(module.name for module in pkgutil.iter_modules(pipewright.__path__))
+
+
+SWEEP = """
+cluster: dgx-h100
+model: llama-3-8b
+parallel: {tp: auto, pp: auto, sp: true}
+schedule: 1f1b
+global_batch: 128
+"""
+
+
+def give_files(folder):
+    """Those that examples name."""
+    data = ROOT / "tests/data"
+    for name, source in {
+        "train.sh": data / "jobs/gpt-dense.sh",
+        "train.toml": data / "jobs/titan.toml",
+        "all_reduce_16.log": data / "comm/stamped_2020.log",
+    }.items():
+        shutil.copy(source, folder / name)
+    (folder / "sweep.yaml").write_text(SWEEP)
+    (folder / "profile").mkdir()
+    for rank in range(2):
+        with gzip.open(folder / f"profile/rank{rank}.json.gz", "wb") as file:
+            file.write((data / f"measured/kineto-rank{rank}.json").read_bytes())
+
+
+class Shown(doctest.OutputChecker):
+    """An example that shows no output may have any."""
+
+    def check_output(self, want, got, optionflags):
+        return not want or super().check_output(want, got, optionflags | doctest.ELLIPSIS)
 
 
 def test_there_are_modules():
@@ -19,11 +55,12 @@ def test_there_are_modules():
 @pytest.mark.parametrize("module", ["", *MODULES])
 def test_examples(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    give_files(tmp_path)
     name = f"pipewright.{module}" if module else "pipewright"
     one = scenario()
-    given = {**vars(pipewright), "scenario": one, "result": pipewright.run(one)}
-    runner = doctest.DocTestRunner()
+    runner = doctest.DocTestRunner(Shown())
     found = __import__(name, fromlist=["_"])
-    for test in doctest.DocTestFinder().find(found, name, extraglobs=given):
+    given = {**vars(pipewright), **vars(found), "scenario": one, "result": pipewright.run(one)}
+    for test in doctest.DocTestFinder().find(found, name, globs=given):
         runner.run(test)
     assert runner.summarize(verbose=False).failed == 0

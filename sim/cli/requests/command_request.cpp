@@ -9,9 +9,9 @@
 #include "analysis/search/rows.hpp"
 #include "analysis/search/search_export.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/search/sweep_command.hpp"
 #include "sim/cli/requests/captured.hpp"
 #include "sim/cli/requests/requests.hpp"
+#include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/text/tree_json.hpp"
 #include "sim/search/coordinator.hpp"
 

@@ -22,6 +22,7 @@
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/execution/run.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"
 #include "sim/search/messages.hpp"
@@ -162,6 +163,7 @@ class Worker {
 int serve_search(const WorkerSettings& settings) {
   // Ctrl-C is for the coordinator, which ends its workers by what they read.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  execution::load_simulator();  // once, and before memory is limited
   Worker(settings).run();
   return exit_ok;
 }

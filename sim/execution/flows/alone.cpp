@@ -152,7 +152,8 @@ class Alone {
       look_along(flow.path);
     }
     changed_.clear();
-    for (std::size_t i = 0; i < reached.size(); ++i) look_along(flows_[reached[i]].path);
+    std::size_t looked = 0;
+    while (looked < reached.size()) look_along(flows_[reached[looked++]].path);  // which adds some
     std::ranges::sort(reached);
     std::vector<const FlowPath*> paths;
     for (const Index number : reached) paths.push_back(&flows_[number].path);
