@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <simgrid/version.h>
-#include <xbt/base.h>  // which the next does not include
 
 #include "sim/cluster/network.hpp"
 #include "sim/cluster/platform/names.hpp"
@@ -286,8 +284,6 @@ void Cluster::scale_latency(double factor) {
   latency_factor_ *= factor;
 }
 
-std::string simgrid_version() {
-  return fmt::format("SimGrid {}.{}", SIMGRID_VERSION_MAJOR, SIMGRID_VERSION_MINOR);
-}
+std::string simgrid_version() { return "SimGrid " PIPEWRIGHT_SIMGRID; }
 
 }  // namespace pipewright::cluster
