@@ -56,7 +56,8 @@ void run(benchmark::State& state, bool symmetric) {
   for (auto _ : state) {
     analysis::SummarySink summary;
     execution::run(job, execution::EngineKind::simgrid, {}, summary);
-    benchmark::DoNotOptimize(summary.summary().makespan_s);
+    double makespan = summary.summary().makespan_s;
+    benchmark::DoNotOptimize(makespan);
   }
   const double passes = 2.0 * dp * pp * microbatches;
   const double parts = static_cast<double>(plan.costs.traffic.front().parameters *
