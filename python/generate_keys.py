@@ -57,7 +57,7 @@ def class_name(path):
 def type_of(row):
     kind = row["type"]
     if kind == "map":
-        types = []
+        types = [] if row["is_map"] else ["float", "Mapping[str, float]"]
     elif kind == "choice":
         types = [f"Literal[{', '.join(repr(choice) for choice in row['choices'])}]"]
         if row["is_map"]:

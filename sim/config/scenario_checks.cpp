@@ -57,6 +57,10 @@ void check_network(const Scenario& scenario, const Value& root) {
     throw Error(scenario.variation.links.front().origin,
                 "variation.slow_links names links of a cluster, but no cluster is given; "
                 "give one or leave out slow_links");
+  if (!scenario.variation.bandwidth.empty() && !scenario.cluster)
+    throw Error(scenario.variation.bandwidth.front().origin,
+                "variation.bandwidth is of links of a cluster, but no cluster is given; give one "
+                "or leave out bandwidth");
 }
 
 // Times of layers or of whole passes, not both of the same passes.

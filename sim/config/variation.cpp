@@ -74,6 +74,30 @@ std::vector<SlowLink> read_slow_links(const Field& field) {
   return read_list(field, link_table, "{link: spine-0, factor: 0.5} or a list of them");
 }
 
+constexpr double most_factor = 1'000'000;
+
+double read_factor(const Field& field, std::string_view what) {
+  const double factor = read_positive_number(field, "a factor");
+  if (factor > most_factor)
+    throw wrong(field, fmt::format("a factor on {} of at most 1e6, such as 1.2", what));
+  return factor;
+}
+
+std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
+  constexpr std::string_view what = "the bandwidth";
+  const Origin& origin = field.value.origin;
+  if (field.value.kind == Value::Kind::text)
+    return {{std::string(Variation::Bandwidth::all), read_factor(field, what), origin}};
+  if (field.value.kind != Value::Kind::map || field.value.entries.empty())
+    throw wrong(field, "a factor for all links, or a map from classes of links, such as {nic: 2}");
+  std::vector<Variation::Bandwidth> list;
+  for (const Entry& entry : field.value.entries)
+    list.push_back({entry.key,
+                    read_factor({entry.value, fmt::format("{}.{}", field.name, entry.key)}, what),
+                    entry.origin});
+  return list;
+}
+
 constexpr std::array table{
     Key<Variation>{{.name = "jitter",
                     .help = "standard deviation of a pass's time over its mean, from 0 to 1",
@@ -96,6 +120,17 @@ constexpr std::array table{
         {.name = "slow_links", .help = "slow or failed links: {link, factor}, or a list"},
         into<&Variation::links, read_slow_links>(
             {ValueType::map, true, {}, [] { return rows_of(link_table); }})},
+    Key<Variation>{
+        {.name = "bandwidth",
+         .help =
+             "of links, times this: of all, or by class as 'platform show' lists them, {nic: 2}",
+         .default_value = "1"},
+        into<&Variation::bandwidth, read_bandwidth>({ValueType::map})},
+    Key<Variation>{{.name = "latency",
+                    .help = "of all ways through the network, times this",
+                    .default_value = "1"},
+                   within<&Variation::latency, "a factor", "a factor of at most 1e6, such as 0.5",
+                          0, 1'000'000>},
 };
 
 }  // namespace

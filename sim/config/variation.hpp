@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/keys.hpp"
@@ -29,11 +30,21 @@ struct Variation {
     Origin origin;
   };
 
+  // The links of a class have so many times their bandwidth.
+  struct Bandwidth {
+    static constexpr std::string_view all = "all";  // classes
+    std::string link_class;
+    double factor = 1;
+    Origin origin;
+  };
+
   double jitter = 0;
   Distribution distribution = Distribution::normal;
   std::uint32_t seed = 1;
   std::vector<Straggler> stragglers;
   std::vector<SlowLink> links;
+  std::vector<Bandwidth> bandwidth;
+  double latency = 1;  // all ways take so many times as long before the first byte
 
   bool is_random() const { return jitter > 0; }
 };

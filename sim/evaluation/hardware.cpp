@@ -211,15 +211,32 @@ std::string nearest_links(const std::string& wanted, const cluster::Cluster& clu
 }  // namespace
 
 cluster::Cluster open_cluster(const config::Scenario& scenario) {
-  if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time);
+  const config::Variation& variation = scenario.variation;
+  if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time * variation.latency);
   // One of the library goes by its name, which is the same on every machine.
   const std::filesystem::path& file = scenario.cluster->value;
   const bool listed = config::is_of_library(file, "clusters");
   cluster::Cluster cluster = cluster::Cluster::load(
       file, listed ? file.stem().string() : std::string(), scenario.communication.multipath);
   if (const auto nccl = scenario.communication.nccl) cluster.set_nccl(*nccl);
-  for (const config::Variation::SlowLink& link : scenario.variation.links) slow(link, cluster);
+  for (const config::Variation::Bandwidth& change : variation.bandwidth) scale(change, cluster);
+  cluster.scale_latency(variation.latency);
+  for (const config::Variation::SlowLink& link : variation.links) slow(link, cluster);
   return cluster;
+}
+
+void scale(const config::Variation::Bandwidth& change, cluster::Cluster& cluster) {
+  const std::vector<std::string> known = cluster.link_classes();
+  if (change.link_class == config::Variation::Bandwidth::all) {
+    for (const std::string& one : known) cluster.scale_bandwidth(one, change.factor);
+    return;
+  }
+  if (std::ranges::find(known, change.link_class) == known.end())
+    throw config::Error(config::locate(
+        change.origin,
+        fmt::format("{}: has no links of class '{}'; allowed: {}, {}", cluster.name(),
+                    change.link_class, fmt::join(known, ", "), config::Variation::Bandwidth::all)));
+  cluster.scale_bandwidth(change.link_class, change.factor);
 }
 
 void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster) {

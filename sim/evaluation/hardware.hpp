@@ -33,7 +33,9 @@ Hardware open_hardware(const config::Scenario& scenario);
 // On a cluster that has been opened.
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
 cluster::Cluster open_cluster(const config::Scenario& scenario);
+// A Config::Error that names what is near, if the cluster has no such link or class.
 void slow(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
+void scale(const config::Variation::Bandwidth& change, cluster::Cluster& cluster);
 
 // Numbers of the GPUs' files that no source has, where the scenario's passes, or what its devices
 // have, rest on them.

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t most_kept = 32;
 
-// All that a layout depends on, besides slow links and the ways through the fabric.
+// All that a layout depends on, besides variations of the network and the ways through the fabric.
 std::string key_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
-  std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value,
-                  parallel.cp_a2a(), parallel.ep.value, parallel.expert_tp(), parallel.dp.value,
-                  parallel.replicates(), parallel.pp.value, scenario.symmetric,
-                  scenario.model.has_value(), scenario.cluster ? 0.0 : scenario.p2p_time);
+  std::string key = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value, parallel.cp_a2a(),
+      parallel.ep.value, parallel.expert_tp(), parallel.dp.value, parallel.replicates(),
+      parallel.pp.value, scenario.symmetric, scenario.model.has_value(),
+      scenario.cluster ? 0.0 : scenario.p2p_time * scenario.variation.latency);
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
   key += scenario.engine == config::Engine::timing ? " timing" : "";
@@ -37,7 +37,7 @@ std::string key_of(const config::Scenario& scenario) {
 Layouts::Layouts(const config::Scenario& first) {
   if (!first.cluster) return;
   config::Scenario still = first;
-  still.variation.links.clear();
+  still.variation = {};
   still.communication.nccl.reset();
   cluster_ = open_cluster(still);
   nccl_of_file_ = cluster_->nccl();
@@ -57,20 +57,37 @@ void Layouts::set_ways(const config::Scenario& scenario) {
   entries_.clear();
 }
 
-void Layouts::set_links(const config::Scenario& scenario) {
-  const auto same = [](const auto& one, const auto& other) {
+void Layouts::set_network(const config::Variation& variation) {
+  const auto same_link = [](const auto& one, const auto& other) {
     return one.link == other.link && one.factor == other.factor;
   };
-  const auto& links = scenario.variation.links;
-  if (!cluster_ || std::ranges::equal(links, slow_links_, same)) return;
+  const auto same_class = [](const auto& one, const auto& other) {
+    return one.link_class == other.link_class && one.factor == other.factor;
+  };
+  if (!cluster_ || (std::ranges::equal(variation.links, network_.links, same_link) &&
+                    std::ranges::equal(variation.bandwidth, network_.bandwidth, same_class) &&
+                    variation.latency == network_.latency))
+    return;
   entries_.clear();
-  for (; !slow_links_.empty(); slow_links_.pop_back()) {
-    const double factor = slow_links_.back().factor;
-    cluster_->scale_link(slow_links_.back().link, factor > 0 ? 1 / factor : 1);
+  // Back to what the file says, the last change first; what throws leaves what was undone.
+  for (; !network_.links.empty(); network_.links.pop_back()) {
+    const double factor = network_.links.back().factor;
+    cluster_->scale_link(network_.links.back().link, factor > 0 ? 1 / factor : 1);
   }
-  for (const auto& link : links) {
+  for (; !network_.bandwidth.empty(); network_.bandwidth.pop_back()) {
+    config::Variation::Bandwidth back = network_.bandwidth.back();
+    back.factor = 1 / back.factor;
+    scale(back, *cluster_);
+  }
+  for (const auto& change : variation.bandwidth) {
+    scale(change, *cluster_);
+    network_.bandwidth.push_back(change);
+  }
+  cluster_->scale_latency(variation.latency / network_.latency);
+  network_.latency = variation.latency;
+  for (const auto& link : variation.links) {
     slow(link, *cluster_);
-    slow_links_.push_back(link);
+    network_.links.push_back(link);
   }
 }
 
@@ -78,7 +95,7 @@ Layout& Layouts::of(const config::Scenario& scenario) {
   if (scenario.cluster.has_value() != cluster_.has_value())
     throw std::logic_error("a scenario on another cluster than the evaluator's");
   set_ways(scenario);
-  set_links(scenario);
+  set_network(scenario.variation);
   if (const auto nccl = scenario.communication.nccl ? scenario.communication.nccl : nccl_of_file_;
       cluster_ && nccl)
     cluster_->set_nccl(*nccl);

@@ -32,11 +32,11 @@ class Layouts {
   };
   // These may be others than before, and then nothing of before holds.
   void set_ways(const config::Scenario& scenario);
-  void set_links(const config::Scenario& scenario);
+  void set_network(const config::Variation& variation);
 
   std::optional<cluster::Cluster> cluster_;  // else the ideal network
   std::optional<std::uint32_t> nccl_of_file_;
-  std::vector<config::Variation::SlowLink> slow_links_;
+  config::Variation network_;                  // bandwidth, latency and links as the cluster now is
   std::list<std::unique_ptr<Entry>> entries_;  // the last used first
 };
 

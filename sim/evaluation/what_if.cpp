@@ -97,7 +97,6 @@ Rerun simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
   Hardware hardware = open_hardware(scenario);
-  if (change.rewire) change.rewire(hardware.cluster);
   workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);

@@ -9,17 +9,15 @@
 
 #include "analysis/trace/rows.hpp"
 #include "analysis/why/why.hpp"
-#include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/planner.hpp"
 
 namespace pipewright::evaluation {
 
-// A change to a run: to what its scenario says, to its cluster, or to what its passes cost.
+// A change to a run: to what its scenario says, or to what its passes cost.
 struct Change {
   std::string words;
   std::function<void(config::Value&)> edit = {};
-  std::function<void(cluster::Cluster&)> rewire = {};
   std::function<void(workload::StageCosts&)> speed = {};
   bool of_stage = false;  // one of many alike, of which the best are shown
 };

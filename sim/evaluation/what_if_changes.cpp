@@ -23,15 +23,36 @@ void remove(Value& root, std::string_view map, std::string_view key) {
     std::erase_if(value->entries, [&](const config::Entry& entry) { return entry.key == key; });
 }
 
+// The variation's bandwidths, with twice that of a class.
+Value twice(const std::string& link_class, const config::Variation& variation) {
+  Value map{.kind = Value::Kind::map, .origin = {"what if"}};
+  const auto put = [&](const std::string& name, double factor) {
+    map.entries.push_back(
+        {name, map.origin, config::make_text(fmt::format("{}", factor), map.origin)});
+  };
+  bool is_there = false;
+  for (const auto& [name, factor, origin] : variation.bandwidth) {
+    const bool is_it = name == link_class;
+    put(name, is_it ? factor * 2 : factor);
+    is_there = is_there || is_it;
+  }
+  if (!is_there) put(link_class, 2);
+  return map;
+}
+
 void add_network(const Scenario& scenario, const std::vector<std::string>& link_classes,
                  Changes& changes) {
   for (const std::string& one : link_classes)
-    changes.push_back(
-        {.words = fmt::format("{} of twice the bandwidth", one),
-         .rewire = [one](cluster::Cluster& cluster) { cluster.scale_bandwidth(one, 2); }});
+    changes.push_back({.words = fmt::format("{} of twice the bandwidth", one),
+                       .edit = [&scenario, one](Value& root) {
+                         config::set_key(root, "variation.bandwidth",
+                                         twice(one, scenario.variation));
+                       }});
   if (scenario.cluster || scenario.p2p_time > 0)
-    changes.push_back({.words = "all latencies halved",
-                       .rewire = [](cluster::Cluster& cluster) { cluster.scale_latency(0.5); }});
+    changes.push_back({.words = "all latencies halved", .edit = [&scenario](Value& root) {
+                         set(root, "variation.latency",
+                             fmt::format("{}", scenario.variation.latency / 2));
+                       }});
 }
 
 // Its waits for collectives are as before.

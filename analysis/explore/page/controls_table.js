@@ -9,7 +9,8 @@ const CONTROL_GROUPS = [
   ["batch", ["global_batch", "microbatches", "training.microbatch_size", "training.sequence"]],
   ["training", ["training.precision", "training.recompute"]],
   ["network", ["communication.detail", "communication.multipath", "communication.tp_comm_overlap",
-               "p2p"]],
+               "p2p", "variation.bandwidth.nic", "variation.bandwidth.nvlink",
+               "variation.latency"]],
 ];
 
 const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
@@ -18,6 +19,15 @@ const CONTROL_LABELS = {
   "schedule.name": "schedule",
   "training.microbatch_size": "microbatch size",
   "communication.tp_comm_overlap": "tp overlap",
+  "variation.bandwidth.nic": "NIC bandwidth \u00d7",
+  "variation.bandwidth.nvlink": "NVLink bandwidth \u00d7",
+  "variation.latency": "latency \u00d7",
+};
+
+// Keys of a map whose names are the cluster's: the table of keys holds the map.
+const NAMED_KEYS = {
+  "variation.bandwidth.nic": "so many times the NICs' bandwidth",
+  "variation.bandwidth.nvlink": "so many times the bandwidth of links in a node",
 };
 
 const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");

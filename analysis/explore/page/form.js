@@ -7,6 +7,8 @@ class Form {
   constructor(place, info, changed) {
     Object.assign(this, { place, info, changed });
     this.keys = new Map(info.keys.map((key) => [key.name, key]));
+    for (const [name, help] of Object.entries(NAMED_KEYS))
+      this.keys.set(name, { name, help, type: "number", choices: [], default: "1" });
     this.controls = new Map();
     this.values = {};
     for (const [title, names] of CONTROL_GROUPS) {

@@ -62,13 +62,28 @@ TEST_CASE("slow links are those of a cluster") {
         "or leave out slow_links");
 }
 
+TEST_CASE("the network is faster or slower as a whole or by class of links") {
+  const Variation all = variation("{bandwidth: 0.8, latency: 1.5}");
+  REQUIRE(all.bandwidth.size() == 1);
+  CHECK(all.bandwidth[0].link_class == Variation::Bandwidth::all);
+  CHECK(all.bandwidth[0].factor == 0.8);
+  CHECK(all.latency == 1.5);
+  const Variation some = variation("{bandwidth: {nic: 2, nvlink: 0.5}}");
+  REQUIRE(some.bandwidth.size() == 2);
+  CHECK(some.bandwidth[0].link_class == "nic");
+  CHECK(some.bandwidth[1].factor == 0.5);
+  CHECK(some.latency == 1);
+}
+
 TEST_CASE("each fault in a variation is named") {
   for (const char* const text :
        {"{jitter: 2}", "{jitter: -1 %}", "{distribution: gauss}", "{seed: -1}",
         "{stragglers: {factor: 2}}", "{stragglers: {device: 0}}",
         "{stragglers: {device: -1, factor: 2}}", "{stragglers: {device: 0, factor: 0}}",
         "{slow_links: {link: a}}", "{slow_links: {factor: 0.5}}",
-        "{slow_links: {link: a, factor: 1.5}}", "{slow_links: {link: a, factor: x}}"}) {
+        "{slow_links: {link: a, factor: 1.5}}", "{slow_links: {link: a, factor: x}}",
+        "{bandwidth: 0}", "{bandwidth: {nic: 2e6}}", "{bandwidth: [1]}", "{bandwidth: {}}",
+        "{latency: -1}"}) {
     CAPTURE(text);
     const std::string error = error_of([&] { variation(text); });
     CHECK(error.rfind("t:1:", 0) == 0);
@@ -77,7 +92,7 @@ TEST_CASE("each fault in a variation is named") {
   }
   CHECK(error_of([] { variation("{jiter: 0.1}"); }) ==
         "t:1:2: unknown key 'jiter' in variation; did you mean 'jitter'? allowed: jitter, "
-        "distribution, seed, stragglers, slow_links");
+        "distribution, seed, stragglers, slow_links, bandwidth, latency");
 }
 
 }  // namespace

@@ -258,3 +258,26 @@ TEST_CASE("slow links of one candidate are gone with the next", "[evaluator]") {
   CHECK_THAT(failed.note, Contains("leaf-0-up") && Contains("has failed"));
   CHECK(evaluator.assess(plain).front().bound_s == Approx(before.bound_s).epsilon(1e-12));
 }
+
+TEST_CASE("a faster network of one candidate is gone with the next", "[evaluator]") {
+  const Thin thin;
+  const std::string layout = "parallel: {tp: 4, pp: 4}, microbatches: 16";
+  const config::Value plain = thin.scenario("1f1b", layout);
+  evaluation::Evaluator evaluator(config::read_scenario(plain), 0);
+  const double before = evaluator.assess(plain).front().bound_s;
+  const auto bound_with = [&](const char* variation) {
+    const auto row =
+        evaluator.assess(thin.scenario("1f1b", fmt::format("{}, variation: {}", layout, variation)))
+            .front();
+    INFO(row.note);
+    return row.bound_s;
+  };
+  CHECK(bound_with("{bandwidth: 0.1}") > before * 1.001);
+  CHECK(bound_with("{bandwidth: 4, latency: 0.1}") < before);
+  CHECK(bound_with("{bandwidth: {all: 0.5}}") == Approx(bound_with("{bandwidth: 0.5}")));
+  CHECK(evaluator.assess(plain).front().bound_s == Approx(before).epsilon(1e-12));
+  CHECK_THAT(evaluator.assess(thin.scenario("1f1b", layout + ", variation: {bandwidth: {x: 2}}"))
+                 .front()
+                 .note,
+             Contains("no links of class 'x'; allowed: "));
+}
