@@ -45,6 +45,14 @@ bool is_recovery_enabled() {
   return recovery != nullptr && std::string_view(recovery) == "1";
 }
 
+// Open MPI 5 does not tell its processes.
+bool may_be_enabled() {
+#ifdef OMPI_MAJOR_VERSION
+  if (OMPI_MAJOR_VERSION >= 5) return true;
+#endif
+  return is_recovery_enabled();
+}
+
 }  // namespace
 
 MpiWorkers::MpiWorkers(Messages& messages, const std::vector<std::string>& command,
@@ -153,7 +161,7 @@ int finish(Messages& messages, int status) {
       stderr,
       "pipewright-mpi: a rank is dead or hangs; all is written, and MPI is aborted to end\n");
   std::fflush(nullptr);
-  if (recovery) tell_all(messages, Message::Kind::quit);
+  if (may_be_enabled()) tell_all(messages, Message::Kind::quit);
   constexpr double pause = 0.5;  // for ranks to go, and for mpirun to pass on what was printed
   for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_end_nap))
     messages.collect();

@@ -47,6 +47,7 @@ class Folder:
             "PYTHONPATH": str(program.parent / "python"),
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_btl": "^tcp",  # all ranks are here, where networks may be none or odd
         }
 
     def can_run(self, command):

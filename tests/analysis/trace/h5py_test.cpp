@@ -76,7 +76,7 @@ print(enum("transfers", "kind"))
 print(enum("memory", "category"))
 print(enum("link_use", "traffic"))
 print(trace["passes"].dtype.names, trace["passes"].chunks, trace["passes"].compression)
-print(list(trace["passes"]["end"]), len(trace["transfers"]), len(trace["memory"]))
+print(trace["passes"]["end"].tolist(), len(trace["transfers"]), len(trace["memory"]))
 )");
   CHECK(
       printed ==
