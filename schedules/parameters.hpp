@@ -9,6 +9,10 @@
 
 namespace pipewright::schedules {
 
+// Of schedules that take a number of chunks, or of slices, and are given none.
+inline constexpr std::uint32_t usual_chunks = 2;
+inline constexpr std::uint32_t usual_slices = 2;
+
 // What a user may choose about a schedule. Optional ones are for the families that take them.
 struct Parameters {
   std::uint32_t devices = 0;

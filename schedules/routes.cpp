@@ -19,6 +19,16 @@ Routes Routes::v_shape(std::uint32_t devices) {
   return Routes({std::move(route)});
 }
 
+Routes Routes::both_ways(std::uint32_t devices) {
+  std::vector<std::uint32_t> down(devices);
+  std::vector<std::uint32_t> up(devices);
+  for (std::uint32_t stage = 0; stage < devices; ++stage) {
+    down[stage] = stage;
+    up[stage] = devices - 1 - stage;
+  }
+  return Routes({std::move(down), std::move(up)});
+}
+
 Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
     : device_of_(std::move(device_of)) {
   std::map<std::uint32_t, std::set<std::uint32_t>> stages_on;

@@ -18,6 +18,9 @@ class Routes {
   // The V: stage s on device s, and stage 2 devices - 1 - s on it too.
   static Routes v_shape(std::uint32_t devices);
 
+  // Two routes of one stage a device, the second from the last device to the first.
+  static Routes both_ways(std::uint32_t devices);
+
   // device_of[route][stage]; all routes have the same number of stages.
   explicit Routes(std::vector<std::vector<std::uint32_t>> device_of);
 

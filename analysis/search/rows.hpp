@@ -20,16 +20,24 @@ enum class Outcome : std::uint8_t {
   failed,  // its simulation crashed, ran out of memory or past its time
 };
 
+// What a candidate's bound and peak rest on, while it is open; each is known from the one before.
+enum class Basis : std::uint8_t {
+  order,    // the order of its passes
+  network,  // its passes, and what the network takes within them at least: some order
+  passes,   // its passes alone
+};
+
 struct CandidateRow {
   std::uint64_t candidate = 0;  // its number in the space: digits of the axes, the last the fastest
   std::uint32_t group = 0;      // of SearchRun::groups
   Outcome outcome = Outcome::open;
-  std::string note;  // why it is illegal, does not fit or failed
+  std::string note;            // why it is illegal, does not fit or failed
+  Basis basis = Basis::order;  // of bound and peak: no order is shorter, or holds less
 
   // Of every legal one.
   IterationWork work;
-  // Of the device that is fullest for what it has; where an order is searched only when it is to be
-  // simulated, until then the least that any order holds.
+  // Of the device that is fullest for what it has; until the order of passes is known, the least
+  // that any order holds.
   std::uint64_t peak_bytes = 0;
   std::uint64_t capacity_bytes = 0;
   double bound_s = 0;  // no iteration is shorter; 0 where it does not fit

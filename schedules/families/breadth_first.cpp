@@ -23,7 +23,7 @@ Schedule gpipe(const Parameters& parameters) {
 Schedule looped_bfs(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t microbatches = parameters.microbatches;
-  const std::uint32_t chunks = parameters.chunks.value_or(2);
+  const std::uint32_t chunks = parameters.chunks.value_or(usual_chunks);
   const auto one_device = [&](std::uint32_t device) {
     const auto stage = [&](std::uint32_t chunk) {
       return static_cast<std::uint16_t>(chunk * devices + device);

@@ -17,8 +17,9 @@ struct Entry {
   std::string_view help;    // one line
   std::string_view source;  // the paper or the implementation that it is from
   std::array<Choice, choices.size()> accepts = {};  // choices of users; the rest null
-  // The placement for whose stages' times, hop and input_grad_releases it plans, if it does.
-  Routes (*plans_on)(std::uint32_t devices) = nullptr;
+  Routes (*placement)(const Parameters& parameters) = nullptr;  // of what it makes
+  bool whole_backward = false;  // each backward pass is one, input and weight gradients together
+  bool plans = false;  // for the times of its placement's stages, hop and input_grad_releases
   BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
   Schedule (*make)(const Parameters& parameters) = nullptr;
 

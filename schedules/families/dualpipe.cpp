@@ -128,12 +128,6 @@ Schedule dualpipe_v(const Parameters& parameters) {
 Schedule dualpipe(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   check_both_even(devices, parameters.microbatches);
-  std::vector<std::uint32_t> down(devices);
-  std::vector<std::uint32_t> up(devices);
-  for (std::uint32_t stage = 0; stage < devices; ++stage) {
-    down[stage] = stage;
-    up[stage] = devices - 1 - stage;
-  }
   const auto one_device = [&](std::uint32_t r) {
     // What enters at the near end comes first; even microbatches enter at device 0.
     const std::uint32_t near = r < devices / 2 ? 0 : 1;
@@ -144,7 +138,7 @@ Schedule dualpipe(const Parameters& parameters) {
     write(script, depth, devices / 2, parameters.microbatches / 2);
     return script.finish();
   };
-  Schedule schedule = without_programs("dualpipe", parameters, Routes({down, up}));
+  Schedule schedule = without_programs("dualpipe", parameters, Routes::both_ways(devices));
   schedule.chunks = 2;  // of the two directions
   return as_asked(with_programs(std::move(schedule), one_device), parameters);
 }

@@ -131,19 +131,20 @@ BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
 // p/2, (p/2)(1 + 1/v) in flight.
 BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
-  const std::int64_t chunks = parameters.chunks.value_or(2);
+  const std::int64_t chunks = parameters.chunks.value_or(usual_chunks);
   const std::int64_t group = parameters.group_size.value_or(parameters.devices);
   if (group < (p + 1) / 2 || group > p)
     throw Error(fmt::format("grouped-interleaved: group size {} with {} devices; {} to {} work",
                             group, p, (p + 1) / 2, p));
-  BuildingBlock block{.name = "grouped-interleaved",
-                      .devices = parameters.devices,
-                      .routes = Routes::looped(parameters.devices, parameters.chunks.value_or(2)),
-                      .microbatches = static_cast<std::uint32_t>(group),
-                      .interval = 3 * group * chunks,
-                      .passes = {},
-                      .binding = false,
-                      .reordered = false};
+  BuildingBlock block{
+      .name = "grouped-interleaved",
+      .devices = parameters.devices,
+      .routes = Routes::looped(parameters.devices, parameters.chunks.value_or(usual_chunks)),
+      .microbatches = static_cast<std::uint32_t>(group),
+      .interval = 3 * group * chunks,
+      .passes = {},
+      .binding = false,
+      .reordered = false};
   // The next chunk follows after half a pipeline of microbatches, in whole groups. Where its inputs
   // are not there yet (two cells a device is more than that), squeezing moves it.
   const std::int64_t groups_between = ((p + 1) / 2 + group - 1) / group;

@@ -87,8 +87,6 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
       without_programs(std::move(name), parameters, Routes::looped(devices, chunks)), one_device);
 }
 
-constexpr std::uint32_t usual_chunks = 2;
-
 }  // namespace
 
 // Interleaved 1F1B (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2; Megatron-LM

@@ -99,7 +99,7 @@ Schedule eager_2bw(const Parameters& parameters) {
 // (p-1)(F+B)/q for even slices; in flight min(p-1-r+q, m q)/q.
 Schedule seq_one_f_one_b(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
-  const std::uint32_t slices = parameters.slices.value_or(2);
+  const std::uint32_t slices = parameters.slices.value_or(usual_slices);
   const std::uint32_t entries = parameters.microbatches * slices;
   Schedule schedule = without_programs("seq1f1b", parameters, Routes::looped(devices, 1));
   schedule.slices = slices;

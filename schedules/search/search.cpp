@@ -192,7 +192,7 @@ void Search::try_catalog() {
   for (const Entry& entry : catalog()) {
     if (best_ && is_stopped()) return;
     const Shape* const planned =
-        entry.plans_on == nullptr ? nullptr : shape_of(entry.plans_on(request_.devices));
+        entry.plans ? shape_of(entry.placement(parameters)) : nullptr;
     parameters.device_times = planned == nullptr ? PassTimes{} : planned->pipeline.times;
     parameters.hop = planned == nullptr ? 0 : planned->pipeline.hop;
     std::optional<Schedule> schedule;

@@ -14,6 +14,7 @@
 #include "sim/evaluation/layouts.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/evaluation/placing.hpp"
+#include "sim/evaluation/sketch.hpp"
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
@@ -225,7 +226,7 @@ Evaluator::Evaluator(const config::Scenario& first, std::uint64_t memory)
     : impl_(std::make_unique<Impl>(first, memory)) {}
 Evaluator::~Evaluator() = default;
 
-std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario) {
+std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analysis::Basis basis) {
   std::vector<CandidateRow> rows(count_schedules(scenario));
   CandidateRow all;
   judge(all, [&] {
@@ -236,9 +237,18 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario) {
         read, layout.hardware.gpus,
         estimate_network(read, layout.hardware, layout.least, impl_->capacity(layout.hardware)),
         &impl_->schedules, settle(read, layout));
+    Sketches sketches(
+        read, layout.hardware, impl_->capacity(layout.hardware),
+        basis == analysis::Basis::network ? settle(read, layout) : workload::Planner::Settle());
     rows.resize(read.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
-      judge(rows[i], [&] { rows[i] = impl_->assess(read, read.schedules[i], layout, planner); });
+      judge(rows[i], [&] {
+        const config::ScheduleSpec& spec = read.schedules[i];
+        std::optional<CandidateRow> sketch;
+        if (basis != analysis::Basis::order) sketch = sketches.of(spec);
+        if (sketch) sketch->basis = basis;
+        rows[i] = sketch ? *sketch : impl_->assess(read, spec, layout, planner);
+      });
   });
   if (all.outcome == Outcome::illegal) rows.assign(rows.size(), all);
   return rows;

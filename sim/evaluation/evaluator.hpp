@@ -17,8 +17,10 @@ class Evaluator {
   ~Evaluator();
 
   // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
-  // bound that no simulation is below. What candidates share is worked out once.
-  std::vector<analysis::CandidateRow> assess(const config::Value& scenario);
+  // bound that no simulation is below. What candidates share is worked out once. They rest on
+  // `basis`, or on more where that tells nothing.
+  std::vector<analysis::CandidateRow> assess(const config::Value& scenario,
+                                             analysis::Basis basis = analysis::Basis::order);
   // Has all ready that simulations share, for who has each in a child process.
   void get_ready();
   // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would.

@@ -10,15 +10,6 @@
 namespace pipewright::evaluation {
 namespace {
 
-schedules::Schedule on_placement(const config::Scenario& scenario,
-                                 const schedules::Routes& routes) {
-  return {.name = "placement",
-          .devices = scenario.devices.value,
-          .chunks = std::max(1U, routes.count() * routes.stages() / scenario.devices.value),
-          .microbatches = scenario.microbatches.value,
-          .routes = routes};
-}
-
 // Seconds of a boundary tensor between the devices of stages that follow one another, both ways; of
 // one device alone: 0.
 std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardware,
@@ -60,6 +51,15 @@ void take_least(const execution::Job& job, execution::LeastTimes& least,
 }
 
 }  // namespace
+
+schedules::Schedule on_placement(const config::Scenario& scenario,
+                                 const schedules::Routes& routes) {
+  return {.name = "placement",
+          .devices = scenario.devices.value,
+          .chunks = std::max(1U, routes.count() * routes.stages() / scenario.devices.value),
+          .microbatches = scenario.microbatches.value,
+          .routes = routes};
+}
 
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
                                    std::optional<execution::LeastTimes>& least) {

@@ -13,20 +13,16 @@ double at_best(const analysis::CandidateRow& row) { return row.bound_s * (1 - ro
 
 }  // namespace
 
-BoundOrder::BoundOrder(const analysis::SearchRun& run, Aim aim) : run_(run), aim_(aim) {
-  order_.reserve(static_cast<std::size_t>(
-      std::ranges::count(run.rows, analysis::Outcome::open, &analysis::CandidateRow::outcome)));
-  for (std::size_t row = 0; row < run.rows.size(); ++row) {
-    if (run.rows[row].outcome == analysis::Outcome::open) order_.push_back(entry(row));
-    if (run.rows[row].outcome == analysis::Outcome::simulated) simulated(row);
-  }
-  // Rows stand in the order of candidates.
-  std::ranges::sort(order_);
-}
-
 BoundOrder::Entry BoundOrder::entry(std::size_t row) const {
   const analysis::CandidateRow& of = run_.rows[row];
-  return {analysis::cost(run_.objective, of.work, at_best(of), of.peak_bytes), of.peak_bytes, row};
+  return {analysis::cost(run_.objective, of.work, at_best(of), of.peak_bytes), of.peak_bytes,
+          of.candidate, row};
+}
+
+void BoundOrder::add(std::size_t row) {
+  const analysis::Outcome outcome = run_.rows[row].outcome;
+  if (outcome == analysis::Outcome::open) waiting_at(row).insert(entry(row));
+  if (outcome == analysis::Outcome::simulated) simulated(row);
 }
 
 bool BoundOrder::is_needed(const Entry& entry) const {
@@ -42,20 +38,28 @@ bool BoundOrder::is_needed(const Entry& entry) const {
 bool BoundOrder::is_needed(std::size_t row) const { return is_needed(entry(row)); }
 
 void BoundOrder::pass_by_needless() {
-  while (head_ < order_.size() && !is_needed(order_[head_])) ++head_;
-  while (!out_.empty() && !is_needed(*out_.begin())) out_.erase(out_.begin());
+  for (std::set<Entry>* const entries : {&waiting_[0], &waiting_[1], &out_})
+    while (!entries->empty() && !is_needed(*entries->begin())) entries->erase(entries->begin());
 }
 
 std::optional<std::size_t> BoundOrder::next() {
   pass_by_needless();
-  if (head_ == order_.size()) return std::nullopt;
-  out_.insert(order_[head_]);
-  return order_[head_++].row;
+  for (const bool for_best : {true, false})
+    for (const std::set<Entry>& entries : waiting_)
+      if (!entries.empty() && (!for_best || entries.begin()->cost <= second_cost_))
+        return entries.begin()->row;
+  return std::nullopt;
+}
+
+void BoundOrder::give_out(std::size_t row) {
+  const Entry of = entry(row);
+  waiting_at(row).erase(of);
+  out_.insert(of);
 }
 
 bool BoundOrder::is_settled() {
   pass_by_needless();
-  return head_ == order_.size() && out_.empty();
+  return waiting_[0].empty() && waiting_[1].empty() && out_.empty();
 }
 
 void BoundOrder::back(std::size_t row) { out_.erase(entry(row)); }
@@ -66,7 +70,7 @@ void BoundOrder::simulated(std::size_t row) {
   fronts_[of.group].add(of.peak_bytes, analysis::seconds_per_unit(of.work, of.time_s));
   const double cost = analysis::cost(run_.objective, of.work, of.time_s, of.peak_bytes);
   if (!std::isfinite(cost)) return;
-  ranked_.insert({cost, of.peak_bytes, row});
+  ranked_.insert({cost, of.peak_bytes, of.candidate, row});
   if (cost > second_cost_) return;
   const analysis::CandidateRow& best = run_.rows[ranked_.begin()->row];
   const auto second = std::ranges::find_if(
@@ -76,20 +80,25 @@ void BoundOrder::simulated(std::size_t row) {
 
 double BoundOrder::least_open() const {
   double least = std::numeric_limits<double>::infinity();
-  if (head_ < order_.size()) least = order_[head_].cost;
-  if (!out_.empty()) least = std::min(least, out_.begin()->cost);
+  for (const std::set<Entry>* const open : {&waiting_[0], &waiting_[1], &out_})
+    if (!open->empty()) least = std::min(least, open->begin()->cost);
   return least;
 }
 
 bool BoundOrder::may_improve_best() const { return least_open() <= best_cost(); }
 
 std::size_t BoundOrder::still_needed() const {
-  const auto head = order_.begin() + static_cast<std::ptrdiff_t>(head_);
-  if (aim_.exhaustive || head == order_.end() || head->cost > second_cost_)
-    return aim_.exhaustive || aim_.front ? static_cast<std::size_t>(order_.end() - head) : 0;
-  const auto end = std::upper_bound(head, order_.end(), second_cost_,
-                                    [](double cost, const Entry& of) { return cost < of.cost; });
-  return static_cast<std::size_t>(end - head);
+  std::size_t all = 0;
+  std::size_t for_best = 0;
+  for (const std::set<Entry>& entries : waiting_) {
+    all += entries.size();
+    for (const Entry& entry : entries) {
+      if (entry.cost > second_cost_) break;
+      ++for_best;
+    }
+  }
+  if (aim_.exhaustive) return all;
+  return for_best > 0 || !aim_.front ? for_best : all;
 }
 
 }  // namespace pipewright::search

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/search/front.hpp"
@@ -17,17 +20,24 @@ struct Aim {
   bool front = true;        // the fronts too, and not the best alone
 };
 
-// Whom to simulate, in the order of what candidates may cost at best: those that may be best
-// or the runner-up so far, and after them those that may be on a front. Both only improve, so who
-// is passed by once is out for good.
+// Whom to look at more closely, in the order of what candidates may cost at best: those that may be
+// best or the runner-up so far, and after them those that may be on a front. Both only improve, so
+// who is passed by once is out for good.
 class BoundOrder {
  public:
-  // The rows are to stay where they are. Those that are simulated count.
-  BoundOrder(const analysis::SearchRun& run, Aim aim);
+  using IsSlow = std::function<bool(const analysis::CandidateRow&)>;
 
-  std::optional<std::size_t> next();  // a row that is open
-  void back(std::size_t row);         // one that was given out, while it is still as it was then
-  void simulated(std::size_t row);    // it has its time now
+  // Of rows that are added, which may move, but keep their numbers. Slow ones come after all others
+  // that are needed as much as they are.
+  BoundOrder(const analysis::SearchRun& run, Aim aim, IsSlow is_slow = {})
+      : run_(run), aim_(aim), is_slow_(std::move(is_slow)) {}
+
+  void add(std::size_t row);  // open, or simulated
+  // The first of those that are needed.
+  std::optional<std::size_t> next();
+  bool is_waiting(std::size_t row) const { return waiting_at(row).contains(entry(row)); }
+  void give_out(std::size_t row);         // one that waits
+  void back(std::size_t row);             // one that was given out, while it is as it was then
   bool is_needed(std::size_t row) const;  // of one that was given out
   // Whether nobody is left who is needed, neither here nor among those that were given out.
   bool is_settled();
@@ -46,17 +56,24 @@ class BoundOrder {
   struct Entry {
     double cost = 0;  // at best, of those without a time
     std::uint64_t bytes = 0;
+    std::uint64_t candidate = 0;
     std::size_t row = 0;
     auto operator<=>(const Entry&) const = default;
   };
   Entry entry(std::size_t row) const;
   bool is_needed(const Entry& entry) const;
+  void simulated(std::size_t row);
   void pass_by_needless();
+  std::set<Entry>& waiting_at(std::size_t row) { return waiting_.at(is_slow(row) ? 1 : 0); }
+  const std::set<Entry>& waiting_at(std::size_t row) const {
+    return waiting_.at(is_slow(row) ? 1 : 0);
+  }
+  bool is_slow(std::size_t row) const { return is_slow_ && is_slow_(run_.rows[row]); }
 
   const analysis::SearchRun& run_;
   Aim aim_;
-  std::vector<Entry> order_;
-  std::size_t head_ = 0;    // before it: given out, or passed by
+  IsSlow is_slow_;
+  std::array<std::set<Entry>, 2> waiting_;  // and slow ones
   std::set<Entry> out_;     // given out, without a time, and needed when last looked at
   std::set<Entry> ranked_;  // simulated, by cost
   double second_cost_ = std::numeric_limits<double>::infinity();  // of the runner-up

@@ -10,6 +10,7 @@
 namespace pipewright::search {
 namespace {
 
+using analysis::Basis;
 using analysis::CandidateRow;
 using analysis::Outcome;
 
@@ -19,7 +20,7 @@ constexpr double least_patience = 10;     // seconds
 constexpr std::uint32_t most_losses = 2;  // of workers, before their task is taken for the cause
 
 Task task_of(std::uint64_t id, const TaskBoard::Work& work) {
-  return {.id = id, .kind = work.kind, .candidates = work.candidates};
+  return {.id = id, .kind = work.kind, .basis = work.basis, .candidates = work.candidates};
 }
 
 bool is_final(Outcome outcome) {
@@ -52,7 +53,7 @@ CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::st
 Task TaskBoard::give(std::size_t worker, double now, Work work) {
   const std::uint64_t id = ++last_;
   Task task = task_of(id, work);
-  ++running_of_[index(work.kind)];
+  if (work.rows.empty()) ++looking_;
   running_.emplace(id, Running{std::move(work), now, {worker}});
   task_of_[worker] = id;
   alone_.insert(id);
@@ -82,7 +83,7 @@ const TaskBoard::Work* TaskBoard::find(std::uint64_t task) const {
 }
 
 void TaskBoard::remove(std::uint64_t task) {
-  --running_of_[index(running_.at(task).work.kind)];
+  if (running_.at(task).work.rows.empty()) --looking_;
   running_.erase(task);
   alone_.erase(task);
 }
@@ -92,8 +93,16 @@ void TaskBoard::done(std::size_t worker, double now) {
   const Running& running = running_.at(task);
   double& longest = longest_[index(running.work.kind)];
   longest = std::max(longest, now - running.since);
+  spent_.at(running.work.rows.empty() ? 1 : 0) += now - running.since;
   remove(task);
   task_of_.erase(worker);
+}
+
+double TaskBoard::spent(double now, bool on_new) const {
+  double seconds = spent_.at(on_new ? 1 : 0);
+  for (const auto& [id, running] : running_)
+    if (running.work.rows.empty() == on_new) seconds += now - running.since;
+  return seconds;
 }
 
 std::optional<TaskBoard::Work> TaskBoard::lost(std::size_t worker) {
@@ -113,15 +122,24 @@ std::optional<TaskBoard::Work> TaskBoard::lost(std::size_t worker) {
 }
 
 Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Aim aim)
-    : run_(run), candidates_(std::move(candidates)), aim_(aim) {
+    : run_(run),
+      candidates_(std::move(candidates)),
+      aim_(aim),
+      order_(run, aim, [this](const CandidateRow& row) {
+        return candidates_.is_slow && candidates_.is_slow(row.candidate);
+      }) {
   run_.exhaustive = aim.exhaustive;
-  // Growing by doubling takes three times as much for a moment.
-  constexpr std::uint64_t most_reserved = std::uint64_t{1} << 22U;
-  run_.rows.reserve(static_cast<std::size_t>(std::min(candidates_.total, most_reserved)));
-  for (CandidateRow& row : run_.rows) {
-    if (row.outcome == Outcome::bounded_away) row.outcome = Outcome::open;
-    ++outcomes_[static_cast<std::size_t>(row.outcome)];
+  for (std::size_t row = 0; row < run_.rows.size(); ++row) {
+    CandidateRow& of = run_.rows[row];
+    if (of.outcome == Outcome::bounded_away) of.outcome = Outcome::open;
+    ++outcomes_[static_cast<std::size_t>(of.outcome)];
+    order_.add(row);
+    if (of.outcome == Outcome::open) rows_of_[placement_of(of)].push_back(row);
   }
+}
+
+std::uint64_t Coordinator::placement_of(const CandidateRow& row) const {
+  return candidates_.placement ? candidates_.placement(row.candidate) : 0;
 }
 
 void Coordinator::set_outcome(CandidateRow& row, Outcome outcome) {
@@ -130,31 +148,64 @@ void Coordinator::set_outcome(CandidateRow& row, Outcome outcome) {
   row.outcome = outcome;
 }
 
-void Coordinator::begin_simulations() {
-  if (!std::ranges::is_sorted(run_.rows, in_order)) std::ranges::sort(run_.rows, in_order);
-  order_.emplace(run_, aim_);
+std::optional<Coordinator::Work> Coordinator::next_new() {
+  if (all_given_) return std::nullopt;
+  std::vector<std::uint64_t> batch = candidates_.next();
+  all_given_ = batch.empty();
+  if (all_given_) return std::nullopt;
+  return Work{.basis = Basis::passes, .candidates = std::move(batch)};
 }
 
-std::optional<Coordinator::Work> Coordinator::next_work() {
+void Coordinator::give_out(std::size_t row, Work& work) {
+  order_.give_out(row);
+  work.rows.push_back(row);
+  work.candidates.push_back(run_.rows[row].candidate);
+}
+
+// The first that is needed; and with it, where it is to be assessed more closely, others of its
+// placement, as they share most of what that takes.
+std::optional<Coordinator::Work> Coordinator::next_known() {
+  const std::optional<std::size_t> first = order_.next();
+  if (!first) return std::nullopt;
+  const Basis basis = run_.rows[*first].basis;
+  Work work{.kind = basis == Basis::order ? Task::Kind::simulate : Task::Kind::assess};
+  give_out(*first, work);
+  if (basis == Basis::order) return work;
+  work.basis = static_cast<Basis>(static_cast<int>(basis) - 1);
+  std::vector<std::size_t>& near = rows_of_[placement_of(run_.rows[*first])];
+  std::erase_if(near, [&](std::size_t row) {
+    return run_.rows[row].outcome != Outcome::open || run_.rows[row].basis == Basis::order;
+  });
+  const std::size_t most = work.basis == Basis::network ? 64 : 4;
+  for (const std::size_t row : near) {
+    if (work.rows.size() >= most) break;
+    if (run_.rows[row].basis == basis && order_.is_waiting(row) && order_.is_needed(row))
+      give_out(row, work);
+  }
+  return work;
+}
+
+// Until all have a bound, half of the time goes to those that have one. The first are many, so that
+// the best of them are worth it.
+bool Coordinator::is_time_for_new(double now) const {
+  constexpr std::size_t first = 256;
+  return run_.rows.size() < first || board_.spent_on_new(now) <= board_.spent_on_known(now);
+}
+
+std::optional<Coordinator::Work> Coordinator::next_work(double now) {
   while (!returned_.empty()) {
     Work work = std::move(returned_.front());
     returned_.pop_front();
-    if (work.kind == Task::Kind::assess || order_->is_needed(work.row)) return work;
+    if (work.kind == Task::Kind::assess || order_.is_needed(work.rows.front())) return work;
   }
-  if (!order_ && !all_given_) {
-    std::vector<std::uint64_t> batch = candidates_.next();
-    if (!batch.empty()) return Work{.candidates = std::move(batch)};
-    all_given_ = true;
-  }
-  if (!order_ && !board_.is_running(Task::Kind::assess)) begin_simulations();
-  if (!order_) return std::nullopt;
-  const std::optional<std::size_t> row = order_->next();
-  if (!row) return std::nullopt;
-  return Work{.kind = Task::Kind::simulate, .candidates = {run_.rows[*row].candidate}, .row = *row};
+  if (is_time_for_new(now))
+    if (std::optional<Work> work = next_new()) return work;
+  if (std::optional<Work> work = next_known()) return work;
+  return next_new();
 }
 
 std::optional<Task> Coordinator::next(std::size_t worker, double now) {
-  if (std::optional<Work> work = next_work()) return board_.give(worker, now, std::move(*work));
+  if (std::optional<Work> work = next_work(now)) return board_.give(worker, now, std::move(*work));
   if (is_done()) return std::nullopt;
   return board_.share(worker, now);
 }
@@ -173,24 +224,54 @@ bool Coordinator::answered(std::size_t worker, Answer answer, double now) {
         !fits(work->kind, answer.rows[i]))
       return false;
   if (work->kind == Task::Kind::assess)
-    take_assessed(std::move(answer.rows));
+    take_assessed(*work, std::move(answer.rows));
   else
-    take_simulated(work->row, std::move(answer.rows.front()));
+    take_simulated(work->rows.front(), std::move(answer.rows.front()));
   board_.done(worker, now);
   return true;
 }
 
-void Coordinator::take_assessed(std::vector<CandidateRow> rows) {
-  for (CandidateRow& row : rows) {
-    ++outcomes_[static_cast<std::size_t>(row.outcome)];
+void Coordinator::add_row(CandidateRow row) {
+  ++outcomes_[static_cast<std::size_t>(row.outcome)];
+  if (is_final(row.outcome)) final_.push_back(row);
+  const std::size_t number = run_.rows.size();
+  if (row.outcome == Outcome::open) rows_of_[placement_of(row)].push_back(number);
+  if (candidates_.floor_s && row.outcome == Outcome::open)
+    least_unseen_ = std::min(
+        least_unseen_, analysis::cost(run_.objective, row.work, candidates_.floor_s(row.work), 0));
+  run_.rows.push_back(std::move(row));
+  order_.add(number);
+}
+
+// What is known more closely is no less than what was known before.
+void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (work.rows.empty()) {
+      add_row(std::move(rows[i]));
+      continue;
+    }
+    const std::size_t number = work.rows[i];
+    order_.back(number);
+    CandidateRow& row = run_.rows[number];
+    CandidateRow& answer = rows[i];
+    set_outcome(row, answer.outcome);
+    row.note = std::move(answer.note);
+    row.basis = std::min(row.basis, answer.basis);
+    if (answer.outcome == Outcome::open || answer.outcome == Outcome::does_not_fit) {
+      row.work = answer.work;
+      row.capacity_bytes = answer.capacity_bytes;
+      row.peak_bytes = std::max(row.peak_bytes, answer.peak_bytes);
+      row.bound_s = answer.outcome == Outcome::open ? std::max(row.bound_s, answer.bound_s) : 0;
+    }
+    if (answer.outcome == Outcome::illegal) row = std::move(answer);
     if (is_final(row.outcome)) final_.push_back(row);
-    run_.rows.push_back(std::move(row));
+    order_.add(number);
   }
 }
 
 // What was found without a simulation stays where that came to nothing.
 void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
-  order_->back(index);
+  order_.back(index);
   CandidateRow& row = run_.rows[index];
   set_outcome(row, answer.outcome);
   row.note = std::move(answer.note);
@@ -202,7 +283,7 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
     row.parts = answer.parts;
     row.assumed = std::move(answer.assumed);
     bound_excess_ = std::max(bound_excess_, row.bound_s / row.time_s - 1);
-    order_->simulated(index);
+    order_.add(index);
   }
   final_.push_back(row);
 }
@@ -213,13 +294,20 @@ void Coordinator::fail(std::size_t index, const std::string& why) {
 
 // Halves have been lost once with the whole, so that the culprit is found in few steps.
 void Coordinator::give_up(const Work& work, const std::string& why) {
-  if (work.kind == Task::Kind::simulate) return fail(work.row, why);
-  const auto begin = work.candidates.begin();
-  const auto middle = begin + static_cast<std::ptrdiff_t>(work.candidates.size() / 2);
-  if (middle == begin) return take_assessed({failure(*begin, candidates_.group(*begin), why)});
-  for (const auto& [from, to] :
-       {std::pair(begin, middle), std::pair(middle, work.candidates.end())})
-    returned_.push_back({.candidates = {from, to}, .losses = most_losses - 1});
+  const auto count = static_cast<std::ptrdiff_t>(work.candidates.size());
+  if (count == 1 && !work.rows.empty()) return fail(work.rows.front(), why);
+  const std::uint64_t first = work.candidates.front();
+  if (count == 1) return add_row(failure(first, candidates_.group(first), why));
+  const auto part = [](const auto& all, std::ptrdiff_t from, std::ptrdiff_t to) {
+    using All = std::decay_t<decltype(all)>;
+    return all.empty() ? All() : All(all.begin() + from, all.begin() + to);
+  };
+  for (const auto& [from, to] : {std::pair(std::ptrdiff_t{0}, count / 2), {count / 2, count}})
+    returned_.push_back({.kind = work.kind,
+                         .basis = work.basis,
+                         .candidates = part(work.candidates, from, to),
+                         .rows = part(work.rows, from, to),
+                         .losses = most_losses - 1});
 }
 
 void Coordinator::lost(std::size_t worker, const std::string& why) {
@@ -232,7 +320,7 @@ void Coordinator::lost(std::size_t worker, const std::string& why) {
 }
 
 bool Coordinator::is_done() {
-  done_ = order_ && returned_.empty() && order_->is_settled();
+  done_ = all_given_ && !board_.is_looking() && returned_.empty() && order_.is_settled();
   return done_;
 }
 
@@ -244,21 +332,25 @@ State Coordinator::state() const {
   state.assessed = run_.rows.size();
   state.outcomes = outcomes_;
   state.running = board_.running();
-  if (!order_) return state;
-  state.still_needed = order_->still_needed();
-  state.best = order_->best();
-  state.best_cost = order_->best_cost();
-  state.least_open = order_->least_open();
-  state.phase = done_                        ? State::Phase::done
-                : order_->may_improve_best() ? State::Phase::best
-                                             : State::Phase::front;
+  state.still_needed = order_.still_needed();
+  state.best = order_.best();
+  state.best_cost = order_.best_cost();
+  state.least_open = order_.least_open();
+  const bool all_seen = all_given_ && !board_.is_looking() && !rest_is_left_;
+  state.phase = done_                       ? State::Phase::done
+                : !all_given_               ? State::Phase::assessing
+                : order_.may_improve_best() ? State::Phase::best
+                                            : State::Phase::front;
+  double least = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
+  if (!all_seen) {
+    least = std::isfinite(least_unseen_) ? std::min(least, least_unseen_) : 0;
+  }
   // Should a bound have been wrong, others may be as wrong.
-  const double least = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
   constexpr double rounding = 1e-9;
   const double excess = bound_excess_ > rounding ? bound_excess_ : 0;
-  if (state.best && state.best_cost > 0) state.gap = 1 - least / state.best_cost / (1 + excess);
-  if (done_ && !state.best) state.gap = 0;
-  if (rest_is_left_) state.gap = 1;
+  if (state.best && state.best_cost > 0 && std::isfinite(least))
+    state.gap = std::clamp(1 - least / state.best_cost / (1 + excess), 0.0, 1.0);
+  if (done_ && !state.best) state.gap = rest_is_left_ ? 1 : 0;
   return state;
 }
 
@@ -269,7 +361,15 @@ void Coordinator::conclude() {
     for (CandidateRow& row : run_.rows)
       if (row.outcome == Outcome::open) set_outcome(row, Outcome::bounded_away);
   run_.gap = state().gap;
-  if (!order_) std::ranges::sort(run_.rows, in_order);
+  std::ranges::sort(run_.rows, in_order);
+}
+
+analysis::SearchRun Coordinator::so_far() {
+  run_.gap = state().gap;
+  analysis::SearchRun copy = run_;
+  copy.finished = false;
+  std::ranges::sort(copy.rows, in_order);
+  return copy;
 }
 
 }  // namespace pipewright::search

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,9 +22,10 @@ class TaskBoard {
  public:
   struct Work {
     Task::Kind kind = Task::Kind::assess;
+    analysis::Basis basis = analysis::Basis::passes;  // to assess
     std::vector<std::uint64_t> candidates;
-    std::size_t row = 0;       // of the one to simulate
-    std::uint32_t losses = 0;  // of workers that were on it
+    std::vector<std::size_t> rows;  // of those that have one; else they are new
+    std::uint32_t losses = 0;       // of workers that were on it
   };
 
   Task give(std::size_t worker, double now, Work work);
@@ -40,8 +42,11 @@ class TaskBoard {
   // The work that nobody is left for.
   std::optional<Work> lost(std::size_t worker);
 
-  bool is_running(Task::Kind kind) const { return running_of_[index(kind)] > 0; }
   std::size_t running() const { return running_.size(); }
+  bool is_looking() const { return looking_ > 0; }  // somebody, at candidates without a row
+  // Seconds that workers have spent on candidates without a row, and on those that have one.
+  double spent_on_new(double now) const { return spent(now, true); }
+  double spent_on_known(double now) const { return spent(now, false); }
 
  private:
   struct Running {
@@ -51,13 +56,15 @@ class TaskBoard {
   };
   static std::size_t index(Task::Kind kind) { return static_cast<std::size_t>(kind); }
   void remove(std::uint64_t task);
+  double spent(double now, bool on_new) const;
 
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, Running> running_;
   std::unordered_map<std::size_t, std::uint64_t> task_of_;  // by worker
-  std::set<std::uint64_t> alone_;            // tasks of one worker, and so by the time they began
-  std::array<std::size_t, 2> running_of_{};  // by kind
-  std::array<double, 2> longest_{};          // likewise, seconds
+  std::set<std::uint64_t> alone_;  // tasks of one worker, and so by the time they began
+  std::size_t looking_ = 0;
+  std::array<double, 2> spent_{};    // seconds, on those with a row and on those without
+  std::array<double, 2> longest_{};  // by kind, seconds
 };
 
 // Where candidates come from.
@@ -65,14 +72,20 @@ struct Candidates {
   std::uint64_t total = 0;
   std::function<std::vector<std::uint64_t>()> next;   // those that have no row; empty: no more
   std::function<std::uint32_t(std::uint64_t)> group;  // of a candidate
+  // Candidates of equal ones share what the network takes; none: all do.
+  std::function<std::uint64_t(std::uint64_t)> placement = {};
+  // Whether it takes much longer than others to simulate; none: nobody does.
+  std::function<bool(std::uint64_t)> is_slow = {};
+  // Seconds that no candidate's iteration with this work is shorter than; none: not known.
+  std::function<double(const analysis::IterationWork&)> floor_s = {};
 };
 
 // How far a search is.
 struct State {
   enum class Phase : std::uint8_t {
-    assessing,
-    best,   // those are simulated that may be better than the best so far
-    front,  // likewise that may be on a front
+    assessing,  // not all have a bound yet; those that may be best are simulated meanwhile
+    best,       // those are simulated that may be better than the best so far
+    front,      // likewise that may be on a front
     done
   };
   Phase phase = Phase::assessing;
@@ -87,9 +100,10 @@ struct State {
   double gap = 1;         // nothing can be better than the best by more than this part
 };
 
-// Decides who works on what: all candidates are assessed, and then simulated in the order of their
-// bounds until none that is left can be the best, or on a front. Knows no clock and no processes;
-// seconds come from outside, and only grow.
+// Decides who works on what. Each candidate is assessed roughly; those that may still be the best,
+// or on a front, are assessed more closely, and at last simulated, in the order of their bounds,
+// until none that is left can be. Both go on side by side, so that good candidates are known soon.
+// Knows no clock and no processes; seconds come from outside, and only grow.
 class Coordinator {
  public:
   // Fills the rows of `run`. Those that it has are taken as they are, but for bounds that kept some
@@ -111,20 +125,26 @@ class Coordinator {
   // Rows whose outcome has become final since the last call. Those that are bounded away are so
   // only as conclude() says, and none of these.
   std::vector<analysis::CandidateRow> take_final();
-  // Puts the rows in order and says how far they go, at any time. Who is still open when the search
-  // is done was bounded away.
+  // Says how far the rows go, at any time, and puts them in order once nobody is asked any more.
+  // Who is still open when the search is done was bounded away.
   void conclude();
+  analysis::SearchRun so_far();  // a copy, in order
 
  private:
   using Work = TaskBoard::Work;
 
-  std::optional<Work> next_work();
-  void begin_simulations();
-  void take_assessed(std::vector<analysis::CandidateRow> rows);
+  std::optional<Work> next_work(double now);
+  std::optional<Work> next_new();
+  std::optional<Work> next_known();
+  bool is_time_for_new(double now) const;
+  void give_out(std::size_t row, Work& work);
+  void take_assessed(const Work& work, std::vector<analysis::CandidateRow> rows);
   void take_simulated(std::size_t row, analysis::CandidateRow answer);
+  void add_row(analysis::CandidateRow row);
   void fail(std::size_t row, const std::string& why);
   void give_up(const Work& work, const std::string& why);
   void set_outcome(analysis::CandidateRow& row, analysis::Outcome outcome);
+  std::uint64_t placement_of(const analysis::CandidateRow& row) const;
 
   analysis::SearchRun& run_;
   Candidates candidates_;
@@ -133,10 +153,12 @@ class Coordinator {
   std::deque<Work> returned_;
   bool all_given_ = false;  // to be assessed
   bool rest_is_left_ = false;
-  std::optional<BoundOrder> order_;  // once all are assessed
+  BoundOrder order_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> rows_of_;  // open, by placement
   std::vector<analysis::CandidateRow> final_;
   std::array<std::uint64_t, 6> outcomes_{};
   double bound_excess_ = 0;  // the largest part by which a bound was above its time, by our fault
+  double least_unseen_ = std::numeric_limits<double>::infinity();  // cost of those without a row
   bool done_ = false;
 };
 

@@ -91,6 +91,7 @@ HandshakeReply read_handshake_reply(std::string_view line) {
 std::string to_line(const Task& task) {
   return json{{"id", task.id},
               {"do", task.kind == Task::Kind::assess ? "assess" : "simulate"},
+              {"basis", static_cast<int>(task.basis)},
               {"candidates", task.candidates}}
       .dump();
 }
@@ -109,6 +110,7 @@ Task read_task(std::string_view line) {
   return read(line, "task", [](const json& value) -> Task {
     return {.id = value.at("id"),
             .kind = value.at("do") == "assess" ? Task::Kind::assess : Task::Kind::simulate,
+            .basis = static_cast<analysis::Basis>(value.at("basis").get<int>()),
             .candidates = value.at("candidates")};
   });
 }

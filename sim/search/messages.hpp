@@ -29,7 +29,8 @@ struct Task {
   enum class Kind : std::uint8_t { assess, simulate };
   std::uint64_t id = 0;
   Kind kind = Kind::assess;
-  std::vector<std::uint64_t> candidates;  // of one layout or more; to simulate: one
+  analysis::Basis basis = analysis::Basis::order;  // to assess: what bounds are to rest on
+  std::vector<std::uint64_t> candidates;           // of one layout or more; to simulate: one
 };
 
 struct Answer {

@@ -14,6 +14,7 @@
 #include "analysis/search/results.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
+#include "sim/search/batches.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/messages.hpp"
 #include "sim/search/space.hpp"
@@ -23,92 +24,6 @@ namespace pipewright::search {
 namespace {
 
 using analysis::CandidateRow;
-
-// Layouts are visited by a call, so going on means to visit again, and to pass by, those that have
-// been. That takes some 0.1 us each where the assessment of this many candidates takes minutes.
-constexpr std::size_t most_ahead = std::size_t{1} << 20U;
-constexpr std::size_t most_in_batch = 64;
-constexpr std::size_t least_batches = 8;  // for each worker, so that they end at about one time
-
-// The candidates of a space in order, some at a time, without those that are known. Those of a
-// layout share most of what an assessment costs, and so stay together.
-class Batches {
- public:
-  using Stop = std::function<bool()>;
-
-  // `known` in ascending order; both are to outlive this. Throws what for_each_layout() does.
-  // Counting ends when `enough` says so, and all that was counted is the total. When `stop` says
-  // so, there are no more.
-  Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-          const Stop& enough, Stop stop);
-
-  std::uint64_t total() const { return total_; }  // with those that are known
-  std::vector<std::uint64_t> next();              // empty at the end
-  bool is_cut_short() const { return cut_short_; }
-
- private:
-  void refill();
-
-  const Space& space_;
-  const std::vector<std::uint64_t>& known_;
-  std::uint64_t total_ = 0;
-  std::size_t size_ = 1;      // of a batch, about
-  std::uint64_t passed_ = 0;  // layouts
-  bool all_ = false;
-  Stop stop_;
-  bool cut_short_ = false;
-  std::size_t next_known_ = 0;
-  std::vector<std::uint64_t> ahead_;
-  std::size_t taken_ = 0;  // of these
-};
-
-Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-                 const Stop& enough, Stop stop)
-    : space_(space), known_(known), stop_(std::move(stop)) {
-  space.for_each_layout(
-      [&](std::uint64_t, std::span<const std::uint32_t> schedules) {
-        total_ += schedules.size();
-        return true;
-      },
-      enough);
-  const std::uint64_t share = total_ / (least_batches * std::max<std::size_t>(workers, 1));
-  size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, most_in_batch));
-}
-
-void Batches::refill() {
-  ahead_.clear();
-  taken_ = 0;
-  std::uint64_t visited = 0;
-  all_ = true;
-  const auto take = [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
-    if (visited++ < passed_) return true;
-    if (ahead_.size() >= most_ahead) {
-      all_ = false;
-      return false;
-    }
-    ++passed_;
-    for (const std::uint32_t schedule : schedules) {
-      const std::uint64_t candidate = layout * space_.schedules() + schedule;
-      while (next_known_ < known_.size() && known_[next_known_] < candidate) ++next_known_;
-      if (next_known_ == known_.size() || known_[next_known_] != candidate)
-        ahead_.push_back(candidate);
-    }
-    return true;
-  };
-  space_.for_each_layout(take, [&] { return cut_short_ = stop_(); });
-}
-
-std::vector<std::uint64_t> Batches::next() {
-  while (taken_ == ahead_.size() && !all_) refill();
-  const auto begin = ahead_.begin() + static_cast<std::ptrdiff_t>(taken_);
-  auto end = begin + static_cast<std::ptrdiff_t>(std::min(size_, ahead_.size() - taken_));
-  const auto layout = [&](auto at) { return *at / space_.schedules(); };
-  while (end != ahead_.end() && end != begin && end - begin < std::ptrdiff_t{most_in_batch} &&
-         layout(end) == layout(end - 1))
-    ++end;
-  taken_ = static_cast<std::size_t>(end - ahead_.begin());
-  return {begin, end};
-}
 
 analysis::SearchRun describe(const Space& space) {
   analysis::SearchRun run;
@@ -188,6 +103,10 @@ void Search::take_earlier() {
         row.group != space_.group(row.candidate / space_.schedules()))
       throw trace::TraceError(fmt::format("{}: candidate {} is none of this sweep",
                                           options_.results->string(), row.candidate));
+  // Results do not tell what the bounds of others rest on.
+  for (CandidateRow& row : run_.rows)
+    if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)
+      row.basis = analysis::Basis::passes;
 }
 
 void Search::keep(const std::vector<CandidateRow>& rows) {
@@ -220,8 +139,7 @@ void Search::take(Coordinator& coordinator, const Workers::Event& event) {
 void Search::write_now_and_then(Coordinator& coordinator) {
   constexpr double pause = 30;  // seconds
   if (!options_.results || kept_ < next_written_ || now() - written_ < pause) return;
-  coordinator.conclude();
-  analysis::write_results(*options_.results, run_);
+  analysis::write_results(*options_.results, coordinator.so_far());
   next_written_ = 2 * kept_;
   written_ = now();
 }
@@ -233,18 +151,20 @@ bool Search::is_spent(double part) const {
 
 void Search::go_on(Coordinator& coordinator, const Batches& batches) {
   constexpr double look_again = 0.1;  // seconds
+  double shown = -look_again;
   while (!coordinator.is_done()) {
     if (calls_.interrupted && calls_.interrupted()) return;
     const double left = options_.budget_s ? *options_.budget_s - now() : look_again;
     if (left <= 0) return;
-    constexpr double part_for_bounds = 0.5;
-    if (!coordinator.asked_about_all() && is_spent(part_for_bounds)) coordinator.leave_rest();
     hand_out(coordinator);
     if (batches.is_cut_short()) coordinator.leave_rest();
     for (const Workers::Event& event : pool_.wait(std::min(left, look_again)))
       take(coordinator, event);
     keep(coordinator.take_final());
-    if (calls_.progress) calls_.progress(coordinator.state(), run_);
+    if (calls_.progress && now() >= shown + look_again) {
+      calls_.progress(coordinator.state(), run_);
+      shown = now();
+    }
     write_now_and_then(coordinator);
   }
 }
@@ -252,9 +172,11 @@ void Search::go_on(Coordinator& coordinator, const Batches& batches) {
 analysis::SearchRun Search::run() {
   std::vector<std::uint64_t> known;
   for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
+  // What is not counted by then is sampled.
+  constexpr double most_counting = 1;  // seconds
   constexpr double part_for_counting = 0.1;
   Batches batches(
-      space_, known, workers_, [&] { return is_spent(part_for_counting); },
+      space_, known, workers_, [&] { return now() > most_counting || is_spent(part_for_counting); },
       [&] { return is_spent(1); });
   run_.excluded = space_.excluded();
   Coordinator coordinator(
@@ -262,7 +184,16 @@ analysis::SearchRun Search::run() {
       {.total = batches.total(),
        .next = [&] { return batches.next(); },
        .group =
-           [&](std::uint64_t candidate) { return space_.group(candidate / space_.schedules()); }},
+           [&](std::uint64_t candidate) { return space_.group(candidate / space_.schedules()); },
+       .placement =
+           [&](std::uint64_t candidate) {
+             return space_.placement(candidate / space_.schedules());
+           },
+       .is_slow =
+           [&](std::uint64_t candidate) {
+             return space_.is_searched(candidate % space_.schedules());
+           },
+       .floor_s = space_.floor()},
       options_.aim);
   std::exception_ptr nobody_left;
   try {

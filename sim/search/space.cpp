@@ -1,12 +1,16 @@
 #include "sim/search/space.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/search/space/auto_values.hpp"
 #include "sim/search/space/domain.hpp"
 #include "sim/search/space/emptiness.hpp"
 #include "sim/search/space/walk.hpp"
@@ -59,8 +63,15 @@ struct Space::Impl {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (open[i].info.key == "cluster") cluster = places[i];
       if (open[i].info.key == "model") model = places[i];
+      constexpr std::array<std::string_view, 5> keys{"parallel.", "cluster", "placement", "gpu",
+                                                     "devices"};
+      places_ranks.push_back(
+          std::ranges::any_of(keys, [&](auto key) { return open[i].info.key.starts_with(key); }));
     }
     for (const SweepAxis& axis : open) axes.push_back(axis.info);
+    for (const AxisValue& value : open.back().values)
+      searched.push_back(config::schedule_source(schedule_name(value.shown)) ==
+                         config::ScheduleSource::search);
     spelled = domain.axes.scenario;
     for (const SweepAxis& axis : domain.axes.fixed)
       if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
@@ -77,13 +88,16 @@ struct Space::Impl {
     return scenario;
   }
 
+  void check_numbers() const;  // throws config::Error
   const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;
   Domain domain;
   std::vector<analysis::SearchAxis> axes;
   std::vector<std::string> groups;
-  std::vector<Place> places;  // of all axes but the schedules
+  std::vector<Place> places;       // of all axes but the schedules
+  std::vector<bool> searched;      // by schedule
+  std::vector<bool> places_ranks;  // likewise: whether where ranks are hangs on it
   Place cluster;
   Place model;
   Value spelled;
@@ -102,14 +116,16 @@ const std::vector<std::string>& Space::groups() const { return impl_->groups; }
 std::uint64_t Space::schedules() const { return impl_->schedules().values.size(); }
 double Space::combinations() const { return impl_->domain.combinations; }
 
-void Space::for_each_layout(
-    const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit,
-    const std::function<bool()>& stop) const {
-  if (combinations() >= most_combinations)
+void Space::Impl::check_numbers() const {
+  if (domain.combinations >= most_combinations)
     throw config::Error(
         fmt::format("{}: {:.3g} combinations are more than can be numbered (2^63); give fewer "
                     "values to an axis",
-                    sweep().title, combinations()));
+                    sweep.title, domain.combinations));
+}
+
+bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& stop) const {
+  impl_->check_numbers();
   Walk walk(impl_->domain);
   const bool all =
       walk.run([&](std::uint64_t layout, auto&&,
@@ -117,6 +133,64 @@ void Space::for_each_layout(
                ~std::uint64_t{0}, stop);
   if (all || !impl_->all_walked) impl_->cut = walk.cut();
   impl_->all_walked = impl_->all_walked || all;
+  return all;
+}
+
+void Space::sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const {
+  impl_->check_numbers();
+  Walk walk(impl_->domain);
+  walk.shuffle(seed);
+  walk.run([&](std::uint64_t layout, auto&&,
+               std::span<const std::uint32_t> schedules) { return visit(layout, schedules); },
+           most_tries);
+}
+
+bool Space::is_searched(std::uint64_t schedule) const {
+  return impl_->searched.at(static_cast<std::size_t>(schedule));
+}
+
+std::uint64_t Space::placement(std::uint64_t layout) const {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < impl_->places.size(); ++i)
+    if (impl_->places_ranks[i]) number += digit(layout, impl_->places[i]) * impl_->places[i].weight;
+  return number;
+}
+
+std::function<double(const analysis::IterationWork&)> Space::floor() const {
+  // What changes neither the FLOP of a token nor the peak of a GPU.
+  constexpr std::array<std::string_view, 16> harmless{"parallel.",
+                                                      "schedule",
+                                                      "training.microbatch_size",
+                                                      "training.recompute",
+                                                      "global_batch",
+                                                      "p2p",
+                                                      "communication.",
+                                                      "partition",
+                                                      "placement",
+                                                      "devices",
+                                                      "microbatches",
+                                                      "symmetric",
+                                                      "training.zero",
+                                                      "cuda_graphs",
+                                                      "training.experts.",
+                                                      "variation."};
+  for (const analysis::SearchAxis& axis : axes())
+    if (std::ranges::none_of(harmless, [&](auto key) { return axis.key.starts_with(key); }))
+      return {};
+  const config::Value* const training = config::find(impl_->domain.axes.scenario, "training");
+  const config::Value* const precision =
+      training == nullptr ? nullptr : config::find(*training, "precision");
+  const std::string recipe = precision == nullptr ? "bf16" : precision->text;
+  const bool is_wide = recipe == "bf16" || recipe == "fp16";
+  // Of the GPUs that there are, against bf16: FP8 in twice the products, FP4 in six times (B300).
+  const double faster = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
+  const std::vector<std::uint64_t>& allowed = impl_->domain.allowed_gpus.front();
+  const double most_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));
+  return [faster, most_gpus](const analysis::IterationWork& work) {
+    const double gpus = static_cast<double>(work.gpus);
+    const double peak = work.peak_flops * faster * std::max(most_gpus, gpus) / gpus;
+    return most_gpus > 0 && peak > 0 ? work.model_flop / peak : 0;
+  };
 }
 
 std::vector<analysis::Excluded> Space::excluded() const {

@@ -31,14 +31,24 @@ class Space {
   // Calls visit(layout, schedules of it) for every layout of which the constraints leave some, in
   // order, until it returns false, or `stop` true. What is cut away is counted, not visited. Throws
   // config::Error if there are more combinations than can be numbered.
-  void for_each_layout(
-      const std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>& visit,
-      const std::function<bool()>& stop = {}) const;
+  // Whether it came to the end of all.
+  using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
+  bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
+  // Some layouts from somewhere in the space, which the seed chooses: as for_each_layout(), but in
+  // an order of values of its own, and no more than so many tries. Counts nothing.
+  void sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const;
   // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
   std::vector<analysis::Excluded> excluded() const;
 
   std::uint32_t group(std::uint64_t layout) const;
   std::size_t cluster(std::uint64_t layout) const;  // of cluster_values()
+  // Of a schedule's number: whether its order is searched.
+  bool is_searched(std::uint64_t schedule) const;
+  // Layouts of equal ones have their ranks on the same GPUs.
+  std::uint64_t placement(std::uint64_t layout) const;
+  // Seconds that no candidate's iteration of this work is shorter than, were all GPUs to multiply
+  // at their peak; none where candidates may have other models or GPUs.
+  std::function<double(const analysis::IterationWork&)> floor() const;
 
   // As scenarios: a layout with a list of schedules, and one candidate, fit for `pipewright run`.
   config::Value layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const;

@@ -125,8 +125,8 @@ bool places_transfers(const std::string& file) {
 
 std::optional<schedules::Routes> planned_placement(const std::string& name, std::uint32_t devices) {
   const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
-  if (entry == schedules::catalog().end() || entry->plans_on == nullptr) return std::nullopt;
-  return entry->plans_on(devices);
+  if (entry == schedules::catalog().end() || !entry->plans) return std::nullopt;
+  return entry->placement({.devices = devices});
 }
 
 Schedule load_schedule(const std::string& name, const Parameters& parameters) {

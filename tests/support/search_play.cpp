@@ -70,7 +70,7 @@ class Play {
   search::Answer answer(const Task& task) const {
     search::Answer answer{.id = task.id, .rows = {}};
     for (const std::uint64_t i : task.candidates)
-      answer.rows.push_back(task.kind == Task::Kind::assess ? world_.assessed(i)
+      answer.rows.push_back(task.kind == Task::Kind::assess ? world_.assessed(i, task.basis)
                                                             : world_.simulated[i]);
     return answer;
   }

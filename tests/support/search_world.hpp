@@ -18,7 +18,9 @@ struct SearchWorld {
   std::vector<bool> deadly;                       // whoever simulates it dies
   std::vector<bool> deadly_to_assess;
 
-  analysis::CandidateRow assessed(std::uint64_t candidate) const;
+  // On less than the order of passes, bounds are lower, and some that do not fit are not known to.
+  analysis::CandidateRow assessed(std::uint64_t candidate,
+                                  analysis::Basis basis = analysis::Basis::order) const;
 };
 
 // With many equal figures, so that ties are common. Bounds are below times, some only just.

@@ -38,13 +38,15 @@ class ClusterWorker {
   ClusterWorker(const search::Space& space, double time_limit, process::Channel& parent)
       : space_(space), time_limit_(time_limit), parent_(parent) {}
 
-  std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates);
+  std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates,
+                                   analysis::Basis basis);
   // In a process of its own. Nothing: the parent has ended meanwhile.
   std::optional<CandidateRow> simulate(std::uint64_t candidate);
 
  private:
   evaluation::Evaluator& evaluator(const config::Value& scenario);
-  std::vector<CandidateRow> assess_layout(std::span<const std::uint64_t> candidates);
+  std::vector<CandidateRow> assess_layout(std::span<const std::uint64_t> candidates,
+                                          analysis::Basis basis);
   CandidateRow row_of(std::uint64_t candidate, Outcome outcome, const std::string& note) const;
 
   const search::Space& space_;
@@ -70,7 +72,8 @@ CandidateRow ClusterWorker::row_of(std::uint64_t candidate, Outcome outcome,
   return row;
 }
 
-std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> candidates) {
+std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> candidates,
+                                                analysis::Basis basis) {
   std::vector<CandidateRow> rows;
   while (!candidates.empty()) {
     const std::uint64_t layout = candidates.front() / space_.schedules();
@@ -79,14 +82,15 @@ std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> c
     };
     const auto end = std::ranges::find_if(candidates, other) - candidates.begin();
     const auto count = static_cast<std::size_t>(end);
-    std::ranges::move(assess_layout(candidates.first(count)), std::back_inserter(rows));
+    std::ranges::move(assess_layout(candidates.first(count), basis), std::back_inserter(rows));
     candidates = candidates.subspan(count);
   }
   return rows;
 }
 
 // One of a layout's schedules may spoil what is done for all of them: then each is tried alone.
-std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint64_t> candidates) {
+std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint64_t> candidates,
+                                                       analysis::Basis basis) {
   std::string note;
   Outcome outcome = Outcome::failed;
   try {
@@ -94,7 +98,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
     for (const std::uint64_t candidate : candidates)
       schedules.push_back(static_cast<std::uint32_t>(candidate % space_.schedules()));
     const config::Value tree = space_.layout(candidates.front() / space_.schedules(), schedules);
-    std::vector<CandidateRow> rows = evaluator(tree).assess(tree);
+    std::vector<CandidateRow> rows = evaluator(tree).assess(tree, basis);
     if (rows.size() != candidates.size())
       throw std::logic_error(
           fmt::format("{} schedules, and {} rows", candidates.size(), rows.size()));
@@ -114,7 +118,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
   if (candidates.size() == 1) return {row_of(candidates.front(), outcome, note)};
   std::vector<CandidateRow> rows;
   for (const std::uint64_t& candidate : candidates)
-    rows.push_back(assess_layout({&candidate, 1}).front());
+    rows.push_back(assess_layout({&candidate, 1}, basis).front());
   return rows;
 }
 
@@ -145,7 +149,7 @@ void serve(const search::Space& space, const WorkerSettings& settings, process::
     const search::Task task = search::read_task(*line);
     search::Answer answer{.id = task.id, .rows = {}};
     if (task.kind == search::Task::Kind::assess) {
-      answer.rows = worker.assess(task.candidates);
+      answer.rows = worker.assess(task.candidates, task.basis);
     } else {
       std::optional<CandidateRow> row = worker.simulate(task.candidates.at(0));
       if (!row) return;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -105,7 +106,8 @@ class Worker {
 
   // Nothing: the coordinator is gone.
   std::optional<Answer> work(const Task& task) {
-    std::vector<Task> parts(clusters_.size(), Task{.id = task.id, .kind = task.kind});
+    std::vector<Task> parts(clusters_.size(),
+                            Task{.id = task.id, .kind = task.kind, .basis = task.basis});
     for (const std::uint64_t candidate : task.candidates)
       parts.at(space_->cluster(candidate / space_->schedules())).candidates.push_back(candidate);
     Answer answer{.id = task.id, .rows = {}};
@@ -119,8 +121,12 @@ class Worker {
       if (!part) return std::nullopt;
       std::ranges::move(part->rows, std::back_inserter(answer.rows));
     }
-    // Candidates of a task come in order.
-    std::ranges::sort(answer.rows, {}, &analysis::CandidateRow::candidate);
+    // As they were asked for.
+    std::unordered_map<std::uint64_t, std::size_t> place;
+    for (std::size_t i = 0; i < task.candidates.size(); ++i) place[task.candidates[i]] = i;
+    std::vector<analysis::CandidateRow> rows(task.candidates.size());
+    for (analysis::CandidateRow& row : answer.rows) rows[place.at(row.candidate)] = std::move(row);
+    answer.rows = std::move(rows);
     return answer;
   }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/config/mix.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
@@ -96,6 +97,12 @@ void Walk::prepare() {
     else
       for (const std::size_t axis : axes) gpus_at_[axis] = rule;
   }
+}
+
+void Walk::shuffle(std::uint64_t seed) {
+  for (std::size_t axis = 0; axis < domain_.schedule_axis(); ++axis)
+    std::ranges::sort(values_[axis], {},
+                      [&](std::uint32_t value) { return mix(mix(mix(seed) + axis) + value); });
 }
 
 bool Walk::is_over() {

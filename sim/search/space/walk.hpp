@@ -38,6 +38,9 @@ class Walk {
   // `active` rules alone, or all. There may be 2^63 combinations at the most.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
+  // Values in an order of their own, so that a run meets others first.
+  void shuffle(std::uint64_t seed);
+
   // Until `visit` returns false, after so many values were tried, or `stop`, which is asked now and
   // then, says so. Whether it came to the end.
   bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0},

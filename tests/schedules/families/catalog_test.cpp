@@ -52,6 +52,8 @@ TEST_CASE("every schedule of the catalog is complete and never deadlocks", "[cat
       }
       CHECK(schedule->name == entry.name);
       CHECK(schedule->stages() % p == 0);
+      CHECK(schedule->routes == entry.placement(parameters));
+      if (entry.whole_backward) CHECK_FALSE(schedules::splits_backward(*schedule));
       CHECK_NOTHROW(schedules::check_complete(*schedule));
       const auto times = tests::uniform_times(*schedule, 1, 1, 1);
       for (const auto mode :

@@ -281,3 +281,42 @@ TEST_CASE("a faster network of one candidate is gone with the next", "[evaluator
                  .note,
              Contains("no links of class 'x'; allowed: "));
 }
+
+TEST_CASE("the less a bound rests on, the lower it is, and so the memory", "[evaluator]") {
+  using analysis::Basis;
+  const Thin thin;
+  tests::Random random(11);
+  const config::Value first = thin.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
+  evaluation::Evaluator evaluator(config::read_scenario(first), 0);
+  int open = 0;
+  for (int round = 0; round < 40; ++round) {
+    const std::string more =
+        random_layout(random) + fmt::format(", iterations: {}", random.whole(1, 2));
+    const config::Value scenario = thin.scenario(all_schedules(), more);
+    const std::vector<CandidateRow> known = evaluator.assess(scenario);
+    std::vector<CandidateRow> before = evaluator.assess(scenario, Basis::passes);
+    for (const Basis basis : {Basis::network, Basis::order}) {
+      const std::vector<CandidateRow> rows = evaluator.assess(scenario, basis);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        CAPTURE(config::to_yaml(with_schedule(scenario, i)), rows[i].note, before[i].note,
+                static_cast<int>(basis));
+        CHECK(rows[i].basis <= basis);
+        if (before[i].outcome == Outcome::does_not_fit) {
+          CHECK(known[i].outcome != Outcome::open);
+          if (known[i].outcome == Outcome::does_not_fit)
+            CHECK(before[i].peak_bytes <= known[i].peak_bytes);
+        }
+        if (rows[i].outcome != Outcome::open) continue;
+        ++open;
+        CHECK(before[i].outcome == Outcome::open);
+        CHECK(before[i].bound_s > 0);
+        CHECK(before[i].bound_s <= rows[i].bound_s);
+        CHECK(before[i].peak_bytes <= rows[i].peak_bytes);
+        CHECK(before[i].work.tokens == rows[i].work.tokens);
+        CHECK(before[i].work.model_flop == rows[i].work.model_flop);
+      }
+      before = rows;
+    }
+  }
+  CHECK(open > 400);
+}

@@ -206,8 +206,9 @@ TEST_CASE("a search goes on with earlier rows, and does none of them again", "[c
       search::Answer answer{.id = task->id, .rows = {}};
       for (const std::uint64_t i : task->candidates) {
         const bool assess = task->kind == Task::Kind::assess;
-        CHECK_FALSE((assess && known.contains(i)));
-        answer.rows.push_back(assess ? world.assessed(i) : world.simulated[i]);
+        const bool is_new = assess && task->basis == analysis::Basis::passes;
+        CHECK_FALSE((is_new && known.contains(i)));
+        answer.rows.push_back(assess ? world.assessed(i, task->basis) : world.simulated[i]);
       }
       REQUIRE(coordinator.answered(0, answer, now += 1));
     }
@@ -233,7 +234,8 @@ TEST_CASE("an answer to another question is none", "[coordinator]") {
   const std::optional<Task> task = coordinator.next(7, 0);
   REQUIRE(task);
   search::Answer answer{.id = task->id, .rows = {}};
-  for (const std::uint64_t i : task->candidates) answer.rows.push_back(world.assessed(i));
+  for (const std::uint64_t i : task->candidates)
+    answer.rows.push_back(world.assessed(i, task->basis));
 
   search::Answer wrong = answer;
   SECTION("too few rows") { wrong.rows.pop_back(); }
