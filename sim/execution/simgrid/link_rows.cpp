@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -185,8 +184,9 @@ void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
 
 void Report::links() {
   book_.settle();
-  std::vector<std::size_t> order(book_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t link = 0; link < book_.size(); ++link)
+    if (book_.is_own(link)) order.push_back(link);
   std::vector<double> shares;
   for (std::size_t link = 0; link < book_.size(); ++link) shares.push_back(share(link));
   // Links of a path that nothing went on come last; equal ones as the cluster names them.

@@ -1,0 +1,202 @@
+#include "sim/cli/run/run_together.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include <boost/any.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/page/page.hpp"
+#include "analysis/together/sharing.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/sink.hpp"
+#include "analysis/trace/writer.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/run/run_options.hpp"
+#include "sim/config/text/units.hpp"
+#include "sim/evaluation/sharing/sweep_phases.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using evaluation::JointRun;
+using std::filesystem::path;
+
+constexpr std::uint32_t usual_phases = 8;
+constexpr std::array own_options{"placing", "phases", "phase", "jobs"};
+// Of one scenario alone.
+constexpr std::array other_options{"repeat", "launch", "tokens", "price", "power", "require-fit"};
+
+std::vector<std::string> files_of(const po::variables_map& given) {
+  std::vector<std::string> files = values(given, "scenario");
+  for (const std::string& file : values(given, "config")) files.push_back(file);
+  if (files.size() < 2)
+    throw UsageError(
+        "run --together: takes two scenarios or more, as in 'pipewright run pretrain.yaml "
+        "finetune.yaml --cluster fat-tree.xml --together'");
+  return files;
+}
+
+// Each is called as its file, a second one of that name "gpt-2".
+std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& given) {
+  std::vector<evaluation::NamedTree> jobs;
+  std::map<std::string, int> times;
+  for (const std::string& file : files_of(given)) {
+    po::variables_map one = given;
+    one.erase("config");
+    one.erase("output");
+    one.erase("scenario");
+    one.emplace("scenario", po::variable_value(boost::any(std::vector<std::string>{file}), false));
+    std::string name = path(file).stem().string();
+    if (const int number = ++times[name]; number > 1) name += fmt::format("-{}", number);
+    jobs.push_back({name, run_tree(one)});
+  }
+  return jobs;
+}
+
+evaluation::Placing placing_of(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "placing");
+  if (words.empty()) return evaluation::Placing::side_by_side;
+  const std::string& word = single(words, "--placing");
+  const auto& names = evaluation::placing_names;
+  const auto* const found = std::ranges::find(names, word);
+  if (found == names.end())
+    throw UsageError(fmt::format("--placing is '{}'; allowed: {}", word, fmt::join(names, ", ")));
+  return static_cast<evaluation::Placing>(found - names.begin());
+}
+
+std::vector<double> phases_of(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "phase");
+  const std::vector<std::string> count = values(given, "phases");
+  if (!words.empty() && !count.empty())
+    throw UsageError("--phases says how many there are, --phase which; leave out one of them");
+  if (words.empty())
+    return evaluation::even_phases(
+        count.empty() ? usual_phases
+                      : config::read_count(
+                            {config::make_text(single(count, "--phases"), {}), "--phases"}, "8"));
+  std::vector<double> phases;
+  for (const std::string& word : words) {
+    const config::Value value = config::make_text(word, {.source = "--phase"});
+    phases.push_back(config::read_part({value, "a phase"}, "a part of an iteration"));
+  }
+  return phases;
+}
+
+std::size_t count_jobs(const po::variables_map& given) {
+  const std::vector<std::string> words = values(given, "jobs");
+  if (words.empty()) return std::max(1U, std::thread::hardware_concurrency());
+  return config::read_count({config::make_text(single(words, "--jobs"), {}), "--jobs"}, "8");
+}
+
+// One trace a job: "trace-pretrain.h5".
+path trace_file(const path& file, const std::string& job) {
+  const std::string stem = fmt::format("{}-{}", file.stem().string(), job);
+  return path(file).replace_filename(stem + file.extension().string());
+}
+
+std::vector<Output> outputs_of(const po::variables_map& given) {
+  std::vector<path> files;
+  for (const std::string& file : values(given, "output")) files.emplace_back(file);
+  std::vector<Output> outputs = parse_outputs(files);
+  for (const Output& output : outputs)
+    if (output.kind != OutputKind::html && output.kind != OutputKind::json)
+      throw UsageError(fmt::format("{}: of jobs that run together a .html or a .json is written",
+                                   output.file.string()));
+  return outputs;
+}
+
+analysis::Sharing sweep(JointRun& run, const po::variables_map& given, bool visible) {
+  ProgressBar bar("together", visible);
+  evaluation::SweepOfPhases sweep{.phases = phases_of(given), .jobs = count_jobs(given)};
+  sweep.look = [&](std::size_t done, std::size_t of) {
+    throw_if_interrupted();
+    if (bar.is_due())
+      bar.draw(std::min(1.0, static_cast<double>(done) / static_cast<double>(of)),
+               fmt::format("{} of {} simulations", done, of));
+  };
+  return evaluation::sweep_phases(run, sweep);
+}
+
+std::vector<double> worst_offsets(const analysis::Sharing& sharing) {
+  std::vector<double> offsets(sharing.jobs.size());
+  if (!sharing.phases.empty())
+    std::ranges::transform(sharing.worst().jobs, offsets.begin(), &analysis::JobInPhase::offset_s);
+  return offsets;
+}
+
+}  // namespace
+
+void add_together_options(po::options_description& options) {
+  auto add = options.add_options();
+  add("together", "several scenarios at once on one cluster: how much slower each gets");
+  add("placing", several_words("side-by-side|interleaved"),
+      "with --together: nodes for one job after the other, or to each in turn (side-by-side); "
+      "a scenario's placement stands above it");
+  add("phases", several_words("N"),
+      "with --together: so many offsets of the other jobs, over an iteration of the first (8)");
+  add("phase", several_words("P.."), "with --together: these offsets, as in '25 %', of that");
+  add("jobs,j", several_words("N"),
+      "with --together: simulations at a time (as many as the machine has processors)");
+}
+
+void check_together_options(const po::variables_map& given) {
+  for (const char* const option : own_options)
+    if (given.count(option) != 0)
+      throw UsageError(fmt::format("--{} is of jobs that run at once: give --together", option));
+}
+
+int run_together(const po::variables_map& given) {
+  for (const char* const option : other_options)
+    if (given.count(option) != 0)
+      throw UsageError(fmt::format("--{} is of one scenario; leave out --together", option));
+  const bool json = given.count("json") != 0;
+  const bool visible = !json && given.count("quiet") == 0;
+  const std::vector<Output> outputs = outputs_of(given);
+  const evaluation::Placing placing = placing_of(given);
+  phases_of(given);
+  watch_for_interrupts(interrupt_grace);  // planning does not poll
+  std::vector<evaluation::NamedTree> jobs = jobs_of(given);
+  std::vector<path> traces;
+  if (const std::vector<std::string> words = values(given, "trace"); !words.empty())
+    for (const evaluation::NamedTree& one : jobs)
+      traces.push_back(trace_file(single(words, "--trace"), one.name));
+  std::vector<path> written = traces;
+  for (const Output& output : outputs) written.push_back(output.file);
+  std::vector<path> read;
+  for (const std::string& file : files_of(given)) read.emplace_back(file);
+  check_files(read, written);
+
+  JointRun run(std::move(jobs), placing);
+  if (visible) print_notes(run.notes());
+  analysis::Sharing sharing = sweep(run, given, visible);
+  sharing.placing = placing == evaluation::Placing::interleaved ? "interleaved" : "side by side";
+
+  const bool draws = std::ranges::any_of(
+      outputs, [](const Output& output) { return output.kind == OutputKind::html; });
+  std::vector<trace::Trace> rows;
+  if (draws || !traces.empty()) rows = run.traces(worst_offsets(sharing));
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    trace::TraceWriter writer(traces[i]);
+    trace::replay(rows[i], writer);
+  }
+  for (const Output& output : outputs)
+    if (output.kind == OutputKind::html)
+      analysis::write_page(rows, output.file);
+    else
+      trace::write_file(output.file, analysis::sharing_json(sharing));
+  fmt::print("{}", json ? analysis::sharing_json(sharing) : analysis::sharing_text(sharing));
+  if (json) return exit_ok;
+  for (const path& file : traces) fmt::print("trace   {}\n", file.string());
+  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli
