@@ -10,7 +10,7 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/run/run_together.hpp"
+#include "sim/cli/run/together_options.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/objective_value.hpp"

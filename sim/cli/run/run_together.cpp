@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <thread>
 
 #include <boost/any.hpp>
 #include <fmt/format.h>
@@ -15,12 +14,13 @@
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
+#include "analysis/units_text.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run/run_options.hpp"
-#include "sim/config/text/units.hpp"
+#include "sim/cli/run/together_options.hpp"
 #include "sim/evaluation/sharing/sweep_phases.hpp"
 
 namespace pipewright::cli {
@@ -29,8 +29,6 @@ namespace {
 using evaluation::JointRun;
 using std::filesystem::path;
 
-constexpr std::uint32_t usual_phases = 8;
-constexpr std::array own_options{"placing", "phases", "phase", "jobs"};
 // Of one scenario alone.
 constexpr std::array other_options{"repeat", "launch", "tokens", "price", "power", "require-fit"};
 
@@ -59,41 +57,6 @@ std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& given) {
     jobs.push_back({name, run_tree(one)});
   }
   return jobs;
-}
-
-evaluation::Placing placing_of(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "placing");
-  if (words.empty()) return evaluation::Placing::side_by_side;
-  const std::string& word = single(words, "--placing");
-  const auto& names = evaluation::placing_names;
-  const auto* const found = std::ranges::find(names, word);
-  if (found == names.end())
-    throw UsageError(fmt::format("--placing is '{}'; allowed: {}", word, fmt::join(names, ", ")));
-  return static_cast<evaluation::Placing>(found - names.begin());
-}
-
-std::vector<double> phases_of(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "phase");
-  const std::vector<std::string> count = values(given, "phases");
-  if (!words.empty() && !count.empty())
-    throw UsageError("--phases says how many there are, --phase which; leave out one of them");
-  if (words.empty())
-    return evaluation::even_phases(
-        count.empty() ? usual_phases
-                      : config::read_count(
-                            {config::make_text(single(count, "--phases"), {}), "--phases"}, "8"));
-  std::vector<double> phases;
-  for (const std::string& word : words) {
-    const config::Value value = config::make_text(word, {.source = "--phase"});
-    phases.push_back(config::read_part({value, "a phase"}, "a part of an iteration"));
-  }
-  return phases;
-}
-
-std::size_t count_jobs(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "jobs");
-  if (words.empty()) return std::max(1U, std::thread::hardware_concurrency());
-  return config::read_count({config::make_text(single(words, "--jobs"), {}), "--jobs"}, "8");
 }
 
 // One trace a job: "trace-pretrain.h5".
@@ -132,26 +95,34 @@ std::vector<double> worst_offsets(const analysis::Sharing& sharing) {
   return offsets;
 }
 
+// The network's name says beside which jobs it was.
+void write_trace(trace::Trace rows, const analysis::Sharing& sharing, std::size_t job,
+                 const path& file) {
+  for (std::size_t other = 0; other < sharing.jobs.size(); ++other)
+    if (other != job) rows.run.network += fmt::format(", beside {}", sharing.jobs[other].name);
+  trace::TraceWriter writer(file);
+  trace::replay(rows, writer);
+}
+
+analysis::AtOnce at_once(const analysis::Sharing& sharing) {
+  analysis::AtOnce page{.names = {}, .starts_s = worst_offsets(sharing), .words = {}};
+  std::vector<std::string> words{
+      fmt::format("at once on {}, {}", sharing.cluster, sharing.placing)};
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    page.names.push_back(sharing.jobs[i].name);
+    const double slow_down = sharing.phases.empty() ? 1 : sharing.worst().jobs[i].slow_down();
+    words.push_back(fmt::format(
+        "{} takes {:.3f} times as long as alone{}", sharing.jobs[i].name, slow_down,
+        page.starts_s[i] > 0
+            ? fmt::format(" and starts {} later", analysis::format_seconds(page.starts_s[i]))
+            : ""));
+  }
+  page.words = fmt::format("{}{}", fmt::join(words, "; "),
+                           sharing.phases.size() > 1 ? ": the worst phase" : "");
+  return page;
+}
+
 }  // namespace
-
-void add_together_options(po::options_description& options) {
-  auto add = options.add_options();
-  add("together", "several scenarios at once on one cluster: how much slower each gets");
-  add("placing", several_words("side-by-side|interleaved"),
-      "with --together: nodes for one job after the other, or to each in turn (side-by-side); "
-      "a scenario's placement stands above it");
-  add("phases", several_words("N"),
-      "with --together: so many offsets of the other jobs, over an iteration of the first (8)");
-  add("phase", several_words("P.."), "with --together: these offsets, as in '25 %', of that");
-  add("jobs,j", several_words("N"),
-      "with --together: simulations at a time (as many as the machine has processors)");
-}
-
-void check_together_options(const po::variables_map& given) {
-  for (const char* const option : own_options)
-    if (given.count(option) != 0)
-      throw UsageError(fmt::format("--{} is of jobs that run at once: give --together", option));
-}
 
 int run_together(const po::variables_map& given) {
   for (const char* const option : other_options)
@@ -183,13 +154,10 @@ int run_together(const po::variables_map& given) {
       outputs, [](const Output& output) { return output.kind == OutputKind::html; });
   std::vector<trace::Trace> rows;
   if (draws || !traces.empty()) rows = run.traces(worst_offsets(sharing));
-  for (std::size_t i = 0; i < traces.size(); ++i) {
-    trace::TraceWriter writer(traces[i]);
-    trace::replay(rows[i], writer);
-  }
+  for (std::size_t i = 0; i < traces.size(); ++i) write_trace(rows[i], sharing, i, traces[i]);
   for (const Output& output : outputs)
     if (output.kind == OutputKind::html)
-      analysis::write_page(rows, output.file);
+      analysis::write_page(rows, at_once(sharing), output.file);
     else
       trace::write_file(output.file, analysis::sharing_json(sharing));
   fmt::print("{}", json ? analysis::sharing_json(sharing) : analysis::sharing_text(sharing));

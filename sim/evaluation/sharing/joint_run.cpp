@@ -167,13 +167,9 @@ std::vector<trace::Trace> JointRun::traces(const std::vector<double>& offsets) c
   for (trace::TraceCollector& collector : collectors) sinks.push_back(&collector);
   const execution::Together together = run(all, offsets, sinks, enough_);
   std::vector<trace::Trace> traces;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
     traces.push_back(
         trace::first_iterations(std::move(collectors[i].trace), whole(together.jobs[i])));
-    std::string& network = traces.back().run.network;
-    for (std::size_t other = 0; other < jobs_.size(); ++other)
-      if (other != i) network += fmt::format(", beside {}", jobs_[other]->name);
-  }
   return traces;
 }
 
