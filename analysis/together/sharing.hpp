@@ -16,6 +16,9 @@ struct SharingJob {
   std::string last_host;
   double iteration_s = 0;  // alone on the same GPUs, one iteration after the other
   bool in_passes = false;  // its collectives within passes meet others, and were simulated
+  // Of the device that fills most of what it has.
+  std::uint64_t peak_memory_bytes = 0;
+  std::uint64_t memory_capacity_bytes = 0;  // 0: unknown
 };
 
 struct JobInPhase {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,11 @@ struct JobFigures {
   const SharingJob* job = nullptr;
   std::vector<double> slow_downs;
 
+  std::optional<double> memory() const {  // part of what there is
+    if (job->memory_capacity_bytes == 0) return std::nullopt;
+    return static_cast<double>(job->peak_memory_bytes) /
+           static_cast<double>(job->memory_capacity_bytes);
+  }
   double least() const { return *std::ranges::min_element(slow_downs); }
   double most() const { return *std::ranges::max_element(slow_downs); }
   double mean() const {
@@ -55,6 +61,12 @@ const ReportColumns<JobFigures>& job_columns() {
        {"iteration", "alone"},
        Quantity::each_as(format_seconds),
        [](const Row& row) { return row.job->iteration_s; }},
+      optional(ReportColumn<Row>{"memory",
+                                 {"memory", "filled"},
+                                 Quantity::percent(),
+                                 [](const Row& row) { return row.memory(); }}),
+      {"peak_memory_bytes", [](const Row& row) { return row.job->peak_memory_bytes; }},
+      {"memory_capacity_bytes", [](const Row& row) { return row.job->memory_capacity_bytes; }},
       {"slow_down_least", {"slow-", "down", "least"}, Quantity::each_as(times_text), &Row::least},
       {"slow_down_mean", {"mean"}, Quantity::each_as(times_text), &Row::mean},
       {"slow_down_most", {"most"}, Quantity::each_as(times_text), &Row::most},

@@ -88,6 +88,16 @@ analysis::Sharing sweep(JointRun& run, const po::variables_map& given, bool visi
   return evaluation::sweep_phases(run, sweep);
 }
 
+std::vector<std::string> notes_of_memory(const analysis::Sharing& sharing) {
+  std::vector<std::string> notes;
+  for (const analysis::SharingJob& job : sharing.jobs)
+    if (job.memory_capacity_bytes > 0 && job.peak_memory_bytes > job.memory_capacity_bytes)
+      notes.push_back(fmt::format("{} does not fit: a device holds {} of the {} that it has",
+                                  job.name, analysis::format_bytes(job.peak_memory_bytes),
+                                  analysis::format_bytes(job.memory_capacity_bytes)));
+  return notes;
+}
+
 std::vector<double> worst_offsets(const analysis::Sharing& sharing) {
   std::vector<double> offsets(sharing.jobs.size());
   if (!sharing.phases.empty())
@@ -150,6 +160,7 @@ int run_together(const po::variables_map& given) {
   analysis::Sharing sharing = sweep(run, given, visible);
   sharing.placing = placing == evaluation::Placing::interleaved ? "interleaved" : "side by side";
 
+  print_notes(notes_of_memory(sharing));
   const bool draws = std::ranges::any_of(
       outputs, [](const Output& output) { return output.kind == OutputKind::html; });
   std::vector<trace::Trace> rows;

@@ -13,6 +13,7 @@
 #include "sim/config/text/fields.hpp"
 #include "sim/evaluation/job_info.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/placing.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/sizes.hpp"
 
@@ -101,6 +102,9 @@ JointRun::JointRun(std::vector<NamedTree> jobs, Placing placing) {
           jobs[i].name));
     }
     jobs_.push_back(std::make_unique<PlacedJob>(jobs[i].name, jobs[i].tree, cluster));
+    const Hardware& hardware = jobs_.back()->hardware;
+    if (const auto note = straddling(hardware.ranks, hardware.hosts, cluster).note(); !note.empty())
+      notes_.push_back(fmt::format("{}: {}", jobs[i].name, note));
   }
   look_for_shared_links();
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/summary.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
 
@@ -23,23 +24,45 @@ using nlohmann::json;
 // How much slower than alone the slowest job may get before another runs out of iterations.
 constexpr double most_slow_down = 8;
 
-class NoRows final : public trace::Sink {
+// Nothing but what links do.
+class LinksAlone final : public trace::Sink {
  public:
-  explicit NoRows(bool links) : links_(links) {}
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
   void pass(const trace::PassRow&) override {}
   void transfer(const trace::TransferRow&) override {}
   void memory(const trace::MemoryRow&) override {}
-  bool wants_links() const override { return links_; }
+  bool wants_links() const override { return true; }
   void finish() override {}
-
- private:
-  bool links_;
 };
 
-std::string to_line(const Together& together) {
-  json line{{"window", together.window}, {"jobs", json::array()}, {"links", json::array()}};
+// What a simulation comes to, and what the fullest device of one job holds.
+struct Outcome {
+  Together together;
+  std::uint64_t peak = 0;
+  std::uint64_t capacity = 0;
+};
+
+void look_at_memory(const analysis::Summary& summary, Outcome& outcome) {
+  const auto filled = [](std::uint64_t bytes, std::uint64_t of) {
+    return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, of));
+  };
+  for (const analysis::DeviceSummary& device : summary.devices) {
+    if (filled(device.peak_memory_bytes, device.memory_capacity_bytes) <=
+        filled(outcome.peak, outcome.capacity))
+      continue;
+    outcome.peak = device.peak_memory_bytes;
+    outcome.capacity = device.memory_capacity_bytes;
+  }
+}
+
+std::string to_line(const Outcome& outcome) {
+  const Together& together = outcome.together;
+  json line{{"window", together.window},
+            {"jobs", json::array()},
+            {"links", json::array()},
+            {"peak", outcome.peak},
+            {"capacity", outcome.capacity}};
   for (const Together::Times& job : together.jobs)
     line["jobs"].push_back({{"ends", job.ends}, {"first", job.first}});
   for (const execution::SharedLink& link : together.links)
@@ -52,9 +75,12 @@ std::string to_line(const Together& together) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Together read_line(const std::string& line) {
+Outcome read_line(const std::string& line) {
   const json value = json::parse(line);
-  Together together{.jobs = {}, .window = value.at("window"), .links = {}};
+  Outcome outcome{.together = {.jobs = {}, .window = value.at("window"), .links = {}},
+                  .peak = value.at("peak"),
+                  .capacity = value.at("capacity")};
+  Together& together = outcome.together;
   for (const json& job : value.at("jobs"))
     together.jobs.push_back(
         {job.at("ends").get<std::vector<double>>(), job.at("first").get<std::size_t>()});
@@ -65,7 +91,7 @@ Together read_line(const std::string& line) {
                               .bandwidth = link.at("bandwidth"),
                               .bytes = link.at("bytes").get<std::vector<double>>(),
                               .waited = link.at("waited").get<std::vector<double>>()});
-  return together;
+  return outcome;
 }
 
 std::size_t last(const Together::Times& times) { return times.ends.size() - 1; }
@@ -77,30 +103,31 @@ class Sweep {
   analysis::Sharing all();
 
  private:
-  std::vector<Together> simulate(const std::vector<process::Body>& bodies);
+  std::vector<Outcome> simulate(const std::vector<process::Body>& bodies);
   process::Body alone(std::size_t job, std::uint32_t enough) const;
   process::Body together(const std::vector<double>& offsets) const;
   void run_alone();
   void set_iterations();
   std::vector<double> offsets(double phase) const;
   // Alone, as many iterations as each job has had in some phase.
-  void lengthen_alone(const std::vector<Together>& phases);
+  void lengthen_alone(const std::vector<Outcome>& phases);
   double iteration_alone(std::size_t job) const;
   analysis::SharingPhase phase(double share, const Together& together) const;
 
   JointRun& run_;
   const SweepOfPhases& sweep_;
   std::vector<std::vector<double>> alone_;  // ends of iterations, by job
+  std::vector<Outcome> memory_;             // by job
   double period_ = 0;                       // seconds of the first job's iteration
   std::size_t done_ = 0;
   std::size_t count_ = 0;
 };
 
-std::vector<Together> Sweep::simulate(const std::vector<process::Body>& bodies) {
+std::vector<Outcome> Sweep::simulate(const std::vector<process::Body>& bodies) {
   const std::vector<process::Result> results = process::run_all(
       bodies, sweep_.jobs, [&](std::size_t ended) { sweep_.look(done_ + ended, count_); });
   done_ += bodies.size();
-  std::vector<Together> all;
+  std::vector<Outcome> all;
   for (const process::Result& result : results) {
     if (result.failed) throw std::runtime_error(result.text);
     all.push_back(read_line(result.text));
@@ -110,8 +137,10 @@ std::vector<Together> Sweep::simulate(const std::vector<process::Body>& bodies) 
 
 process::Body Sweep::alone(std::size_t job, std::uint32_t enough) const {
   return [this, job, enough] {
-    NoRows rows(false);
-    return to_line(run_.run(std::array{job}, {0}, {&rows}, enough));
+    analysis::SummarySink rows;
+    Outcome outcome{run_.run(std::array{job}, {0}, {&rows}, enough)};
+    look_at_memory(rows.summary(), outcome);
+    return to_line(outcome);
   };
 }
 
@@ -119,16 +148,19 @@ process::Body Sweep::together(const std::vector<double>& offsets) const {
   return [this, offsets] {
     std::vector<std::size_t> all(run_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    NoRows rows(true);
+    LinksAlone rows;
     return to_line(
-        run_.run(all, offsets, std::vector<trace::Sink*>(all.size(), &rows), run_.enough()));
+        {run_.run(all, offsets, std::vector<trace::Sink*>(all.size(), &rows), run_.enough())});
   };
 }
 
 void Sweep::run_alone() {
   std::vector<process::Body> bodies;
   for (std::size_t job = 0; job < run_.size(); ++job) bodies.push_back(alone(job, run_.enough()));
-  for (Together& one : simulate(bodies)) alone_.push_back(std::move(one.jobs.front().ends));
+  for (Outcome& one : simulate(bodies)) {
+    alone_.push_back(one.together.jobs.front().ends);
+    memory_.push_back(std::move(one));
+  }
   period_ = iteration_alone(0);
 }
 
@@ -157,18 +189,19 @@ std::vector<double> Sweep::offsets(double phase) const {
   return offsets;
 }
 
-void Sweep::lengthen_alone(const std::vector<Together>& phases) {
+void Sweep::lengthen_alone(const std::vector<Outcome>& phases) {
   std::vector<process::Body> bodies;
   std::vector<std::size_t> jobs;
   for (std::size_t job = 0; job < run_.size(); ++job) {
     std::size_t most = 0;
-    for (const Together& one : phases) most = std::max(most, last(one.jobs[job]));
+    for (const Outcome& one : phases) most = std::max(most, last(one.together.jobs[job]));
     if (most < alone_[job].size() && !run_.job(job).job.uneven) continue;
     jobs.push_back(job);
     bodies.push_back(alone(job, static_cast<std::uint32_t>(most)));
   }
-  const std::vector<Together> longer = simulate(bodies);
-  for (std::size_t i = 0; i < jobs.size(); ++i) alone_[jobs[i]] = longer[i].jobs.front().ends;
+  const std::vector<Outcome> longer = simulate(bodies);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    alone_[jobs[i]] = longer[i].together.jobs.front().ends;
 }
 
 analysis::SharingPhase Sweep::phase(double share, const Together& together) const {
@@ -222,17 +255,19 @@ analysis::Sharing Sweep::all() {
                             .first_host = cluster::name_of(one.hardware.hosts.front()),
                             .last_host = cluster::name_of(one.hardware.hosts.back()),
                             .iteration_s = iteration_alone(job),
-                            .in_passes = one.in_passes});
+                            .in_passes = one.in_passes,
+                            .peak_memory_bytes = memory_[job].peak,
+                            .memory_capacity_bytes = memory_[job].capacity});
   }
   if (!run_.share_links()) return sharing;
 
   set_iterations();
   std::vector<process::Body> bodies;
   for (const double share : sweep_.phases) bodies.push_back(together(offsets(share)));
-  const std::vector<Together> phases = simulate(bodies);
+  const std::vector<Outcome> phases = simulate(bodies);
   lengthen_alone(phases);
   for (std::size_t i = 0; i < phases.size(); ++i)
-    sharing.phases.push_back(phase(sweep_.phases[i], phases[i]));
+    sharing.phases.push_back(phase(sweep_.phases[i], phases[i].together));
   return sharing;
 }
 

@@ -240,8 +240,9 @@ TEST_CASE("random jobs that share no link run as alone", "[together]") {
       const auto& ends = both.together.jobs[i].ends;
       const auto alone = run({i == 0 ? one.get() : other.get()}, cluster, {0}, 100);
       REQUIRE(ends.size() == alone.together.jobs[0].ends.size());
+      // SimGrid takes events that are 1e-12 s apart for one.
       for (std::size_t k = 0; k < ends.size(); ++k)
-        CHECK(ends[k] == Approx(alone.together.jobs[0].ends[k]).epsilon(1e-12));
+        CHECK(ends[k] == Approx(alone.together.jobs[0].ends[k]).epsilon(1e-11));
     }
   }
 }
