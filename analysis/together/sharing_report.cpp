@@ -14,6 +14,11 @@ namespace {
 
 std::string times_text(double factor) { return fmt::format("x{:.3f}", factor); }
 
+std::string gigabytes(double rate) {
+  constexpr double giga = 1e9;
+  return fmt::format("{:.4g}", rate / giga);
+}
+
 // A job with what became of it over all phases.
 struct JobFigures {
   const SharingJob* job = nullptr;
@@ -67,7 +72,7 @@ const ReportColumns<JobFigures>& job_columns() {
                                  [](const Row& row) { return row.memory(); }}),
       {"peak_memory_bytes", [](const Row& row) { return row.job->peak_memory_bytes; }},
       {"memory_capacity_bytes", [](const Row& row) { return row.job->memory_capacity_bytes; }},
-      {"slow_down_least", {"slow-", "down", "least"}, Quantity::each_as(times_text), &Row::least},
+      {"slow_down_least", {"slow-down", "least"}, Quantity::each_as(times_text), &Row::least},
       {"slow_down_mean", {"mean"}, Quantity::each_as(times_text), &Row::mean},
       {"slow_down_most", {"most"}, Quantity::each_as(times_text), &Row::most},
       {"in_passes_simulated", [](const Row& row) { return row.job->in_passes; }},
@@ -129,8 +134,8 @@ std::string links_text(const Sharing& sharing, const SharingPhase& phase) {
                               Quantity::name(),
                               [](const Row& row) { return printable(row.busiest->name); }},
                              {"bandwidth",
-                              {"bandwidth"},
-                              Quantity::rate(),
+                              {"bandwidth", "GB/s"},
+                              Quantity::each_as(gigabytes),
                               [](const Row& row) { return row.busiest->bandwidth; }},
                              {"use", {"busy"}, Quantity::percent(), [](const Row& row) {
                                 return row.busiest->all_use();
