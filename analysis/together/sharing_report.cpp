@@ -128,7 +128,7 @@ std::string links_text(const Sharing& sharing, const SharingPhase& phase) {
                               {"shared links"},
                               Quantity::name(),
                               [](const Row& row) { return printable(row.busiest->link_class); }},
-                             {"links", {"links"}, Quantity::count(), &Row::links},
+                             {"alike", {"alike"}, Quantity::count(), &Row::links},
                              {"busiest",
                               {"the busiest"},
                               Quantity::name(),

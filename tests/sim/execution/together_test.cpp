@@ -93,6 +93,14 @@ std::map<std::string, double> bytes_of(const trace::Trace& trace) {
   return bytes;
 }
 
+// Of all links, those that others stand for as well.
+double sum_of_bytes(const trace::Trace& trace) {
+  double bytes = 0;
+  for (const trace::LinkUseRow& row : trace.link_use)
+    bytes += static_cast<double>(row.bytes) * trace.links[row.link].alike;
+  return bytes;
+}
+
 }  // namespace
 
 // Both compute for C and send for M alone. Started d apart, d up to M, the two have the trunk to
@@ -219,12 +227,65 @@ TEST_CASE("random jobs at once are no faster than alone and send as many bytes",
       CHECK(both.together.jobs[i].ends.back() >= alone.together.jobs[0].ends.back() * (1 - 1e-9));
       const auto bytes = bytes_of(both.traces[i]);
       const auto bytes_alone = bytes_of(alone.traces[0]);
-      // Folding may stand for other links; where nothing folds, each link has as many.
+      const double all_bytes = sum_of_bytes(alone.traces[0]);
+      CHECK(sum_of_bytes(both.traces[i]) == Approx(all_bytes).epsilon(1e-6).margin(64));
+      // Where nothing folds, each link has as many.
       if (one->ranks.ranks_per_stage() == 1 && other->ranks.ranks_per_stage() == 1)
         for (const auto& [link, count] : bytes_alone)
           CHECK(bytes.at(link) == Approx(count).epsilon(1e-6).margin(8));
     }
   }
+}
+
+TEST_CASE("what comes after the window changes nothing of what was before", "[together]") {
+  const cluster::Cluster cluster = tree(4, 4);
+  tests::Random random(99);
+  for (int round = 0; round < 60; ++round) {
+    const auto one = random_job_on(every_other(0, 16), random);
+    const auto other = random_job_on(every_other(1, 16), random);
+    CAPTURE(round, one->schedule.name, other->schedule.name);
+    for (tests::HybridJob* job : {one.get(), other.get()})
+      schedules::set_iterations(job->schedule, 60);
+    const double offset = random.real(0, 0.02);
+    const Together few = run({one.get(), other.get()}, cluster, {0, offset}, 1).together;
+    const Together more = run({one.get(), other.get()}, cluster, {0, offset}, 3).together;
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(few.jobs[i].first == more.jobs[i].first);
+      CHECK(few.jobs[i].ends.size() > few.jobs[i].first + 1);
+      REQUIRE(few.jobs[i].ends.size() <= more.jobs[i].ends.size());
+      for (std::size_t k = 0; k < few.jobs[i].ends.size(); ++k)
+        CHECK(few.jobs[i].ends[k] == Approx(more.jobs[i].ends[k]).epsilon(1e-9));
+    }
+  }
+}
+
+// A pass computes for 1 s, and waits for its own all-reduce of 1 GB in a ring of two.
+TEST_CASE("collectives within passes share links with another job's in full detail", "[together]") {
+  const cluster::Cluster cluster = tree(2, 2);
+  const auto job_on = [](const std::vector<std::string>& hosts) {
+    auto job = std::make_unique<tests::HybridJob>(
+        schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1, .iterations = 40}),
+        tests::Layout{.tp = 2});
+    job->communication().global_norm = false;
+    job->communication().detail = config::Detail::full;
+    job->add_call(schedules::PassKind::forward,
+                  {.group = workload::Group::tp, .bytes = 1'000'000'000});
+    job->placement = hosts;
+    return job;
+  };
+  const auto one = job_on({"gpu-0", "gpu-2"});
+  const auto other = job_on({"gpu-1", "gpu-3"});
+  CHECK(execution::links_of(one->job(cluster)).in_passes.size() == 8);
+  CHECK(execution::links_of(one->job(cluster)).other.empty());
+  const auto [offset, seconds] =
+      GENERATE(table<double, double>({{0, 5}, {0.5, 4.5}, {1, 4}, {2.5, 4}, {3.25, 4.25}}));
+  CAPTURE(offset);
+  const Together together = run({one.get(), other.get()}, cluster, {0, offset}).together;
+  for (const Together::Times& job : together.jobs)
+    CHECK(iteration(job) == Approx(seconds).epsilon(1e-9));
+  // Both ends of the way fare alike, in either direction.
+  REQUIRE(together.links.size() == 1);
+  CHECK(together.links[0].alike == 4);
 }
 
 TEST_CASE("random jobs that share no link run as alone", "[together]") {
