@@ -211,8 +211,16 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   const std::vector<std::string> names = at_once != nullptr ? at_once->names : run_names(summaries);
   for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
   page["runs"] = Json::array();
-  // The same figures as `--json` writes.
-  const Json figures = Json::parse(json_list(summaries));
+  // The same figures as `--json` writes, on the page's time axis.
+  std::vector<Summary> placed(summaries.begin(), summaries.end());
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    for (DeviceSummary& device : placed[i].devices) {
+      device.start_s += start_of(at_once, i);
+      device.end_s += start_of(at_once, i);
+      device.peak_time_s += start_of(at_once, i);
+      if (device.over_since_s) *device.over_since_s += start_of(at_once, i);
+    }
+  const Json figures = Json::parse(json_list(placed));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     page["runs"].push_back(
         run_json(runs[i], summaries[i], titles[i], ticks_per_s, start_of(at_once, i)));

@@ -156,6 +156,11 @@ const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass 
   return account == 0 ? nullptr : &bins_.cells(account);
 }
 
+const std::vector<TimeBins::Cell>* LinkBook::use_by_others(std::size_t link) const {
+  const std::size_t account = links_[link].others;
+  return account == 0 ? nullptr : &bins_.cells(account);
+}
+
 void LinkBook::settle() {
   for (const FlowPath* path : in_order_)
     for (std::size_t traffic = 0; traffic < path->waits.size(); ++traffic) {

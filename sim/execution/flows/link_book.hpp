@@ -94,6 +94,8 @@ class LinkBook {
   double end() const { return end_; }             // of the last flow
   // What a class of traffic did to a link, piece by piece; null: nothing.
   const std::vector<TimeBins::Cell>* use(std::size_t link, trace::TrafficClass traffic) const;
+  // What other jobs did to it, piece by piece; null: nothing.
+  const std::vector<TimeBins::Cell>* use_by_others(std::size_t link) const;
   // Whether the job has ways over a link, and not others alone.
   bool is_own(std::size_t link) const { return links_[link].is_own; }
   // What all of the job's traffic did to a link in a piece of the time.

@@ -38,7 +38,7 @@ class Report {
   BusiestLink alone(const std::vector<CollectiveOp>& ops) const;
   void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const BusiestLink& busiest);
-  double share(std::size_t link) const;  // of its bandwidth, over the run
+  double share(std::size_t link) const;  // of its bandwidth, over the run, other jobs' included
   void use(std::size_t link, std::uint32_t row, bool in_detail) const;
 
   const Job& job_;
@@ -142,9 +142,12 @@ void Report::paths(const ReplicaGroups& replica_groups) {
 
 double Report::share(std::size_t link) const {
   double bytes = 0;
-  for (const TrafficClass traffic : classes)
-    if (const auto* const cells = book_.use(link, traffic))
-      for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  const auto add = [&](const std::vector<TimeBins::Cell>* cells) {
+    if (cells == nullptr) return;
+    for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  };
+  for (const TrafficClass traffic : classes) add(book_.use(link, traffic));
+  add(book_.use_by_others(link));
   return book_.end() > 0 ? bytes / book_.bandwidth(link) / book_.end() : 0;
 }
 
