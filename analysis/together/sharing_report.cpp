@@ -85,8 +85,8 @@ std::string phases_text(const Sharing& sharing) {
   std::vector<Json> shares;
   for (const SharingPhase& phase : sharing.phases) shares.emplace_back(phase.share);
   add_column(table, {"phase"}, Quantity::percent(1), shares);
-  const auto add = [&](std::vector<std::string> heading, const Quantity& quantity, std::size_t job,
-                       const auto& value) {
+  const auto add = [&](const std::vector<std::string>& heading, const Quantity& quantity,
+                       std::size_t job, const auto& value) {
     std::vector<Json> cells;
     for (const SharingPhase& phase : sharing.phases) cells.emplace_back(value(phase.jobs[job]));
     add_column(table, heading, quantity, cells);

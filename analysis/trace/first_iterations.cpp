@@ -1,6 +1,7 @@
 #include "analysis/trace/first_iterations.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pipewright::trace {
 
@@ -30,8 +31,8 @@ Trace first_iterations(Trace trace, std::uint32_t iterations) {
   // What its passes say together is of all that were foreseen.
   const double part = static_cast<double>(iterations) / std::max(1U, trace.run.iterations);
   for (PassCollectiveRow& row : trace.pass_collectives) {
-    row.calls = static_cast<std::uint64_t>(static_cast<double>(row.calls) * part + 0.5);
-    row.bytes = static_cast<std::uint64_t>(static_cast<double>(row.bytes) * part + 0.5);
+    row.calls = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.calls) * part));
+    row.bytes = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.bytes) * part));
     row.seconds *= part;
     row.exposed *= part;
   }

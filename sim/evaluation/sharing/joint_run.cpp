@@ -59,11 +59,6 @@ void set(config::Value& tree, const char* key, const std::string& value) {
   config::set_key(tree, key, config::make_text(value, {.source = "--together"}));
 }
 
-// A clock of its own is not the others': rows are of the iterations that all of a job has ended.
-std::uint32_t whole(const execution::Together::Times& times) {
-  return static_cast<std::uint32_t>(times.ends.size());
-}
-
 }  // namespace
 
 PlacedJob::PlacedJob(std::string called, const config::Value& given,
@@ -172,8 +167,8 @@ std::vector<trace::Trace> JointRun::traces(const std::vector<double>& offsets) c
   const execution::Together together = run(all, offsets, sinks, enough_);
   std::vector<trace::Trace> traces;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
-    traces.push_back(
-        trace::first_iterations(std::move(collectors[i].trace), whole(together.jobs[i])));
+    traces.push_back(trace::first_iterations(
+        std::move(collectors[i].trace), static_cast<std::uint32_t>(together.jobs[i].ends.size())));
   return traces;
 }
 

@@ -161,6 +161,11 @@ void Sweep::run_alone() {
     alone_.push_back(one.together.jobs.front().ends);
     memory_.push_back(std::move(one));
   }
+  for (std::size_t job = 0; job < run_.size(); ++job)
+    if (iteration_alone(job) <= 0)
+      throw config::Error(fmt::format(
+          "{}: an iteration takes no time, and nothing slows that down; give its passes times",
+          run_.job(job).name));
   period_ = iteration_alone(0);
 }
 

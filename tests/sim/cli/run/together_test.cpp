@@ -174,6 +174,12 @@ TEST_CASE("jobs that cannot run at once are told why", "[together]") {
               "forward_times: 1 s\nbackward_times: 2 s\n");
   CHECK_THAT(place.error("one.yaml elsewhere.yaml --together"),
              Contains("jobs that run together are on one cluster"));
+  place.write("instant.yaml",
+              "cluster: trunk.xml\nplacement: [a-1, b-1]\ndevices: 2\n"
+              "microbatches: 1\nschedule: 1f1b\nforward_times: 0 s\n"
+              "backward_times: 0 s\n");
+  CHECK_THAT(place.error("one.yaml instant.yaml --together"),
+             Contains("instant: an iteration takes no time"));
   place.write("nowhere.yaml",
               "devices: 2\nmicrobatches: 1\nschedule: 1f1b\n"
               "forward_times: 1 s\nbackward_times: 2 s\n");
