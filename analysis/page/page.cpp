@@ -96,11 +96,11 @@ Json why_json(const trace::Trace& trace, const Summary& summary) {
 }
 
 Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle& title,
-              double ticks_per_s) {
+              double ticks_per_s, double start_s) {
   Json run;
   run["name"] = title.name;
   run["details"] = title.details;
-  run["makespan"] = std::llround(summary.makespan_s * ticks_per_s);
+  run["makespan"] = std::llround((start_s + summary.makespan_s) * ticks_per_s);  // its end
   run["chunks"] = trace.run.chunks;
   run["iterations"] = trace.run.iterations;
   run["colours"] = colours(trace.run.chunks);
@@ -121,10 +121,14 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
   return run;
 }
 
-std::string title_of(std::span<const Summary> runs) {
+std::string title_of(std::span<const Summary> runs, const AtOnce* at_once) {
   const std::string subject = subject_of(runs).name;
   return fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ",
-                     fmt::join(run_names(runs), ", "));
+                     fmt::join(at_once != nullptr ? at_once->names : run_names(runs), ", "));
+}
+
+double start_of(const AtOnce* at_once, std::size_t run) {
+  return at_once != nullptr ? at_once->starts_s.at(run) : 0;
 }
 
 // In an order in which each uses only those before it.
@@ -137,10 +141,11 @@ constexpr std::array scripts{
     "why.js",          "panels.js",       "expose.js",   "page.js"};
 
 // An element for each table of each run, where page.js finds it.
-std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s) {
+std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s,
+                           const AtOnce* at_once) {
   std::string elements;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::vector<ColumnTable> tables = run_tables(runs[i], ticks_per_s);
+    std::vector<ColumnTable> tables = run_tables(runs[i], ticks_per_s, start_of(at_once, i));
     for (std::size_t table = 0; table < tables.size(); ++table)
       elements += fmt::format("<script type=\"text/plain\" id=\"{}-{}\">{}</script>\n",
                               tables[table].schema->name, i, base64(gzip(encode(tables, table))));
@@ -186,9 +191,10 @@ int tick_digits(double longest_s) {
 }
 
 std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
-                      int digits) {
+                      int digits, const AtOnce* at_once) {
   const double ticks_per_s = std::pow(10.0, digits);
   Json page;
+  page["at_once"] = at_once != nullptr;
   page["tick_digits"] = digits;
   page["tables"] = schema_json(page_tables());
   page["assumed_words"] = assumed_words;
@@ -199,15 +205,25 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["traffic"] = components(traffic_styles);
   page["time_fills"] = time_fills();
   const Subject subject = subject_of(summaries);
-  page["subject"] = {{"name", subject.name}, {"details", subject.details}};
+  page["subject"] = {{"name", subject.name},
+                     {"details", at_once != nullptr ? at_once->words : subject.details}};
   std::vector<RunTitle> titles = run_titles(summaries);
-  const std::vector<std::string> names = run_names(summaries);
+  const std::vector<std::string> names = at_once != nullptr ? at_once->names : run_names(summaries);
   for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
   page["runs"] = Json::array();
-  // The same figures as `--json` writes.
-  const Json figures = Json::parse(json_list(summaries));
+  // The same figures as `--json` writes, on the page's time axis.
+  std::vector<Summary> placed(summaries.begin(), summaries.end());
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    for (DeviceSummary& device : placed[i].devices) {
+      device.start_s += start_of(at_once, i);
+      device.end_s += start_of(at_once, i);
+      device.peak_time_s += start_of(at_once, i);
+      if (device.over_since_s) *device.over_since_s += start_of(at_once, i);
+    }
+  const Json figures = Json::parse(json_list(placed));
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    page["runs"].push_back(run_json(runs[i], summaries[i], titles[i], ticks_per_s));
+    page["runs"].push_back(
+        run_json(runs[i], summaries[i], titles[i], ticks_per_s, start_of(at_once, i)));
     page["runs"].back()["summary"] = figures[i];
     page["runs"].back()["summary"]["p2p_bytes"] = traffic(runs[i]);
   }
@@ -215,22 +231,26 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   return script_safe(page.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file) {
+namespace {
+
+void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
+           const std::filesystem::path& file) {
   if (runs.empty()) throw std::logic_error("a page of no runs");
   std::vector<Summary> summaries;
   double longest_s = 0;
   for (const trace::Trace& run : runs) {
     summaries.push_back(summarize(run));
-    longest_s = std::max(longest_s, summaries.back().makespan_s);
+    longest_s =
+        std::max(longest_s, start_of(at_once, summaries.size() - 1) + summaries.back().makespan_s);
   }
   const int digits = tick_digits(longest_s);
   // Why runs take their time is half of the work.
   std::future<std::string> data =
-      std::async(std::launch::async, [&] { return page_json(runs, summaries, digits); });
-  const std::string tables = table_elements(runs, std::pow(10.0, digits));
+      std::async(std::launch::async, [&] { return page_json(runs, summaries, digits, at_once); });
+  const std::string tables = table_elements(runs, std::pow(10.0, digits), at_once);
 
   trace::write_file(file, [&](std::ostream& stream) {
-    write_head(stream, title_of(summaries), {"uPlot.min.css", "page.css", "timeline.css"});
+    write_head(stream, title_of(summaries, at_once), {"uPlot.min.css", "page.css", "timeline.css"});
     Frame frame(stream, asset("page.html"));
     frame.fill("glossary", asset("glossary.html"));
     frame.fill("data", data.get());
@@ -239,6 +259,17 @@ void write_page(std::span<const trace::Trace> runs, const std::filesystem::path&
     frame.fill("script", joined_scripts(scripts));
     frame.finish();
   });
+}
+
+}  // namespace
+
+void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file) {
+  write(runs, nullptr, file);
+}
+
+void write_page(std::span<const trace::Trace> runs, const AtOnce& at_once,
+                const std::filesystem::path& file) {
+  write(runs, &at_once, file);
 }
 
 }  // namespace pipewright::analysis

@@ -19,13 +19,23 @@ namespace pipewright::analysis {
 // under its name once it is whole; one that cannot be written is a TraceError.
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file);
 
+// Runs that went on at once: jobs of one cluster. What a page of them says beside; it does not
+// compare them.
+struct AtOnce {
+  std::vector<std::string> names;
+  std::vector<double> starts_s;  // on the common time axis
+  std::string words;             // under the title
+};
+void write_page(std::span<const trace::Trace> runs, const AtOnce& at_once,
+                const std::filesystem::path& file);
+
 // Ticks are the page's unit of time, 10^-digits seconds: the longest run has 10^10 to 10^11 of
 // them, which a JavaScript number holds exactly and which leaves errors of 10^-10 of the run.
 int tick_digits(double longest_s);
 
 // All that the page shows apart from the rows, as JSON that may stand within a script element.
 std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
-                      int tick_digits);
+                      int tick_digits, const AtOnce* at_once = nullptr);
 
 // What a link carried in a whole run.
 struct LinkTotals {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -239,9 +240,20 @@ Groups<trace::LinkUseRow> use_by_link(const trace::Trace& trace) {
   return links;
 }
 
+// Columns of instants; the others are durations, counts and numbers.
+constexpr std::array<std::string_view, 9> instants{
+    "start", "end", "ready", "released", "posted", "reduced", "synchronized", "updated", "time"};
+
+void put_off(std::vector<ColumnTable>& tables, std::int64_t ticks) {
+  for (ColumnTable& table : tables)
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (std::ranges::count(instants, table.schema->columns[i].name) > 0)
+        for (std::int64_t& instant : table.columns[i]) instant += ticks;
+}
+
 }  // namespace
 
-std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s) {
+std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s, double start_s) {
   using enum PageTable;
   const Numbers numbers(ticks_per_s);
   const TraceIndex index(trace);
@@ -271,6 +283,7 @@ std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_
   tables.push_back(critical_table(index, pass_row, numbers));
   tables.push_back(table_of(memory, memory_changes(trace), numbers));
   tables.push_back(table_of(link_use, use_by_link(trace), numbers));
+  put_off(tables, numbers.ticks(start_s));
   return tables;
 }
 

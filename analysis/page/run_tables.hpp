@@ -31,7 +31,8 @@ inline const TableSchema& schema_of(PageTable table) {
   return page_tables()[static_cast<std::size_t>(table)];
 }
 
-// The tables of run_schema.hpp, in their order, for one run.
-std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s);
+// The tables of run_schema.hpp, in their order, for one run, which begins at `start_s` of the page.
+std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s,
+                                    double start_s = 0);
 
 }  // namespace pipewright::analysis

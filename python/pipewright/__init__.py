@@ -16,6 +16,7 @@ from ._run import run, run_many
 from ._scenario import Scenario
 from ._search import Candidate, Progress, Search, SearchResult, search
 from ._table import Table
+from ._together import Together, run_together
 from .errors import (
     ClusterError,
     ConditionError,
@@ -48,6 +49,7 @@ __all__ = [
     "Search",
     "SearchResult",
     "Table",
+    "Together",
     "TraceError",
     "Why",
     "calibrate",
@@ -62,6 +64,7 @@ __all__ = [
     "profile",
     "run",
     "run_many",
+    "run_together",
     "schedule",
     "search",
     "why",

@@ -220,8 +220,10 @@ std::optional<std::filesystem::path> scenario_file(const po::variables_map& give
   if (files.empty()) return std::nullopt;
   if (files.size() > 1 && read_job(files_of(given))) return files.back();
   if (files.size() > 1)
-    throw UsageError(
-        fmt::format("one scenario at a time: '{}' and '{}' were given", files[0], files[1]));
+    throw UsageError(fmt::format(
+        "one scenario at a time: '{}' and '{}' were given; 'pipewright run' runs several "
+        "at once with --together",
+        files[0], files[1]));
   return files.front();
 }
 

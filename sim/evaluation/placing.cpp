@@ -139,6 +139,19 @@ std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluste
   return take(domains, whole_runs(domains, unit), ranks.size());
 }
 
+std::optional<std::vector<Host*>> place_within(const config::Scenario& scenario, const Ranks& ranks,
+                                               const Domains& domains) {
+  const auto all = at_most(domains, largest_of(domains));
+  if (sum(all) < ranks.size()) return std::nullopt;
+  if (const auto& most = scenario.placement.domain) {
+    const auto used = at_most(domains, most->value);
+    return sum(used) < ranks.size() ? std::nullopt
+                                    : std::optional(take(domains, used, ranks.size()));
+  }
+  const auto used = whole_runs(domains, domains.size() > 1 ? unit_of(ranks, domains) : 1);
+  return take(domains, sum(used) < ranks.size() ? all : used, ranks.size());
+}
+
 std::uint64_t usable_gpus(const config::Placement& placement, const Cluster& cluster) {
   if (!placement.domain) return cluster.gpus().size();
   return sum(at_most(cluster.nodes(), placement.domain->value));

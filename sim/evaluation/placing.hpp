@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace pipewright::evaluation {
 // Throws config::Error, cluster::Error.
 std::vector<cluster::Host*> place(const config::Scenario& scenario, const cluster::Cluster& cluster,
                                   const workload::Ranks& ranks);
+
+// The same on GPUs of these domains alone, whatever hosts the scenario names; none if they are too
+// few.
+std::optional<std::vector<cluster::Host*>> place_within(
+    const config::Scenario& scenario, const workload::Ranks& ranks,
+    const std::vector<std::vector<cluster::Host*>>& domains);
 
 // How many of its GPUs a cluster has to offer.
 std::uint64_t usable_gpus(const config::Placement& placement, const cluster::Cluster& cluster);

@@ -46,11 +46,7 @@ const execution::Job& ScenarioRun::job(std::size_t schedule) {
 }
 
 trace::RunInfo ScenarioRun::info(std::size_t schedule) const {
-  return {.scenario = text_of(scenario_, schedule),
-          .versions = versions(),
-          .samples_per_microbatch = samples_per_microbatch(scenario_),
-          .tokens_per_microbatch = tokens_per_microbatch(scenario_),
-          .job = analysis::describe(job_info_)};
+  return run_info(scenario_, text_of(scenario_, schedule), job_info_);
 }
 
 analysis::Summary ScenarioRun::run(std::size_t schedule, const std::vector<trace::Sink*>& rows) {
@@ -93,6 +89,15 @@ double ScenarioRun::makespan(std::size_t schedule, std::uint32_t seeds_on, trace
   trace::Tee tee({&rows, &sink});
   execution::run(other, execution::EngineKind::simgrid, info(schedule), tee);
   return sink.summary().makespan_s;
+}
+
+trace::RunInfo run_info(const config::Scenario& scenario, std::string text,
+                        const analysis::JobInfo& job) {
+  return {.scenario = std::move(text),
+          .versions = versions(),
+          .samples_per_microbatch = samples_per_microbatch(scenario),
+          .tokens_per_microbatch = tokens_per_microbatch(scenario),
+          .job = analysis::describe(job)};
 }
 
 std::string label(const schedules::Schedule& schedule) {

@@ -49,6 +49,10 @@ class ScenarioRun {
   std::vector<std::optional<execution::Job>> jobs_;  // by schedule, made when needed
 };
 
+// What outputs say of a run, whose scenario is this text.
+trace::RunInfo run_info(const config::Scenario& scenario, std::string text,
+                        const analysis::JobInfo& job);
+
 // "1f1b", "interleaved-1f1b-x4"
 std::string label(const schedules::Schedule& schedule);
 

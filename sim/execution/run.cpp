@@ -7,6 +7,7 @@
 
 #include "sim/execution/pass_collectives.hpp"
 #include "sim/execution/pass_work.hpp"
+#include "sim/execution/together.hpp"
 
 namespace pipewright::execution {
 namespace {
@@ -85,7 +86,7 @@ double hardware_flops(const Job& job) {
 
 }  // namespace
 
-void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
+void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
   info.schedule = job.schedule.name;
   info.engine = engine == EngineKind::simgrid ? "simgrid" : "timing";
   info.p2p = to_string(job.p2p);
@@ -106,6 +107,10 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
   info.assumed = job.assumed;
   sink.begin(info, device_rows(job), stage_rows(job));
   for (const trace::PassCollectiveRow& row : pass_collective_rows(job)) sink.pass_collective(row);
+}
+
+void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink) {
+  begin_rows(job, engine, std::move(info), sink);
   if (engine == EngineKind::simgrid)
     simulate(job, sink);
   else

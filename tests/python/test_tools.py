@@ -108,3 +108,18 @@ def test_tables_sort_and_pick():
 
 def test_requests_right_after_one_another_are_all_heard():
     assert {len(pipewright.gpus()) for _ in range(30)} == {len(pipewright.gpus())}
+
+
+def test_jobs_run_together(tmp_path):
+    tree = platform.make("dgx-h100", 4, fabric="leaf-spine", leaf_nodes=2, oversubscription=4)
+    job = on_cluster(cluster=tree, parallel={"dp": 16, "zero": 3}, microbatches=1)
+    both = {"one": job, "other": job}
+    found = pipewright.run_together(both, placing="interleaved", phase=[0, 0.5], jobs=1)
+    assert list(found.jobs["name"]) == ["one", "other"]
+    assert [phase["phase"] for phase in found.phases] == [0, 0.5]
+    assert min(found.jobs["slow_down_least"]) >= 1 - 1e-9
+    assert "slow-down" in str(found)
+    found.save(tmp_path / "both.html", tmp_path / "both.json")
+    assert "one takes" in (tmp_path / "both.html").read_text()
+    with pytest.raises(pipewright.Error, match="two scenarios or more"):
+        pipewright.run_together([job])

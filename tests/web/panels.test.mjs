@@ -316,3 +316,21 @@ test("parts of the critical path and of devices fill their bars", { skip }, asyn
 test("the pages were drawn without errors and without the network", { skip }, () => {
   assert.deepEqual(problems, []);
 });
+
+test("jobs that ran at once stand on one axis, and are not compared", { skip }, async () => {
+  const both = await open("at_once");
+  assert.equal(plain(await both.locator("h1").textContent()).split(": ").at(-1), "early, late");
+  assert.equal(await both.locator(".differences .best, .differences small.bad").count(), 0);
+  const starts = await both.evaluate(() => window.pipewright.runs.map((run) => run.pass(0, 0).start));
+  assert.ok(Math.abs(starts[1] - starts[0] - 1e-3) < 1e-9);
+  // On the first job's links, what the second carries later hangs from above.
+  assert.ok((await both.locator(".links").first().textContent()).includes("from above: other jobs"));
+  const use = await both.evaluate(() => {
+    const { runs } = window.pipewright;
+    const busy = runs[0].useAt(0, 1e-4);
+    return { own: busy.length, late: runs[1].useAt(0, 1e-4).length,
+             later: runs[1].useAt(0, 1.1e-3).length };
+  });
+  assert.ok(use.own > 0 && use.late === 0 && use.later === use.own, JSON.stringify(use));
+  await both.close();
+});

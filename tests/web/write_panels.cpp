@@ -135,6 +135,9 @@ int main(int argc, char** argv) {
         analysis::test::one_f_one_b_trace({.devices = 40})};
     analysis::write_page({&full, 1}, folder / "one.html");
     analysis::write_page(several, folder / "several.html");
+    analysis::write_page(std::vector{full, full},
+                         {.names = {"early", "late"}, .starts_s = {0, 1e-3}, .words = "at once"},
+                         folder / "at_once.html");
     trace::Trace guessed = full;
     guessed.run.assumed = {"b200", {"launch", "free_memory"}};
     analysis::write_page(std::vector{full, guessed}, folder / "assumed.html");

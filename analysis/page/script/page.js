@@ -3,12 +3,14 @@
 const element = (id) => document.getElementById(id);
 
 async function loadRuns() {
-  return Promise.all(page.runs.map(async (run, i) => {
+  const runs = await Promise.all(page.runs.map(async (run, i) => {
     const unpack = async ({ name }) =>
       [name, await unpackBytes(element(`${name}-${i}`).textContent)];
     const packed = Object.fromEntries(await Promise.all(page.tables.map(unpack)));
     return { ...run, ...rowsOf(decodeTables(page.tables, packed)) };
   }));
+  if (page.at_once) for (const run of runs) run.others = runs.filter((other) => other !== run);
+  return runs;
 }
 
 class Page {

@@ -19,6 +19,7 @@ std::span<const Topic> topics() {
       Topic{"gpus", "docs/gpus.md"},
       Topic{"collectives", "docs/collectives.md"},
       Topic{"failures", "docs/failures.md"},
+      Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},
       Topic{"python", "docs/python.md"},
       Topic{"jobs", "docs/jobs.md"},

@@ -23,6 +23,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/run/run_options.hpp"
+#include "sim/cli/run/run_together.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
@@ -142,10 +143,12 @@ Results run_all(const RunRequest& request, evaluation::ScenarioRun& run,
 }  // namespace
 
 int run_command(const Arguments& arguments) {
-  const std::optional<RunRequest> request = read_run_request(arguments);
-  if (!request) return exit_ok;
-  const config::Scenario& scenario = request->scenario;
-  check_repeat(*request);
+  const std::optional<po::variables_map> given = parse_run(arguments);
+  if (!given) return exit_ok;
+  if (given->count("together") != 0) return run_together(*given);
+  const RunRequest request = read_run_request(*given);
+  const config::Scenario& scenario = request.scenario;
+  check_repeat(request);
   std::vector<path> named;
   for (const auto& output : scenario.outputs) named.push_back(output.value);
   const std::vector<Output> outputs = parse_outputs(named);
@@ -156,26 +159,26 @@ int run_command(const Arguments& arguments) {
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
   std::vector<path> written = named;
   written.insert(written.end(), traces.begin(), traces.end());
-  check_files(files_read(*request), written);
+  check_files(files_read(request), written);
 
   print_notes(notes_before(run));
-  if (!request->quiet && !request->json) {
+  if (!request.quiet && !request.json) {
     std::vector<std::string> names;
     for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
     print_notes(evaluation::notes_of_files(names));
   }
-  const Results results = run_all(*request, run, traces, needs_traces(outputs));
+  const Results results = run_all(request, run, traces, needs_traces(outputs));
   for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
   print_notes(evaluation::notes_of_speed(results.summaries));
-  if (!request->quiet) print_notes(notes_of_host(run));
+  if (!request.quiet) print_notes(notes_of_host(run));
 
-  const bool over = request->require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
+  const bool over = request.require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
   const int status = over ? exit_does_not_fit : exit_ok;
-  std::optional<analysis::TrainingQuestion> training = request->training;
+  std::optional<analysis::TrainingQuestion> training = request.training;
   const workload::Gpus& gpus = run.hardware().gpus;
   if (training && !training->power && !gpus.empty() && gpus.front().power)
     training->power = {{gpus.front().power->compute, gpus.front().power->idle}};
-  if (request->json) {
+  if (request.json) {
     std::vector<analysis::JsonFields> more(results.summaries.size());
     for (std::size_t i = 0; i < more.size(); ++i) {
       if (i < results.repeats.size()) more[i] = json_fields(results.repeats[i]);
@@ -189,11 +192,11 @@ int run_command(const Arguments& arguments) {
   fmt::print("{}", analysis::console_table(results.summaries));
   for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
   if (training) fmt::print("{}", training_cost_table(results.summaries, *training));
-  if (!request->launches.empty()) {
+  if (!request.launches.empty()) {
     const auto fastest =
         std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
     const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
-    fmt::print("{}", write_launch(with_schedule(scenario, index), request->launches,
+    fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches,
                                   &plans[index].schedule));
   }
   for (const path& file : results.files) fmt::print("trace   {}\n", file.string());

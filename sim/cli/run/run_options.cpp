@@ -10,6 +10,7 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/run/together_options.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/search/space/objective_value.hpp"
@@ -40,6 +41,7 @@ po::options_description visible_options() {
   add("price", several_words("P"), "with --tokens: of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
   add("power", several_words("W.."),
       "with --tokens: of a GPU that computes, and of an idle one (gpu.power)");
+  add_together_options(options);
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -56,10 +58,12 @@ std::string_view type_of(const config::KeyRow& row) {
 
 void print_help() {
   fmt::print(
-      "usage: pipewright run [SCENARIO] [OPTIONS]\n\n"
+      "usage: pipewright run [SCENARIO] [OPTIONS]\n"
+      "       pipewright run SCENARIO SCENARIO.. --together [OPTIONS]\n\n"
       "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
       "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file, or\n"
-      "- for standard input; options stand over what it says.\n\n"
+      "- for standard input; options stand over what it says. --together runs several jobs on one\n"
+      "cluster at once and prints how much slower each gets because of the others.\n\n"
       "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
       "      --global-batch 64 --recompute-activations full --sp\n"
       "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
@@ -68,7 +72,8 @@ void print_help() {
       "ms'\n"
       "      --schedule interleaved-1f1b --chunks 2 --p2p-time '0.6 ms' --json\n"
       "  pipewright run gpt.yaml --tokens 300B --price '$2.5'\n"
-      "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n\n"
+      "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n"
+      "  pipewright run pretrain.yaml finetune.yaml --cluster fat-tree.xml --together\n\n"
       "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
       "{}\nkeys of a scenario, what each is, and its [option]; * has to be there in its section:\n",
       describe(visible_options()));
@@ -220,19 +225,26 @@ void take_sizes_of_file(config::Value& root) {
 
 }  // namespace
 
-std::optional<RunRequest> read_run_request(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, visible_options(), "scenario");
-  if (given.count("help") != 0) {
-    print_help();
-    return std::nullopt;
-  }
+std::optional<po::variables_map> parse_run(const Arguments& arguments) {
+  po::variables_map given = parse(arguments, visible_options(), "scenario");
+  if (given.count("help") == 0) return given;
+  print_help();
+  return std::nullopt;
+}
+
+config::Value run_tree(const po::variables_map& given) {
   config::Value root = scenario_tree(given, [&](config::Value& tree) {
     if (const std::vector<std::string> files = values(given, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
     set_schedules(tree, given);
   });
   take_sizes_of_file(root);
-  config::Scenario scenario = config::read_scenario(root);
+  return root;
+}
+
+RunRequest read_run_request(const po::variables_map& given) {
+  check_together_options(given);
+  config::Scenario scenario = config::read_scenario(run_tree(given));
   auto training = training_question(given, scenario);
   return RunRequest{.scenario = std::move(scenario),
                     .file = scenario_file(given),

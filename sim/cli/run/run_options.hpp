@@ -9,6 +9,7 @@
 #include "analysis/training_cost.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
+#include "sim/cli/options.hpp"
 #include "sim/config/scenario.hpp"
 
 namespace pipewright::cli {
@@ -26,7 +27,11 @@ struct RunRequest {
   std::vector<LaunchWord> launches = {};  // of the fastest schedule
 };
 
-// Empty if only help was asked for, which is then printed. Throws UsageError or config::Error.
-std::optional<RunRequest> read_run_request(const Arguments& arguments);
+// Empty if only help was asked for, which is then printed. Throws UsageError.
+std::optional<po::variables_map> parse_run(const Arguments& arguments);
+// The scenario that is named, with the options over it.
+config::Value run_tree(const po::variables_map& given);
+// Throws UsageError or config::Error.
+RunRequest read_run_request(const po::variables_map& given);
 
 }  // namespace pipewright::cli

@@ -87,8 +87,31 @@ LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
   return path;
 }
 
-void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, double end) {
+LinkBook::FlowPath& LinkBook::own_path(const Transfer& flow) {
   FlowPath& path = find_path(flow);
+  if (!path.is_own)
+    for (const auto& [link, times] : path.links) links_[link].is_own = true;
+  path.is_own = true;
+  return path;
+}
+
+// Of a flow that began before the job, the part that came after that.
+void LinkBook::add_other(const Transfer& flow, double start, double end) {
+  if (end <= 0) return;
+  const double from = std::max(0.0, start);
+  const double share = end > start ? (end - from) / (end - start) : 1;
+  end_ = std::max(end_, end);
+  for (const auto& [link, times] : find_path(flow).links) {
+    std::size_t& account = links_[link].others;
+    if (account == 0) account = bins_.open();
+    bins_.add(
+        account, from, end,
+        {.bytes = static_cast<double>(flow.bytes) * times * share, .flows = (end - from) * times});
+  }
+}
+
+void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, double end) {
+  FlowPath& path = own_path(flow);
   start = std::max(0.0, start);
   end = std::max(start, end);
   end_ = std::max(end_, end);
@@ -103,14 +126,38 @@ void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, dou
 }
 
 double LinkBook::use_of(std::size_t link, std::size_t bin) const {
+  const auto bytes = [&](std::size_t account, std::size_t at) {
+    return account != 0 && at < bins_.cells(account).size() ? bins_.cells(account)[at].bytes : 0;
+  };
   double sum = 0;
-  for (const std::size_t account : links_[link].accounts)
-    if (account != 0 && bin < bins_.cells(account).size()) sum += bins_.cells(account)[bin].bytes;
-  return sum / links_[link].bandwidth;
+  for (const std::size_t account : links_[link].accounts) sum += bytes(account, bin);
+  return (sum + bytes(links_[link].others, bin)) / links_[link].bandwidth;
+}
+
+TimeBins::Cell LinkBook::sum(std::size_t link, double from, double to) const {
+  TimeBins::Cell all;
+  for (const std::size_t account : links_[link].accounts) {
+    if (account == 0) continue;
+    const std::vector<TimeBins::Cell>& cells = bins_.cells(account);
+    for (std::size_t bin = 0; bin < cells.size(); ++bin) {
+      const double start = bins_.width() * static_cast<double>(bin);
+      const double part =
+          (std::min(to, start + bins_.width()) - std::max(from, start)) / bins_.width();
+      if (part <= 0) continue;
+      const TimeBins::Cell& cell = cells[bin];
+      all += {cell.bytes * part, cell.flows * part, cell.waited * part};
+    }
+  }
+  return all;
 }
 
 const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass traffic) const {
   const std::size_t account = links_[link].accounts[static_cast<std::size_t>(traffic)];
+  return account == 0 ? nullptr : &bins_.cells(account);
+}
+
+const std::vector<TimeBins::Cell>* LinkBook::use_by_others(std::size_t link) const {
+  const std::size_t account = links_[link].others;
   return account == 0 ? nullptr : &bins_.cells(account);
 }
 

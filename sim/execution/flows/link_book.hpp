@@ -77,12 +77,15 @@ class LinkBook {
   struct FlowPath {
     std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention
     double bandwidth = 0;                               // bytes/s, of one flow alone
+    bool is_own = false;                                // and not of other jobs alone
     Accounts waits{};
   };
 
   // A flow that has ended; seconds from the start of the run.
   void add(const Transfer& flow, trace::TrafficClass traffic, double start, double end);
-  const FlowPath& path(const Transfer& flow) { return find_path(flow); }
+  // One of another job, of which links that the job uses as well are in use.
+  void add_other(const Transfer& flow, double start, double end);
+  const FlowPath& path(const Transfer& flow) { return own_path(flow); }
 
   std::size_t size() const { return links_.size(); }
   const Link* link(std::size_t number) const { return links_[number].link; }
@@ -91,6 +94,12 @@ class LinkBook {
   double end() const { return end_; }             // of the last flow
   // What a class of traffic did to a link, piece by piece; null: nothing.
   const std::vector<TimeBins::Cell>* use(std::size_t link, trace::TrafficClass traffic) const;
+  // What other jobs did to it, piece by piece; null: nothing.
+  const std::vector<TimeBins::Cell>* use_by_others(std::size_t link) const;
+  // Whether the job has ways over a link, and not others alone.
+  bool is_own(std::size_t link) const { return links_[link].is_own; }
+  // What all of the job's traffic did to a link in a piece of the time.
+  TimeBins::Cell sum(std::size_t link, double from, double to) const;
   // Once after the last flow: counts what flows waited at the link of their way that had most of
   // its bandwidth in use at the time, or at each that had. A flow gets less than all of its
   // narrowest link only where some link of its way is used up.
@@ -101,8 +110,11 @@ class LinkBook {
     const Link* link;
     double bandwidth;
     Accounts accounts{};
+    std::size_t others = 0;  // the account of other jobs
+    bool is_own = false;
   };
   FlowPath& find_path(const Transfer& flow);
+  FlowPath& own_path(const Transfer& flow);
   std::size_t number_of(const Link* link);
   std::size_t account(Accounts& accounts, trace::TrafficClass traffic);
   double use_of(std::size_t link, std::size_t bin) const;  // seconds of its whole bandwidth
@@ -120,12 +132,21 @@ class LinkBook {
 
 // Where the flows of a channel or a collective are written down; nowhere without a book.
 struct LinkAccount {
+  // The books of jobs that run beside the one.
+  struct Other {
+    LinkBook* book;
+    double epoch;
+  };
   LinkBook* book = nullptr;
   trace::TrafficClass traffic = trace::TrafficClass::activation;
   double epoch = 0;  // SimGrid's clock at the start of the run, seconds
+  const std::vector<Other>* others = nullptr;
 
   void add(const Transfer& flow, double start, double end) const {  // by SimGrid's clock
     if (book != nullptr) book->add(flow, traffic, start - epoch, end - epoch);
+    if (others == nullptr) return;
+    for (const Other& other : *others)
+      other.book->add_other(flow, start - other.epoch, end - other.epoch);
   }
 };
 

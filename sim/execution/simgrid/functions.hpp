@@ -2,6 +2,7 @@
 
 #include "sim/cluster/network.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/execution/together.hpp"
 
 namespace pipewright::execution {
 
@@ -10,6 +11,8 @@ struct SimgridFunctions {
   decltype(&cluster::load_with_simgrid) load;
   decltype(&execution::simulate) simulate;
   decltype(&execution::get_ready) get_ready;
+  decltype(&execution::run_together) run_together;
+  decltype(&execution::links_of) links_of;
 };
 
 }  // namespace pipewright::execution

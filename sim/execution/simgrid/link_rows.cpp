@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -39,7 +38,7 @@ class Report {
   BusiestLink alone(const std::vector<CollectiveOp>& ops) const;
   void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const BusiestLink& busiest);
-  double share(std::size_t link) const;  // of its bandwidth, over the run
+  double share(std::size_t link) const;  // of its bandwidth, over the run, other jobs' included
   void use(std::size_t link, std::uint32_t row, bool in_detail) const;
 
   const Job& job_;
@@ -143,9 +142,12 @@ void Report::paths(const ReplicaGroups& replica_groups) {
 
 double Report::share(std::size_t link) const {
   double bytes = 0;
-  for (const TrafficClass traffic : classes)
-    if (const auto* const cells = book_.use(link, traffic))
-      for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  const auto add = [&](const std::vector<TimeBins::Cell>* cells) {
+    if (cells == nullptr) return;
+    for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
+  };
+  for (const TrafficClass traffic : classes) add(book_.use(link, traffic));
+  add(book_.use_by_others(link));
   return book_.end() > 0 ? bytes / book_.bandwidth(link) / book_.end() : 0;
 }
 
@@ -185,8 +187,9 @@ void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
 
 void Report::links() {
   book_.settle();
-  std::vector<std::size_t> order(book_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t link = 0; link < book_.size(); ++link)
+    if (book_.is_own(link)) order.push_back(link);
   std::vector<double> shares;
   for (std::size_t link = 0; link < book_.size(); ++link) shares.push_back(share(link));
   // Links of a path that nothing went on come last; equal ones as the cluster names them.

@@ -18,6 +18,12 @@ void execution::simulate(const Job& job, trace::Sink& sink) { simgrid().simulate
 
 void execution::load_simulator() { simgrid(); }
 
+execution::Together execution::run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
+  return simgrid().run_together(jobs, enough);
+}
+
+execution::LinksOfJob execution::links_of(const Job& job) { return simgrid().links_of(job); }
+
 void execution::get_ready(const cluster::Cluster& cluster) { simgrid().get_ready(cluster); }
 
 }  // namespace pipewright

@@ -38,6 +38,66 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
   take(ops, fold_beside(folded, job.cluster, placement, ops.plans, ops.kinds));
 }
 
+Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
+               OfSeveral /*several*/)
+    : job_(job), placement_(placement) {
+  add_hops(unfolded_);
+  add_all_ops(unfolded_, replica_groups);
+}
+
+// Ranks and kinds are counted over all jobs.
+void Wiring::fold_together(std::span<Wiring* const> wirings) {
+  const auto folds = [](const Wiring* one) { return one->job_.ranks_per_stage() > 1; };
+  if (std::ranges::none_of(wirings, folds)) {
+    for (Wiring* one : wirings)
+      for (std::size_t i = 0; i < one->unfolded_.plans.size(); ++i)
+        one->unfolded_.owners[i]->push_back(
+            make_transfer_plan(one->unfolded_.plans[i], one->placement_));
+    return;
+  }
+  std::vector<cluster::Host*> hosts;
+  std::vector<std::vector<Phase>> plans;
+  std::vector<std::uint64_t> kinds;
+  for (std::size_t number = 0; number < wirings.size(); ++number) {
+    const Wiring& one = *wirings[number];
+    const auto before = static_cast<std::uint32_t>(hosts.size());
+    for (std::vector<Phase> plan : one.unfolded_.plans) {
+      for (Phase& phase : plan)
+        for (Flow& flow : phase.flows) {
+          flow.source += before;
+          flow.destination += before;
+        }
+      plans.push_back(std::move(plan));
+    }
+    for (const std::uint64_t kind : one.unfolded_.kinds)
+      kinds.push_back(kind * wirings.size() + number);
+    hosts.insert(hosts.end(), one.job_.hosts.begin(), one.job_.hosts.end());
+  }
+  const cluster::Cluster& cluster = wirings.front()->job_.cluster;
+  const Folded folded = fold(cluster, RankPlacement(cluster, std::move(hosts)), plans, kinds);
+  std::size_t first = 0;
+  for (Wiring* one : wirings) {
+    one->take(one->unfolded_, folded, first);
+    first += one->unfolded_.plans.size();
+  }
+}
+
+LinksOfJob Wiring::links(const ReplicaGroups& replica_groups) {
+  const auto add = [&](const Plans& plans, std::set<const cluster::Link*>& links) {
+    for (const std::vector<Phase>& plan : plans.plans)
+      for (const Phase& phase : plan)
+        for (const Flow& flow : phase.flows)
+          for (const cluster::Link* link : placement_.route(flow.source, flow.destination).links)
+            if (cluster::is_shared(link)) links.insert(link);
+  };
+  LinksOfJob links;
+  add(unfolded_, links.other);
+  Plans calls;
+  add_calls(calls, replica_groups);
+  add(calls, links.in_passes);
+  return links;
+}
+
 void Wiring::add_hops(Plans& plans) {
   const auto pairs = job_.schedule.routes.neighbours();
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
@@ -117,10 +177,10 @@ void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
 }
 
 // One transfer_plan for all of an owner's plans that are in one class.
-void Wiring::take(const Plans& plans, const Folded& folded) {
+void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
   std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {
-    const std::uint32_t transfer_plan = folded.plan_of[i];
+    const std::uint32_t transfer_plan = folded.plan_of[first + i];
     if (!taken.insert({plans.owners[i], transfer_plan}).second) continue;
     plans.owners[i]->push_back(folded.transfer_plans[transfer_plan]);
     for (const TransferPlan::Step& step : folded.transfer_plans[transfer_plan]->steps)

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <vector>
 
 #include "sim/execution/flows/fold.hpp"
 #include "sim/execution/replica_groups.hpp"
+#include "sim/execution/together.hpp"
 
 namespace pipewright::execution {
 
@@ -20,6 +22,16 @@ class Wiring {
 
   // Throws Error if the run is to be symmetric and the placement is not.
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups);
+
+  // Of one of several jobs on a cluster, none of them symmetric: it has its flows once they are all
+  // folded.
+  struct OfSeveral {};
+  Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
+         OfSeveral several);
+  // GPUs of a device that others' traffic does not treat alike do not fold.
+  static void fold_together(std::span<Wiring* const> wirings);
+  // Before that.
+  LinksOfJob links(const ReplicaGroups& replica_groups);
 
   // A boundary tensor on its way from a device to a neighbour; all GPUs of a device send at once.
   const TransferPlans& hop(ReplicaDevice source, std::uint32_t destination) const {
@@ -50,13 +62,15 @@ class Wiring {
   void add_calls(Plans& plans, const ReplicaGroups& replica_groups);
   template <class OpOf>
   void add_of_replicas(Plans& plans, const OpOf& op_of);
-  void take(const Plans& plans, const Folded& folded);
+  // The folded plans from `first` on are those of `plans`.
+  void take(const Plans& plans, const Folded& folded, std::size_t first = 0);
   void check_symmetry(const Plans& plans, const Folded& folded) const;
 
   const Job& job_;
   const RankPlacement& placement_;
   std::map<Hop, TransferPlans> hops_;
   std::map<OpKey, TransferPlans> ops_;
+  Plans unfolded_;  // of one of several jobs
   std::uint64_t flows_ = 0;
   std::unordered_map<const cluster::Link*, std::uint32_t> represented_by_;
 };

@@ -257,4 +257,21 @@ TEST_CASE("a periodic run takes few bytes a pass") {
   CHECK(packed(encoded(memory, 1e10), {"memory"}) < 2 * memory.memory.size());
 }
 
+TEST_CASE("a run that starts later has its instants later and durations as long") {
+  const trace::Trace trace = test::one_f_one_b_trace({.devices = 4, .microbatches = 8});
+  const std::vector<ColumnTable> early = run_tables(trace, per_s);
+  const std::vector<ColumnTable> late = run_tables(trace, per_s, 2.5);
+  const auto passes = static_cast<std::size_t>(PageTable::passes);
+  for (std::size_t i = 0; i < trace.passes.size(); ++i) {
+    CHECK(late[passes]["start"][i] == early[passes]["start"][i] + ticks(2.5));
+    CHECK(late[passes]["released"][i] == early[passes]["released"][i] + ticks(2.5));
+    CHECK(late[passes]["length"][i] == early[passes]["length"][i]);
+    CHECK(late[passes]["microbatch"][i] == early[passes]["microbatch"][i]);
+  }
+  const auto memory = static_cast<std::size_t>(PageTable::memory);
+  REQUIRE(early[memory].rows() > 0);
+  for (std::size_t i = 0; i < early[memory].rows(); ++i)
+    CHECK(late[memory]["time"][i] == early[memory]["time"][i] + ticks(2.5));
+}
+
 }  // namespace pipewright::analysis

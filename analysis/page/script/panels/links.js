@@ -1,11 +1,34 @@
 // How full the busiest links are over time: a strip a link, from empty to its whole bandwidth,
-// stacked by class of traffic. A bar above a piece says that flows waited for one another there.
+// stacked by class of traffic. A bar above a piece says that flows waited for one another there. What
+// jobs that ran at once carry hangs from above: what is between is free.
 
 const STRIP_HEIGHT = 30;
 const STRIP_GAP = 5;
 const WAIT_BAR = 4;
 const STRIP_ROOM = STRIP_HEIGHT - STRIP_GAP - WAIT_BAR;
 const FIRST_STRIPS = 8;
+const OTHERS_ALPHA = 0.4;
+
+// A link of a run in those that went on at once and used it, too.
+function sameLink(run, link) {
+  const { name } = run.links[link];
+  return (run.others ?? []).flatMap((other) => {
+    other.linkNumbers ??= new Map(other.links.map((one, number) => [one.name, number]));
+    const number = other.linkNumbers.get(name);
+    return number === undefined ? [] : [{ other, number }];
+  });
+}
+
+// Of the bandwidth that others take at a time.
+function othersShare(run, link, time) {
+  let sum = 0;
+  for (const { other, number } of sameLink(run, link)) {
+    const { low, high } = pieceAt(other.use, number, time);
+    for (let row = low; row < high; ++row)
+      sum += shareOf(other.use, row, other.links[number].bandwidth);
+  }
+  return sum;
+}
 
 class LinkStrips {
   constructor(run, traffic, canvas, view) {
@@ -14,6 +37,9 @@ class LinkStrips {
     this.canvas = canvas;
     this.view = view;
     this.timed = [...run.links.keys()].filter((link) => hasPieces(run.use, link, run.makespan));
+    this.isShared = this.timed.some((link) => sameLink(run, link).length > 0);
+    if (this.isShared)  // those first
+      this.timed.sort((a, b) => sameLink(run, b).length - sameLink(run, a).length);
     this.shown = this.timed.slice(0, FIRST_STRIPS);
   }
 
@@ -46,6 +72,7 @@ class LinkStrips {
       context.fillStyle = theme.idle;
       context.fillRect(view.left, top + WAIT_BAR, until - view.left, STRIP_ROOM);
       this.pieces(context, link, top, 1 / scale);
+      this.others(context, link, top, 1 / scale);
       context.restore();
     });
   }
@@ -96,6 +123,31 @@ class LinkStrips {
     }
   }
 
+  // Of each column of the screen the sum over jobs, whose pieces of time are not the same.
+  others(context, link, top, pixel) {
+    const { view, run, theme } = this;
+    const sums = new Float64Array(Math.ceil(view.width / pixel) + 1);
+    for (const { other, number } of sameLink(run, link)) {
+      const { use, links } = other;
+      for (let i = use.first[number]; i < use.first[number + 1]; ++i) {
+        if (use.end[i] <= view.from || use.start[i] >= view.to) continue;
+        const column = (time) => Math.round((view.x(time) - view.left) / pixel);
+        const from = Math.max(0, column(use.start[i]));
+        const share = shareOf(use, i, links[number].bandwidth);
+        for (let k = from; k < Math.min(sums.length, Math.max(from + 1, column(use.end[i]))); ++k)
+          sums[k] += share;
+      }
+    }
+    context.fillStyle = theme.ink;
+    context.globalAlpha = OTHERS_ALPHA;
+    sums.forEach((share, k) => {
+      if (share > 0)
+        context.fillRect(view.left + k * pixel, top + WAIT_BAR, pixel,
+                         Math.max(pixel, Math.min(1, share) * STRIP_ROOM));
+    });
+    context.globalAlpha = 1;
+  }
+
   at(x, y) {
     const time = this.view.time(x);
     const link = this.shown[Math.floor(y / STRIP_HEIGHT)];
@@ -120,6 +172,8 @@ function describeLink(describer, run, traffic, { link, time }) {
   lines.push(["at", describer.instant(time)]);
   const { use } = run;
   const { low, high } = pieceAt(use, link, time);
+  const others = othersShare(run, link, time);
+  if (others > 0) lines.push(["other jobs", formatPercent(others)]);
   if (low === high) return { head, lines: [...lines, ["carries", "nothing"]] };
   const length = use.end[low] - use.start[low];
   lines.push(["in a piece of", describer.length(length)]);
@@ -208,11 +262,11 @@ class LinkPanel {
   }
 
   title() {
-    const { shown, timed } = this.strips;
+    const { shown, timed, isShared } = this.strips;
     const busiest = shown.length < timed.length ? `the ${shown.length} busiest of ` : "";
     this.element.querySelector("summary").textContent =
       `links: share of the bandwidth in use, ${busiest}${timed.length} ` +
-      (timed.length === 1 ? "link" : "links");
+      (timed.length === 1 ? "link" : "links") + (isShared ? ", first those of several jobs" : "");
   }
 
   legend(traffic) {
@@ -222,6 +276,9 @@ class LinkPanel {
     traffic.forEach((one, k) => {
       if (used.has(k)) line.append(colourEntry(one.fill, one.words));
     });
+    if (this.strips.isShared)
+      line.append(colourEntry(`color-mix(in srgb, var(--ink) ${100 * OTHERS_ALPHA}%, var(--idle))`,
+                              "from above: other jobs"));
     if (use.waited.some((flows) => flows > 0))
       line.append(colourEntry("var(--accent)", "above: flows waited for one another"));
     if (this.strips.shown.length < this.strips.timed.length) {

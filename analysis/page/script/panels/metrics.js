@@ -114,7 +114,8 @@ function addMemory(summary, add) {
   card.append(warning(`does not fit on ${over.length} of ${summary.devices.length} devices`));
 }
 
-// Several runs beside one another: each figure with its difference to the first run's.
+// Several runs beside one another: each figure with its difference to the first run's, unless they
+// are jobs that ran at once, which are no alternatives.
 
 function differenceTable(runs) {
   const table = document.createElement("table");
@@ -156,7 +157,7 @@ function differenceCell(metric, run, runs) {
   const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
   cell.append(text);
   const best = better < 0 ? Math.min(...known) : Math.max(...known);
-  if (value === best && known.some((one) => one !== best)) {
+  if (!page.at_once && value === best && known.some((one) => one !== best)) {
     text.className = "best";
     text.append(textElement("i", " \u2605"));
     text.title = "the best of these runs";
@@ -167,7 +168,7 @@ function differenceCell(metric, run, runs) {
       cell.append(warning(`does not fit: ${formatPercent(ofCapacity(fullest))} of capacity`));
   }
   const first = of(runs[0].summary);
-  if (run === runs[0] || typeof value !== "number" || typeof first !== "number") return cell;
+  if (page.at_once || run === runs[0] || typeof value !== "number" || typeof first !== "number") return cell;
   if (value === first) {
     cell.append(textElement("small", "the same"));
     return cell;

@@ -4,6 +4,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/runs.hpp"
+
+using namespace pipewright;
 using pipewright::execution::TimeBins;
 
 namespace {
@@ -62,4 +65,36 @@ TEST_CASE("a sum spreads evenly over its time", "[links]") {
   CHECK(bytes_within(bins, account, 1 + width, 2) == Approx(100).epsilon(0.05));
   CHECK(bytes_within(bins, account, 3 + width, 8 - width) == 0);
   CHECK(bytes_within(bins, account, 8 - width, 9) == 5);
+}
+
+// star-0 to star-1 and star-2 to star-1 share the last link of their ways, of 1 GB/s.
+TEST_CASE("what other jobs send is in use, but not the job's own", "[links]") {
+  const cluster::Cluster& cluster = tests::bench_cluster();
+  const std::vector<cluster::Host*> hosts = cluster.place({"star-0", "star-1", "star-2"}, 3);
+  const execution::Transfer own{hosts[0], hosts[1], 1'000'000'000};
+  const execution::Transfer other{hosts[2], hosts[1], 1'000'000'000};
+  execution::LinkBook book(cluster);
+  book.add(own, trace::TrafficClass::activation, 0, 2);
+  book.add_other(other, -1, 1);  // half of it before the job began
+  book.add_other(other, -3, -1);
+  book.settle();
+  constexpr double pieces = 0.01;
+  int own_links = 0;
+  for (std::size_t link = 0; link < book.size(); ++link) {
+    const std::string& name = cluster::Cluster::link_name(book.link(link));
+    CAPTURE(name);
+    own_links += book.is_own(link) ? 1 : 0;
+    const TimeBins::Cell sum = book.sum(link, 0, 2);
+    CHECK(sum.bytes == Approx(book.is_own(link) ? 1e9 : 0).epsilon(pieces));
+    CHECK(book.sum(link, 1, 2).bytes == Approx(sum.bytes / 2).epsilon(pieces));
+    double others = 0;
+    if (const auto* const cells = book.use_by_others(link))
+      for (const TimeBins::Cell& cell : *cells) others += cell.bytes;
+    const bool is_shared = name == "star-1_DOWN";
+    CHECK(others == Approx(is_shared || name == "star-2_UP" ? 5e8 : 0).epsilon(pieces));
+    // It took 2 s for 1 s, and in the first of them what was full is the shared link.
+    if (is_shared) CHECK(book.sum(link, 0, 1).waited == Approx(0.5).epsilon(pieces));
+    if (name == "star-0_UP") CHECK(book.sum(link, 0, 1).waited == Approx(0).margin(pieces));
+  }
+  CHECK(own_links == 2);
 }

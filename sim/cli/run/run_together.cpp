@@ -1,0 +1,181 @@
+#include "sim/cli/run/run_together.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include <boost/any.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/page/page.hpp"
+#include "analysis/together/sharing.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/sink.hpp"
+#include "analysis/trace/writer.hpp"
+#include "analysis/units_text.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/run/run_options.hpp"
+#include "sim/cli/run/together_options.hpp"
+#include "sim/evaluation/sharing/sweep_phases.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using evaluation::JointRun;
+using std::filesystem::path;
+
+// Of one scenario alone.
+constexpr std::array other_options{"repeat", "launch", "tokens", "price", "power", "require-fit"};
+
+std::vector<std::string> files_of(const po::variables_map& given) {
+  std::vector<std::string> files = values(given, "scenario");
+  for (const std::string& file : values(given, "config")) files.push_back(file);
+  if (files.size() < 2)
+    throw UsageError(
+        "run --together: takes two scenarios or more, as in 'pipewright run pretrain.yaml "
+        "finetune.yaml --cluster fat-tree.xml --together'");
+  return files;
+}
+
+// Each is called as its file, a second one of that name "gpt-2".
+std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& given) {
+  std::vector<evaluation::NamedTree> jobs;
+  std::map<std::string, int> times;
+  for (const std::string& file : files_of(given)) {
+    po::variables_map one = given;
+    one.erase("config");
+    one.erase("output");
+    one.erase("scenario");
+    one.emplace("scenario", po::variable_value(boost::any(std::vector<std::string>{file}), false));
+    std::string name = path(file).stem().string();
+    if (const int number = ++times[name]; number > 1) name += fmt::format("-{}", number);
+    jobs.push_back({name, run_tree(one)});
+  }
+  return jobs;
+}
+
+// One trace a job: "trace-pretrain.h5".
+path trace_file(const path& file, const std::string& job) {
+  const std::string stem = fmt::format("{}-{}", file.stem().string(), job);
+  return path(file).replace_filename(stem + file.extension().string());
+}
+
+std::vector<Output> outputs_of(const po::variables_map& given) {
+  std::vector<path> files;
+  for (const std::string& file : values(given, "output")) files.emplace_back(file);
+  std::vector<Output> outputs = parse_outputs(files);
+  for (const Output& output : outputs)
+    if (output.kind != OutputKind::html && output.kind != OutputKind::json)
+      throw UsageError(fmt::format("{}: of jobs that run together a .html or a .json is written",
+                                   output.file.string()));
+  return outputs;
+}
+
+analysis::Sharing sweep(JointRun& run, const po::variables_map& given, bool visible) {
+  ProgressBar bar("together", visible);
+  evaluation::SweepOfPhases sweep{.phases = phases_of(given), .jobs = count_jobs(given)};
+  sweep.look = [&](std::size_t done, std::size_t of) {
+    throw_if_interrupted();
+    if (bar.is_due())
+      bar.draw(std::min(1.0, static_cast<double>(done) / static_cast<double>(of)),
+               fmt::format("{} of {} simulations", done, of));
+  };
+  return evaluation::sweep_phases(run, sweep);
+}
+
+std::vector<std::string> notes_of_memory(const analysis::Sharing& sharing) {
+  std::vector<std::string> notes;
+  for (const analysis::SharingJob& job : sharing.jobs)
+    if (job.memory_capacity_bytes > 0 && job.peak_memory_bytes > job.memory_capacity_bytes)
+      notes.push_back(fmt::format("{} does not fit: a device holds {} of the {} that it has",
+                                  job.name, analysis::format_bytes(job.peak_memory_bytes),
+                                  analysis::format_bytes(job.memory_capacity_bytes)));
+  return notes;
+}
+
+std::vector<double> worst_offsets(const analysis::Sharing& sharing) {
+  std::vector<double> offsets(sharing.jobs.size());
+  if (!sharing.phases.empty())
+    std::ranges::transform(sharing.worst().jobs, offsets.begin(), &analysis::JobInPhase::offset_s);
+  return offsets;
+}
+
+// The network's name says beside which jobs it was.
+void write_trace(trace::Trace rows, const analysis::Sharing& sharing, std::size_t job,
+                 const path& file) {
+  for (std::size_t other = 0; other < sharing.jobs.size(); ++other)
+    if (other != job) rows.run.network += fmt::format(", beside {}", sharing.jobs[other].name);
+  trace::TraceWriter writer(file);
+  trace::replay(rows, writer);
+}
+
+analysis::AtOnce at_once(const analysis::Sharing& sharing) {
+  analysis::AtOnce page{.names = {}, .starts_s = worst_offsets(sharing), .words = {}};
+  std::vector<std::string> words{
+      fmt::format("at once on {}, {}", sharing.cluster, sharing.placing)};
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    page.names.push_back(sharing.jobs[i].name);
+    const double slow_down = sharing.phases.empty() ? 1 : sharing.worst().jobs[i].slow_down();
+    words.push_back(fmt::format(
+        "{} takes {:.3f} times as long as alone{}", sharing.jobs[i].name, slow_down,
+        page.starts_s[i] > 0
+            ? fmt::format(" and starts {} later", analysis::format_seconds(page.starts_s[i]))
+            : ""));
+  }
+  page.words = fmt::format("{}{}", fmt::join(words, "; "),
+                           sharing.phases.size() > 1 ? ": the worst phase" : "");
+  return page;
+}
+
+}  // namespace
+
+int run_together(const po::variables_map& given) {
+  for (const char* const option : other_options)
+    if (given.count(option) != 0)
+      throw UsageError(fmt::format("--{} is of one scenario; leave out --together", option));
+  const bool json = given.count("json") != 0;
+  const bool visible = !json && given.count("quiet") == 0;
+  const std::vector<Output> outputs = outputs_of(given);
+  const evaluation::Placing placing = placing_of(given);
+  phases_of(given);
+  watch_for_interrupts(interrupt_grace);  // planning does not poll
+  std::vector<evaluation::NamedTree> jobs = jobs_of(given);
+  std::vector<path> traces;
+  if (const std::vector<std::string> words = values(given, "trace"); !words.empty())
+    for (const evaluation::NamedTree& one : jobs)
+      traces.push_back(trace_file(single(words, "--trace"), one.name));
+  std::vector<path> written = traces;
+  for (const Output& output : outputs) written.push_back(output.file);
+  std::vector<path> read;
+  for (const std::string& file : files_of(given)) read.emplace_back(file);
+  check_files(read, written);
+
+  JointRun run(std::move(jobs), placing);
+  if (visible) print_notes(run.notes());
+  analysis::Sharing sharing = sweep(run, given, visible);
+  sharing.placing = placing == evaluation::Placing::interleaved ? "interleaved" : "side by side";
+
+  print_notes(notes_of_memory(sharing));
+  const bool draws = std::ranges::any_of(
+      outputs, [](const Output& output) { return output.kind == OutputKind::html; });
+  std::vector<trace::Trace> rows;
+  if (draws || !traces.empty()) rows = run.traces(worst_offsets(sharing));
+  for (std::size_t i = 0; i < traces.size(); ++i) write_trace(rows[i], sharing, i, traces[i]);
+  for (const Output& output : outputs)
+    if (output.kind == OutputKind::html)
+      analysis::write_page(rows, at_once(sharing), output.file);
+    else
+      trace::write_file(output.file, analysis::sharing_json(sharing));
+  fmt::print("{}", json ? analysis::sharing_json(sharing) : analysis::sharing_text(sharing));
+  if (json) return exit_ok;
+  for (const path& file : traces) fmt::print("trace   {}\n", file.string());
+  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

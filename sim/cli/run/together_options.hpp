@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/cli/options.hpp"
+#include "sim/evaluation/sharing/place_jobs.hpp"
+
+// The options of `run --together`.
+namespace pipewright::cli {
+
+void add_together_options(po::options_description& options);
+// Throws UsageError where they are given without --together.
+void check_together_options(const po::variables_map& given);
+
+// They throw UsageError or config::Error.
+evaluation::Placing placing_of(const po::variables_map& given);
+std::vector<double> phases_of(const po::variables_map& given);
+std::size_t count_jobs(const po::variables_map& given);  // simulations at a time
+
+}  // namespace pipewright::cli

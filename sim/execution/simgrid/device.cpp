@@ -1,0 +1,170 @@
+#include "sim/execution/simgrid/device.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace pipewright::execution {
+
+using schedules::Pass;
+using schedules::PassKind;
+using schedules::PassSpan;
+
+Device::Device(const Job& job, ReplicaDevice who, double epoch, Synchronizer& others,
+               trace::Sink& sink, IterationCount* iterations)
+    : context_(job, who, epoch, others, sink),
+      gradients_(context_),
+      weights_(context_),
+      passes_(context_, gradients_, weights_),
+      at_(job.schedule.programs[who.device]),
+      passes_of_iteration_(job.schedule.programs[who.device].size() / job.schedule.iterations),
+      iterations_(iterations) {
+  if (context_.sink == nullptr) return;
+  recorder_.emplace(job, who.device, sink);
+  weights_.report_to(*recorder_);
+}
+
+void Device::run(const Network& network) {
+  cluster::sg4::this_actor::sleep_until(context_.epoch);
+  weights_.begin_iteration(0, gradients_.stages());
+  weights_.prefetch(at_);
+  for (; !at_.done(); at_.next()) {
+    const Pass pass = at_.pass();
+    if (!enters(pass)) {
+      if (pass.fused) at_.next();
+      continue;
+    }
+    PassSpan span = wait_for_input(pass, context_.now, network);
+    const double ready = std::max(context_.now, span.ready);
+    if (pass.fused) {
+      run_pair(pass, at_.following(), span, ready, network);
+      continue;
+    }
+    const PassRunner::Ran ran = passes_.run(at_, pass, nullptr, ready);
+    span.start = ran.start;
+    span.end = ran.end;
+    context_.now = span.released = send_output(pass, span.end, network);
+    if (recorder_) recorder_->record(pass, span);
+    end_pass(pass);
+  }
+}
+
+bool Device::enters(const Pass& pass) {
+  if (iterations_ == nullptr) return true;
+  const schedules::Schedule& schedule = context_.job.schedule;
+  const std::uint32_t iteration = schedule.iteration_of(pass);
+  if (pass.fused && schedule.iteration_of(at_.following()) != iteration)
+    throw std::logic_error("passes of two iterations run as one");
+  return iterations_->enter(iteration);
+}
+
+// The two inputs are received, and the two outputs sent, one after the other, to the last byte.
+void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, double ready,
+                      const Network& network) {
+  const schedules::P2p p2p = context_.job.p2p;
+  at_partner_ = true;
+  if (p2p == schedules::P2p::rendezvous) context_.catch_up(ready);
+  PassSpan other = wait_for_input(partner, ready, network);
+  at_partner_ = false;
+  const PassRunner::Ran ran = passes_.run(at_, pass, &partner, std::max(ready, other.ready));
+  span.start = other.start = ran.start;
+  span.end = other.end = ran.end;
+  span.released = send_output(pass, span.end, network);
+  if (p2p == schedules::P2p::blocking) context_.catch_up(span.released);
+  context_.now = other.released = send_output(partner, span.released, network);
+  if (recorder_) {
+    recorder_->record(pass, span);
+    recorder_->record(partner, other);
+  }
+  at_.next();
+  end_pass(pass);
+  end_pass(partner);
+}
+
+double Device::send_output(const Pass& pass, double now, const Network& network) {
+  double released = now;
+  if (Channel* output = network.output_of(pass)) released = output->send(pass.microbatch, now);
+  if (Channel* kept = network.kept_by(pass)) kept->send(pass.microbatch, now);
+  return released;
+}
+
+PassSpan Device::wait_for_input(const Pass& pass, double now, const Network& network) {
+  const Network::End& input = network.input_of(pass);
+  if (input.channel == nullptr) return {};
+  const Arrival arrival = input.channel->receive(pass.microbatch, now);
+  if (input.crosses && context_.sink != nullptr)
+    context_.sink->transfer(
+        {.source = input.source,
+         .destination = context_.self.device,
+         .stage = input.stage,
+         .microbatch = pass.microbatch,
+         .kind = pass.kind == PassKind::forward ? trace::TransferKind::activation
+                                                : trace::TransferKind::gradient,
+         .bytes = context_.job.costs.boundary_bytes * context_.job.ranks_per_stage(),
+         .posted = arrival.posted,
+         .start = arrival.start,
+         .end = arrival.end});
+  return {.sent = arrival.posted, .ready = arrival.end};
+}
+
+std::optional<Pass> Device::stands_at() const {
+  if (at_.done()) return std::nullopt;
+  return at_partner_ ? at_.following() : at_.pass();
+}
+
+void Device::end_pass(const Pass& pass) {
+  weights_.drop(pass, context_.now);
+  if (!context_.job.costs.traffic.empty())
+    if (const auto iteration = gradients_.add(pass)) finish_iteration(*iteration);
+  if (iterations_ != nullptr) count(pass);
+}
+
+void Device::count(const Pass& pass) {
+  const std::uint32_t iteration = context_.job.schedule.iteration_of(pass);
+  if (++done_[iteration] < passes_of_iteration_) return;
+  done_.erase(iteration);
+  iterations_->ended(iteration, context_.now);
+}
+
+// The first and the last stage add up the gradients of the embedding that they share.
+void Device::tie_embeddings(trace::StepRow& row) {
+  PendingCollective pending{context_.others.embeddings(context_.self, row.iteration),
+                            {.device = row.device,
+                             .stage = gradients_.stages().front(),
+                             .iteration = row.iteration,
+                             .kind = trace::CollectiveKind::tie_embeddings,
+                             .bytes = context_.replica_groups.embedding_bytes(),
+                             .posted = context_.now}};
+  if (pending.instance == nullptr) return;
+  row.reduced = context_.finish(pending);
+  context_.catch_up(row.reduced);
+}
+
+void Device::finish_iteration(std::uint32_t iteration) {
+  const Job& job = context_.job;
+  trace::StepRow row{.device = context_.self.device, .iteration = iteration, .start = context_.now};
+  row.reduced = gradients_.finish();
+  context_.catch_up(row.reduced);
+  tie_embeddings(row);
+  if (job.waits_for_norm()) {
+    const auto norm = context_.others.norm(iteration);
+    norm->wait();
+    context_.now =
+        std::max(context_.now, norm->end_time() + context_.replica_groups.norm_latency());
+  }
+  row.synchronized = context_.now;
+  if (!job.costs.optimizer_seconds.empty())
+    context_.now +=
+        job.costs.optimizer_seconds[context_.self.device] * job.straggler_factor(context_.self);
+  row.updated = row.end = context_.now;
+  if (job.conditions.gathers_after())
+    context_.now = row.end = weights_.gather_after_step(iteration, gradients_.stages());
+  // A rendezvous starts when the receiver is there, which computes until then.
+  if (job.p2p == schedules::P2p::rendezvous) context_.catch_up(context_.now);
+  row.gathering = weights_.take_waited();
+  if (context_.sink != nullptr) context_.sink->step(row);
+  if (iteration + 1 < job.schedule.iterations)
+    weights_.begin_iteration(iteration + 1, gradients_.stages());
+  weights_.set_updated(iteration);
+}
+
+}  // namespace pipewright::execution
