@@ -185,6 +185,16 @@ Prepared prepare(const config::Value& tree, search::Workers& workers) {
   return {std::move(sweep), std::move(facts), std::move(space)};
 }
 
+// How far a search is, beside the bar too.
+search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
+  return {.progress =
+              [&](const search::State& state, const analysis::SearchRun& run) {
+                progress.show(state, run);
+                if (watch) watch(state, run);
+              },
+          .interrupted = interrupted};
+}
+
 analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
                                 search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
@@ -196,12 +206,17 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
                              .resume = request.resume,
                              .aim = {.exhaustive = request.exhaustive, .front = request.front},
                              .budget_s = request.budget_s},
-                            {.progress =
-                                 [&](const search::State& state, const analysis::SearchRun& run) {
-                                   progress.show(state, run);
-                                   if (watch) watch(state, run);
-                                 },
-                             .interrupted = interrupted});
+                            calls_of(progress, watch));
+}
+
+WinnerAnswers ask(const SweepRequest& request, const std::vector<search::Space>& parts,
+                  const Prepared& prepared, const analysis::SearchRun& run,
+                  search::Workers& workers) {
+  if (interrupted()) return {};
+  SweepProgress progress(request.quiet || request.json);
+  return answer(request.questions, parts, run, workers,
+                {.facts = prepared.facts, .aim = {.front = false}, .budget_s = request.budget_s},
+                calls_of(progress, {}));
 }
 
 // What starts a candidate, by each framework that can say a part of it.
@@ -218,19 +233,19 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
 }
 
 void report(const SweepRequest& request, const analysis::SearchRun& run,
-            const analysis::ScenarioOf& scenario_of) {
+            const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
   const Texts texts{scenario_of,
                     [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
                     request.candidate};
   for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
   if (request.json) {
-    analysis::write_search_json(std::cout, run);
+    analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
     return;
   }
   analysis::SearchReportOptions options{.top = request.top, .by = {}};
   for (const std::string& axis : request.by) options.by.push_back(axis_of(run.axes, axis));
-  fmt::print("{}", analysis::search_report(run, options));
+  fmt::print("{}{}", analysis::search_report(run, options), winner_text(run, answers));
   if (request.results) fmt::print("results {}\n", request.results->string());
   for (const std::filesystem::path& file : request.outputs)
     fmt::print("wrote   {}\n", file.string());
@@ -262,19 +277,22 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
   if (!request.tree) {
     earlier = read_earlier(request.file);
     request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
-    request.workers.jobs = 1;
+    if (!request.questions.any()) request.workers.jobs = 1;
   }
   watch_for_interrupts();
   const std::unique_ptr<search::Workers> workers = make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
   check_candidate(request, prepared.space);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
+  const std::vector<search::Space> parts =
+      parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
   const analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
-  report(request, run, scenario_of);
+  const WinnerAnswers answers = ask(request, parts, prepared, run, *workers);
+  report(request, run, answers, scenario_of);
   if (interrupted()) return exit_interrupted;
   return analysis::find(run).best ? exit_ok : exit_findings;
 }

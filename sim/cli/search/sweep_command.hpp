@@ -13,6 +13,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/search/winner_questions.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/coordinator.hpp"
 #include "sim/search/workers.hpp"
@@ -40,6 +41,7 @@ struct SweepRequest {
   std::vector<std::filesystem::path> outputs;
   std::vector<std::string> by;       // axes, for the best of each value
   std::vector<LaunchWord> launches;  // of the best
+  WinnerQuestions questions;
   std::size_t top = 10;
   bool json = false;
   bool quiet = false;
