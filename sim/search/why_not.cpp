@@ -56,21 +56,26 @@ Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& fact
   return {read_sweep(tree), facts};
 }
 
+analysis::SearchRun search_part(const analysis::SearchRun& whole, const Space& part,
+                                Workers& workers, const SearchOptions& options,
+                                const SearchCalls& calls) {
+  SearchOptions own = options;
+  own.known = known_of(whole, candidates_of(part));
+  for (std::size_t worker = 0; worker < workers.count(); ++worker) workers.restart(worker);
+  return run_search(part, workers, own, calls);
+}
+
 analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls) {
   if (part.combinations() != whole.combinations)
     throw std::logic_error("a part of a sweep has other combinations than the whole");
   analysis::WhyNot answer{.condition = condition, .among = {}, .empty = {}};
-  const std::vector<std::uint64_t> candidates = candidates_of(part);
-  if (candidates.empty()) {
+  if (candidates_of(part).empty()) {
     answer.empty = part.why_empty();
     return answer;
   }
-  SearchOptions own = options;
-  own.known = known_of(whole, candidates);
-  for (std::size_t worker = 0; worker < workers.count(); ++worker) workers.restart(worker);
-  answer.among = run_search(part, workers, own, calls);
+  answer.among = search_part(whole, part, workers, options, calls);
   return answer;
 }
 

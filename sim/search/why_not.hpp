@@ -17,8 +17,15 @@ namespace pipewright::search {
 Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
                const std::string& condition, const std::string& option);
 
-// Searches that part for its best, with what is known from searching the whole. The workers may
-// have worked for another search. Throws as run_search().
+// Searches a part of a sweep, or a sweep of the same candidates on other GPUs, with what is known
+// of its candidates from the whole. The workers may have worked for another search. Throws as
+// run_search().
+analysis::SearchRun search_part(const analysis::SearchRun& whole, const Space& part,
+                                Workers& workers, const SearchOptions& options,
+                                const SearchCalls& calls);
+
+// Searches that part for its best, with what is known from searching the whole. Throws as
+// run_search().
 analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls);

@@ -42,10 +42,12 @@ struct Texts {
   ScenarioOf scenario_of;
   analysis::LaunchesOf launches_of;
   std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
+  const WinnerAnswers& answers;
 };
 
 void write_page(const path& file, const SearchRun& run, const Texts& texts) {
-  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of);
+  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of,
+                              winner_words(run, texts.answers));
 }
 
 void write_scenario(const path& file, const SearchRun& run, const Texts& texts) {
@@ -64,8 +66,10 @@ void write_csv(const path& file, const SearchRun& run, const Texts&) {
   trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_csv(stream, run); });
 }
 
-void write_json(const path& file, const SearchRun& run, const Texts&) {
-  trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_json(stream, run); });
+void write_json(const path& file, const SearchRun& run, const Texts& texts) {
+  trace::write_file(file, [&](std::ostream& stream) {
+    analysis::write_search_json(stream, run, winner_json(run, texts.answers));
+  });
 }
 
 void write_hdf5(const path& file, const SearchRun& run, const Texts&) {
@@ -209,14 +213,23 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
                             calls_of(progress, watch));
 }
 
-WinnerAnswers ask(const SweepRequest& request, const std::vector<search::Space>& parts,
-                  const Prepared& prepared, const analysis::SearchRun& run,
-                  search::Workers& workers) {
-  if (interrupted()) return {};
-  SweepProgress progress(request.quiet || request.json);
-  return answer(request.questions, parts, run, workers,
-                {.facts = prepared.facts, .aim = {.front = false}, .budget_s = request.budget_s},
-                calls_of(progress, {}));
+WinnerAnswers ask(const SweepRequest& request, const WinnerParts& parts, const Prepared& prepared,
+                  const analysis::SearchRun& run, search::Workers& workers,
+                  const SweepMeans& means) {
+  if (interrupted() || !request.questions.any()) return {};
+  const bool quiet = request.quiet || request.json;
+  SweepProgress progress(quiet);
+  search::Trials trials;
+  if (means.make_trials) trials = means.make_trials(prepared.space, request.workers.jobs, quiet);
+  return answer(
+      request.questions, run,
+      {.sweep = *request.tree,
+       .space = prepared.space,
+       .parts = parts,
+       .workers = workers,
+       .trials = std::move(trials),
+       .options = {.facts = prepared.facts, .aim = {.front = false}, .budget_s = request.budget_s},
+       .calls = calls_of(progress, {})});
 }
 
 // What starts a candidate, by each framework that can say a part of it.
@@ -236,7 +249,7 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
             const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
   const Texts texts{scenario_of,
                     [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
-                    request.candidate};
+                    request.candidate, answers};
   for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
   if (request.json) {
     analysis::write_search_json(std::cout, run, winner_json(run, answers));
@@ -258,8 +271,8 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 
 }  // namespace
 
-int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
-                  const WatchSweep& watch, const std::optional<config::Value>& tree) {
+int sweep_command(const Arguments& arguments, const SweepMeans& means, const WatchSweep& watch,
+                  const std::optional<config::Value>& tree) {
   const po::variables_map given = parse(arguments, sweep_options(), "scenario");
   if (given.count("help") != 0) {
     print_sweep_help();
@@ -271,6 +284,10 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
   if (request.results) written.push_back(*request.results);
   check_files(std::vector{request.file}, written);
   check_results(request);
+  if (request.questions.robust && !means.make_trials)
+    throw UsageError(
+        "--robust works on one machine: keep the results with --results FILE.h5, and ask "
+        "'pipewright search FILE.h5 --robust'");
 
   // Results tell their sweep, of which one worker knows the clusters.
   std::optional<analysis::SearchRun> earlier;
@@ -280,18 +297,17 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
     if (!request.questions.any()) request.workers.jobs = 1;
   }
   watch_for_interrupts();
-  const std::unique_ptr<search::Workers> workers = make_workers(request.workers);
+  const std::unique_ptr<search::Workers> workers = means.make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
   check_candidate(request, prepared.space);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
-  const std::vector<search::Space> parts =
-      parts_of(request.questions, *request.tree, prepared.facts);
+  const WinnerParts parts = parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
   const analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
-  const WinnerAnswers answers = ask(request, parts, prepared, run, *workers);
+  const WinnerAnswers answers = ask(request, parts, prepared, run, *workers, means);
   report(request, run, answers, scenario_of);
   if (interrupted()) return exit_interrupted;
   return analysis::find(run).best ? exit_ok : exit_findings;

@@ -160,6 +160,8 @@ void print_sweep_help() {
       "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
       "  pipewright search sweep.h5 --why-not 'tp == 8'          # the best of those, and its "
       "loss\n"
+      "  pipewright search sweep.h5 --robust                     # how sure is the winner?\n"
+      "  pipewright search two.yaml --costs tokens=300B deadline=60d dgx-a100=1.8 dgx-h100=2.9\n"
       "  mpirun -n 64 pipewright-mpi search sweep.yaml           # on many machines\n\n"
       "Exit status 1: nothing was found; 130: interrupted, and what was found is written.\n\n"
       "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all that\n"
@@ -169,6 +171,7 @@ void print_sweep_help() {
       describe(sweep_options()));
   for (const config::KeyRow& key : search::sweep_keys())
     fmt::print("  {:<12} {}\n", key.name, help_line(key));
+  fmt::print("{}", winner_help());
   fmt::print("\nAll other keys are those of a scenario: 'pipewright run --help'.\n");
 }
 
