@@ -10,6 +10,7 @@
 #include "analysis/search/findings.hpp"
 #include "analysis/search/front.hpp"
 #include "sim/config/keys.hpp"
+#include "sim/config/scenario.hpp"
 #include "sim/search/draws.hpp"
 #include "sim/search/error_band.hpp"
 #include "sim/search/turns.hpp"
@@ -156,6 +157,11 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
     robust.notes.emplace_back(
         "no measured runs tell how far such predictions are off; --under error=4% sets it");
 
+  const config::Scenario best =
+      config::read_scenario(space.candidate(run.rows[rows.front()].candidate));
+  if (best.symmetric && settings.draws.jitter > 0)
+    robust.notes.emplace_back(
+        "symmetric: one replica stands for all, so that none waits for the slowest of them");
   const std::vector<analysis::Draw> draws = make_draws(settings.draws, robust.link_classes);
   std::vector<Trial> all;
   for (const std::size_t row : rows)
