@@ -34,7 +34,8 @@ std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
   for (const analysis::CandidateRow& row : more.rows) {
     if (row.outcome != analysis::Outcome::simulated || row.peak_bytes <= capacity) continue;
     if (cost_of(more, row) < cost_of(run, winner) &&
-        (least == nullptr || row.peak_bytes < least->peak_bytes))
+        (least == nullptr || row.peak_bytes < least->peak_bytes ||
+         (row.peak_bytes == least->peak_bytes && cost_of(more, row) < cost_of(more, *least))))
       least = &row;
   }
   if (least == nullptr) return std::nullopt;

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "analysis/search/findings.hpp"
-#include "analysis/search/front.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/search/best_known.hpp"
 #include "sim/search/draws.hpp"
 #include "sim/search/error_band.hpp"
 #include "sim/search/turns.hpp"
@@ -71,17 +71,6 @@ constexpr std::array table{
                          .default_value = "true"},
                         [](const Field& f, RobustSettings& s) { s.turns = config::read_flag(f); }},
 };
-
-// The best, without those that take the same time and memory as one before.
-std::vector<std::size_t> best_rows(const analysis::SearchRun& run, std::size_t top) {
-  std::vector<std::size_t> rows;
-  for (const std::size_t row : analysis::find(run).ranked) {
-    if (rows.size() == top || !std::isfinite(cost_of(run, run.rows[row]))) break;
-    if (rows.empty() || !analysis::are_twins(run.rows[rows.back()], run.rows[row]))
-      rows.push_back(row);
-  }
-  return rows;
-}
 
 // Of all clusters that the candidates are on.
 LinkClasses classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,

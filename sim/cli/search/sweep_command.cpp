@@ -214,8 +214,7 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
 }
 
 WinnerAnswers ask(const SweepRequest& request, const WinnerParts& parts, const Prepared& prepared,
-                  const analysis::SearchRun& run, search::Workers& workers,
-                  const SweepMeans& means) {
+                  analysis::SearchRun& run, search::Workers& workers, const SweepMeans& means) {
   if (interrupted() || !request.questions.any()) return {};
   const bool quiet = request.quiet || request.json;
   SweepProgress progress(quiet);
@@ -305,7 +304,7 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
-  const analysis::SearchRun run =
+  analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
   const WinnerAnswers answers = ask(request, parts, prepared, run, *workers, means);
   report(request, run, answers, scenario_of);

@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "analysis/search/findings.hpp"
+#include "sim/search/best_known.hpp"
 #include "sim/search/more_memory.hpp"
 #include "sim/search/why_not.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-analysis::Robustness sureness(const search::RobustSettings& settings,
-                              const analysis::SearchRun& run, const WinnerMeans& means) {
+analysis::Robustness sureness(const search::RobustSettings& settings, analysis::SearchRun& run,
+                              const WinnerMeans& means) {
+  search::know_best(run, means.space, settings.top, means.workers, means.options, means.calls);
   const std::optional<std::size_t> best = analysis::find(run).best;
   if (!best) return {.settings = settings.draws};
   const std::uint64_t layout = run.rows[*best].candidate / means.space.schedules();
@@ -66,7 +68,7 @@ WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& swee
   return parts;
 }
 
-WinnerAnswers answer(const WinnerQuestions& questions, const analysis::SearchRun& run,
+WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
                      const WinnerMeans& means) {
   WinnerAnswers answers;
   for (std::size_t i = 0; i < means.parts.why_not.size(); ++i)

@@ -59,7 +59,8 @@ struct WinnerMeans {
   search::SearchOptions options;
   search::SearchCalls calls;
 };
-WinnerAnswers answer(const WinnerQuestions& questions, const analysis::SearchRun& run,
+// Candidates that are simulated for an answer have their figures in the run, too.
+WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
                      const WinnerMeans& means);
 
 std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& answers);

@@ -109,6 +109,19 @@ TEST_CASE("how sure the winner is does not depend on the number of processes", "
   CHECK(searched(place, words + " seed=2")["robust"] != one["robust"]);
 }
 
+TEST_CASE("the best few are those that simulating all finds, whomever the search simulated",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const std::string words = " --under top=4 draws=1 turns=false jitter=0 network=0 slow=0";
+  const json found = searched(place, "sweep.yaml --no-front" + words);
+  const json all = searched(place, "sweep.yaml --exhaustive" + words);
+  REQUIRE(all["robust"]["candidates"].size() == 4);
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(found["robust"]["candidates"][i]["candidate"] ==
+          all["robust"]["candidates"][i]["candidate"]);
+}
+
 TEST_CASE("where nothing varies, all draws are what was planned", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
