@@ -55,6 +55,23 @@ ReportColumns<Line> columns_of(bool with_error) {
   return columns;
 }
 
+// On lines that fit, all but the first after more blanks.
+std::string folded(const std::string& text, std::size_t blanks) {
+  constexpr std::size_t most = 98;
+  std::string lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string indent(blanks + (lines.empty() ? 0 : 2), ' ');
+    std::size_t end = text.size();
+    if (end - at > most - indent.size()) {
+      end = text.rfind(' ', at + most - indent.size());
+      if (end == std::string::npos || end <= at) end = text.size();
+    }
+    lines += fmt::format("{}{}\n", indent, text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 std::string settings_text(const Robustness& robust) {
   const DrawSettings& set = robust.settings;
   std::vector<std::string> parts;
@@ -68,18 +85,18 @@ std::string settings_text(const Robustness& robust) {
         robust.link_classes.empty()
             ? " (latencies)"
             : fmt::format(" (latencies, {})", fmt::join(robust.link_classes, ", "))));
-  return parts.empty() ? "nothing varies" : fmt::format("{}", fmt::join(parts, ",\n  "));
+  return parts.empty() ? "nothing varies" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string band_text(const ErrorBand& band) {
   if (band.rows == 0)
-    return fmt::format("  + error: comparisons are off by {}, as given (standard deviation)\n",
+    return fmt::format("+ error: comparisons are off by {}, as given (standard deviation)",
                        format_percent(band.scatter));
   return fmt::format(
-      "  + error: 90 % of {} measured iterations ({}) took {:.0f} to {:.0f} % of what was "
-      "predicted,\n  and comparisons of runs of one model are off by {:.1f} % (standard "
-      "deviation)\n",
-      band.rows, band.kind, 100 * (1 + band.low), 100 * (1 + band.high), 100 * band.scatter);
+      "+ error: 90 % of {} measured iterations ({}) took {:.0f} to {:.0f} % of what was predicted, "
+      "and comparisons of runs of one model are off by {} (standard deviation)",
+      band.rows, band.kind, 100 * (1 + band.low), 100 * (1 + band.high),
+      format_percent(band.scatter));
 }
 
 // "2, 3 and 5".
@@ -125,7 +142,7 @@ std::string turn_text(const SearchRun& run, const Robustness& robust, const Turn
   const std::string lead = turn.is_memory && turn.below
                                ? fmt::format("{} behind 1", format_percent(turn.lead))
                                : fmt::format("by {}", format_percent(turn.lead));
-  return fmt::format("  {} {} {}: {} wins, {}{}\n", turn.what, turn.below ? "below" : "above",
+  return fmt::format("{} {} {}: {} wins, {}{}", turn.what, turn.below ? "below" : "above",
                      value, winner_of(run, robust, turn), lead,
                      turn.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * turn.far));
 }
@@ -144,10 +161,10 @@ std::string robustness_text(const SearchRun& run, const Robustness& robust) {
   if (robust.rows.empty()) return "";
   const std::vector<RobustStanding> all = standings(run, robust);
   std::string text =
-      fmt::format("how sure is the winner? {} under the same {} (seed {})\n  {}\n",
+      fmt::format("how sure is the winner? {} under the same {} (seed {})\n{}",
                   counted(robust.rows.size(), "candidate"), counted(robust.settings.draws, "draw"),
                   robust.settings.seed, settings_text(robust));
-  if (robust.band) text += band_text(*robust.band);
+  if (robust.band) text += folded(band_text(*robust.band), 2);
   std::vector<Line> lines;
   std::vector<std::string> names;
   const double best = cost_of(run, run.rows[robust.rows.front().row]);
@@ -157,7 +174,7 @@ std::string robustness_text(const SearchRun& run, const Robustness& robust) {
     names.push_back(fmt::format("{}", i + 1));
   }
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text += fmt::format("  {}  {}\n", names[i], named(run, *lines[i].row));
+    text += folded(fmt::format("{}  {}", names[i], named(run, *lines[i].row)), 2);
   TextTable table;
   table.add_numbers({""}, names);
   add_columns(table, columns_of(robust.band.has_value()), lines);
@@ -165,7 +182,7 @@ std::string robustness_text(const SearchRun& run, const Robustness& robust) {
   text += verdict(robust, all);
   if (!robust.turns.empty()) {
     text += "\nwhat would change the winner\n";
-    for (const Turn& turn : robust.turns) text += turn_text(run, robust, turn);
+    for (const Turn& turn : robust.turns) text += folded(turn_text(run, robust, turn), 2);
   }
   if (!robust.steady.empty()) text += fmt::format("  not {}\n", fmt::join(robust.steady, ", nor "));
   for (const std::string& note : robust.notes) text += fmt::format("note: {}\n", printable(note));

@@ -1,6 +1,7 @@
 #include "analysis/search/why_not.hpp"
 
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,15 +16,24 @@
 namespace pipewright::analysis {
 namespace {
 
-// "12 candidates: 2 do not fit, 7 bounded away, 3 simulated".
+// "12 candidates: 2 illegal, 3 that do not fit, 7 that fit". How many of these had to be simulated
+// depends on how many workers there were.
 std::string outcomes_text(const OutcomeCounts& outcomes) {
+  const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
+  const std::uint64_t fit =
+      count(Outcome::open) + count(Outcome::bounded_away) + count(Outcome::simulated);
+  const std::pair<std::uint64_t, const char*> parts[]{
+      {count(Outcome::illegal), "illegal"},
+      {count(Outcome::does_not_fit), "that do not fit"},
+      {count(Outcome::failed), "failed"},
+      {fit, "that fit"}};
   std::uint64_t all = 0;
   std::string text;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i] == 0) continue;
-    all += outcomes[i];
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        grouped(static_cast<double>(outcomes[i])), outcome_words.at(i));
+  for (const auto& [number, words] : parts) {
+    all += number;
+    if (number > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(static_cast<double>(number)),
+                          words);
   }
   return fmt::format("{} candidate{}: {}", grouped(static_cast<double>(all)), all == 1 ? "" : "s",
                      text);
