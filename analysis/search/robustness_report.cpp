@@ -108,6 +108,7 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
 }
 
 std::string verdict(const Robustness& robust, const std::vector<RobustStanding>& all) {
+  if (all.size() < 2) return "nothing to compare it with: no other differs in time or memory\n";
   std::vector<std::size_t> ties;
   std::vector<std::size_t> better;
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -142,8 +143,8 @@ std::string turn_text(const SearchRun& run, const Robustness& robust, const Turn
   const std::string lead = turn.is_memory && turn.below
                                ? fmt::format("{} behind 1", format_percent(turn.lead))
                                : fmt::format("by {}", format_percent(turn.lead));
-  return fmt::format("{} {} {}: {} wins, {}{}", turn.what, turn.below ? "below" : "above",
-                     value, winner_of(run, robust, turn), lead,
+  return fmt::format("{} {} {}: {} wins, {}{}", turn.what, turn.below ? "below" : "above", value,
+                     winner_of(run, robust, turn), lead,
                      turn.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * turn.far));
 }
 
@@ -163,7 +164,7 @@ std::string robustness_text(const SearchRun& run, const Robustness& robust) {
   std::string text =
       fmt::format("how sure is the winner? {} under the same {} (seed {})\n{}",
                   counted(robust.rows.size(), "candidate"), counted(robust.settings.draws, "draw"),
-                  robust.settings.seed, settings_text(robust));
+                  robust.settings.seed, folded(settings_text(robust), 2));
   if (robust.band) text += folded(band_text(*robust.band), 2);
   std::vector<Line> lines;
   std::vector<std::string> names;

@@ -175,7 +175,7 @@ void add_turns(const analysis::SearchRun& run, const std::vector<std::size_t>& r
   for (const Knob& knob : knobs) {
     const bool turns = std::ranges::any_of(
         brackets, [&](const Bracket& one) { return one.knob.what == knob.what; });
-    if (knob.below && !turns)
+    if (knob.below && !turns && rows.size() > 1)
       robust.steady.push_back(fmt::format("{} at {:.0f} to {:.0f} %", knob.what, 100 * below.back(),
                                           100 * above.back()));
   }
