@@ -67,6 +67,9 @@ double cost(const Objective& objective, const IterationWork& work, double time_s
       return seconds_to_train(objective, work, time_s);
     case Objective::Kind::price:
       if (work.tokens <= 0) return infinite;
+      if (objective.deadline_s > 0 &&
+          seconds_to_train(objective, work, time_s) > objective.deadline_s)
+        return infinite;
       return seconds_to_train(objective, work, time_s) / seconds_per_hour *
              static_cast<double>(work.gpus) * objective.price_per_gpu_hour;
     case Objective::Kind::memory:

@@ -31,6 +31,7 @@ struct Objective {
   double tokens = 0;
   double price_per_gpu_hour = 0;
   std::string currency = "$";
+  double deadline_s = 0;          // of `price`: what takes longer is infinitely dear; 0: none
   double floor = 0;               // per second
   bool floor_in_samples = false;  // else tokens
 };

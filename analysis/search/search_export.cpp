@@ -84,18 +84,6 @@ Json best_by_json(const SearchRun& run) {
   return json;
 }
 
-Json runner_up_json(const SearchRun& run, const std::optional<Comparison>& lost) {
-  if (!lost) return nullptr;
-  Json parts = Json::object();
-  for (const Comparison::Part& part : lost->parts)
-    parts[part_words[part.part].words] = part.seconds;
-  return {{"candidate", run.rows[lost->worse].candidate},
-          {"behind", lost->behind},
-          {"more_s", lost->seconds},
-          {"more_bytes", lost->bytes},
-          {"more_s_by_part", parts}};
-}
-
 Json findings_json(const SearchRun& run, const Findings& findings) {
   Json json;
   for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
@@ -103,7 +91,8 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
   json["proof"] = proof_text(run, findings);
   json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
   json["best_by"] = best_by_json(run);
-  json["runner_up"] = runner_up_json(run, runner_up(run, findings));
+  const auto lost = runner_up(run, findings);
+  json["runner_up"] = lost ? loss_json(run, *lost) : Json(nullptr);
   json["failed_with_better_bounds"] = Json::array();
   for (const std::size_t i : findings.failed_hopes)
     json["failed_with_better_bounds"].push_back(run.rows[i].candidate);
@@ -117,6 +106,16 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 }
 
 }  // namespace
+
+Json loss_json(const SearchRun& run, const Comparison& lost) {
+  Json parts = Json::object();
+  for (const Comparison::Part& part : lost.parts) parts[part_words[part.part].words] = part.seconds;
+  return {{"candidate", run.rows[lost.worse].candidate},
+          {"behind", lost.behind},
+          {"more_s", lost.seconds},
+          {"more_bytes", lost.bytes},
+          {"more_s_by_part", parts}};
+}
 
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   Json json{{"candidate", row.candidate}};
@@ -179,7 +178,7 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   }
 }
 
-void write_search_json(std::ostream& stream, const SearchRun& run) {
+void write_search_json(std::ostream& stream, const SearchRun& run, const Json& more) {
   Json head{{"title", run.title},
             {"sweep", run.sweep},
             {"objective", objective_json(run.objective)},
@@ -191,6 +190,7 @@ void write_search_json(std::ostream& stream, const SearchRun& run) {
             {"finished", run.finished},
             {"gap", number(run.gap)}};
   head.update(findings_json(run, find(run)));
+  if (!more.empty()) head.update(more);
   std::string text = json_document(head);
   text.resize(text.size() - 3);  // the candidates come before the last brace
   stream << text << ",\n  \"candidates\": [";

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "analysis/report_table.hpp"
+#include "analysis/search/findings.hpp"
 #include "analysis/search/rows.hpp"
 
 namespace pipewright::analysis {
@@ -15,12 +16,15 @@ void to_json(Json& json, const Excluded& excluded);
 // out.
 Json candidate_json(const SearchRun& run, const CandidateRow& row);
 
+// What a candidate loses against a better one, seconds for the same work.
+Json loss_json(const SearchRun& run, const Comparison& lost);
+
 // A row for each candidate under a header that names units, quoted as RFC 4180 says; what is not
 // known is empty.
 void write_search_csv(std::ostream& stream, const SearchRun& run);
 
 // One object with all that SearchRun has, and what findings.hpp makes of it. Keys carry their
-// units; what is not known of a candidate is left out.
-void write_search_json(std::ostream& stream, const SearchRun& run);
+// units; what is not known of a candidate is left out. `more` is an object whose keys it has too.
+void write_search_json(std::ostream& stream, const SearchRun& run, const Json& more = {});
 
 }  // namespace pipewright::analysis

@@ -145,7 +145,8 @@ PageColumns page_columns(const SearchRun& run) {
   return columns;
 }
 
-std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns) {
+std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns,
+                      const WinnerWords& winner) {
   Json json{{"title", run.title},
             {"sweep", run.sweep},
             {"rows", run.rows.size()},
@@ -168,6 +169,10 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
     add_assumed(object, one);
     json["assumed"].push_back(std::move(object));
   }
+  json["winner"] = winner.text;
+  json["bands"] = Json::array();
+  for (const WinnerWords::Band& band : winner.bands)
+    json["bands"].push_back({{"row", band.row}, {"low", band.low}, {"high", band.high}});
   json["axes"] = run.axes;
   json["excluded"] = run.excluded;
   json["reasons"] = {{"illegal", reasons_json(run, findings.illegal)},
@@ -186,14 +191,15 @@ std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t 
 }
 
 void write_search_page(const std::filesystem::path& path, const SearchRun& run,
-                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of) {
+                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of,
+                       const WinnerWords& winner) {
   const Findings findings = find(run);
   const PageColumns columns = page_columns(run);
   trace::write_file(path, [&](std::ostream& stream) {
     const std::string& subject = run.groups.size() == 1 ? run.groups[0] : run.title;
     write_head(stream, subject + ": search", {"page.css", "search.css"});
     Frame frame(stream, asset("search.html"));
-    frame.fill("data", page_head(run, findings, columns));
+    frame.fill("data", page_head(run, findings, columns, winner));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));
     frame.fill("script", joined_scripts(scripts));

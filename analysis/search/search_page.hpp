@@ -19,13 +19,26 @@ using ScenarioOf = std::function<std::string(std::uint64_t candidate)>;
 using LaunchesOf =
     std::function<std::vector<std::pair<std::string, std::string>>(std::uint64_t candidate)>;
 
+// What was found out about the best: as text, and of rows the part of their time that 90 % of draws
+// begin and end at.
+struct WinnerWords {
+  struct Band {
+    std::size_t row = 0;
+    double low = 1;
+    double high = 1;
+  };
+  std::string text;
+  std::vector<Band> bands;
+};
+
 // Writes one HTML file that needs nothing else: the best and why the next one loses, throughput
 // against memory with the Pareto front, all axes side by side, the best of each pair of values, and
 // for a point that is clicked on its figures, its scenario and a command. `scenario_of` is asked
 // for simulated candidates: those on a front and the best `most_scenarios`. The file appears under
 // its name once it is whole; one that cannot be written is a trace::TraceError.
 void write_search_page(const std::filesystem::path& path, const SearchRun& run,
-                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of = {});
+                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of = {},
+                       const WinnerWords& winner = {});
 
 inline constexpr std::size_t most_scenarios = 5000;
 inline constexpr std::size_t most_launches = 50;  // candidates with what starts them
@@ -51,7 +64,8 @@ struct PageColumns {
 PageColumns page_columns(const SearchRun& run);
 
 // What it has besides its columns, as JSON that is safe inside a script element.
-std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns);
+std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns,
+                      const WinnerWords& winner = {});
 
 // Rows whose scenarios a page has.
 std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most);

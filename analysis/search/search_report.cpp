@@ -49,23 +49,6 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   return text + "\n";
 }
 
-std::string none_text(const SearchRun& run, const Findings& findings) {
-  std::string text = "nothing was found";
-  if (!findings.ranked.empty())
-    return text + ": what was simulated is below the floor; the nearest has " +
-           fmt::format("{}\n", named(run, run.rows[findings.ranked.front()]));
-  const auto count = [&](Outcome outcome) {
-    return findings.outcomes[static_cast<std::size_t>(outcome)];
-  };
-  if (run.rows.empty()) return text + ": there was no candidate\n";
-  if (count(Outcome::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
-  if (findings.nearest && count(Outcome::illegal) + count(Outcome::does_not_fit) == run.rows.size())
-    return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
-                       named(run, run.rows[*findings.nearest]),
-                       memory_text(run.rows[*findings.nearest]));
-  return text + (run.finished ? "\n" : " yet\n");
-}
-
 // A list on lines that fit, each after as many blanks.
 std::string wrapped(const std::string& list, std::size_t blanks) {
   constexpr std::size_t most = 98;
@@ -93,16 +76,7 @@ std::string why_text(const SearchRun& run, const Comparison& lost) {
     text = lost.twins == 1
                ? "another one takes the same time and memory as the best\n"
                : fmt::format("{} others take the same time and memory as the best\n", lost.twins);
-  text += fmt::format("the runner-up has {}\n", axes_text(run, lost));
-  if (lost.behind == 0) return text + "  and is as good\n";
-  text += fmt::format("  it is {} behind", format_percent(lost.behind));
-  if (lost.seconds != 0)
-    text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
-                        format_seconds(lost.seconds));
-  if (std::abs(lost.bytes) >= 1)
-    text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
-                        format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
-  return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
+  return text + loss_text("the runner-up", run, lost);
 }
 
 std::string fronts_text(const SearchRun& run, const Findings& findings, std::size_t most) {
@@ -123,6 +97,36 @@ std::string fronts_text(const SearchRun& run, const Findings& findings, std::siz
 }
 
 }  // namespace
+
+std::string none_text(const SearchRun& run, const Findings& findings) {
+  std::string text = "nothing was found";
+  if (!findings.ranked.empty())
+    return text + ": what was simulated is below the floor; the nearest has " +
+           fmt::format("{}\n", named(run, run.rows[findings.ranked.front()]));
+  const auto count = [&](Outcome outcome) {
+    return findings.outcomes[static_cast<std::size_t>(outcome)];
+  };
+  if (run.rows.empty()) return text + ": there was no candidate\n";
+  if (count(Outcome::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
+  if (findings.nearest && count(Outcome::illegal) + count(Outcome::does_not_fit) == run.rows.size())
+    return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
+                       named(run, run.rows[*findings.nearest]),
+                       memory_text(run.rows[*findings.nearest]));
+  return text + (run.finished ? "\n" : " yet\n");
+}
+
+std::string loss_text(const char* who, const SearchRun& run, const Comparison& lost) {
+  std::string text = fmt::format("{} has {}\n", who, axes_text(run, lost));
+  if (lost.behind == 0) return text + "  and is as good\n";
+  text += fmt::format("  it is {} behind", format_percent(lost.behind));
+  if (lost.seconds != 0)
+    text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
+                        format_seconds(lost.seconds));
+  if (std::abs(lost.bytes) >= 1)
+    text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
+                        format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
+  return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
+}
 
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name) {
   std::string known;

@@ -24,6 +24,13 @@ std::string best_by_text(const SearchRun& run, std::size_t axis);
 // Whether what was found is the best, in plain words, a sentence.
 std::string proof_text(const SearchRun& run, const Findings& findings);
 
+// Why there is no best, a line.
+std::string none_text(const SearchRun& run, const Findings& findings);
+
+// What one candidate has for what the better one has, and where it loses how much, on lines; it is
+// called `who`.
+std::string loss_text(const char* who, const SearchRun& run, const Comparison& lost);
+
 // The axis that is called so; throws std::invalid_argument, which names those there are.
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name);
 

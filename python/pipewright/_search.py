@@ -190,6 +190,31 @@ class SearchResult:
         """A candidate by its number, the column ``candidate`` of tables."""
         return Candidate(self, self._candidates[int(number)])
 
+    def ask(
+        self,
+        *,
+        why_not: str | list[str] | None = None,
+        robust: bool | Mapping[str, Any] = False,
+        costs: Mapping[str, Any] | None = None,
+        jobs: int | None = None,
+    ) -> dict[str, Any]:
+        """Asks about the winner, and gives what ``pipewright search --json`` has of the answers.
+
+        ``why_not`` are conditions, of which each tells the best that meets it and where it loses;
+        ``robust`` how sure the winner is, with other settings as a mapping; ``costs`` the cheapest
+        on each cluster.
+
+        >>> result = search("sweep.yaml").run()
+        >>> result.ask(why_not="tp == 8")["why_not"][0]["loses"]
+        >>> result.ask(robust={"draws": 64, "network": "30 %"})["robust"]
+        >>> result.ask(costs={"tokens": "300B", "deadline": "30d", "price": 2.5})["costs"]
+        """
+        under = _words(robust) if isinstance(robust, Mapping) else []
+        words = options(why_not=why_not, robust=bool(robust), jobs=jobs)
+        more = options(under=under or None, costs=None if costs is None else _words(costs))
+        said = command("search", self._file, "--quiet", "--json", *words, *more).json()
+        return {name: said[name] for name in ("why_not", "costs", "robust") if name in said}
+
     def save(self, *files: PathLike) -> None:
         """Writes .html (a page with all of it), .csv, .json, .h5 (all candidates) or .yaml (the
         best as a scenario), each by its extension.
@@ -408,6 +433,14 @@ def search(
     if file is not None:
         return Search([file, *words], None, kept, folder)
     return Search(words, _tree_of(sweep, keys), kept, folder)
+
+
+def _words(given: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_word(value)}" for name, value in given.items()]
+
+
+def _word(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _time(value: str | float | None) -> str | None:

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/network_estimate.hpp"
+#include "sim/evaluation/trial.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
 #include "sim/workload/plan/planner.hpp"
@@ -131,15 +131,8 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
 std::string choices_of(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
   const Hardware hardware = open_hardware(scenario);
-  std::set<std::string> names;
-  for (const cluster::Host* host : hardware.hosts) {
-    try {
-      for (const cluster::Link* link : hardware.cluster.route(hardware.hosts.front(), host).links)
-        names.insert(hardware.cluster.link_class(link));
-    } catch (const cluster::Error&) {
-      // no way, or a failed link on it: the run may do without
-    }
-  }
+  std::vector<std::string> names;
+  for (const LinkClass& one : link_classes(hardware)) names.push_back(one.name);
   std::vector<std::string_view> recipes;
   for (std::size_t recipe = 0; recipe < config::recipes.size(); ++recipe) {
     const auto has_type = [&](const config::Gpu& gpu) {

@@ -140,7 +140,7 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
                  mpi::rank_count() - 1);
     return std::make_unique<mpi::MpiWorkers>(messages, command, options.silence_s);
   };
-  return cli::sweep_command(options.search, make_workers);
+  return cli::sweep_command(options.search, {.make_workers = make_workers});
 }
 
 int serve(mpi::Messages& messages) {

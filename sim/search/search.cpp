@@ -77,6 +77,7 @@ Search::Search(const Space& space, Workers& workers, const SearchOptions& option
       run_(describe(space)),
       pool_(workers, to_line(Handshake{space.sweep().text, options.facts})),
       workers_(workers.count()) {
+  run_.rows = options.known;
   if (options.results) open_files();
 }
 

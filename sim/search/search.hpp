@@ -19,6 +19,7 @@ struct SearchOptions {
   bool resume = false;                           // with what is there
   Aim aim;
   std::optional<double> budget_s;
+  std::vector<analysis::CandidateRow> known = {};  // of candidates of the space, in order
 };
 
 struct SearchCalls {

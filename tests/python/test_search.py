@@ -134,3 +134,10 @@ def test_what_is_wrong_with_a_sweep_is_an_error():
 def test_a_sweep_by_keywords_and_from_a_file(tmp_path, result):
     by_keyword = pipewright.search(jobs=2, front=False, **SWEEP).run()
     assert by_keyword.best.values == result.best.values
+
+
+def test_the_winner_is_asked_about(result):
+    said = result.ask(why_not="tp == 8", robust={"draws": 2, "top": 2, "turns": False}, jobs=2)
+    assert said["why_not"][0]["condition"] == "tp == 8"
+    assert len(said["robust"]["candidates"]) == 2
+    assert said["robust"]["candidates"][0]["candidate"] == result.best.number

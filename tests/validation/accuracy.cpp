@@ -1,5 +1,6 @@
 // Predicts published measurements and prints every error. Fails if a bar is missed. Words on the
-// command line ask for the tables that have one of them in their titles.
+// command line ask for the tables that have one of them in their titles. With all of them, the file
+// of bands that the program reads is held to today's predictions; --bands writes it.
 //
 // Rows of papers' tables stand in the files beside this one. Those that come from a repository's
 // data are read where they lie: in $PIPEWRIGHT_REFERENCE, or else ../shared/reference beside the
@@ -9,29 +10,61 @@
 
 #include <algorithm>
 #include <exception>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "sim/config/text/library.hpp"
 #include "support/reference.hpp"
 
 using namespace pipewright;
 
+namespace {
+
+// Without tables that lack their reference. True if the file is as it has to be.
+bool check_bands(const std::vector<accuracy::Table>& tables, bool write) {
+  const std::filesystem::path file = config::library_file("accuracy", "iterations", ".csv");
+  const std::string today = accuracy::bands(tables);
+  if (write) {
+    std::ofstream(file) << today;
+    fmt::print("wrote {}\n", file.string());
+    return true;
+  }
+  std::ifstream stream(file);
+  const std::string there{std::istreambuf_iterator<char>(stream), {}};
+  if (there == today) return true;
+  fmt::print("{} is not of today's predictions, which are\n{}--bands writes them: MISSED\n",
+             file.string(), today);
+  return false;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
-      accuracy::llama_iterations(),           accuracy::laer_moe(reference),
-      accuracy::recompute_layers(),           accuracy::zero_bubble_passes(),
-      accuracy::zero_bubble_measured(),       accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),
+      accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),
+      accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference),
+      accuracy::vocabulary_iterations(reference),
+      accuracy::llama_iterations(),
+      accuracy::laer_moe(reference),
+      accuracy::sailor(reference),
+      accuracy::recompute_layers(),
+      accuracy::zero_bubble_passes(),
+      accuracy::zero_bubble_measured(),
+      accuracy::grid_search(),
   };
   for (const auto source :
        {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge, accuracy::torchtitan,
         accuracy::vocabulary_models, accuracy::bridge_experts, accuracy::bridge_pairs,
         accuracy::mlperf, accuracy::megatron_tests, accuracy::megatron_releases})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool writes = std::erase(words, "--bands") > 0;
   std::erase_if(tables, [&](const accuracy::Table& table) {
     return !words.empty() && std::ranges::none_of(words, [&](const std::string& word) {
       return table.title.find(word) != std::string::npos;
@@ -50,6 +83,11 @@ int main(int argc, char** argv) {
   int missed = 0;
   for (const accuracy::Table& table : tables) missed += accuracy::print(table) ? 0 : 1;
   accuracy::print_overview(tables);
+  const bool complete = words.empty() && std::ranges::all_of(tables, [](const auto& table) {
+                          return table.skipped.empty();
+                        });
+  if (complete && !check_bands(tables, writes)) ++missed;
+  if (writes && !complete) fmt::print("--bands: needs all tables, so nothing was written\n");
   fmt::print("* the GPU's parameters were fitted to this row, among others: platforms/README.md\n");
   if (missed > 0) fmt::print("{} of {} tables MISSED\n", missed, tables.size());
   return missed == 0 ? 0 : 1;

@@ -18,6 +18,16 @@ struct Run {
   const workload::StageCosts& costs;
 };
 
+// What kind of run a scenario is.
+struct RunKind {
+  std::string gpu;        // of platforms/gpus
+  std::string precision;  // "bf16"
+  std::string model;      // its name, or its sizes; empty: passes are given
+  bool has_experts = false;
+
+  auto operator<=>(const RunKind&) const = default;
+};
+
 struct Row {
   std::string name;
   std::string scenario;  // YAML, as a user would write it; empty: it is predicted already
@@ -31,6 +41,7 @@ struct Row {
   // Of GPUs at the clock at which kernels were measured alone and of a host that costs nothing: the
   // two numbers of a GPU that may be fitted to whole runs.
   double bare = std::numeric_limits<double>::quiet_NaN();
+  RunKind kind = {};  // known once it is predicted
 
   double error() const { return 100 * (predicted / measured - 1); }  // %
   double bare_error() const { return 100 * (bare / measured - 1); }
@@ -51,6 +62,9 @@ struct Table {
   std::vector<Row> rows = {};
   std::string skipped = {};   // why there are no rows
   std::string left_out = {};  // which rows of the source are not here, and why
+  // Of runs that are not as those that people plan: tiny models that wait for their host, or a
+  // precision that is not modelled.
+  bool tells_no_band = false;
 };
 
 double makespan(const Run& run);  // seconds
@@ -68,6 +82,7 @@ Table recompute_iterations();
 Table recompute_layers();
 Table grid_search();
 Table llama_iterations();
+Table sailor(const std::filesystem::path& reference);
 Table laer_moe(const std::filesystem::path& reference);
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
@@ -84,11 +99,18 @@ std::vector<Table> megatron_tests(const std::filesystem::path& reference);
 
 // A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on
 // rails. Lives as long as the program.
-std::string cluster_of(const std::string& kind, std::uint32_t nodes);
+// Links have that part of their bandwidth.
+std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part = 1);
 
 // Runs the scenarios, each distinct one once and in a process of its own, several at a time, and
 // sets what the rows predict. Throws std::runtime_error if one fails.
 void predict(std::vector<Table>& tables);
+
+// How far measured times of whole iterations are from what is predicted, by kind of run, as a CSV
+// that the program reads (platforms/accuracy): 5th percentile, median and 95th of measured over
+// predicted - 1; and the scatter, the standard deviation of ln(measured / predicted) among runs of
+// one model in one table, which is what the comparison of two layouts of a model is off by.
+std::string bands(const std::vector<Table>& tables);
 
 // Prints a table. True if it meets its bars, with a prediction of every row.
 bool print(const Table& table);

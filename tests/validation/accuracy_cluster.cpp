@@ -33,12 +33,14 @@ class Folder {
 
 }  // namespace
 
-std::string cluster_of(const std::string& kind, std::uint32_t nodes) {
+std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part) {
   static const Folder folder;
-  const auto file = folder.path() / fmt::format("{}-{}.xml", kind, nodes);
-  if (!std::filesystem::exists(file))
-    trace::write_file(file,
-                      cluster::make_platform({.nodes = {{&cluster::find_node_kind(kind), nodes}}}));
+  const auto file = folder.path() / fmt::format("{}-{}-{}.xml", kind, nodes, part);
+  if (std::filesystem::exists(file)) return file.string();
+  cluster::NodeKind node = cluster::find_node_kind(kind);
+  node.link_bandwidth *= part;
+  node.nic_bandwidth *= part;
+  trace::write_file(file, cluster::make_platform({.nodes = {{&node, nodes}}}));
   return file.string();
 }
 

@@ -2,8 +2,10 @@
 #include <cmath>
 #include <compare>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -46,7 +48,45 @@ struct Place {
   double* value;
 };
 
-std::vector<double> answers(const Question& question, const std::vector<Place>& places) {
+struct Answer {
+  std::vector<double> values;
+  RunKind kind;
+};
+
+constexpr char separator = '\n';
+
+// The values as they are in memory, and the kind as lines.
+std::string to_message(const Answer& answer) {
+  std::string text(answer.values.size() * sizeof(double), '\0');
+  std::memcpy(text.data(), answer.values.data(), text.size());
+  for (const std::string& line : {answer.kind.gpu, answer.kind.precision, answer.kind.model})
+    text += line + separator;
+  return text + (answer.kind.has_experts ? "experts" : "");
+}
+
+Answer read_message(const std::string& text, std::size_t count) {
+  Answer answer{.values = std::vector<double>(count), .kind = {}};
+  std::memcpy(answer.values.data(), text.data(), count * sizeof(double));
+  std::istringstream lines(text.substr(count * sizeof(double)));
+  for (std::string* const line : {&answer.kind.gpu, &answer.kind.precision, &answer.kind.model})
+    std::getline(lines, *line, separator);
+  std::string experts;
+  std::getline(lines, experts);
+  answer.kind.has_experts = !experts.empty();
+  return answer;
+}
+
+RunKind kind_of(const config::Scenario& scenario, const evaluation::Hardware& hardware) {
+  if (!scenario.model || hardware.gpus.empty()) return {};
+  const config::Model& model = scenario.model->value;
+  const std::string sizes = fmt::format("{} layers of {}", model.layers, model.hidden);
+  return {.gpu = hardware.gpus.front().name,
+          .precision = std::string(config::name_of(scenario.training.precision)),
+          .model = model.name.empty() ? sizes : model.name,
+          .has_experts = model.experts.has_value()};
+}
+
+Answer answers(const Question& question, const std::vector<Place>& places) {
   config::Value root = config::read_yaml_text(question.scenario, "scenario");
   for (const std::string& setting : question.settings) {
     const std::size_t equals = setting.find('=');
@@ -55,8 +95,9 @@ std::vector<double> answers(const Question& question, const std::vector<Place>& 
   }
   const config::Scenario scenario = config::read_scenario(root);
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
+  const RunKind kind = kind_of(scenario, hardware);
   if (question.is_bare && !make_bare(hardware.gpus))
-    return std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN());
+    return {std::vector<double>(places.size(), std::numeric_limits<double>::quiet_NaN()), kind};
   workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
   const execution::Job job = evaluation::make_job(scenario, hardware, plan);
   analysis::SummarySink sink;
@@ -64,7 +105,7 @@ std::vector<double> answers(const Question& question, const std::vector<Place>& 
   const Run run{sink.summary(), plan.costs};
   std::vector<double> values;
   for (const Place& place : places) values.push_back(place.row->predict(run));
-  return values;
+  return {values, kind};
 }
 
 // A scenario that another process works on: SimGrid has one engine a process.
@@ -86,9 +127,9 @@ Child start(const Question& question, std::vector<Place> places) {
   }
   int status = 0;
   try {
-    const std::vector<double> values = answers(question, places);
-    const auto size = static_cast<ssize_t>(values.size() * sizeof(double));
-    if (::write(ends[1], values.data(), static_cast<std::size_t>(size)) != size) status = 1;
+    const std::string message = to_message(answers(question, places));
+    const auto size = static_cast<ssize_t>(message.size());
+    if (::write(ends[1], message.data(), message.size()) != size) status = 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n{}\n", error.what(), question.scenario);
     status = 1;
@@ -99,12 +140,18 @@ Child start(const Question& question, std::vector<Place> places) {
 
 // Leaves what cannot be predicted without a number; why was printed.
 void finish(const Child& child, int status) {
-  std::vector<double> values(child.places.size());
-  const auto size = values.size() * sizeof(double);  // less than a pipe holds
-  const ssize_t got = ::read(child.pipe, values.data(), size);
+  constexpr std::size_t most = 65536;  // a pipe holds no more
+  std::string message(most, '\0');
+  const ssize_t got = ::read(child.pipe, message.data(), message.size());
   ::close(child.pipe);
-  if (status != 0 || got != static_cast<ssize_t>(size)) return;
-  for (std::size_t i = 0; i < values.size(); ++i) *child.places[i].value = values[i];
+  const std::size_t count = child.places.size();
+  if (status != 0 || got < static_cast<ssize_t>(count * sizeof(double))) return;
+  message.resize(static_cast<std::size_t>(got));
+  const Answer answer = read_message(message, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    *child.places[i].value = answer.values[i];
+    child.places[i].row->kind = answer.kind;
+  }
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class Scatter {
     this.drawMisfits(ctx);
     this.drawPoints(ctx);
     this.drawFront(ctx);
+    this.drawBands(ctx);
     this.index();
     this.drawOverlay();
   }
@@ -69,7 +70,8 @@ class Scatter {
     const span = most - least || most || 1;
     // Zero is a part of the axis unless that would waste most of it.
     const x = { from: least < 0.6 * most ? 0 : least - 0.08 * span, to: most + 0.06 * span };
-    const y = roomyRange(points.map(measure.value));
+    const ends = this.shownBands().flatMap((band) => this.endsOf(band));
+    const y = roomyRange([...points.map(measure.value), ...ends]);
     // The least memory and the most of what is good lie to the upper left.
     this.x = scaleOf(x, this.box.left, this.box.right);
     this.y = measure.up ? scaleOf(y, this.box.bottom, this.box.top)
@@ -179,6 +181,35 @@ class Scatter {
     for (const row of front) {
       const { x, y } = this.place(row);
       tracePath(ctx, "circle", x, y, this.radius() + 1.5);
+    }
+    ctx.stroke();
+  }
+
+  // Where 90 % of the draws lie, of those that were simulated under other conditions.
+  shownBands() {
+    const { simulated } = this.view.drawn;
+    return search.bands.filter(({ row }) => simulated.includes(row));
+  }
+
+  endsOf({ row, low, high }) {
+    const { measure } = this.view;
+    const value = measure.value(row);
+    return measure.up ? [value / high, value / low] : [value * low, value * high];
+  }
+
+  drawBands(ctx) {
+    ctx.strokeStyle = this.view.theme.ink;
+    ctx.lineWidth = 1.25;
+    ctx.beginPath();
+    for (const band of this.shownBands()) {
+      const { x } = this.place(band.row);
+      const ends = this.endsOf(band).map((value) => this.y.at(value));
+      ctx.moveTo(x, ends[0]);
+      ctx.lineTo(x, ends[1]);
+      for (const y of ends) {
+        ctx.moveTo(x - 4, y);
+        ctx.lineTo(x + 4, y);
+      }
     }
     ctx.stroke();
   }

@@ -47,6 +47,9 @@ class SearchPage {
     const best = search.best === null ? 0 : rows.group[search.best];
     fillSelect(element("group"), search.groups.map((name, i) => [i, shortened(name, 80)]), best,
                (value) => { this.takeGroup(Number(value)); this.resize(); });
+    const sureness = element("sureness");
+    sureness.hidden = search.winner === "";
+    sureness.querySelector("pre").textContent = search.winner.trim();
     fillSelect(element("measure"), this.allMeasures.map(({ name }, i) => [i, shortened(name, 60)]), 0,
                (value) => { this.measure = this.allMeasures[Number(value)]; this.drawCharts(); });
     fillSelect(element("colour"), openAxes.map((axis) => [axis, axisName(axis)]), this.colourAxis,
@@ -172,6 +175,12 @@ class SearchPage {
       stroke("failed: at its bound", (ctx) => { traceCross(ctx, 8, 7, 3.5); ctx.stroke(); });
     if (drawn.misfits.length > 0)
       stroke("does not fit", (ctx) => { ctx.rect(7.5, 3, 1, 8); ctx.fill(); });
+    if (this.scatter.shownBands().length > 0)
+      stroke("where 90 % of the draws lie", (ctx) => {
+        ctx.moveTo(8, 2);
+        ctx.lineTo(8, 12);
+        ctx.stroke();
+      });
     element("scatter-legend").replaceChildren(...entries);
     element("tradeoff-name").textContent =
       `${this.measure.name[0].toUpperCase()}${this.measure.name.slice(1)} against memory`;

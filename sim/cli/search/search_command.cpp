@@ -19,6 +19,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/search/cluster_worker.hpp"
 #include "sim/cli/search/sweep_command.hpp"
+#include "sim/cli/search/trials.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
@@ -190,7 +191,7 @@ std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings) {
 
 int search_command(const Arguments& arguments) {
   if (std::ranges::find(arguments, "--serve") != arguments.end()) return serve(arguments);
-  return sweep_command(arguments, local_workers);
+  return sweep_command(arguments, {local_workers, local_trials});
 }
 
 }  // namespace pipewright::cli

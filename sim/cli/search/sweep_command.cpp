@@ -42,10 +42,12 @@ struct Texts {
   ScenarioOf scenario_of;
   analysis::LaunchesOf launches_of;
   std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
+  const WinnerAnswers& answers;
 };
 
 void write_page(const path& file, const SearchRun& run, const Texts& texts) {
-  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of);
+  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of,
+                              winner_words(run, texts.answers));
 }
 
 void write_scenario(const path& file, const SearchRun& run, const Texts& texts) {
@@ -64,8 +66,10 @@ void write_csv(const path& file, const SearchRun& run, const Texts&) {
   trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_csv(stream, run); });
 }
 
-void write_json(const path& file, const SearchRun& run, const Texts&) {
-  trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_json(stream, run); });
+void write_json(const path& file, const SearchRun& run, const Texts& texts) {
+  trace::write_file(file, [&](std::ostream& stream) {
+    analysis::write_search_json(stream, run, winner_json(run, texts.answers));
+  });
 }
 
 void write_hdf5(const path& file, const SearchRun& run, const Texts&) {
@@ -185,6 +189,16 @@ Prepared prepare(const config::Value& tree, search::Workers& workers) {
   return {std::move(sweep), std::move(facts), std::move(space)};
 }
 
+// How far a search is, beside the bar too.
+search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
+  return {.progress =
+              [&](const search::State& state, const analysis::SearchRun& run) {
+                progress.show(state, run);
+                if (watch) watch(state, run);
+              },
+          .interrupted = interrupted};
+}
+
 analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
                                 search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
@@ -196,12 +210,25 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
                              .resume = request.resume,
                              .aim = {.exhaustive = request.exhaustive, .front = request.front},
                              .budget_s = request.budget_s},
-                            {.progress =
-                                 [&](const search::State& state, const analysis::SearchRun& run) {
-                                   progress.show(state, run);
-                                   if (watch) watch(state, run);
-                                 },
-                             .interrupted = interrupted});
+                            calls_of(progress, watch));
+}
+
+WinnerAnswers ask(const SweepRequest& request, const WinnerParts& parts, const Prepared& prepared,
+                  analysis::SearchRun& run, search::Workers& workers, const SweepMeans& means) {
+  if (interrupted() || !request.questions.any()) return {};
+  const bool quiet = request.quiet || request.json;
+  SweepProgress progress(quiet);
+  search::Trials trials;
+  if (means.make_trials) trials = means.make_trials(prepared.space, request.workers.jobs, quiet);
+  return answer(
+      request.questions, run,
+      {.sweep = *request.tree,
+       .space = prepared.space,
+       .parts = parts,
+       .workers = workers,
+       .trials = std::move(trials),
+       .options = {.facts = prepared.facts, .aim = {.front = false}, .budget_s = request.budget_s},
+       .calls = calls_of(progress, {})});
 }
 
 // What starts a candidate, by each framework that can say a part of it.
@@ -218,19 +245,19 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
 }
 
 void report(const SweepRequest& request, const analysis::SearchRun& run,
-            const analysis::ScenarioOf& scenario_of) {
+            const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
   const Texts texts{scenario_of,
                     [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
-                    request.candidate};
+                    request.candidate, answers};
   for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
   if (request.json) {
-    analysis::write_search_json(std::cout, run);
+    analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
     return;
   }
   analysis::SearchReportOptions options{.top = request.top, .by = {}};
   for (const std::string& axis : request.by) options.by.push_back(axis_of(run.axes, axis));
-  fmt::print("{}", analysis::search_report(run, options));
+  fmt::print("{}{}", analysis::search_report(run, options), winner_text(run, answers));
   if (request.results) fmt::print("results {}\n", request.results->string());
   for (const std::filesystem::path& file : request.outputs)
     fmt::print("wrote   {}\n", file.string());
@@ -243,8 +270,8 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 
 }  // namespace
 
-int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
-                  const WatchSweep& watch, const std::optional<config::Value>& tree) {
+int sweep_command(const Arguments& arguments, const SweepMeans& means, const WatchSweep& watch,
+                  const std::optional<config::Value>& tree) {
   const po::variables_map given = parse(arguments, sweep_options(), "scenario");
   if (given.count("help") != 0) {
     print_sweep_help();
@@ -256,25 +283,31 @@ int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
   if (request.results) written.push_back(*request.results);
   check_files(std::vector{request.file}, written);
   check_results(request);
+  if (request.questions.robust && !means.make_trials)
+    throw UsageError(
+        "--robust works on one machine: keep the results with --results FILE.h5, and ask "
+        "'pipewright search FILE.h5 --robust'");
 
   // Results tell their sweep, of which one worker knows the clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
     earlier = read_earlier(request.file);
     request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
-    request.workers.jobs = 1;
+    if (!request.questions.any()) request.workers.jobs = 1;
   }
   watch_for_interrupts();
-  const std::unique_ptr<search::Workers> workers = make_workers(request.workers);
+  const std::unique_ptr<search::Workers> workers = means.make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
   check_candidate(request, prepared.space);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
+  const WinnerParts parts = parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
-  const analysis::SearchRun run =
+  analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
-  report(request, run, scenario_of);
+  const WinnerAnswers answers = ask(request, parts, prepared, run, *workers, means);
+  report(request, run, answers, scenario_of);
   if (interrupted()) return exit_interrupted;
   return analysis::find(run).best ? exit_ok : exit_findings;
 }

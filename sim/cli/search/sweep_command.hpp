@@ -13,6 +13,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"
+#include "sim/cli/search/winner_questions.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/coordinator.hpp"
 #include "sim/search/workers.hpp"
@@ -40,6 +41,7 @@ struct SweepRequest {
   std::vector<std::filesystem::path> outputs;
   std::vector<std::string> by;       // axes, for the best of each value
   std::vector<LaunchWord> launches;  // of the best
+  WinnerQuestions questions;
   std::size_t top = 10;
   bool json = false;
   bool quiet = false;
@@ -60,6 +62,16 @@ void print_sweep_help();
 // Starts those who evaluate candidates. A handshake comes later.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;
 
+// Simulates candidates of a space under other conditions, so many at a time.
+using MakeTrials =
+    std::function<search::Trials(const search::Space&, std::size_t jobs, bool quiet)>;
+
+// Who works for a search. Without trials it cannot tell how sure its winner is.
+struct SweepMeans {
+  MakeWorkers make_workers;
+  MakeTrials make_trials = {};
+};
+
 // Those of this machine: this program again, as many times.
 std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings);
 
@@ -69,8 +81,7 @@ using WatchSweep = std::function<void(const search::State&, const analysis::Sear
 // `pipewright search`, whoever the workers are. Needs no SimGrid. Returns an exit status; throws
 // what a user can cause, and Interrupted once the results so far are written. `tree` is the sweep
 // where no word names a file.
-int sweep_command(const Arguments& arguments, const MakeWorkers& make_workers,
-                  const WatchSweep& watch = {},
+int sweep_command(const Arguments& arguments, const SweepMeans& means, const WatchSweep& watch = {},
                   const std::optional<config::Value>& tree = std::nullopt);
 
 }  // namespace pipewright::cli

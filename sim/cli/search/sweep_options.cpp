@@ -64,6 +64,7 @@ po::options_description sweep_options() {
   add("launch", several_words("F..")->composing(),
       "print what starts the best with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE "
       "writes it");
+  add_winner_options(options);
   add("top", several_words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress");
@@ -93,7 +94,8 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   if (request.results && request.results->extension() != ".h5")
     throw UsageError(fmt::format("--results is '{}'; the name of an HDF5 file ends in .h5",
                                  request.results->string()));
-  if (shown_again && (request.results || request.budget_s || request.exhaustive))
+  const bool goes_on = request.budget_s && !request.questions.any();
+  if (shown_again && (request.results || goes_on || request.exhaustive))
     throw UsageError(fmt::format(
         "search: {} holds results, which are shown again; give the sweep to go on searching",
         file->string()));
@@ -101,6 +103,7 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   for (const std::string& output : values(given, "output")) request.outputs.emplace_back(output);
   if (const auto text = word(given, "candidate")) request.candidate = read_candidate(*text);
   request.by = values(given, "by");
+  request.questions = read_winner_questions(given);
   request.top = count(given, "top", request.top);
   request.json = given.count("json") != 0;
   request.quiet = given.count("quiet") != 0;
@@ -155,6 +158,10 @@ void print_sweep_help() {
       "  pipewright search sweep.yaml --results sweep.h5 --budget '10 min'\n"
       "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
       "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
+      "  pipewright search sweep.h5 --why-not 'tp == 8'          # the best of those, and its "
+      "loss\n"
+      "  pipewright search sweep.h5 --robust                     # how sure is the winner?\n"
+      "  pipewright search two.yaml --costs tokens=300B deadline=60d dgx-a100=1.8 dgx-h100=2.9\n"
       "  mpirun -n 64 pipewright-mpi search sweep.yaml           # on many machines\n\n"
       "Exit status 1: nothing was found; 130: interrupted, and what was found is written.\n\n"
       "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all that\n"
@@ -164,6 +171,7 @@ void print_sweep_help() {
       describe(sweep_options()));
   for (const config::KeyRow& key : search::sweep_keys())
     fmt::print("  {:<12} {}\n", key.name, help_line(key));
+  fmt::print("{}", winner_help());
   fmt::print("\nAll other keys are those of a scenario: 'pipewright run --help'.\n");
 }
 

@@ -109,3 +109,11 @@ TEST_CASE("objectives and their costs are told in people's units") {
   CHECK(shown(objective, work, 3.0 * (1 << 30)) == "3.0 GiB");
   CHECK(shown(objective, work, INFINITY) == "below the floor");
 }
+
+TEST_CASE("what is past the deadline is infinitely dear") {
+  const Objective objective{
+      .kind = Objective::Kind::price, .tokens = 1000, .price_per_gpu_hour = 1, .deadline_s = 100};
+  const IterationWork work{.gpus = 1, .tokens = 10};  // 100 iterations
+  CHECK(cost(objective, work, 1, 0) == Approx(100.0 / 3600));
+  CHECK(std::isinf(cost(objective, work, 1.01, 0)));
+}

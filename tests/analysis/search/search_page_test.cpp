@@ -117,3 +117,16 @@ TEST_CASE("a page of a search that cannot be written is an error with its name")
   CHECK_THROWS_AS(write_search_page("/nowhere/page.html", sample_search(1, 1), scenario_of),
                   trace::TraceError);
 }
+
+TEST_CASE("the page of a search has what was asked about its winner, and the bands of its points",
+          "[winner]") {
+  const SearchRun run = sample_search(2, 20);
+  const nlohmann::json head = nlohmann::json::parse(
+      page_head(run, find(run), page_columns(run),
+                {.text = "how sure?", .bands = {{.row = 3, .low = 0.9, .high = 1.2}}}));
+  CHECK(head["winner"] == "how sure?");
+  REQUIRE(head["bands"].size() == 1);
+  CHECK(head["bands"][0]["row"] == 3);
+  CHECK(head["bands"][0]["low"] == 0.9);
+  CHECK(head["bands"][0]["high"] == 1.2);
+}

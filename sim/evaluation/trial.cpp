@@ -1,0 +1,86 @@
+#include "sim/evaluation/trial.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/summary.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/evaluation/network_estimate.hpp"
+#include "sim/execution/run.hpp"
+
+namespace pipewright::evaluation {
+namespace {
+
+// The job's rank on that one of its GPUs, which count in the order of the cluster.
+std::uint32_t rank_at(const Hardware& hardware, double part) {
+  std::map<const cluster::Host*, std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < hardware.hosts.size(); ++rank)
+    ranks.emplace(hardware.hosts[rank], rank);
+  const auto count = static_cast<double>(ranks.size());
+  auto wanted = static_cast<std::size_t>(std::min(part * count, count - 1));
+  for (const cluster::Host* gpu : hardware.cluster.gpus())
+    if (const auto found = ranks.find(gpu); found != ranks.end() && wanted-- == 0)
+      return found->second;
+  return 0;  // of an ideal network all are on one host
+}
+
+// All GPUs of a device run in lockstep. Where one replica stands for all, it is the one that has
+// the slow GPU: the others wait for it.
+void slow_down(const analysis::Draw& draw, const config::Scenario& scenario,
+               const Hardware& hardware, execution::Job& job) {
+  if (draw.slow_factor == 1) return;
+  const std::uint32_t devices = job.schedule.devices;
+  if (job.slowdown.empty())
+    job.slowdown.assign(std::size_t{hardware.ranks.replicas()} * devices, 1);
+  const workload::Coordinates at = hardware.ranks.of(rank_at(hardware, draw.slow_gpu));
+  const std::uint32_t replica = scenario.symmetric ? 0 : at.dp;
+  job.slowdown[std::size_t{replica} * devices + at.pp] *= draw.slow_factor;
+}
+
+}  // namespace
+
+std::vector<LinkClass> link_classes(const Hardware& hardware) {
+  std::map<std::string, double> slowest;
+  for (const cluster::Host* host : hardware.hosts) {
+    try {
+      for (const cluster::Link* link : hardware.cluster.route(hardware.hosts.front(), host).links) {
+        const double bandwidth = hardware.cluster.bandwidth_of(link);
+        const auto [place, is_new] =
+            slowest.try_emplace(hardware.cluster.link_class(link), bandwidth);
+        place->second = std::min(place->second, bandwidth);
+      }
+    } catch (const cluster::Error&) {
+      // no way, or a failed link on it: the run may do without
+    }
+  }
+  std::vector<LinkClass> classes;
+  for (const auto& [name, bandwidth] : slowest) classes.push_back({name, bandwidth});
+  return classes;
+}
+
+double seconds_under(const config::Value& tree, const analysis::Draw& draw) {
+  config::Scenario scenario = config::read_scenario(tree);
+  if (draw.jitter > 0) {
+    scenario.variation.jitter = draw.jitter;
+    scenario.variation.seed = draw.seed;
+  }
+  cluster::Cluster cluster = open_cluster(scenario);
+  for (const auto& [name, factor] : draw.bandwidth) {
+    const std::vector<std::string> classes = cluster.link_classes();
+    if (factor != 1 && std::ranges::count(classes, name) > 0) cluster.scale_bandwidth(name, factor);
+  }
+  if (draw.latency != 1) cluster.scale_latency(draw.latency);
+  Hardware hardware = place_on(std::move(cluster), scenario);
+  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
+  execution::Job job = make_job(scenario, hardware, plan);
+  slow_down(draw, scenario, hardware, job);
+  analysis::SummarySink summary;
+  execution::run(job,
+                 scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                            : execution::EngineKind::timing,
+                 {}, summary);
+  return summary.summary().makespan_s / plan.schedule.iterations;
+}
+
+}  // namespace pipewright::evaluation

@@ -1,0 +1,158 @@
+#include "sim/search/cluster_costs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/search/findings.hpp"
+#include "sim/config/gpu.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/units.hpp"
+#include "sim/search/space/objective_value.hpp"
+#include "sim/search/why_not.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using analysis::Objective;
+
+// "30 days", "30d", or a time with a unit of seconds.
+double read_deadline(const std::string& text, const std::string& option) {
+  constexpr double day = 86400;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, fault] = std::from_chars(text.data(), end, number);
+  std::string_view unit(rest, end);
+  unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+  const bool is_days = unit == "d" || unit == "day" || unit == "days";
+  if (fault != std::errc{} || !is_days)
+    number = config::parse_time(text, option + ": deadline", "a deadline, such as 30d,") / day;
+  if (!(number > 0))
+    throw config::Error(fmt::format("{}: deadline is '{}'; allowed: a time above 0, such as 30d",
+                                    option, config::shown(text)));
+  return number * day;
+}
+
+// What constraints call it.
+std::string named_cluster(const std::string& value) {
+  return config::is_library_name(value, ".xml") ? value : config::label_of_file(value);
+}
+
+void check_names(const CostQuestion& question, const std::vector<std::string>& clusters,
+                 const std::string& option) {
+  std::vector<std::string> names;
+  for (const std::string& value : clusters) names.push_back(named_cluster(value));
+  for (const auto& [name, price] : question.prices)
+    if (std::ranges::count(names, name) == 0)
+      throw config::Error(fmt::format(
+          "{}: {} is no cluster of the sweep, nor tokens, deadline or price; its clusters are {}",
+          option, config::shown(name), fmt::join(names, ", ")));
+}
+
+std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t candidate,
+                                           const std::string& gpu) {
+  const config::Scenario scenario = config::read_scenario(part.candidate(candidate));
+  const std::optional<config::Power> power =
+      scenario.gpu ? scenario.gpu->power : config::find_gpu(gpu).power;
+  if (!power) return std::nullopt;
+  return analysis::GpuPower{.compute = power->compute, .idle = power->idle};
+}
+
+// The fastest there that was simulated, whatever it costs.
+const analysis::CandidateRow* fastest(const analysis::SearchRun& run) {
+  const analysis::CandidateRow* best = nullptr;
+  const auto seconds = [](const analysis::CandidateRow& row) {
+    return analysis::seconds_per_unit(row.work, row.time_s);
+  };
+  for (const analysis::CandidateRow& row : run.rows)
+    if (row.outcome == analysis::Outcome::simulated && row.work.tokens > 0 &&
+        (best == nullptr || seconds(row) < seconds(*best)))
+      best = &row;
+  return best;
+}
+
+}  // namespace
+
+CostQuestion read_cost_question(std::span<const std::string> words, const std::string& option) {
+  CostQuestion question;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      throw config::Error(fmt::format("{}: '{}' sets nothing; write it as in tokens=300B", option,
+                                      config::shown(word)));
+    const std::string key = word.substr(0, equals);
+    const config::Value value = config::make_text(word.substr(equals + 1), {option});
+    if (key == "tokens") {
+      question.objective.tokens = read_tokens({value, key});
+    } else if (key == "deadline") {
+      question.objective.deadline_s = read_deadline(value.text, option);
+    } else {
+      Objective price;
+      read_price({value, key}, price);
+      question.objective.currency = price.currency;
+      (key == "price" ? question.objective.price_per_gpu_hour : question.prices[key]) =
+          price.price_per_gpu_hour;
+    }
+  }
+  question.objective.kind = Objective::Kind::price;
+  if (question.objective.tokens == 0)
+    throw config::Error(fmt::format("{}: of how many tokens? Add tokens=300B", option));
+  return question;
+}
+
+std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
+                              const std::vector<ClusterFacts>& facts, const std::string& option) {
+  const std::vector<std::string> clusters = cluster_values(read_sweep(sweep));
+  check_names(question, clusters, option);
+  std::vector<Space> parts;
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    const std::string name = named_cluster(clusters[i]);
+    Sweep part = clusters.size() > 1
+                     ? narrowed(sweep, facts, fmt::format("cluster == '{}'", name), option).sweep()
+                     : read_sweep(sweep);
+    part.objective = question.objective;
+    const auto own = question.prices.find(name);
+    if (own != question.prices.end()) part.objective.price_per_gpu_hour = own->second;
+    if (part.objective.price_per_gpu_hour == 0)
+      throw config::Error(
+          fmt::format("{}: what does a GPU of '{}' cost for an hour? Add {}=2.5, or "
+                      "price=2.5 for all clusters",
+                      option, name, name));
+    parts.emplace_back(std::move(part), facts);
+  }
+  return parts;
+}
+
+std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
+                                                 const std::vector<Space>& parts, Workers& workers,
+                                                 const SearchOptions& options,
+                                                 const SearchCalls& calls) {
+  std::vector<analysis::ClusterCost> costs;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Space& part = parts[i];
+    const std::vector<std::string> clusters = cluster_values(part.sweep());
+    analysis::ClusterCost& cost = costs.emplace_back();
+    cost.cluster = named_cluster(clusters.at(i));
+    cost.objective = part.sweep().objective;
+    const analysis::SearchRun found = search_part(run, part, workers, options, calls);
+    const std::optional<std::size_t> best = analysis::find(found).best;
+    const analysis::CandidateRow* const row = best ? &found.rows[*best] : fastest(found);
+    cost.is_proven = found.finished;
+    if (row == nullptr) {
+      cost.why_none = "nothing fits, or nothing was simulated";
+      continue;
+    }
+    cost.row = *row;
+    cost.named = named(found, *row);
+    cost.power = power_of(part, row->candidate, options.facts.at(i).gpu);
+  }
+  return costs;
+}
+
+}  // namespace pipewright::search

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/search/cluster_costs.hpp"
+#include "analysis/search/rows.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/search/search.hpp"
+#include "sim/search/space.hpp"
+#include "sim/search/workers.hpp"
+
+namespace pipewright::search {
+
+// What clusters cost: "tokens=300B deadline=30d price=2.5", or a price for each cluster by its
+// name.
+struct CostQuestion {
+  analysis::Objective objective;  // the tokens, the deadline, the price where no other is given
+  std::map<std::string, double> prices;  // of a GPU-hour, by cluster
+};
+
+// Throws config::Error that names `option`.
+CostQuestion read_cost_question(std::span<const std::string> words, const std::string& option);
+
+// The part of a sweep on each of its clusters, with the price there as its objective. Throws
+// config::Error for a cluster without a price, and for a price of no cluster.
+std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
+                              const std::vector<ClusterFacts>& facts, const std::string& option);
+
+// The cheapest on each cluster that keeps the deadline. Throws as run_search().
+std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
+                                                 const std::vector<Space>& parts, Workers& workers,
+                                                 const SearchOptions& options,
+                                                 const SearchCalls& calls);
+
+}  // namespace pipewright::search

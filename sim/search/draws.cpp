@@ -1,0 +1,58 @@
+#include "sim/search/draws.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+namespace pipewright::search {
+namespace {
+
+// splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15U;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31U);
+}
+
+std::uint64_t hash(std::string_view text) {  // FNV-1a
+  std::uint64_t value = 0xCBF29CE484222325U;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return value;
+}
+
+}  // namespace
+
+double Chance::uniform(std::string_view what) const {
+  const std::uint64_t bits = mixed(mixed(mixed(seed) ^ draw) ^ hash(what));
+  return static_cast<double>(bits >> 11U) * 0x1.0p-53;
+}
+
+double Chance::normal(std::string_view what) const {
+  const std::string name(what);
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(name + "/r")));
+  return radius * std::cos(2 * std::numbers::pi * uniform(name + "/a"));
+}
+
+std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
+                                       const std::vector<std::string>& link_classes) {
+  std::vector<analysis::Draw> draws;
+  for (std::uint32_t i = 0; i < settings.draws; ++i) {
+    const Chance chance{settings.seed, i};
+    const auto around = [&](const std::string& what) {
+      return 1 + settings.network * (2 * chance.uniform(what) - 1);
+    };
+    analysis::Draw& draw = draws.emplace_back();
+    draw.jitter = settings.jitter;
+    draw.seed = static_cast<std::uint32_t>(mixed(mixed(settings.seed) ^ i));
+    for (const std::string& name : link_classes) draw.bandwidth[name] = around("bandwidth/" + name);
+    draw.latency = around("latency");
+    if (chance.uniform("is slow") < settings.slow_chance) {
+      draw.slow_gpu = chance.uniform("slow GPU");
+      draw.slow_factor = 1 + settings.slow * chance.uniform("slow");
+    }
+  }
+  return draws;
+}
+
+}  // namespace pipewright::search

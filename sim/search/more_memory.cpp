@@ -1,0 +1,49 @@
+#include "sim/search/more_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analysis/search/findings.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/search/why_not.hpp"
+
+namespace pipewright::search {
+
+std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
+                                          const config::Value& sweep, Workers& workers,
+                                          const SearchOptions& options, const SearchCalls& calls) {
+  const std::optional<std::size_t> best = analysis::find(run).best;
+  std::uint64_t capacity = 0;
+  analysis::SearchRun fitting = run;
+  std::erase_if(fitting.rows, [](const analysis::CandidateRow& row) {
+    return row.outcome == analysis::Outcome::does_not_fit;
+  });
+  for (const analysis::CandidateRow& row : run.rows)
+    capacity = std::max(capacity, row.capacity_bytes);
+  if (!best || capacity == 0 || fitting.rows.size() == run.rows.size()) return std::nullopt;
+  config::Value tree = sweep;
+  config::set_value(tree, "search.memory",
+                    config::make_text(fmt::format("{} B", 2 * capacity), {"more memory"}));
+  const Space space(read_sweep(tree), options.facts);
+  const analysis::SearchRun more = search_part(fitting, space, workers, options, calls);
+
+  const analysis::CandidateRow& winner = run.rows[*best];
+  const analysis::CandidateRow* least = nullptr;
+  for (const analysis::CandidateRow& row : more.rows) {
+    if (row.outcome != analysis::Outcome::simulated || row.peak_bytes <= capacity) continue;
+    if (cost_of(more, row) < cost_of(run, winner) &&
+        (least == nullptr || row.peak_bytes < least->peak_bytes ||
+         (row.peak_bytes == least->peak_bytes && cost_of(more, row) < cost_of(more, *least))))
+      least = &row;
+  }
+  if (least == nullptr) return std::nullopt;
+  return analysis::Turn{.what = "memory of a GPU",
+                        .value = static_cast<double>(least->peak_bytes),
+                        .lead = behind(run.objective, cost_of(run, winner), cost_of(more, *least)),
+                        .is_memory = true,
+                        .named = named(more, *least)};
+}
+
+}  // namespace pipewright::search

@@ -1,0 +1,229 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using nlohmann::json;
+
+namespace {
+
+// Small enough to simulate all of it.
+const char* const sweep =
+    "cluster: dgx-h100\n"
+    "model: llama-3-8b\n"
+    "parallel: {tp: [1, 2, 4], pp: [1, 2, 4], sp: true, zero: [0, 1]}\n"
+    "schedule: [1f1b, {name: interleaved-1f1b, chunks: 2}, zb-v]\n"
+    "training: {microbatch_size: [1, 2]}\n"
+    "global_batch: 32\n"
+    "symmetric: true\n"
+    "search: {gpus: 16, constraints: tp * pp <= 8}\n";
+
+json searched(const tests::Workplace& place, const std::string& words) {
+  const tests::Ran ran = place.run("search " + words + " --json --quiet");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out);
+}
+
+// Of those that were simulated with this tp.
+double least_time(const json& run, const std::string& tp) {
+  double least = 1e9;
+  for (const json& row : run["candidates"])
+    if (row["outcome"] == "simulated" && row["values"]["parallel.tp"] == tp)
+      least = std::min(least, row["time_s"].get<double>());
+  return least;
+}
+
+double time_of(const json& run, const json& candidate) {
+  for (const json& row : run["candidates"])
+    if (row["candidate"] == candidate) return row["time_s"];
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("the best of those that meet a condition is the one that simulating all finds",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json all = searched(place, "sweep.yaml --exhaustive");
+  const double best = time_of(all, all["best"]);
+  const json found = searched(
+      place, "sweep.yaml --no-front --results r.h5 --why-not 'tp == 1' 'tp == 2' 'tp == 4'");
+  const json again = searched(place, "r.h5 --why-not 'tp == 1' 'tp == 2' 'tp == 4' --jobs 1");
+  REQUIRE(found["why_not"].size() == 3);
+  int winners = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const json& asked = found["why_not"][i];
+    for (const char* const key : {"best", "loses"}) CHECK(again["why_not"][i][key] == asked[key]);
+    const std::string tp = asked["best"]["values"]["parallel.tp"];
+    CHECK(asked["condition"] == "tp == " + tp);
+    const double time = asked["best"]["time_s"];
+    CHECK(time == least_time(all, tp));
+    if (asked["loses"].is_null())
+      ++winners;
+    else
+      CHECK(asked["loses"]["more_s"].get<double>() == Approx(time - best).margin(1e-9));
+  }
+  CHECK(winners == 1);
+}
+
+TEST_CASE("what loses is told as the runner-up is, what cannot be with its reason",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const tests::Ran ran =
+      place.run("search r.h5 --quiet --why-not 'tp == 4 and pp == 1' 'tp == 8' 'tp * pp == 16'");
+  CHECK_THAT(ran.out, Catch::Contains("why not tp == 4 and pp == 1?\n"));
+  CHECK_THAT(ran.out, Catch::Contains("  the best of those has "));
+  CHECK_THAT(ran.out, Catch::Contains(" for the same work"));
+  CHECK_THAT(ran.out, Catch::Contains("why not tp == 8?\n  none of "));
+  CHECK_THAT(ran.out, Catch::Contains("  no combination meets `tp == 8`\n"));
+  CHECK_THAT(ran.out, Catch::Contains("  no combination meets both `tp * pp <= 8` and "
+                                      "`tp * pp == 16`\n"));
+}
+
+TEST_CASE("a condition that says nothing is refused before anything is searched",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const tests::Ran ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
+  CHECK(ran.status == 2);
+  CHECK(ran.out.empty());
+  CHECK_THAT(ran.err, Catch::Contains("--why-not: constraint 'tp = 8', column 4: '=' sets nothing "
+                                      "here; write == for equal"));
+}
+
+TEST_CASE("how sure the winner is does not depend on the number of processes", "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
+  const std::string words = "r.h5 --under top=3 draws=4 turns=false";
+  const json one = searched(place, words + " --jobs 1");
+  CHECK(searched(place, words + " --jobs 3")["robust"] == one["robust"]);
+  CHECK(one["robust"]["candidates"].size() == 3);
+  CHECK(one["robust"]["candidates"][0]["candidate"] == one["best"]);
+  CHECK(one["robust"]["error"]["kind"] == "h100-sxm, bf16, dense");
+  CHECK(searched(place, words + " seed=2")["robust"] != one["robust"]);
+}
+
+TEST_CASE("the best few are those that simulating all finds, whomever the search simulated",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const std::string words = " --under top=4 draws=1 turns=false jitter=0 network=0 slow=0";
+  const json found = searched(place, "sweep.yaml --no-front" + words);
+  const json all = searched(place, "sweep.yaml --exhaustive" + words);
+  REQUIRE(all["robust"]["candidates"].size() == 4);
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(found["robust"]["candidates"][i]["candidate"] ==
+          all["robust"]["candidates"][i]["candidate"]);
+}
+
+TEST_CASE("where nothing varies, all draws are what was planned", "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json run = searched(place,
+                            "sweep.yaml --under top=2 draws=2 jitter=0 network=0 slow=0 error=0 "
+                            "turns=false");
+  for (const json& one : run["robust"]["candidates"])
+    for (const json& seconds : one["time_s"])
+      CHECK(seconds.get<double>() == Approx(time_of(run, one["candidate"])).epsilon(1e-9));
+  CHECK(run["robust"]["candidates"][0]["with_error"]["wins"] == 1);
+}
+
+TEST_CASE("a slow GPU makes the iteration of one pipeline that it sets the pace of longer",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml",
+              "devices: 1\nmicrobatches: 8\nforward_times: 1 s\nbackward_times: 2 s\n"
+              "schedule: [1f1b, gpipe]\n");
+  const json run = searched(
+      place, "sweep.yaml --under draws=3 jitter=0 network=0 slow=50% slow_chance=1 turns=false");
+  // On one device an iteration is its passes, 8 x 3 s, each as much longer.
+  for (const json& seconds : run["robust"]["candidates"][0]["time_s"]) {
+    CHECK(seconds.get<double>() > 24);
+    CHECK(seconds.get<double>() <= 36);
+  }
+}
+
+TEST_CASE("a winner is lost where the network gets slow enough, and less memory has another",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json run = searched(place, "sweep.yaml --under top=4 draws=1");
+  const json& turns = run["robust"]["turns"];
+  REQUIRE_FALSE(turns.empty());
+  for (const json& turn : turns) {
+    if (turn.contains("factor")) CHECK((turn["factor"] < 1) == turn["below"].get<bool>());
+    CHECK(turn["lead"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("words that set nothing of the draws are refused with those there are",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const auto error_of = [&](const std::string& words) {
+    const tests::Ran ran = place.run("search sweep.yaml --quiet --under " + words);
+    CHECK(ran.status == 2);
+    return ran.err;
+  };
+  CHECK_THAT(error_of("draw=3"), Catch::Contains("did you mean 'draws'?"));
+  CHECK_THAT(error_of("jitter"), Catch::Contains("write it as in draws=64"));
+  CHECK_THAT(error_of("network=100%"), Catch::Contains("less than all of it"));
+}
+
+TEST_CASE("the cheapest on each cluster is priced by its own GPUs, within a deadline",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml",
+              "cluster: [dgx-a100, dgx-h100]\nmodel: llama-3-8b\n"
+              "parallel: {tp: [1, 2, 4], pp: 2, sp: true, zero: 1}\nschedule: 1f1b\n"
+              "training: {microbatch_size: 1}\nglobal_batch: 64\nsymmetric: true\n"
+              "search: {gpus: [16, 32]}\n");
+  const auto costs = [&](const std::string& words) {
+    return searched(place, "sweep.yaml --costs tokens=300B " + words)["costs"];
+  };
+  const json all = costs("dgx-a100=1.5 dgx-h100=3");
+  REQUIRE(all.size() == 2);
+  for (const json& one : all) {
+    const double hours = 300e9 / one["tokens_per_s"].get<double>() / 3600;
+    CHECK(one["train_time_days"].get<double>() == Approx(hours / 24));
+    const double price =
+        one["price_per_gpu_hour"].get<double>() * one["gpus"].get<double>() * hours;
+    CHECK(one["price"].get<double>() == Approx(price));
+    CHECK(one["tokens_per_unit"].get<double>() == Approx(300e9 / price));
+    CHECK(one["keeps_deadline"] == true);
+  }
+  // At most 0.4 and 0.7 kW of every GPU.
+  CHECK(all[0]["energy_mwh"].get<double>() <
+        0.4e-3 * all[0]["gpus"].get<double>() * 24 * all[0]["train_time_days"].get<double>());
+  CHECK(all[1]["energy_mwh"].get<double>() <
+        0.7e-3 * all[1]["gpus"].get<double>() * 24 * all[1]["train_time_days"].get<double>());
+  // 16 GPUs are a little cheaper, as more replicas wait for their gradients, and too slow for half
+  // of the time that they take.
+  const double half = all[1]["train_time_days"].get<double>() * 0.6;
+  const json hurried = costs("price=3 deadline=" + std::to_string(half) + "d");
+  CHECK(all[1]["gpus"] == 16);
+  CHECK(hurried[1]["gpus"] == 32);
+  CHECK(hurried[1]["keeps_deadline"] == true);
+  CHECK(hurried[0]["keeps_deadline"] == false);
+}
+
+TEST_CASE("prices of no cluster, of too few and of no number of tokens are told",
+          "[sweep][winner]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const auto error_of = [&](const std::string& words) {
+    const tests::Ran ran = place.run("search sweep.yaml --quiet --costs " + words);
+    CHECK(ran.status == 2);
+    return ran.err;
+  };
+  CHECK_THAT(error_of("price=2"), Catch::Contains("of how many tokens? Add tokens=300B"));
+  CHECK_THAT(error_of("tokens=1T"), Catch::Contains("Add dgx-h100=2.5, or price=2.5"));
+  CHECK_THAT(error_of("tokens=1T dgx-b200=3"), Catch::Contains("its clusters are dgx-h100"));
+  CHECK_THAT(error_of("tokens=1T price=2 deadline=soon"), Catch::Contains("--costs: deadline"));
+}
