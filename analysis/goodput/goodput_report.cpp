@@ -108,7 +108,10 @@ void add_variants(TextTable& table, const GoodputReport& report,
     ratios.push_back(percent(band_of(variant.ratios).mean));
     gains.push_back(gain_text(gain));
     if (const auto more = report.tokens_a_day(gain.mean))
-      tokens.push_back((*more < 0 ? "-" : "+") + format_scaled(std::abs(*more)));
+      // The same to the last bit but a few is the same.
+      tokens.push_back(std::abs(gain.mean) < 1e-9
+                           ? "0"
+                           : (*more < 0 ? "-" : "+") + format_scaled(std::abs(*more)));
   }
   table.add_numbers({"effective", "time"}, ratios);
   table.add_numbers({"gain, 90 %", "% points"}, gains);
@@ -161,7 +164,7 @@ TextTable goodput_parts_table(const GoodputReport& report) {
   const double whole = mean_seconds(report);
   for (std::size_t i = 0; i < goodput_parts; ++i) {
     const double seconds = mean_part(report, static_cast<GoodputPart>(i));
-    if (seconds <= 0) continue;
+    if (seconds < 1e-6 * whole) continue;
     names.emplace_back(goodput_part_names.at(i));
     shares.push_back(percent(seconds / whole));
     minutes.push_back(fmt::format("{:.1f}", seconds / whole * day / 60));

@@ -86,7 +86,11 @@ double best_by_formula(const Setting& setting) {
   const double whole = std::min(setting.duration, setting.target);
   const double rate = stops(setting);
   if (rate <= 0) return whole;
-  return std::min(whole, std::max(1.0, daly_interval(stall(setting), 1 / rate)));
+  // What goes to the storage beside training still takes as long, one after the other; and beside
+  // copies in peers' memory it is for rare cases, as often as if training waited for it.
+  const double write = flow_seconds(setting, setting.storage);
+  const double waits = setting.mode == Goodput::Mode::async ? setting.copy : write;
+  return std::min(whole, std::max(std::min(write, 1 / rate), daly_interval(waits, 1 / rate)));
 }
 
 }  // namespace pipewright::goodput

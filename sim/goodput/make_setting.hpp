@@ -13,7 +13,8 @@ namespace pipewright::goodput {
 Setting make_setting(const config::Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens = std::nullopt);
 
-// Daly's interval for a setting; its whole length where nothing stops it.
+// Daly's interval for a setting, or as long as writing takes; its whole length where nothing stops
+// it.
 double best_by_formula(const Setting& setting);
 
 }  // namespace pipewright::goodput

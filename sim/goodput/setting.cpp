@@ -4,11 +4,13 @@
 
 namespace pipewright::goodput {
 
+double flow_seconds(const Setting& setting, double rate) {
+  return setting.bytes / (setting.network > 0 ? std::min(rate, setting.network) : rate);
+}
+
 double stall(const Setting& setting) {
   if (setting.mode != config::Goodput::Mode::sync) return setting.copy;
-  const double rate =
-      setting.network > 0 ? std::min(setting.storage, setting.network) : setting.storage;
-  return setting.bytes / rate;
+  return flow_seconds(setting, setting.storage);
 }
 
 double stops(const Setting& setting) {

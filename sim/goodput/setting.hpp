@@ -68,6 +68,8 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
+// Seconds of a checkpoint to or from a storage of this rate, alone on the network.
+double flow_seconds(const Setting& setting, double rate);
 // Seconds for which training waits at a checkpoint when nothing else is on the network.
 double stall(const Setting& setting);
 // Events a second that stop the job.

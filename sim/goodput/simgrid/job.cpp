@@ -38,6 +38,7 @@ Job::Job(const Setting& setting, std::uint64_t seed, Lines lines, bool keep_span
 void Job::run() {
   try {
     while (trained_ < setting_.target - same) {
+      leap();
       const double stop =
           setting_.mode == Goodput::Mode::peer ? std::min(next_write_, next_copy_) : next_write_;
       if (!train(std::min(stop, setting_.target)) ||
@@ -122,8 +123,7 @@ void Job::begin_flow(sg4::Host* from, sg4::Host* to, double rate) {
     flow_ = sg4::Comm::sendto_async(from, to, bytes_of(setting_));
     return;
   }
-  const double network = setting_.network > 0 ? setting_.network : rate;
-  flow_ends_ = now() + setting_.bytes / std::min(rate, network);
+  flow_ends_ = now() + flow_seconds(setting_, rate);
 }
 
 void Job::end_flow() {
@@ -132,6 +132,56 @@ void Job::end_flow() {
   if (!being_written_) return;
   stored_.push_back(*std::exchange(being_written_, std::nullopt));
   ++outcome_.checkpoints;
+}
+
+// Whole steps of training and checkpoint in which nothing else happens, at once. A run whose spans
+// are kept goes through each.
+void Job::leap() {
+  const bool copies = setting_.mode == Goodput::Mode::peer;
+  const double step = copies ? setting_.peer_interval : setting_.interval;
+  const double next = copies ? next_copy_ : next_write_;
+  if (keep_spans_ || shares(setting_) || std::abs(next - trained_ - step) > same) return;
+  if (dropped(short_of_) < dropped_) return;
+  settle_speed();
+  const double trains = step / speed_;
+  const double write = flow_seconds(setting_, setting_.storage);
+  const bool waits = setting_.mode == Goodput::Mode::sync;
+  const double stop = waits ? write : setting_.copy;
+  if (!waits && !copies && (write > trains || (flow_ends_ < never && flow_ends_ > now() + trains)))
+    return;  // a checkpoint waits for the one before it
+  if (copies && setting_.peer > trains) return;
+  double end =
+      std::min({setting_.duration, incidents_.next(), coming_.empty() ? never : coming_.top().at});
+  if (copies) end = std::min(end, flow_ends_);
+  const double most = (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
+  const double steps = std::floor(std::min((end - now()) / (trains + stop), most) - same);
+  if (steps < 2) return;
+  if (!copies && flow_ends_ < never) end_flow();
+  const double began = now();
+  sg4::this_actor::sleep_for(steps * (trains + stop));
+  const auto saved = [&](double number) {  // the state in the checkpoint of a step
+    const double at = began + number * (trains + stop) - (waits ? stop : 0);
+    return Saved{at, trained_ + number * step};
+  };
+  for (double number = 1; !copies && number <= steps - (waits ? 0 : 1); ++number) {
+    stored_.push_back(saved(number));
+    ++outcome_.checkpoints;
+  }
+  if (copies) {
+    at_peers_ = saved(steps - 1);
+    copied_ = saved(steps);
+  }
+  trained_ += steps * step;
+  outcome_[Part::checkpoint] += steps * stop;
+  outcome_[Part::slowed] += steps * (trains - step);
+  (copies ? next_copy_ : next_write_) = trained_ + step;
+  if (!waits && !copies) start_write();
+}
+
+// A peer has a copy some time after it was made, and the one before it until then.
+void Job::receive_copy() {
+  if (copied_ && copied_->at + setting_.peer <= now()) at_peers_ = copied_;
+  copied_.reset();
 }
 
 bool Job::spend(Part part, double seconds) {
@@ -161,7 +211,8 @@ bool Job::checkpoint() {
   if (is_write && !finish_flow(Part::checkpoint)) return false;  // one after the other
   if (setting_.mode != Goodput::Mode::sync && !spend(Part::checkpoint, setting_.copy)) return false;
   if (setting_.mode == Goodput::Mode::peer) {
-    coming_.push({now() + setting_.peer, Coming::What::peer_has_it, {now(), trained_}});
+    receive_copy();
+    copied_ = {now(), trained_};
     next_copy_ = trained_ + setting_.peer_interval;
   }
   if (!is_write) return true;
@@ -234,7 +285,8 @@ bool Job::happen(const Coming& event) {
       return true;
     case Coming::What::corruption_found: {
       ++outcome_.corruptions;
-      std::erase_if(stored_, [&](const Saved& saved) { return saved.at > event.since.at; });
+      while (stored_.back().at > event.since.at) stored_.pop_back();
+      receive_copy();
       if (at_peers_ && at_peers_->at > event.since.at) at_peers_.reset();
       fail(1, setting_.repair, 0);
       return true;
@@ -244,9 +296,6 @@ bool Job::happen(const Coming& event) {
         --short_of_;
       else
         ++spares_;
-      return false;
-    case Coming::What::peer_has_it:
-      at_peers_ = event.since;
       return false;
   }
   return false;
@@ -283,6 +332,7 @@ void Job::lose_flows() {
 
 // A node's copy is in the memory of one peer: two that fail at once may take both.
 void Job::go_back_to_last() {
+  receive_copy();
   if (failed_now_ > 1) at_peers_.reset();
   const bool is_newer = at_peers_ && at_peers_->trained > stored_.back().trained;
   go_back(is_newer ? *at_peers_ : stored_.back());
@@ -292,13 +342,13 @@ void Job::go_back_to_last() {
 void Job::go_back(const Saved& to) {
   outcome_[Part::lost] += trained_ - to.trained;
   trained_ = to.trained;
-  std::erase_if(stored_, [&](const Saved& saved) { return saved.at > to.at; });
+  while (stored_.back().at > to.at) stored_.pop_back();
   if (at_peers_ && at_peers_->at > to.at) at_peers_.reset();
   std::vector<Coming> kept;
   for (; !coming_.empty(); coming_.pop()) {
     const Coming& event = coming_.top();
     const bool corrupted = event.what == Coming::What::corruption_found;
-    if (event.what == Coming::What::peer_has_it || (corrupted && event.since.at >= to.at)) continue;
+    if (corrupted && event.since.at >= to.at) continue;
     kept.push_back(event);
   }
   for (const Coming& event : kept) coming_.push(event);

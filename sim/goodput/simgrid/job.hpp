@@ -32,16 +32,10 @@ class Job {
     double trained = 0;  // seconds of training in it
   };
   struct Coming {
-    enum class What : std::uint8_t {
-      straggler_goes,
-      straggler_found,
-      corruption_found,
-      node_back,
-      peer_has_it
-    };
+    enum class What : std::uint8_t { straggler_goes, straggler_found, corruption_found, node_back };
     double at = 0;
     What what = What::node_back;
-    Saved since;  // of a corruption when it was; of a peer what it has
+    Saved since;  // of a corruption when it was
     bool operator<(const Coming& other) const { return at > other.at; }
   };
   struct Over {};  // thrown at the end of the time
@@ -71,6 +65,8 @@ class Job {
   void settle_speed();
   std::uint32_t dropped(std::uint32_t nodes) const;
   bool spend(Part part, double seconds);
+  void leap();
+  void receive_copy();
 
   const Setting& setting_;
   Lines lines_;
@@ -83,6 +79,7 @@ class Job {
   double trained_ = 0;             // seconds, that last unless it goes back
   std::vector<Saved> stored_{{}};  // the start is one
   std::optional<Saved> at_peers_;
+  std::optional<Saved> copied_;  // on its way there, or there
   std::optional<Saved> being_written_;
   double next_write_ = 0;  // of training
   double next_copy_ = 0;   // to peers, likewise

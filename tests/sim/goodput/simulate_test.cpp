@@ -8,7 +8,10 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "sim/cluster/in_child.hpp"
 #include "sim/goodput/closed_forms.hpp"
 
 using namespace pipewright;
@@ -306,6 +309,34 @@ TEST_CASE("with nodes that fail young the time is that of a simulation by hand")
 
 TEST_CASE("with nodes that wear out the time is that of a simulation by hand") {
   check_by_hand(2.5);
+}
+
+TEST_CASE("steps that are made at once take as long as one by one") {
+  const auto mode = GENERATE(Goodput::Mode::sync, Goodput::Mode::async, Goodput::Mode::peer);
+  Setting setting = plain();
+  setting.mode = mode;
+  setting.copy = 2;
+  setting.peer = 3;
+  setting.peer_interval = 25;
+  setting.target = 200000;
+  setting.spares = 1;
+  setting.elastic = true;
+  setting.straggler_rate = 1.0 / 7000;
+  setting.straggler_lasts = 900;
+  setting.straggler_factor = 1.3;
+  setting.corruption_rate = 1.0 / 40000;
+  setting.corruption_found_after = 500;
+  setting.failures = {
+      {.name = "node", .rate = 1.0 / 5000, .units = 8, .detection = 10, .repair = 4000}};
+  const auto one = [&](goodput::Spans spans) {
+    return tests::in_child([&] {
+      const std::vector<std::uint64_t> seeds{3};
+      const GoodputOutcome found = goodput::simulate(setting, seeds, spans).outcomes.front();
+      return fmt::format("{:.3f} {} {} {}", fmt::join(found.parts, " "), found.interruptions,
+                         found.corruptions, found.checkpoints);
+    });
+  };
+  CHECK(one(goodput::Spans::no) == one(goodput::Spans::yes));
 }
 
 TEST_CASE("a month ends at its end, and all of its time is accounted for") {

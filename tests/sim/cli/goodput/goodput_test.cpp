@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using nlohmann::json;
@@ -64,11 +65,10 @@ TEST_CASE("a run that was killed goes on where it was, to the same bytes") {
   const std::string asked = "goodput job.yaml --seeds 400 --only --quiet ";
   REQUIRE(place.run(asked + "-o whole.csv").status == 0);
   // Killed once some of its seeds are there.
-  const Ran killed =
-      place.shell("pipewright " + asked +
-                  "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
-                  "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.02; done; "
-                  "kill -9 $child; wait $child");
+  place.shell("'" PIPEWRIGHT_PROGRAM "' " + asked +
+              "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
+              "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.01; done; "
+              "kill -9 $child; wait $child");
   REQUIRE(contains(place.files(), "r.jsonl"));
   const std::string kept = place.read("r.jsonl");
   CHECK(std::count(kept.begin(), kept.end(), '\n') >= 4);
