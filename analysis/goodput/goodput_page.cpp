@@ -1,5 +1,6 @@
 #include "analysis/goodput/goodput_page.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -27,6 +28,13 @@ std::string chart(const GoodputReport& report, Draw draw, std::string_view words
       svg_address(draw(report, narrow, PictureKind::svg)));
 }
 
+// Lines are a terminal's.
+std::string in_one_line(std::string words) {
+  while (words.ends_with('\n')) words.pop_back();
+  std::ranges::replace(words, '\n', ' ');
+  return html_text(words);
+}
+
 std::string section(std::string_view heading, std::string_view content) {
   return fmt::format("<section><h2>{}</h2>{}</section>\n", heading, content);
 }
@@ -39,7 +47,7 @@ std::string sections(const GoodputReport& report) {
     html += section("How often to checkpoint",
                     chart(report, interval_picture, "effective training time over intervals") +
                         html_table(goodput_intervals(report)) + "<p>" +
-                        html_text(goodput_formulas(report)) + "</p>");
+                        in_one_line(goodput_formulas(report)) + "</p>");
   if (!report.worth.empty())
     html += section("What a change is worth", html_table(goodput_worth(report)));
   return html;
@@ -52,7 +60,7 @@ void write_goodput_page(const std::filesystem::path& path, const GoodputReport& 
     write_head(stream, report.title, {"page.css", "compare.css"});
     Frame frame(stream, asset("goodput.html"));
     frame.fill("title", html_text(report.title + ": weeks of training"));
-    frame.fill("subject", html_text(goodput_subject(report)));
+    frame.fill("subject", in_one_line(goodput_subject(report)));
     frame.fill("sections", sections(report));
     frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
     frame.finish();

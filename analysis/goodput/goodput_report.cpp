@@ -205,8 +205,8 @@ TextTable goodput_worth(const GoodputReport& report) {
 std::string goodput_formulas(const GoodputReport& report) {
   if (!report.mean_between_s) return "";
   return fmt::format(
-      "Young's interval {}, Daly's {}. Daly's model says {} effective training time, "
-      "the first order {}:\nfailures one at a time, nodes always there, nothing slow.\n",
+      "Young's interval {}, Daly's {}. By Daly's model {} are effective, to first order {}:\n"
+      "failures one at a time, nodes always there, nothing slow.\n",
       format_long_time(report.young_s), format_long_time(report.daly_s),
       percent(report.exact_ratio), percent(report.first_order_ratio));
 }

@@ -1,7 +1,6 @@
 #include "sim/goodput/study.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -52,20 +51,27 @@ std::vector<Variant> what_ifs(const Setting& asked, std::uint64_t seeds) {
     s.read *= 10;
   });
   for (const Goodput::Mode mode : {Goodput::Mode::async, Goodput::Mode::peer})
-    add(fmt::format("checkpoints: {}", config::name_of(mode)), [&](Setting& s) {
-      s.mode = mode;
-      s.interval = best_by_formula(s);
-    });
+    if (mode != asked.mode)
+      add(fmt::format("checkpoints: {}", config::name_of(mode)), [&](Setting& s) {
+        s.mode = mode;
+        s.interval = best_by_formula(s);
+      });
   add("restart in half the time", [](Setting& s) { s.restart /= 2; });
   add("detection at once", [](Setting& s) {
     for (FailureKind& kind : s.failures) kind.detection = 0;
     for (TracedFailure& failure : s.trace) failure.kind.detection = 0;
   });
-  std::array<std::uint32_t, 4> counts{0, 1, (asked.nodes + 99) / 100, (asked.nodes + 49) / 50};
-  std::ranges::sort(counts);
-  const auto end = std::ranges::unique(counts).begin();
-  for (auto count = counts.begin(); count != end; ++count)
-    add(analysis::counted(*count, "spare node"), [&](Setting& s) { s.spares = *count; });
+  // As many as are in repair on average, and one and two standard deviations more (Poisson).
+  double broken = 0;
+  for (const FailureKind& kind : asked.failures) broken += kind.rate * kind.repair * kind.nodes;
+  std::uint32_t last = asked.nodes;
+  for (const double more : {-1.0, 0.0, 1.0, 2.0}) {
+    const double spares = more < 0 ? 0 : broken + more * std::sqrt(broken);
+    const auto count = static_cast<std::uint32_t>(std::ceil(spares));
+    if (count == last || count > asked.nodes) continue;
+    last = count;
+    add(analysis::counted(count, "spare node"), [&](Setting& s) { s.spares = count; });
+  }
   add("always a spare node", [](Setting& s) { s.spares.reset(); });
   if (asked.spares && asked.replicas > 1)
     add(asked.elastic ? "wait for nodes" : "go on with fewer replicas",
