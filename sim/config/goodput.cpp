@@ -68,7 +68,7 @@ template <auto member>
 constexpr auto storage_rate = into<member, read_storage>({ValueType::rate});
 
 constexpr std::array failure_table{
-    Key<Failure>{{.name = "kind", .help = "what fails", .required = true},
+    Key<Failure>{{.name = "kind", .help = "what fails", .default_value = "node"},
                  choice<&Failure::kind, failure_kinds>},
     Key<Failure>{{.name = "rate", .help = "for 1000 days of a node of the job", .required = true},
                  rate_of<&Failure::rate, "">},
