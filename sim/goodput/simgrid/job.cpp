@@ -147,16 +147,16 @@ void Job::leap() {
   const double write = flow_seconds(setting_, setting_.storage);
   const bool waits = setting_.mode == Goodput::Mode::sync;
   const double stop = waits ? write : setting_.copy;
-  if (!waits && !copies && (write > trains || (flow_ends_ < never && flow_ends_ > now() + trains)))
-    return;  // a checkpoint waits for the one before it
+  // What is being written has to be whole in the first step, and a checkpoint before the next one.
+  if (flow_ends_ < never && flow_ends_ > now() + trains) return;
+  if (!waits && !copies && write > trains) return;
   if (copies && setting_.peer > trains) return;
   double end =
       std::min({setting_.duration, incidents_.next(), coming_.empty() ? never : coming_.top().at});
-  if (copies) end = std::min(end, flow_ends_);
   const double most = (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
   const double steps = std::floor(std::min((end - now()) / (trains + stop), most) - same);
   if (steps < 2) return;
-  if (!copies && flow_ends_ < never) end_flow();
+  if (flow_ends_ < never) end_flow();
   const double began = now();
   sg4::this_actor::sleep_for(steps * (trains + stop));
   const auto saved = [&](double number) {  // the state in the checkpoint of a step
