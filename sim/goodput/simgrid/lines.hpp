@@ -13,8 +13,7 @@ namespace sg4 = simgrid::s4u;
 
 // What one job's flows run over: hosts that stand for all of its nodes, for their peers and for the
 // storage, with a link for each thing that bounds a flow.
-class Lines {
- public:
+struct Lines {
   // Bytes a second of training at full speed; of one that shares no network any number does.
   static double pace(const Setting& setting);
 
