@@ -43,6 +43,19 @@ ALLOWED = {
         ("analysis", "sim/config", "sim/workload", "sim/cluster", "sim/execution"),
         ("fmt/", "Eigen/", "unsupported/Eigen/"),
     ),
+    "sim/goodput": (
+        (
+            "modules",
+            "analysis",
+            "sim/config",
+            "sim/process",
+            "sim/workload",
+            "sim/cluster",
+            "sim/execution",
+            "sim/evaluation",
+        ),
+        ("fmt/", "nlohmann/", "simgrid/"),
+    ),
     "sim/search": (
         ("schedules", "analysis", "sim/config", "sim/process", "sim/workload"),
         ("fmt/", "nlohmann/"),
@@ -73,6 +86,7 @@ ALLOWED = {
             "sim/execution",
             "sim/comm",
             "sim/evaluation",
+            "sim/goodput",
             "sim/search",
             "sim/serve",
             "sim/jobs",

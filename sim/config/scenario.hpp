@@ -9,6 +9,7 @@
 
 #include "schedules/costs.hpp"
 #include "sim/config/communication.hpp"
+#include "sim/config/goodput.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/layer_times.hpp"
@@ -51,6 +52,7 @@ struct Scenario {
   Training training;
   Communication communication;
   Variation variation;
+  std::optional<Goodput> goodput;  // what nothing but `pipewright goodput` looks at
 
   std::optional<Located<LayerTimes>> layer_times;
   PassTimes forward_times;                  // empty: by the model

@@ -18,6 +18,7 @@ std::span<const Topic> topics() {
       Topic{"clusters", "docs/clusters.md"},
       Topic{"gpus", "docs/gpus.md"},
       Topic{"collectives", "docs/collectives.md"},
+      Topic{"goodput", "docs/goodput.md"},
       Topic{"failures", "docs/failures.md"},
       Topic{"two-jobs", "docs/two-jobs.md"},
       Topic{"search", "docs/search.md"},

@@ -35,6 +35,7 @@ constexpr std::array time_units{
     Unit{"ns", 1, 1e9},
     Unit{"min", 60},
     Unit{"h", 3600},
+    Unit{"d", 86400},
 };
 constexpr std::array size_units{
     Unit{""},
@@ -107,6 +108,13 @@ constexpr Quantity bandwidth_quantity{"bandwidth",
                                       1e15,
                                       1e9,
                                       "GB/s"};
+constexpr Quantity storage_quantity{"rate",
+                                    "a rate from 1 MB/s to 1e6 GB/s, such as 40 GB/s",
+                                    "a bare number is in bytes/s",
+                                    bandwidth_units,
+                                    1e15,
+                                    1e6,
+                                    "GB/s"};
 constexpr Quantity memory_quantity{"size",
                                    "a size from 1 GiB to 1e6 GiB, such as 80 GiB",
                                    "a bare number is in bytes",
@@ -248,6 +256,10 @@ double parse_flops(std::string_view text, std::string_view subject, std::string_
 
 double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun) {
   return parse(bandwidth_quantity, text, subject, noun);
+}
+
+double parse_storage_rate(std::string_view text, std::string_view subject, std::string_view noun) {
+  return parse(storage_quantity, text, subject, noun);
 }
 
 double parse_power(std::string_view text, std::string_view subject, std::string_view noun) {

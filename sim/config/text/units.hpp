@@ -31,6 +31,9 @@ std::uint64_t parse_memory(std::string_view text, std::string_view subject, std:
 double parse_flops(std::string_view text, std::string_view subject, std::string_view noun);
 double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun);
 
+// Bytes per second of storage or of a network: from 1 MB/s.
+double parse_storage_rate(std::string_view text, std::string_view subject, std::string_view noun);
+
 // Watts of a GPU.
 double parse_power(std::string_view text, std::string_view subject, std::string_view noun);
 

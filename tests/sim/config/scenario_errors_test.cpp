@@ -29,6 +29,7 @@ std::string error_when(const std::string& key, const std::string& value) {
 const std::string all_keys =
     "cluster, devices (or num_stages), placement, microbatches (or num_batches), global_batch, "
     "iterations, schedule, model, gpu, parallel, partition, training, communication, variation, "
+    "goodput, "
     "symmetric, layer_times, forward_times, backward_times, input_grad_times, weight_grad_times, "
     "overlap, "
     "fused_times, pass_overhead, p2p_time, "
@@ -76,7 +77,8 @@ TEST_CASE("keys that are missing name the flag that gives them") {
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
         "placement, microbatches, global_batch, iterations, schedule, model, gpu, parallel, "
-        "partition, training, communication, variation, symmetric, layer_times, forward_times, "
+        "partition, training, communication, variation, goodput, symmetric, layer_times, "
+        "forward_times, "
         "backward_times, "
         "input_grad_times, weight_grad_times, overlap, fused_times, pass_overhead, p2p_time, "
         "boundary_tensor, "

@@ -247,6 +247,8 @@ TEST_CASE("every choice that the table of keys lists can be read, and so can the
         override_key(root, "parallel.sp", "true", {});
       if (row.name.starts_with("training.lengths."))
         override_key(root, "training.lengths.longest", "512", {});
+      if (row.name.starts_with("goodput.failures."))
+        override_key(root, "goodput.failures.rate", "1", {});
       CHECK_NOTHROW(read_scenario(root));
     }
   }

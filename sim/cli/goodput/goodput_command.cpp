@@ -1,0 +1,189 @@
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/goodput/goodput_page.hpp"
+#include "analysis/goodput/goodput_picture.hpp"
+#include "analysis/goodput/goodput_report.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/guard.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/goodput/iteration.hpp"
+#include "sim/goodput/journal.hpp"
+#include "sim/goodput/study.hpp"
+#include "sim/search/space/objective_value.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+po::options_description goodput_options() {
+  po::options_description options("options", 100);
+  auto add = options.add_options();
+  add("tokens", several_words("N"),
+      "train until there are so many, such as 15T (goodput.duration)");
+  add("price", several_words("P"), "of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
+  add("seeds", several_words("N"), "runs, each with other failures (100)");
+  add("only", "the training as asked: no other intervals, no what-ifs");
+  add("jobs,j", several_words("N"), "processes (as many as there are cores)");
+  add("results", several_words("FILE.jsonl"), "keep seeds here as they come");
+  add("resume", "go on with the results that are there");
+  add("output,o", several_words("FILE..")->composing(),
+      "write .html (page), .svg, .png or .pdf (days of the run), .json or .csv (seeds)");
+  add("json", "print the result as JSON and nothing else");
+  add("quiet,q", "no progress bar");
+  add_scenario_options(options);
+  add("help,h", "this text");
+  return options;
+}
+
+int print_help() {
+  fmt::print(
+      "usage: pipewright goodput SCENARIO [OPTIONS]\n"
+      "\n"
+      "Days to months of training on top of a simulated iteration: failures, stragglers and "
+      "silent\n"
+      "corruption, checkpoints to a storage, restarts, spares. Prints what is left of the time "
+      "with\n"
+      "a 90 % band over seeds, how often to checkpoint, and what faster storage, spares and the\n"
+      "like are worth.\n"
+      "\n"
+      "  pipewright goodput platforms/scenarios/gpt-6b-a100.yaml\n"
+      "  pipewright goodput llama.yaml --tokens 15T --price '$2.5' --seeds 1000 -o weeks.html\n"
+      "  pipewright goodput llama.yaml --set goodput.failures=llama-3\n"
+      "      goodput.checkpoint.mode=async goodput.checkpoint.storage='2 TB/s' --spares 16\n"
+      "  pipewright goodput llama.yaml --checkpoint-interval '30 min' --only -o days.png\n"
+      "  pipewright goodput llama.yaml --seeds 1000 --results weeks.jsonl --resume\n"
+      "\n{}\nkeys of the map `goodput` of a scenario; * has to be there in its section:\n",
+      describe(goodput_options()));
+  for (const config::KeyRow& key : config::goodput_keys())
+    fmt::print("  {:<26} {}{}\n", key.name, help_line(key),
+               key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
+  return exit_ok;
+}
+
+struct Request {
+  config::Scenario scenario;
+  goodput::StudyOptions study;
+  std::optional<double> price;
+  std::string currency = "$";
+  std::vector<Output> outputs;
+  std::optional<std::filesystem::path> results;
+  bool resume = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Calls `read` with the one word of an option as a field, if it was given.
+template <class Read>
+void with(const po::variables_map& given, const char* name, const Read& read) {
+  if (given.count(name) == 0) return;
+  const std::string flag = std::string("--") + name;
+  const config::Value value =
+      config::make_text(single(values(given, name), flag), {.source = flag});
+  read(config::Field{value, name});
+}
+
+Request read_request(const po::variables_map& given) {
+  Request request{.scenario = config::read_scenario(scenario_tree(given))};
+  with(given, "tokens",
+       [&](const config::Field& field) { request.study.tokens = search::read_tokens(field); });
+  with(given, "price", [&](const config::Field& field) {
+    analysis::Objective price;
+    search::read_price(field, price);
+    request.price = price.price_per_gpu_hour;
+    request.currency = price.currency;
+  });
+  with(given, "seeds",
+       [&](const config::Field& field) { request.study.seeds = config::read_count(field, "100"); });
+  request.study.jobs = std::max(1U, std::thread::hardware_concurrency());
+  with(given, "jobs",
+       [&](const config::Field& field) { request.study.jobs = config::read_count(field, "8"); });
+  with(given, "results", [&](const config::Field& field) { request.results = field.value.text; });
+  request.study.only_asked = given.count("only") != 0;
+  request.resume = given.count("resume") != 0;
+  if (request.resume && !request.results)
+    throw UsageError("--resume goes on with results; --results FILE.jsonl says which");
+  request.json = given.count("json") != 0;
+  request.quiet = given.count("quiet") != 0;
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : values(given, "output")) files.emplace_back(file);
+  request.outputs = parse_outputs(files);
+  if (request.results) files.push_back(*request.results);
+  std::vector<std::filesystem::path> read;
+  if (const auto file = scenario_file(given)) read.push_back(*file);
+  check_files(read, files);
+  for (const Output& output : request.outputs)
+    if (is_picture(output) || output.kind == OutputKind::html) request.study.spans = true;
+  return request;
+}
+
+constexpr double picture_width = 760;  // points
+
+analysis::PictureKind picture_kind(const Output& output) {
+  if (output.kind == OutputKind::svg) return analysis::PictureKind::svg;
+  return output.kind == OutputKind::png ? analysis::PictureKind::png : analysis::PictureKind::pdf;
+}
+
+void write(const Output& output, const analysis::GoodputReport& report) {
+  switch (output.kind) {
+    case OutputKind::json:
+      return trace::write_file(output.file, analysis::goodput_json(report));
+    case OutputKind::csv:
+      return trace::write_file(output.file, analysis::goodput_csv(report));
+    case OutputKind::html:
+      return analysis::write_goodput_page(output.file, report);
+    default:
+      return trace::write_file(output.file,
+                               analysis::days_picture(report, picture_width, picture_kind(output)));
+  }
+}
+
+// All that the answer depends on, besides the program.
+std::string question_of(const Request& request) {
+  return fmt::format("{}seeds: {}\ntokens: {}\nonly: {}\n", request.scenario.text,
+                     request.study.seeds, request.study.tokens.value_or(0),
+                     request.study.only_asked);
+}
+
+}  // namespace
+
+int goodput_command(const Arguments& arguments) {
+  const po::variables_map given = parse(arguments, goodput_options(), "scenario");
+  if (given.count("help") != 0) return print_help();
+  Request request = read_request(given);
+  watch_for_interrupts(interrupt_grace);
+  std::optional<goodput::Journal> journal;
+  if (request.results)
+    journal.emplace(
+        *request.results, question_of(request),
+        request.resume ? goodput::Journal::Start::resume : goodput::Journal::Start::anew);
+  const goodput::Iteration iteration = goodput::simulate_iteration(request.scenario);
+  if (!request.quiet && !request.json) print_notes(iteration.notes);
+  ProgressBar bar("goodput", !request.quiet && !request.json, ProgressBar::InLogs::yes);
+  request.study.look = [&](double share) {
+    throw_if_interrupted();
+    if (bar.is_due()) bar.draw(share, "of seeds");
+  };
+  analysis::GoodputReport report =
+      goodput::study(request.scenario, iteration, request.study, journal ? &*journal : nullptr);
+  report.price_per_gpu_hour = request.price;
+  report.currency = request.currency;
+  for (const Output& output : request.outputs) write(output, report);
+  if (request.json) {
+    fmt::print("{}", analysis::goodput_json(report));
+    return exit_ok;
+  }
+  fmt::print("{}", analysis::goodput_text(report));
+  for (const Output& output : request.outputs) fmt::print("wrote   {}\n", output.file.string());
+  return exit_ok;
+}
+
+}  // namespace pipewright::cli

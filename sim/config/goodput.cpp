@@ -1,0 +1,230 @@
+#include "sim/config/goodput.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/library.hpp"
+#include "sim/config/text/units.hpp"
+
+namespace pipewright::config {
+namespace {
+
+using Failure = Goodput::Failure;
+using Kind = Goodput::Kind;
+
+// What was published, for 1000 node-days.
+struct Profile {
+  std::string_view name;
+  std::vector<Failure> failures;
+};
+
+// Llama 3 405B: 419 unexpected interruptions in 54 days of 2048 nodes (arXiv 2407.21783, table 5):
+// 148 of GPUs and 72 of their memory, 54 of software, 35 of switches and cables, 110 others. RSC-1
+// and RSC-2: Meta's research clusters (arXiv 2410.21680), as one kind.
+const std::vector<Profile>& profiles() {
+  static const std::vector<Profile> all = [] {
+    const auto of = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
+    const auto llama = [&](Kind kind, double count) { return of(kind, count / (2.048 * 54)); };
+    return std::vector<Profile>{{"rsc-1", {of(Kind::node, 6.50)}},
+                                {"rsc-2", {of(Kind::node, 2.34)}},
+                                {"llama-3",
+                                 {llama(Kind::gpu, 148 + 72), llama(Kind::software, 54),
+                                  llama(Kind::network, 35), llama(Kind::node, 110)}}};
+  }();
+  return all;
+}
+
+double read_rate(const Field& field) {
+  const std::string allowed = "a number of events in 1000 node-days, such as 6.5";
+  const std::string& text = read_text(field, allowed);
+  if (text == "0") return 0;
+  return parse_positive_number(text, subject(field), "a rate");
+}
+
+double read_storage(const Field& field) {
+  constexpr std::string_view allowed = "a rate such as 40 GB/s";
+  return parse_storage_rate(read_text(field, allowed), subject(field), "a rate of storage");
+}
+
+std::uint32_t read_nodes(const Field& field) {
+  if (read_text(field, "a number of nodes") == "0") return 0;
+  return read_count(field, "4");
+}
+
+// "auto" is Daly's.
+std::optional<double> read_interval(const Field& field) {
+  if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
+  const double seconds = read_time(field, "an interval");
+  if (seconds > 0) return seconds;
+  throw wrong(field, "a time above 0 such as 20 min, or auto");
+}
+
+template <auto member, Words noun>
+constexpr auto rate_of = into<member, read_rate>({ValueType::number});
+template <auto member>
+constexpr auto storage_rate = into<member, read_storage>({ValueType::rate});
+
+constexpr std::array failure_table{
+    Key<Failure>{{.name = "kind", .help = "what fails", .default_value = "node"},
+                 choice<&Failure::kind, failure_kinds>},
+    Key<Failure>{{.name = "rate", .help = "for 1000 days of a node of the job", .required = true},
+                 rate_of<&Failure::rate, "">},
+    Key<Failure>{{.name = "shape",
+                  .help = "of a Weibull distribution of a node's times between failures",
+                  .default_value = "1, exponential"},
+                 within<&Failure::shape, "a shape", "a shape from 0.2 to 20, such as 0.7", 0, 20>},
+    Key<Failure>{{.name = "nodes",
+                  .help = "out together, as behind a switch",
+                  .default_value = "1, of software 0"},
+                 into<&Failure::nodes, read_nodes>({ValueType::count})},
+    Key<Failure>{{.name = "detection", .help = "until it is noticed; else goodput.detection"},
+                 time<&Failure::detection, "a time">},
+    Key<Failure>{{.name = "repair", .help = "until its nodes are back; else goodput.repair"},
+                 time<&Failure::repair, "a time">},
+};
+
+std::vector<Failure> read_failures(const Field& field) {
+  const std::string allowed = "{kind: node, rate: 6.5}, a list of them, rsc-1, rsc-2 or llama-3";
+  if (field.value.kind == Value::Kind::text) {
+    const auto found = std::ranges::find(profiles(), field.value.text, &Profile::name);
+    if (found == profiles().end()) throw wrong(field, allowed);
+    return found->failures;
+  }
+  std::vector<Failure> failures;
+  const auto read = [&](const Field& item) {
+    failures.push_back({.origin = item.value.origin});
+    read_keys<Failure>(item, failure_table, failures.back());
+    if (failures.back().shape < 0.2) throw wrong(item, "a shape from 0.2 to 20, such as 0.7");
+  };
+  if (field.value.kind == Value::Kind::map)
+    read(field);
+  else
+    for (const Field& item : items(field, allowed)) read(item);
+  return failures;
+}
+
+std::filesystem::path read_failure_trace(const Field& field) {
+  return existing_path(field, "the path of a .csv with columns time, kind and nodes");
+}
+
+using Straggler = Goodput::Straggler;
+constexpr std::array straggler_table{
+    Key<Straggler>{
+        {.name = "rate", .help = "for 1000 days of a node of the job", .default_value = "0"},
+        rate_of<&Straggler::rate, "">},
+    Key<Straggler>{{.name = "factor",
+                    .help = "iterations take so many times as long beside one",
+                    .required = true},
+                   within<&Straggler::factor, "a slow-down",
+                          "a slow-down from 1 to 1000, such as 1.2", 1, 1000>},
+    Key<Straggler>{
+        {.name = "lasts", .help = "until it is as before, on average", .default_value = "1 h"},
+        time<&Straggler::lasts, "a time">},
+    Key<Straggler>{{.name = "replaced_after", .help = "its node is replaced, as a failed one"},
+                   time<&Straggler::after, "a time">},
+};
+
+using Corruption = Goodput::Corruption;
+constexpr std::array corruption_table{
+    Key<Corruption>{
+        {.name = "rate", .help = "for 1000 days of a node of the job", .default_value = "0"},
+        rate_of<&Corruption::rate, "">},
+    Key<Corruption>{{.name = "found_after",
+                     .help = "on average; training goes back to before it",
+                     .default_value = "1 h"},
+                    time<&Corruption::found_after, "a time">},
+};
+
+using Checkpoint = Goodput::Checkpoint;
+constexpr std::array checkpoint_table{
+    Key<Checkpoint>{{.name = "mode",
+                     .help = "training waits, or for a copy to the hosts alone; or peers keep it",
+                     .default_value = "sync"},
+                    choice<&Checkpoint::mode, checkpoint_modes>},
+    Key<Checkpoint>{
+        {.name = "interval",
+         .flag = "--checkpoint-interval",
+         .help = "of training between two, a time or auto: Daly's best",
+         .default_value = "auto"},
+        {[](const Field& f, Checkpoint& c) { c.interval = read_interval(f); }, {ValueType::time}}},
+    Key<Checkpoint>{{.name = "bytes", .help = "of one; else of the model's weights and optimizer"},
+                    size<&Checkpoint::bytes, "a checkpoint's size">},
+    Key<Checkpoint>{
+        {.name = "storage", .help = "what all nodes write together; else 0.65 GB/s a node"},
+        storage_rate<&Checkpoint::storage>},
+    Key<Checkpoint>{{.name = "read", .help = "what they read together; else as storage"},
+                    storage_rate<&Checkpoint::read>},
+    Key<Checkpoint>{{.name = "copy",
+                     .help = "of a GPU to its host's memory, not for sync",
+                     .default_value = "25 GB/s"},
+                    storage_rate<&Checkpoint::copy>},
+    Key<Checkpoint>{{.name = "peer_interval",
+                     .help = "of training between two to a peer's memory",
+                     .default_value = "1 min"},
+                    {[](const Field& f, Checkpoint& c) {
+                       c.peer_interval = read_interval(f).value_or(c.peer_interval);
+                     },
+                     {ValueType::time}}},
+    Key<Checkpoint>{{.name = "peer",
+                     .help = "of a node to its peer's memory, and back",
+                     .default_value = "25 GB/s"},
+                    storage_rate<&Checkpoint::peer>},
+    Key<Checkpoint>{{.name = "network",
+                     .help = "of all nodes, shared by training and storage; else each has its own"},
+                    storage_rate<&Checkpoint::network>},
+    Key<Checkpoint>{{.name = "traffic", .help = "of training on it; else what an iteration sends"},
+                    storage_rate<&Checkpoint::traffic>},
+};
+
+constexpr std::array table{
+    Key<Goodput>{{.name = "duration", .help = "of the training", .default_value = "30 d"},
+                 time<&Goodput::duration, "a duration">},
+    Key<Goodput>{
+        {.name = "failures",
+         .help = "{kind, rate, shape, nodes}, a list, or as published: rsc-1, rsc-2, llama-3",
+         .default_value = "rsc-1"},
+        into<&Goodput::failures, read_failures>(
+            {ValueType::map, true, {}, [] { return rows_of(failure_table); }})},
+    Key<Goodput>{{.name = "failure_trace", .help = "or a .csv of times, kinds and nodes"},
+                 into<&Goodput::trace, read_failure_trace>({ValueType::path})},
+    Key<Goodput>{{.name = "stragglers", .help = "slow nodes that come and go"},
+                 map_of<&Goodput::straggler, straggler_table>},
+    Key<Goodput>{{.name = "corruption", .help = "silent, and found late"},
+                 map_of<&Goodput::corruption, corruption_table>},
+    Key<Goodput>{{.name = "checkpoint", .help = "how, how often and to where"},
+                 map_of<&Goodput::checkpoint, checkpoint_table>},
+    Key<Goodput>{{.name = "detection", .help = "until a failure is noticed", .default_value = "0"},
+                 time<&Goodput::detection, "a time">},
+    Key<Goodput>{{.name = "restart",
+                  .help = "until loading begins, on nodes that are there",
+                  .default_value = "5 min"},
+                 time<&Goodput::restart, "a time">},
+    Key<Goodput>{
+        {.name = "repair", .help = "until a failed node is a spare", .default_value = "24 h"},
+        time<&Goodput::repair, "a time">},
+    Key<Goodput>{{.name = "spares",
+                  .flag = "--spares",
+                  .help = "nodes that wait; else there is always one",
+                  .unit = "nodes"},
+                 into<&Goodput::spares, read_nodes>({ValueType::count})},
+    Key<Goodput>{{.name = "elastic",
+                  .flag = "--elastic",
+                  .help = "without a spare go on with fewer replicas",
+                  .default_value = "false"},
+                 flag<&Goodput::elastic>},
+};
+
+}  // namespace
+
+Goodput read_goodput(const Field& field) { return read_map<table>(field); }
+
+std::vector<KeyRow> goodput_keys() { return rows_of(table); }
+
+std::vector<Goodput::Failure> published_failures(std::string_view name) {
+  return std::ranges::find(profiles(), name, &Profile::name)->failures;
+}
+
+}  // namespace pipewright::config

@@ -1,0 +1,101 @@
+#include "sim/goodput/incidents.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace pipewright::goodput {
+namespace {
+
+// Neighbouring seeds and streams have nothing in common (Steele, Lea and Flood 2014, SplitMix64).
+std::uint64_t mixed(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15U;
+  value = (value ^ value >> 30U) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ value >> 27U) * 0x94d049bb133111ebU;
+  return value ^ value >> 31U;
+}
+
+double scale_of(double mean, double shape) { return mean / std::tgamma(1 + 1 / shape); }
+
+}  // namespace
+
+Random::Random(std::uint64_t seed, std::uint64_t stream) : engine_(mixed(mixed(seed) ^ stream)) {}
+
+double Random::uniform() { return (static_cast<double>(engine_() >> 11U) + 0.5) * 0x1.0p-53; }
+
+double Random::log_uniform() { return std::log(uniform()); }
+
+double Random::normal() {
+  const double radius = std::sqrt(-2 * log_uniform());
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+// Marsaglia and Tsang (2000), for shapes from 1 on.
+double Random::gamma(double shape) {
+  const double d = shape - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = normal();
+    const double v = std::pow(1 + c * x, 3);
+    if (v > 0 && log_uniform() < x * x / 2 + d - d * v + d * std::log(v)) return d * v;
+  }
+}
+
+double Random::weibull(double mean, double shape) {
+  return scale_of(mean, shape) * std::pow(-log_uniform(), 1 / shape);
+}
+
+// Intervals that are met have the density x f(x) / mean: (x / scale)^shape is then of a gamma
+// distribution.
+double Random::weibull_rest(double mean, double shape) {
+  const double met = scale_of(mean, shape) * std::pow(gamma(1 + 1 / shape), 1 / shape);
+  return uniform() * met;
+}
+
+Incidents::Incidents(const Setting& setting, std::uint64_t seed) {
+  using What = Incident::What;
+  std::uint64_t stream = 0;
+  for (const FailureKind& kind : setting.failures) {
+    const bool exponential = kind.shape == 1;  // where all units together are one
+    const std::uint32_t units = exponential ? 1 : kind.units;
+    add({What::failure, &kind, units / kind.rate, kind.shape, 0, Random(seed, ++stream)},
+        kind.rate > 0 ? units : 0);
+  }
+  constexpr std::uint64_t others = 1000;
+  if (setting.straggler_rate > 0)
+    add({What::straggler, nullptr, 1 / setting.straggler_rate, 1, setting.straggler_lasts,
+         Random(seed, others)},
+        1);
+  if (setting.corruption_rate > 0)
+    add({What::corruption, nullptr, 1 / setting.corruption_rate, 1, setting.corruption_found_after,
+         Random(seed, others + 1)},
+        1);
+  for (const TracedFailure& failure : setting.trace)
+    coming_.push({{failure.at, What::failure, &failure.kind, 0}, sources_.size()});
+}
+
+void Incidents::add(Source source, std::uint32_t units) {
+  sources_.push_back(std::move(source));
+  Source& added = sources_.back();
+  for (std::uint32_t unit = 0; unit < units; ++unit)
+    coming_.push(
+        {make(added, added.random.weibull_rest(added.mean, added.shape)), sources_.size() - 1});
+}
+
+Incident Incidents::make(Source& source, double at) {
+  const double lasts = source.lasts > 0 ? source.random.exponential(source.lasts) : 0;
+  return {at, source.what, source.kind, lasts};
+}
+
+Incident Incidents::take() {
+  const Coming next = coming_.top();
+  coming_.pop();
+  if (next.source < sources_.size()) {
+    Source& source = sources_[next.source];
+    const double gap = source.random.weibull(source.mean, source.shape);
+    coming_.push({make(source, next.incident.at + gap), next.source});
+  }
+  return next.incident;
+}
+
+}  // namespace pipewright::goodput

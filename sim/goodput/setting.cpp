@@ -1,0 +1,24 @@
+#include "sim/goodput/setting.hpp"
+
+#include <algorithm>
+
+namespace pipewright::goodput {
+
+double flow_seconds(const Setting& setting, double rate) {
+  return setting.bytes / (setting.network > 0 ? std::min(rate, setting.network) : rate);
+}
+
+double stall(const Setting& setting) {
+  if (setting.mode != config::Goodput::Mode::sync) return setting.copy;
+  return flow_seconds(setting, setting.storage);
+}
+
+double stops(const Setting& setting) {
+  double rate = setting.corruption_rate;
+  for (const FailureKind& kind : setting.failures) rate += kind.rate;
+  if (!setting.trace.empty() && setting.trace.back().at > 0)
+    rate += static_cast<double>(setting.trace.size()) / setting.trace.back().at;
+  return rate;
+}
+
+}  // namespace pipewright::goodput

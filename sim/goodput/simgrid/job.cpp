@@ -1,0 +1,402 @@
+#include "sim/goodput/simgrid/job.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace pipewright::goodput {
+namespace {
+
+using analysis::GoodputPart;
+using config::Goodput;
+
+double now() { return sg4::Engine::get_clock(); }
+
+// Within which two times are one: a millionth of a second is nothing in months.
+constexpr double same = 1e-6;
+
+// Whether training and checkpoints compete for a network.
+bool shares(const Setting& setting) { return setting.network > 0 && setting.traffic > 0; }
+
+std::uint64_t bytes_of(const Setting& setting) {
+  return static_cast<std::uint64_t>(std::max(1.0, setting.bytes));
+}
+
+}  // namespace
+
+Job::Job(const Setting& setting, std::uint64_t seed, Lines lines, bool keep_spans)
+    : setting_(setting),
+      lines_(lines),
+      keep_spans_(keep_spans),
+      incidents_(setting, seed),
+      next_write_(setting.interval),
+      next_copy_(setting.peer_interval),
+      spares_(setting.spares.value_or(0)) {
+  outcome_.seed = seed;
+}
+
+void Job::run() {
+  try {
+    while (trained_ < setting_.target - same) {
+      leap();
+      const double stop =
+          setting_.mode == Goodput::Mode::peer ? std::min(next_write_, next_copy_) : next_write_;
+      if (!train(std::min(stop, setting_.target)) ||
+          (trained_ < setting_.target - same && !checkpoint()))
+        recover();
+    }
+  } catch (const Over&) {
+    outcome_.reached = setting_.target == never;
+  }
+  lose_flows();
+  outcome_[Part::training] = trained_;
+}
+
+// Training is accounted as what lasts of it, what it takes longer as slowed, and what is lost where
+// it is lost.
+void Job::account(Part part, double from) {
+  const double to = now();
+  if (part == Part::training) {
+    const double left = training_ ? training_->get_remaining() / Lines::pace(setting_)
+                                  : segment_ - (to - from) * speed_;
+    trained_for(std::clamp(segment_ - left, 0.0, segment_), to - from);
+  } else {
+    outcome_[part] += to - from;
+  }
+  keep_span(part, from, to);
+}
+
+void Job::trained_for(double done, double seconds) {
+  segment_ -= done;
+  trained_ += done;
+  outcome_[Part::slowed] += seconds - done;
+}
+
+void Job::keep_span(Part part, double from, double to) {
+  if (!keep_spans_ || to <= from) return;
+  if (part == Part::training && speed_ < 1) part = Part::slowed;
+  if (!spans_.empty() && spans_.back().part == part && part != Part::training)
+    spans_.back().end = to;
+  else
+    spans_.push_back({part, from, to});
+}
+
+// Until then, or until what was waited for ends, or something stops the job. What happens meanwhile
+// and does not stop it, happens.
+Job::Ended Job::wait(Part part, double until) {
+  const bool trains = part == Part::training;
+  for (;;) {
+    const double from = now();
+    const double event = std::min(incidents_.next(), coming_.empty() ? never : coming_.top().at);
+    const double trained_at = trains && !training_ ? from + segment_ / speed_ : never;
+    const double end = std::min({until, event, setting_.duration, trained_at, flow_ends_});
+    std::vector<sg4::CommPtr> flows;
+    if (trains && training_) flows.push_back(training_);
+    if (flow_) flows.push_back(flow_);
+    std::optional<std::size_t> ended;
+    if (end > from + same) ended = wait_for_first(flows, end - from);
+    const bool training_ended = trains && (ended ? flows[*ended] == training_ : trained_at <= end);
+    if (training_ended) {
+      trained_for(segment_, now() - from);
+      keep_span(part, from, now());
+      training_ = nullptr;
+      return Ended::training;
+    }
+    account(part, from);
+    if (ended || flow_ends_ <= end) {
+      end_flow();
+      if (!trains) return Ended::flow;
+    } else if (setting_.duration <= end) {
+      throw Over{};
+    } else if (event <= end) {
+      if (happen()) return Ended::stopped;
+    } else {
+      return Ended::time;
+    }
+  }
+}
+
+// A flow to or from the storage: where it shares the network with training SimGrid has it, else the
+// time that it takes is known.
+void Job::begin_flow(sg4::Host* from, sg4::Host* to, double rate) {
+  if (shares(setting_)) {
+    flow_ = sg4::Comm::sendto_async(from, to, bytes_of(setting_));
+    return;
+  }
+  flow_ends_ = now() + flow_seconds(setting_, rate);
+}
+
+void Job::end_flow() {
+  flow_ = nullptr;
+  flow_ends_ = never;
+  if (!being_written_) return;
+  stored_.push_back(*std::exchange(being_written_, std::nullopt));
+  ++outcome_.checkpoints;
+}
+
+// Whole steps of training and checkpoint in which nothing else happens, at once. A run whose spans
+// are kept goes through each.
+void Job::leap() {
+  const bool copies = setting_.mode == Goodput::Mode::peer;
+  const double step = copies ? setting_.peer_interval : setting_.interval;
+  const double next = copies ? next_copy_ : next_write_;
+  if (keep_spans_ || shares(setting_) || std::abs(next - trained_ - step) > same) return;
+  if (dropped(short_of_) < dropped_) return;
+  settle_speed();
+  const double trains = step / speed_;
+  const double write = flow_seconds(setting_, setting_.storage);
+  const bool waits = setting_.mode == Goodput::Mode::sync;
+  const double stop = waits ? write : setting_.copy;
+  // What is being written has to be whole in the first step, and a checkpoint before the next one.
+  if (flow_ends_ < never && flow_ends_ > now() + trains) return;
+  if (!waits && !copies && write > trains) return;
+  if (copies && setting_.peer > trains) return;
+  double end =
+      std::min({setting_.duration, incidents_.next(), coming_.empty() ? never : coming_.top().at});
+  const double most = (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
+  const double steps = std::floor(std::min((end - now()) / (trains + stop), most) - same);
+  if (steps < 2) return;
+  if (flow_ends_ < never) end_flow();
+  const double began = now();
+  sg4::this_actor::sleep_for(steps * (trains + stop));
+  const auto saved = [&](double number) {  // the state in the checkpoint of a step
+    const double at = began + number * (trains + stop) - (waits ? stop : 0);
+    return Saved{at, trained_ + number * step};
+  };
+  for (double number = 1; !copies && number <= steps - (waits ? 0 : 1); ++number) {
+    stored_.push_back(saved(number));
+    ++outcome_.checkpoints;
+  }
+  if (copies) {
+    at_peers_ = saved(steps - 1);
+    copied_ = saved(steps);
+  }
+  trained_ += steps * step;
+  outcome_[Part::checkpoint] += steps * stop;
+  outcome_[Part::slowed] += steps * (trains - step);
+  (copies ? next_copy_ : next_write_) = trained_ + step;
+  if (!waits && !copies) start_write();
+}
+
+// A peer has a copy some time after it was made, and the one before it until then.
+void Job::receive_copy() {
+  if (copied_ && copied_->at + setting_.peer <= now()) at_peers_ = copied_;
+  copied_.reset();
+}
+
+bool Job::spend(Part part, double seconds) {
+  const double until = now() + seconds;
+  while (now() < until - same) {
+    const Ended ended = wait(part, until);
+    if (ended == Ended::stopped) return false;
+    if (ended == Ended::time) break;
+  }
+  return true;
+}
+
+bool Job::train(double until) {
+  segment_ = until - trained_;
+  if (segment_ <= same) return true;
+  settle_speed();
+  if (shares(setting_))
+    training_ = sg4::Comm::sendto_async(
+        lines_.job, lines_.peers,
+        static_cast<std::uint64_t>(std::llround(segment_ * Lines::pace(setting_))));
+  return wait(Part::training, never) == Ended::training;
+}
+
+// True where training can go on.
+bool Job::checkpoint() {
+  const bool is_write = trained_ >= next_write_ - same;
+  if (is_write && !finish_flow(Part::checkpoint)) return false;  // one after the other
+  if (setting_.mode != Goodput::Mode::sync && !spend(Part::checkpoint, setting_.copy)) return false;
+  if (setting_.mode == Goodput::Mode::peer) {
+    receive_copy();
+    copied_ = {now(), trained_};
+    next_copy_ = trained_ + setting_.peer_interval;
+  }
+  if (!is_write) return true;
+  next_write_ = trained_ + setting_.interval;
+  start_write();
+  if (setting_.mode == Goodput::Mode::sync && !finish_flow(Part::checkpoint)) return false;
+  if (dropped(short_of_) >= dropped_) return true;
+  // Nodes are back, which can take part from here on.
+  if (!finish_flow(Part::checkpoint)) return false;
+  is_up_ = false;
+  detection_ = 0;
+  recover();
+  return true;
+}
+
+void Job::start_write() {
+  being_written_ = {now(), trained_};
+  begin_flow(lines_.job, lines_.storage, setting_.storage);
+}
+
+bool Job::finish_flow(Part part) {
+  while (flow_ || flow_ends_ < never)
+    if (wait(part, never) == Ended::stopped) return false;
+  return true;
+}
+
+// What comes first of what can come. True: it stops the job.
+bool Job::happen() {
+  if (!coming_.empty() && coming_.top().at <= incidents_.next()) {
+    const Coming event = coming_.top();
+    coming_.pop();
+    return happen(event);
+  }
+  return happen(incidents_.take());
+}
+
+bool Job::happen(const Incident& incident) {
+  switch (incident.what) {
+    case Incident::What::failure:
+      fail(incident.kind->nodes, incident.kind->repair, incident.kind->detection);
+      return true;
+    case Incident::What::straggler: {
+      if (!is_up_) return false;
+      ++outcome_.stragglers;
+      ++slow_nodes_;
+      const bool found = setting_.straggler_replaced_after < incident.lasts;
+      coming_.push({now() + (found ? setting_.straggler_replaced_after : incident.lasts),
+                    found ? Coming::What::straggler_found : Coming::What::straggler_goes,
+                    {}});
+      settle_speed();
+      return false;
+    }
+    case Incident::What::corruption:
+      if (is_up_)
+        coming_.push({now() + incident.lasts, Coming::What::corruption_found, {now(), trained_}});
+      return false;
+  }
+  return false;
+}
+
+bool Job::happen(const Coming& event) {
+  switch (event.what) {
+    case Coming::What::straggler_goes:
+      --slow_nodes_;
+      settle_speed();
+      return false;
+    case Coming::What::straggler_found:
+      --slow_nodes_;
+      fail(1, setting_.repair, 0);
+      return true;
+    case Coming::What::corruption_found: {
+      ++outcome_.corruptions;
+      while (stored_.back().at > event.since.at) stored_.pop_back();
+      receive_copy();
+      if (at_peers_ && at_peers_->at > event.since.at) at_peers_.reset();
+      fail(1, setting_.repair, 0);
+      return true;
+    }
+    case Coming::What::node_back:
+      if (short_of_ > 0)
+        --short_of_;
+      else
+        ++spares_;
+      return false;
+  }
+  return false;
+}
+
+// The node that failed makes room for another, the job goes back, and is down until recover().
+void Job::fail(std::uint32_t nodes, double repair, double detection) {
+  if (is_up_) failed_now_ = 0;
+  is_up_ = false;
+  ++outcome_.interruptions;
+  failed_now_ += nodes;
+  detection_ = detection;
+  if (setting_.spares)
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      coming_.push({now() + repair, Coming::What::node_back, {}});
+      if (spares_ > 0)
+        --spares_;
+      else
+        ++short_of_;
+    }
+  lose_flows();
+  go_back_to_last();
+}
+
+void Job::lose_flows() {
+  for (sg4::CommPtr* const flow : {&training_, &flow_})
+    if (*flow) {
+      (*flow)->cancel();
+      *flow = nullptr;
+    }
+  flow_ends_ = never;
+  being_written_.reset();
+}
+
+// A node's copy is in the memory of one peer: two that fail at once may take both.
+void Job::go_back_to_last() {
+  receive_copy();
+  if (failed_now_ > 1) at_peers_.reset();
+  const bool is_newer = at_peers_ && at_peers_->trained > stored_.back().trained;
+  go_back(is_newer ? *at_peers_ : stored_.back());
+}
+
+// What was saved after it is of a training that did not last, and so is what was corrupted then.
+void Job::go_back(const Saved& to) {
+  outcome_[Part::lost] += trained_ - to.trained;
+  trained_ = to.trained;
+  while (stored_.back().at > to.at) stored_.pop_back();
+  if (at_peers_ && at_peers_->at > to.at) at_peers_.reset();
+  std::vector<Coming> kept;
+  for (; !coming_.empty(); coming_.pop()) {
+    const Coming& event = coming_.top();
+    const bool corrupted = event.what == Coming::What::corruption_found;
+    if (corrupted && event.since.at >= to.at) continue;
+    kept.push_back(event);
+  }
+  for (const Coming& event : kept) coming_.push(event);
+  next_write_ = stored_.back().trained + setting_.interval;
+  next_copy_ = trained_ + setting_.peer_interval;
+  for (analysis::GoodputSpan& span : spans_)
+    if (span.start >= to.at - same && (span.part == Part::training || span.part == Part::slowed))
+      span.part = Part::lost;
+}
+
+std::uint32_t Job::dropped(std::uint32_t nodes) const {
+  if (!setting_.elastic || nodes == 0) return 0;
+  const double replicas = static_cast<double>(nodes) * setting_.replicas / setting_.nodes;
+  return static_cast<std::uint32_t>(std::ceil(replicas - 1e-9));
+}
+
+void Job::settle_speed() {
+  const double replicas = setting_.replicas;
+  const double speed =
+      (replicas - dropped_) / replicas / (slow_nodes_ > 0 ? setting_.straggler_factor : 1);
+  if (speed == speed_) return;
+  speed_ = speed;
+  if (shares(setting_)) lines_.training->set_bandwidth(Lines::pace(setting_) * speed);
+}
+
+void Job::recover() {
+  while (!get_going()) {  // a failure meanwhile begins it anew
+  }
+  is_up_ = true;
+  failed_now_ = 0;
+}
+
+bool Job::get_going() {
+  if (!spend(Part::detection, std::exchange(detection_, 0))) return false;
+  const auto has_enough = [&] {
+    return short_of_ == 0 || (setting_.elastic && dropped(short_of_) < setting_.replicas);
+  };
+  while (!has_enough())
+    if (wait(Part::waiting, std::max(now(), coming_.top().at)) == Ended::stopped) return false;
+  dropped_ = dropped(short_of_);
+  return spend(Part::restart, setting_.restart) && load();
+}
+
+bool Job::load() {
+  if (at_peers_ && at_peers_->trained > stored_.back().trained)
+    return spend(Part::loading, setting_.peer);
+  begin_flow(lines_.storage, lines_.job, setting_.read);
+  return finish_flow(Part::loading);
+}
+
+}  // namespace pipewright::goodput

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/paths.hpp"
+#include "support/program.hpp"
+
+using nlohmann::json;
+using pipewright::tests::Ran;
+using pipewright::tests::Workplace;
+
+namespace {
+
+// 64 GPUs that fail often.
+const std::string scenario =
+    "model: llama-3-8b\ngpu: h100-sxm\nparallel: {tp: 2, pp: 4, dp: 8}\nmicrobatches: 16\n"
+    "engine: timing\n"
+    "goodput:\n  duration: 10 d\n  failures: {kind: node, rate: 500, shape: 0.8}\n"
+    "  checkpoint: {storage: 2 GB/s}\n  spares: 1\n  repair: 12 h\n";
+
+bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("goodput says how much of weeks is training that lasts") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const Ran ran = place.run("goodput job.yaml --seeds 20 --json");
+  CHECK(ran.err.empty());
+  REQUIRE(ran.status == 0);
+  const json found = json::parse(ran.out);
+  CHECK(found["gpus"] == 64);
+  CHECK(found["nodes"] == 8);
+  const json& ratio = found["effective_training_time_ratio"];
+  CHECK(ratio["p05"] < ratio["mean"]);
+  CHECK(ratio["mean"] < ratio["p95"]);
+  double seconds = 0;
+  for (const json& part : found["seconds"]) seconds += part.get<double>();
+  CHECK(seconds == Approx(10 * 86400));
+  CHECK(found["seconds"]["training"].get<double>() / seconds ==
+        Approx(ratio["mean"].get<double>()));
+  CHECK(found["intervals"].size() >= 5);
+  CHECK(found["worth"].size() >= 5);
+}
+
+TEST_CASE("the same seeds give the same bytes, however many processes there are") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const Ran one = place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
+  const Ran two = place.run("goodput job.yaml --seeds 25 --jobs 3 -o two.csv two.html two.svg");
+  REQUIRE(one.status == 0);
+  CHECK(place.read("one.csv") == place.read("two.csv"));
+  CHECK(place.read("one.html") == place.read("two.html"));
+  CHECK(place.read("one.svg") == place.read("two.svg"));
+  CHECK(contains(place.read("one.svg"), "<svg"));
+}
+
+TEST_CASE("a run that was killed goes on where it was, to the same bytes") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const std::string asked = "goodput job.yaml --seeds 400 --only --quiet ";
+  REQUIRE(place.run(asked + "-o whole.csv").status == 0);
+  // Killed once some of its seeds are there.
+  place.shell("'" PIPEWRIGHT_PROGRAM "' " + asked +
+              "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
+              "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.01; done; "
+              "kill -9 $child; wait $child");
+  REQUIRE(contains(place.files(), "r.jsonl"));
+  const std::string kept = place.read("r.jsonl");
+  CHECK(std::count(kept.begin(), kept.end(), '\n') >= 4);
+  CHECK(std::count(kept.begin(), kept.end(), '\n') < 41);
+  CHECK(contains(place.run(asked + "--results r.jsonl").err, "--resume"));
+  const Ran resumed = place.run(asked + "--results r.jsonl --resume -o resumed.csv");
+  CHECK(resumed.err.empty());
+  REQUIRE(resumed.status == 0);
+  CHECK(place.read("whole.csv") == place.read("resumed.csv"));
+  CHECK(place.read("r.jsonl").starts_with(kept.substr(0, kept.rfind('\n') + 1)));
+}
+
+TEST_CASE("results of another question are refused") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
+  const Ran other = place.run("goodput job.yaml --seeds 20 --only --results r.jsonl --resume");
+  CHECK(other.status == 2);
+  CHECK(contains(other.err, "r.jsonl: these are the results of another scenario"));
+}
+
+TEST_CASE("a number of tokens gives days and a price") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const Ran ran = place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
+  REQUIRE(ran.status == 0);
+  const json found = json::parse(ran.out);
+  const double days = found["days"]["mean"];
+  CHECK(found["tokens_per_day"]["mean"].get<double>() * days == Approx(100e9));
+  CHECK(found["price"]["mean"].get<double>() == Approx(days * 24 * 72 * 2));  // with the spare node
+}
+
+TEST_CASE("goodput's words that cannot be are told so") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const Ran resume = place.run("goodput job.yaml --resume");
+  CHECK(resume.status == 2);
+  CHECK(contains(resume.err, "--results FILE.jsonl says which"));
+  const Ran size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
+  CHECK(size.status == 2);
+  CHECK(contains(size.err, "a checkpoint's size is not known"));
+  CHECK(place.run("goodput --help").out.starts_with("usage: pipewright goodput SCENARIO"));
+}

@@ -1,0 +1,75 @@
+#include "sim/goodput/incidents.hpp"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::goodput;
+
+namespace {
+
+constexpr double day = 86400;
+
+Setting of(double shape, std::uint32_t units) {
+  Setting setting{.nodes = units};
+  // One failure in ten days of a unit.
+  setting.failures = {{.name = "node", .rate = units / (10 * day), .shape = shape, .units = units}};
+  return setting;
+}
+
+// Failures of the first day, on average over seeds.
+double first_day(const Setting& setting, int seeds) {
+  double count = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    Incidents incidents(setting, static_cast<std::uint64_t>(seed));
+    for (; incidents.next() < day; incidents.take()) ++count;
+  }
+  return count / seeds;
+}
+
+}  // namespace
+
+TEST_CASE("failures come at their rate from the first day on, whatever the shape") {
+  const double shape = GENERATE(0.6, 1.0, 2.0, 4.0);
+  constexpr int seeds = 400;
+  constexpr double expected = 50 / 10.0;
+  // Counts of many units are close to Poisson's; four standard deviations of their mean.
+  CHECK(std::abs(first_day(of(shape, 50), seeds) - expected) < 4 * std::sqrt(expected / seeds));
+}
+
+TEST_CASE("the rate is the same after a hundred days of one unit") {
+  const double shape = GENERATE(0.7, 1.0, 3.0);
+  double count = 0;
+  constexpr int seeds = 300;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    Incidents incidents(of(shape, 1), static_cast<std::uint64_t>(seed));
+    for (; incidents.next() < 100 * day; incidents.take()) ++count;
+  }
+  // Weibull's variance over its squared mean, Cox 1962: that of counts over their mean.
+  const double first = std::tgamma(1 + 1 / shape);
+  const double dispersion = std::tgamma(1 + 2 / shape) / (first * first) - 1;
+  CHECK(std::abs(count / seeds - 10) < 4 * std::sqrt(10 * dispersion / seeds) + 0.1);
+}
+
+TEST_CASE("a seed has the same failures when stragglers are added") {
+  Setting with = of(1, 50);
+  with.straggler_rate = 1e-3;
+  with.straggler_lasts = 60;
+  const Setting plain = of(1, 50);
+  Incidents one(plain, 7);
+  Incidents other(with, 7);
+  for (int i = 0; i < 20; ++i) {
+    Incident found = other.take();
+    while (found.what != Incident::What::failure) found = other.take();
+    CHECK(found.at == one.take().at);
+  }
+}
+
+TEST_CASE("failures of a trace come in its order, among the others") {
+  Setting setting;
+  setting.trace = {{10, {.name = "gpu"}}, {20, {.name = "node"}}};
+  Incidents incidents(setting, 1);
+  CHECK(incidents.take().kind->name == "gpu");
+  CHECK(incidents.take().at == 20);
+  CHECK(incidents.next() == never);
+}

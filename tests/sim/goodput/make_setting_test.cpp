@@ -1,0 +1,143 @@
+#include "sim/goodput/make_setting.hpp"
+
+#include <optional>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/scenario.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/goodput/closed_forms.hpp"
+#include "sim/goodput/iteration.hpp"
+#include "support/program.hpp"
+
+using namespace pipewright;
+using goodput::Setting;
+
+namespace {
+
+config::Goodput read(const std::string& map) {
+  const std::string text =
+      "{devices: 1, microbatches: 1, forward_times: 1, backward_times: 1, goodput: " + map + "}";
+  return *config::read_scenario(config::read_yaml_text(text, "")).goodput;
+}
+
+// Of 2048 nodes of eight GPUs.
+goodput::Iteration iteration() {
+  return {.seconds = 10, .tokens = 1e6, .gpus = 16384, .nodes = 2048, .state_bytes = 5e12};
+}
+
+Setting setting_of(const std::string& map, std::optional<double> tokens = std::nullopt) {
+  return goodput::make_setting(read(map), config::Parallel{}, iteration(), tokens);
+}
+
+std::string error_of(const std::string& map) {
+  try {
+    setting_of(map);
+  } catch (const config::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("Llama 3's published failures are 419 in 54 days of 2048 nodes") {
+  const Setting setting = setting_of("{failures: llama-3}");
+  CHECK(goodput::stops(setting) * 54 * 86400 == Approx(419));
+  CHECK(1 / goodput::stops(setting) / 3600 == Approx(3.09).epsilon(0.002));  // hours
+}
+
+TEST_CASE("rates are for a thousand node-days") {
+  const Setting setting = setting_of("{failures: {kind: nic, rate: 2}}");
+  CHECK(goodput::stops(setting) == Approx(2 * 2048 / (1000 * 86400.0)));
+  CHECK(setting.failures.front().units == 2048);
+}
+
+TEST_CASE("without a word on failures they are those of Meta's RSC-1") {
+  CHECK(goodput::stops(setting_of("{}")) == Approx(6.5 * 2.048 / 86400));
+}
+
+TEST_CASE("software takes no node with it, and a switch those behind it") {
+  const Setting setting =
+      setting_of("{failures: [{kind: software, rate: 1}, {kind: network, rate: 0.1, nodes: 16}]}");
+  CHECK(setting.failures[0].nodes == 0);
+  CHECK(setting.failures[1].nodes == 16);
+}
+
+TEST_CASE("an interval that is not given is Daly's") {
+  const Setting setting = setting_of("{checkpoint: {storage: 100 GB/s, interval: auto}}");
+  CHECK(goodput::stall(setting) == Approx(50));  // 5 TB at 100 GB/s
+  CHECK(setting.interval == Approx(goodput::daly_interval(50, 1 / goodput::stops(setting))));
+}
+
+TEST_CASE("tokens become seconds of iterations") {
+  const Setting setting = setting_of("{}", 1e9);
+  CHECK(setting.target == Approx(1000 * 10));
+  CHECK(setting.duration == goodput::never);
+}
+
+TEST_CASE("a copy to the hosts takes a GPU's part of the checkpoint over its rate") {
+  const Setting setting = setting_of("{checkpoint: {mode: async, copy: 10 GB/s}}");
+  CHECK(goodput::stall(setting) == Approx(5e12 / 16384 / 10e9));
+}
+
+TEST_CASE("checkpoints of models have the sizes that were published") {
+  // NVIDIA/dgxc-benchmarking, llama3.1/README.md and nemotron/README.md; its GB are GiB.
+  const auto [model, gib] = GENERATE(table<std::string, double>({{"llama-3-8b", 105},
+                                                                 {"llama-3-70b", 920},
+                                                                 {"llama-3-405b", 5200},
+                                                                 {"nemotron-4-15b", 204}}));
+  const std::string text =
+      "{model: " + model + ", gpu: h100-sxm, devices: 2, microbatches: 2, engine: timing}";
+  const goodput::Iteration found =
+      goodput::simulate_iteration(config::read_scenario(config::read_yaml_text(text, "")));
+  CHECK(found.state_bytes / 0x1.0p+30 == Approx(gib).epsilon(0.02));
+}
+
+TEST_CASE("errors of the map say what is wrong, where, and what would be right") {
+  const auto starts = [](const std::string& map, const std::string& words) {
+    std::string message;
+    try {
+      setting_of(map);
+    } catch (const config::Error& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.find(words) != std::string::npos);
+  };
+  starts("{failures: llama-9}",
+         "allowed: {kind: node, rate: 6.5}, a list of them, rsc-1, rsc-2 or");
+  starts("{failures: {kind: disk, rate: 1}}", "goodput.failures.kind");
+  starts("{failures: {kind: node}}", "rate");
+  starts("{checkpoint: {interval: 0}}", "a time above 0 such as 20 min, or auto");
+  starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "more than the network has");
+  starts("{spares: many}", "goodput.spares");
+}
+
+TEST_CASE("a trace of failures is read by its heading, in order of time") {
+  const tests::Workplace place;
+  place.write("t.csv", "kind,time,nodes\ngpu,3 h,\nnetwork,1 h,4\nsoftware,2 h,\n");
+  const std::string file = (place.folder() / "t.csv").string();
+  const Setting setting = setting_of("{failure_trace: " + file + ", repair: 2 h}");
+  REQUIRE(setting.trace.size() == 3);
+  CHECK(setting.failures.empty());
+  CHECK(setting.trace[0].at == 3600);
+  CHECK(setting.trace[0].kind.nodes == 4);
+  CHECK(setting.trace[1].kind.nodes == 0);
+  CHECK(setting.trace[2].kind.repair == 7200);
+}
+
+TEST_CASE("a wrong line of a trace is named") {
+  const tests::Workplace place;
+  const auto [text, words] = GENERATE(table<std::string, std::string>(
+      {{"time,kind\n1 h,gpu\nsoon,gpu\n", "t.csv:3:1: time is the text 'soon'"},
+       {"when,kind\n1 h,gpu\n", "t.csv:1:1: no column is called time"},
+       {"time,kind\n1 h,lamp\n", "t.csv:2:1: kind is"},
+       {"", "is empty"}}));
+  place.write("t.csv", text);
+  const std::string message =
+      error_of("{failure_trace: " + (place.folder() / "t.csv").string() + "}");
+  CAPTURE(message);
+  CHECK(message.find(words) != std::string::npos);
+}

@@ -1,0 +1,357 @@
+#include "sim/goodput/simulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cluster/in_child.hpp"
+#include "sim/goodput/closed_forms.hpp"
+
+using namespace pipewright;
+using analysis::GoodputOutcome;
+using analysis::GoodputPart;
+using config::Goodput;
+using goodput::Setting;
+
+namespace {
+
+// Eight nodes of two replicas train for 1000 s, in checkpoints of 100 s that take 10 s; restarting
+// takes 30 s and loading 5 s. Nothing fails.
+Setting plain() {
+  return {.nodes = 8,
+          .replicas = 2,
+          .target = 1000,
+          .interval = 100,
+          .bytes = 1e9,
+          .storage = 1e8,
+          .read = 2e8,
+          .restart = 30,
+          .repair = 1000};
+}
+
+Setting with_failures(const std::vector<std::pair<double, std::uint32_t>>& times) {
+  Setting setting = plain();
+  for (const auto& [at, nodes] : times)
+    setting.trace.push_back(
+        {at, {.name = "node", .nodes = nodes, .detection = 20, .repair = 1000}});
+  return setting;
+}
+
+std::vector<GoodputOutcome> outcomes(const Setting& setting, std::size_t seeds) {
+  std::vector<std::uint64_t> numbers(seeds);
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{1});
+  return goodput::simulate(setting, numbers, goodput::Spans::no).outcomes;
+}
+GoodputOutcome outcome(const Setting& setting) { return outcomes(setting, 1).front(); }
+
+void check(const GoodputOutcome& found, GoodputPart part, double seconds) {
+  CAPTURE(analysis::goodput_part_names.at(static_cast<std::size_t>(part)));
+  CHECK(found[part] == Approx(seconds).margin(1e-4));
+}
+
+struct Sample {
+  double mean = 0;
+  double error = 0;  // standard error of the mean
+};
+Sample sample_of(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / (count - 1) / count)};
+}
+Sample seconds_of(const std::vector<GoodputOutcome>& all) {
+  std::vector<double> values;
+  values.reserve(all.size());
+  for (const GoodputOutcome& one : all) values.push_back(one.seconds());
+  return sample_of(values);
+}
+
+}  // namespace
+
+TEST_CASE("where nothing fails, training waits for its checkpoints alone") {
+  const GoodputOutcome found = outcome(plain());
+  check(found, GoodputPart::training, 1000);
+  check(found, GoodputPart::checkpoint, 9 * 10);  // none at the end
+  CHECK(found.seconds() == Approx(1090));
+  CHECK(found.checkpoints == 9);
+}
+
+TEST_CASE("a failure loses what came after the last checkpoint, and costs a restart") {
+  // At 150 s: a checkpoint from 100 to 110 s, then 40 s of training.
+  const GoodputOutcome found = outcome(with_failures({{150, 1}}));
+  check(found, GoodputPart::lost, 40);
+  check(found, GoodputPart::detection, 20);
+  check(found, GoodputPart::restart, 30);
+  check(found, GoodputPart::loading, 5);
+  CHECK(found.seconds() == Approx(1090 + 40 + 20 + 30 + 5));
+  CHECK(found.interruptions == 1);
+}
+
+TEST_CASE("a checkpoint that a failure interrupts is none") {
+  // At 105 s, in the first checkpoint: all 100 s are lost, and 5 s of writing.
+  const GoodputOutcome found = outcome(with_failures({{105, 1}}));
+  check(found, GoodputPart::lost, 100);
+  check(found, GoodputPart::checkpoint, 9 * 10 + 5);
+}
+
+TEST_CASE("a failure while the job restarts begins the restart anew") {
+  // At 150 and, 20 s of detection and 10 of restart later, at 180 s.
+  const GoodputOutcome found = outcome(with_failures({{150, 1}, {180, 1}}));
+  check(found, GoodputPart::lost, 40);
+  check(found, GoodputPart::detection, 40);
+  check(found, GoodputPart::restart, 10 + 30);
+}
+
+TEST_CASE("without a spare the job waits for the repair") {
+  Setting setting = with_failures({{150, 1}});
+  setting.spares = 0;
+  // Down from 150 s, back at 1150 s, 20 s of it to notice.
+  check(outcome(setting), GoodputPart::waiting, 980);
+}
+
+TEST_CASE("a spare takes the place of a failed node, and a second failure waits for the first") {
+  Setting setting = with_failures({{150, 1}, {250, 1}});
+  setting.spares = 1;
+  // The first node is back at 1150 s; the second failed at 250 s and is noticed at 270 s.
+  check(outcome(setting), GoodputPart::waiting, 1150 - 270);
+}
+
+TEST_CASE("an elastic job goes on with the other replica until the node is back") {
+  Setting setting = with_failures({{150, 1}});
+  setting.spares = 0;
+  setting.elastic = true;
+  const GoodputOutcome found = outcome(setting);
+  check(found, GoodputPart::waiting, 0);
+  // From 205 s on at half speed: 200 s a checkpoint and 10 s to write it. The node is back at
+  // 1150 s, in the fifth segment, whose checkpoint ends at 205 + 5 * 210 s = 1255 s; then the job
+  // restarts and loads once more, and goes on at full speed.
+  check(found, GoodputPart::slowed, 500);
+  check(found, GoodputPart::restart, 60);
+  check(found, GoodputPart::loading, 10);
+}
+
+TEST_CASE("an asynchronous checkpoint stops training for the copy alone, and counts once whole") {
+  Setting setting = with_failures({{205, 1}});
+  setting.mode = Goodput::Mode::async;
+  setting.copy = 2;
+  // Copies end at 102 and 204 s; the second write would be whole at 214 s.
+  const GoodputOutcome found = outcome(setting);
+  check(found, GoodputPart::lost, 101);
+  check(found, GoodputPart::checkpoint, 2 * 10);  // nine steps, and the second once more
+}
+
+TEST_CASE("a checkpoint waits for the one before it") {
+  Setting setting = plain();
+  setting.mode = Goodput::Mode::async;
+  setting.copy = 2;
+  setting.storage = 1e9 / 150;  // 150 s each
+  // The first is whole 150 s after its copy, of which 100 s are training; so are the others.
+  check(outcome(setting), GoodputPart::checkpoint, 9 * 2 + 8 * 50);
+}
+
+TEST_CASE("training that shares a network with a checkpoint gets its fair part of it") {
+  Setting setting = plain();
+  setting.mode = Goodput::Mode::async;
+  setting.network = 100e6;
+  setting.traffic = 80e6;
+  setting.storage = 1e9;
+  setting.target = 150;
+  // From 100 s on both have 50 MB/s: the write of 1 GB takes 20 s, in which training, that wants 80
+  // MB/s, does 12.5 s of its work.
+  check(outcome(setting), GoodputPart::slowed, 7.5);
+}
+
+TEST_CASE("a peer's memory has a newer state than the storage, unless two nodes fail") {
+  Setting setting = with_failures({{175, 1}});
+  setting.mode = Goodput::Mode::peer;
+  setting.peer_interval = 20;
+  setting.peer = 1;
+  const GoodputOutcome one = outcome(setting);
+  check(one, GoodputPart::lost, 15);  // since 160 s
+  check(one, GoodputPart::loading, 1);
+}
+
+TEST_CASE("two nodes that fail at once take a peer's copy with them") {
+  Setting setting = with_failures({{175, 2}});
+  setting.mode = Goodput::Mode::peer;
+  setting.peer_interval = 20;
+  setting.peer = 1;
+  const GoodputOutcome two = outcome(setting);
+  check(two, GoodputPart::lost, 75);  // since the storage's at 100 s
+  check(two, GoodputPart::loading, 5);
+}
+
+TEST_CASE("silent corruption loses all since a checkpoint before it, and longer than a failure") {
+  Setting setting = plain();
+  setting.target = 20000;
+  setting.corruption_rate = 1.0 / 5000;
+  setting.corruption_found_after = 400;
+  const std::vector<GoodputOutcome> found = outcomes(setting, 40);
+  double lost = 0;
+  double count = 0;
+  for (const GoodputOutcome& one : found) {
+    lost += one[GoodputPart::lost];
+    count += static_cast<double>(one.corruptions);
+  }
+  REQUIRE(count > 100);
+  // The training of 400 s, of 100 s in 110 s, and half an interval before it, within four standard
+  // errors of an exponential distribution.
+  const double expected = 400 / 1.1 + 50;
+  CHECK(std::abs(lost / count - expected) < 4 * 400 / 1.1 / std::sqrt(count));
+}
+
+TEST_CASE("one straggler makes all wait for as long as it is slow") {
+  Setting setting = plain();
+  setting.target = 1e5;
+  setting.straggler_rate = 1.0 / 2000;
+  setting.straggler_lasts = 200;
+  setting.straggler_factor = 1.5;
+  const std::vector<GoodputOutcome> found = outcomes(setting, 40);
+  // Slow for a part p of the time in which it trains, where p is that of an M/M/infinity queue that
+  // is not empty, 1 - e^-0.1.
+  const double slow = 1 - std::exp(-0.1);
+  std::vector<double> slowed;
+  for (const GoodputOutcome& one : found) {
+    const double trains = one[GoodputPart::training] + one[GoodputPart::slowed];
+    slowed.push_back(one[GoodputPart::slowed] / trains);
+  }
+  const Sample sample = sample_of(slowed);
+  CHECK(std::abs(sample.mean - slow * (1 - 1 / 1.5)) < 4 * sample.error + 0.001);
+}
+
+namespace {
+
+void check_daly(double mean) {
+  Setting setting = plain();
+  setting.target = 50000;
+  setting.failures = {{.name = "node", .rate = 1 / mean, .units = 8}};
+  const Sample found = seconds_of(outcomes(setting, 200));
+  // All segments have a checkpoint but the last.
+  const double restart = 30 + 5;
+  const double segment = 100 / goodput::exact_ratio(100, 10, restart, mean);
+  const double last = 100 / goodput::exact_ratio(100, 0, restart, mean);
+  CHECK(std::abs(found.mean - (499 * segment + last)) < 4 * found.error);
+}
+
+}  // namespace
+
+TEST_CASE("with exponential failures the time is what Daly's model says") { check_daly(2000); }
+
+TEST_CASE("where most segments fail the time is what Daly's model says") { check_daly(300); }
+
+namespace {
+
+// The same by steps from failure to failure, without SimGrid: Weibull failures of each of eight
+// nodes, which are new at the start of its stationary life, checkpoints of `stall` seconds.
+double stepped(std::uint64_t seed, double mean, double shape, const Setting& setting) {
+  std::mt19937_64 engine(seed);
+  const double scale = mean / std::tgamma(1 + 1 / shape);
+  std::weibull_distribution<double> gaps(shape, scale);
+  std::array<double, 8> next{};
+  for (double& at : next) {
+    // Long after its first failure a node is in a typical place of its life.
+    at = -50 * mean;
+    while (at < 0) at += gaps(engine);
+  }
+  const double restart = setting.restart + setting.bytes / setting.read;
+  const double stall = setting.bytes / setting.storage;
+  double now = 0;
+  double saved = 0;
+  while (saved < setting.target) {
+    auto* const failing = std::min_element(next.begin(), next.end());
+    const double work = std::min(setting.interval, setting.target - saved);
+    const bool last = saved + work >= setting.target;
+    const double end = now + work + (last ? 0 : stall);
+    if (end <= *failing) {
+      now = end;
+      saved += work;
+      continue;
+    }
+    now = *failing;
+    *failing += gaps(engine);
+    for (;;) {  // a failure meanwhile begins the restart anew
+      auto* const other = std::min_element(next.begin(), next.end());
+      if (*other >= now + restart) break;
+      now = *other;
+      *other += gaps(engine);
+    }
+    now += restart;
+  }
+  return now;
+}
+
+void check_by_hand(double shape) {
+  constexpr double mean = 8 * 1000;  // of a node
+  Setting setting = plain();
+  setting.target = 30000;
+  setting.failures = {{.name = "node", .rate = 8 / mean, .shape = shape, .units = 8}};
+  const Sample found = seconds_of(outcomes(setting, 200));
+  std::vector<double> values;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    values.push_back(stepped(seed, mean, shape, setting));
+  const Sample expected = sample_of(values);
+  CHECK(std::abs(found.mean - expected.mean) < 4 * std::hypot(found.error, expected.error));
+}
+
+}  // namespace
+
+TEST_CASE("with nodes that fail young the time is that of a simulation by hand") {
+  check_by_hand(0.6);
+}
+
+TEST_CASE("with nodes that wear out the time is that of a simulation by hand") {
+  check_by_hand(2.5);
+}
+
+TEST_CASE("steps that are made at once take as long as one by one") {
+  const auto mode = GENERATE(Goodput::Mode::sync, Goodput::Mode::async, Goodput::Mode::peer);
+  Setting setting = plain();
+  setting.mode = mode;
+  setting.copy = 2;
+  setting.peer = 3;
+  setting.peer_interval = 25;
+  setting.target = 200000;
+  setting.spares = 1;
+  setting.elastic = true;
+  setting.straggler_rate = 1.0 / 7000;
+  setting.straggler_lasts = 900;
+  setting.straggler_factor = 1.3;
+  setting.corruption_rate = 1.0 / 40000;
+  setting.corruption_found_after = 500;
+  setting.failures = {
+      {.name = "node", .rate = 1.0 / 5000, .units = 8, .detection = 10, .repair = 4000}};
+  const auto one = [&](goodput::Spans spans) {
+    return tests::in_child([&] {
+      const std::vector<std::uint64_t> seeds{3};
+      const GoodputOutcome found = goodput::simulate(setting, seeds, spans).outcomes.front();
+      return fmt::format("{:.3f} {} {} {}", fmt::join(found.parts, " "), found.interruptions,
+                         found.corruptions, found.checkpoints);
+    });
+  };
+  CHECK(one(goodput::Spans::no) == one(goodput::Spans::yes));
+}
+
+TEST_CASE("a month ends at its end, and all of its time is accounted for") {
+  Setting setting = plain();
+  setting.target = goodput::never;
+  setting.duration = 30 * 86400;
+  setting.spares = 1;
+  setting.failures = {{.name = "node", .rate = 1.0 / 20000, .units = 8, .repair = 40000}};
+  const std::vector<std::uint64_t> seeds{5};
+  const goodput::Simulated found = goodput::simulate(setting, seeds, goodput::Spans::yes);
+  CHECK(found.outcomes.front().seconds() == Approx(setting.duration));
+  double at = 0;
+  for (const analysis::GoodputSpan& span : found.spans.front()) {
+    CHECK(span.start == Approx(at).margin(1e-3));
+    at = span.end;
+  }
+  CHECK(at == Approx(setting.duration));
+}
