@@ -97,7 +97,7 @@ inline constexpr std::array<ComponentStyle, trace::memory_categories> memory_sty
     {"optimizer state", colour_of(0x882255)},
     {"activations", colour_of(0x66ccee)},
     {"logits", colour_of(0xf0e442)},
-    {"recomputed layer", colour_of(0x009e73)},
+    {"working", colour_of(0x009e73)},
     {"gathered weights", colour_of(0xaaaa00)},
     {"buffers", colour_of(0x117733)},
     {"allowance", colour_of(0xdddddd)},

@@ -21,11 +21,10 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double wide_page = 1200;  // points, as all lengths here
-constexpr double narrow_page = 760;
-constexpr double axis_room = 40;   // left of the panels
-constexpr double panel_gap = 14;   // between them
-constexpr double title_room = 22;  // above each
+constexpr double page_width = 1200;  // points, as all lengths here
+constexpr double axis_room = 40;     // left of the panels
+constexpr double panel_gap = 14;     // between them
+constexpr double title_room = 22;    // above each
 constexpr std::size_t most_panels = 64;
 
 std::size_t columns_for(std::size_t panels) {
@@ -126,7 +125,6 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
 
   const std::size_t columns = columns_for(panels.size());
   const std::size_t rows = (panels.size() + columns - 1) / columns;
-  const double page_width = columns == 1 ? narrow_page : wide_page;
   const double left = page_margin + axis_room;
   const double right = page_width - page_margin - 6;
   const double pitch = (right - left + panel_gap) / static_cast<double>(columns);

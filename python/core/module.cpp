@@ -144,5 +144,6 @@ PYBIND11_MODULE(_core, module) {
                                static_cast<py::ssize_t>(block.size()), true);
       });
   module.def("keys", keys);
+  module.def("version", [] { return PIPEWRIGHT_VERSION; });
   module.def("set_own_library", [](const std::string& folder) { config::set_own_library(folder); });
 }

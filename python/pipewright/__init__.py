@@ -6,29 +6,36 @@
 33.0
 """
 
-from . import comm, platform, schedule
+from . import _core, comm, platform, schedule
 from ._jobs import Job, Launch, export_job, import_job
 from ._library import gpus, model, models
 from ._measured import Gpu, Profile, calibrate, profile
+from ._progress import Progress
 from ._questions import Comparison, Why, compare, why
-from ._results import Result, Results
+from ._results import Many, Result, Results
 from ._run import run, run_many
 from ._scenario import Scenario
-from ._search import Candidate, Progress, Search, SearchResult, search
+from ._search import Candidate, Search, SearchResult, search
 from ._table import Table
 from ._together import Together, run_together
 from .errors import (
+    ArgumentError,
     ClusterError,
     ConditionError,
     Deadlock,
     Error,
     InternalError,
+    KeywordError,
     ScenarioError,
     ScheduleError,
     TraceError,
 )
 
+#: That of the program that the package carries.
+__version__ = _core.version()
+
 __all__ = [
+    "ArgumentError",
     "Candidate",
     "ClusterError",
     "Comparison",
@@ -38,7 +45,9 @@ __all__ = [
     "Gpu",
     "InternalError",
     "Job",
+    "KeywordError",
     "Launch",
+    "Many",
     "Profile",
     "Progress",
     "Result",
@@ -52,6 +61,7 @@ __all__ = [
     "Together",
     "TraceError",
     "Why",
+    "__version__",
     "calibrate",
     "comm",
     "compare",

@@ -22,6 +22,8 @@ _KINDS = {
 }
 #: "B12" and "B12.1": of the device's own stage, or of its chunk.
 _OWN = re.compile(r"(?P<kind>F|I|B|W)(?P<microbatch>\d+)(?:\.(?P<chunk>\d+))?")
+#: As if of the device's own stage, of a kind that there is not.
+_NO_KIND = re.compile(r"[A-Za-z]+\d+(\.\d+)?")
 _MOST_STEPS = 10_000_000
 _ALLOWED = '"3B12" (stage, kind, microbatch), "B12", ("B", 12), ("B", 12, chunk) and None'
 
@@ -98,6 +100,8 @@ class _Place:
     def _of_text(self, text: str) -> str:
         own = _OWN.fullmatch(text)
         if own is None:
+            if _NO_KIND.fullmatch(text):
+                raise ValueError(text)
             return "" if text in (".", "-") else text
         return self._own(own["kind"], int(own["microbatch"]), int(own["chunk"] or 0))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +13,15 @@ from typing import Any
 
 from . import _worker
 from ._scenario import Scenario
+from ._words import in_python, keyword_of, nearest
+from .errors import ArgumentError, Error
 
 PathLike = str | os.PathLike[str]
+
+#: Commands whose second word says what they do.
+_GROUPS = ("comm", "platform", "schedule")
+_UNKNOWN = re.compile(r"unrecognised option '(?:--)?(?P<option>[\w-]+)'")
+_LISTED = re.compile(r"^ +(?:-\w(?: \[ |, |/))?--([a-z][a-z0-9-]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -30,11 +38,31 @@ class Output:
 
 def command(*words: Any) -> Output:
     """Runs a command with these words, and raises what it says is wrong."""
-    return output_of(_worker.request("command", {"words": [word_of(word) for word in words]}))
+    said = [word_of(word) for word in words]
+    try:
+        return output_of(_worker.request("command", {"words": said}))
+    except Error as error:
+        unknown = _UNKNOWN.match(str(error))
+        if unknown is None:
+            raise
+        raise _unknown_keyword(keyword_of(unknown["option"]), said) from None
+
+
+def _unknown_keyword(name: str, words: list[str]) -> ArgumentError:
+    """Of an option that a command does not have: its help lists those that it has."""
+    verb = words[:2] if words[0] in _GROUPS else words[:1]
+    text = str(_worker.request("command", {"words": [*verb, "--help"]})["output"])
+    known = {keyword_of(option) for option in _LISTED.findall(text)} - {"help", "json", "output"}
+    near = nearest(name, known)
+    told = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(known))}"
+    text = f"{'.'.join(verb)} takes no keyword {name!r}; {told}"
+    return ArgumentError(text, key=name, remedy=near or told)
 
 
 def output_of(answer: dict[str, Any]) -> Output:
-    notes = [line.removeprefix("pipewright: ") for line in answer["notes"].splitlines()]
+    notes = [
+        in_python(line.removeprefix("pipewright: ")) for line in answer["notes"].splitlines()
+    ]
     return Output(answer["status"], answer["output"], notes)
 
 

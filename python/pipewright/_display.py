@@ -6,6 +6,7 @@ import base64
 import html
 import os
 import tempfile
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ class Picture:
     def __init__(self, svg: bytes) -> None:
         self.svg = svg.decode()
 
+    def __repr__(self) -> str:
+        return f"<Picture: {len(self.svg)} characters of SVG>"
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes it (.svg)."""
+        with open(file, "w", encoding="utf-8", newline="") as stream:
+            stream.write(self.svg)
+
     def _repr_html_(self) -> str:
         return f'{_STYLE}<div class="pipewright">{self.img()}</div>'
 
@@ -46,6 +55,9 @@ class Page:
     def __init__(self, page: bytes, height: int) -> None:
         self.html = page.decode()
         self.height = height
+
+    def __repr__(self) -> str:
+        return f"<Page: {len(self.html)} characters of HTML>"
 
     def _repr_html_(self) -> str:
         return (
@@ -94,3 +106,17 @@ def runs_html(described: dict[str, Any], notes: list[str], picture: Picture) -> 
 def text_html(text: str) -> str:
     """A text of the program as it stands in a terminal."""
     return f'{_STYLE}<div class="pipewright"><pre style="color: inherit">{html.escape(text)}</pre></div>'
+
+
+def sections_html(sections: Iterable[tuple[str, Sequence[str]]], text: str) -> str:
+    """Lists under their heads, where there is something in them, above a text."""
+    shown = ""
+    for head, lines in sections:
+        if lines:
+            items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+            head = f"<summary>{html.escape(head)}</summary>"
+            shown += f"<details open>{head}<ul>{items}</ul></details>"
+    return (
+        f'{_STYLE}<div class="pipewright">{shown}'
+        f'<pre style="color: inherit">{html.escape(text)}</pre></div>'
+    )

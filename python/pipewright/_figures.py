@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._words import nearest
+
+
+#: What other tools and files call figures that have one name here.
+_RENAMED = {
+    "time_s": "makespan_s",
+    "iteration_s": "makespan_s",
+    "peak_bytes": "peak_memory_bytes",
+    "peak_memory": "peak_memory_bytes",
+    "memory_bytes": "peak_memory_bytes",
+}
+
 
 class Figures:
     """Reads attributes out of ``summary``."""
@@ -14,7 +26,10 @@ class Figures:
         summary = self.__dict__.get("summary", {})
         if name in summary:
             return summary[name]
-        raise AttributeError(f"there is no {name!r}; allowed: {', '.join(summary)}", name=name, obj=self)
+        names = [one for one in dir(self) if not one.startswith("_")]
+        near = _RENAMED.get(name) or nearest(name, names)
+        told = f"did you mean {near!r}?" if near in names else f"there are {', '.join(names)}"
+        raise AttributeError(f"there is no {name!r}; {told}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.summary})
@@ -35,7 +50,8 @@ class RunFigures(Figures):
         mfu_precision (of the peak of the recipe's type), hfu (with what is recomputed),
         full_attention_flops_per_gpu and mfu_full_attention (with the whole square of scores)
     Memory:
-        fits (whether it does on every device)
+        peak_memory_bytes (of the fullest device; None where memory is not counted), fits (whether
+        it does on every device)
     In detail:
         devices and pass_collectives, lists of dicts; assumed and assumed_gpu, what the GPU's file
         has no source for; versions, definitions
@@ -71,3 +87,9 @@ class RunFigures(Figures):
     pass_collectives: list[dict[str, Any]]
     versions: str
     definitions: str
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """Bytes that the fullest device holds at once."""
+        known = [one["peak_memory_bytes"] for one in self.devices if one.get("peak_memory_bytes")]
+        return max(known, default=None)

@@ -20,25 +20,25 @@ _LINE, _BEST = "#009e73", "#e69f00"
 def svg(result: SearchResult) -> str:
     """All simulated candidates, the front through the best of them, and the best; or nothing."""
     table = result.table
-    if not len(table) or "time_s" not in table.columns:
+    if not len(table) or "makespan_s" not in table.columns:
         return ""
     unit = "tokens_per_s" if "tokens_per_s" in table.columns else "samples_per_s"
     if unit not in table.columns:
         return ""
     points = [
-        (float(row["peak_bytes"]) / _GIB, float(row[unit]), _label(result, row))
+        (float(row["peak_memory_bytes"]) / _GIB, float(row[unit]), _label(result, row))
         for row in table[table["outcome"] == "simulated"]
         if row[unit] == row[unit]
     ]
-    front = [(float(row["peak_bytes"]) / _GIB, float(row[unit])) for row in result.front]
+    front = [(float(row["peak_memory_bytes"]) / _GIB, float(row[unit])) for row in result.front]
     best = result.best
-    star = None if best is None else (best.peak_bytes / _GIB, float(best.summary[unit]))
+    star = None if best is None else (best.peak_memory_bytes / _GIB, float(best.summary[unit]))
     words = f"{unit.split('_')[0]}/s"
     return chart(points, front, star, "memory of the fullest device (GiB)", words)
 
 
 def _label(result: SearchResult, row: dict[str, Any]) -> str:
-    values: dict[str, str] = result.candidate(row["candidate"]).values
+    values: dict[str, Any] = result.candidate(row["candidate"]).values
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 

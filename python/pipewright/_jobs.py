@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from . import _core, _worker
 from ._commands import PathLike, several
-from ._files import TextFile
+from ._display import sections_html
+from ._files import TextFile, without_folders
+from ._run import scenario_of
 from ._scenario import Scenario
-from .errors import ScenarioError
+from .errors import ArgumentError, ScenarioError, of_type
 
 
 class Job(Scenario):
@@ -38,6 +41,19 @@ class Job(Scenario):
     #: The scenario as YAML, with a comment at each key.
     text: str
 
+    def __repr__(self) -> str:
+        """As YAML, with what was not understood as comments."""
+        missed = (f"# not understood: {_said(one)}\n" for one in self.not_understood)
+        return "".join(missed) + self.to_yaml()
+
+    def _repr_html_(self) -> str:
+        parts = (
+            ("not understood, and may matter", map(_said, self.not_understood)),
+            ("assumed", self.assumed),
+            ("without effect here", map(_said, self.without_effect)),
+        )
+        return sections_html(((head, list(lines)) for head, lines in parts), self.to_yaml())
+
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
         made = super().with_(changes, **keys)
         assert isinstance(made, Job)
@@ -56,7 +72,8 @@ def import_job(
     """Reads what starts a training with Megatron-LM, Megatron-Bridge, NeMo, torchtitan or
     DeepSpeed as a scenario.
 
-    Files are paths; what has more lines than one is the text of a script itself. ``variables``
+    Files are paths; what has blanks and is no file is the text of a script itself. A warning tells
+    what was not understood; ``not_understood`` has it, too. ``variables``
     stand for those of a script, ``gpus`` for how many there are where nothing says it. Keys of the
     scenario are added by ``keys`` (dotted) and by keyword; names in capitals are variables.
 
@@ -64,12 +81,14 @@ def import_job(
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
     """
     words = [_path_of(file) for one in files for file in several(one)]
+    if not words:
+        raise ArgumentError(f"import_job takes {_ALLOWED}", remedy=_ALLOWED)
     named = {name: value for name, value in more.items() if name.isupper()}
     words += [f"{name}={value}" for name, value in {**(variables or {}), **named}.items()]
     asked: dict[str, Any] = {"words": words}
     if gpus is not None:
         asked["gpus"] = int(gpus)
-    said = _worker.request("import", asked)
+    said = json.loads(without_folders(json.dumps(_worker.request("import", asked))))
 
     tree = _core.Tree.from_json(json.dumps(said["scenario"]))
     added = {**{name: value for name, value in more.items() if name not in named}, **(keys or {})}
@@ -88,12 +107,33 @@ def import_job(
     job.framework, job.text = said["framework"], said["yaml"]
     job.sources, job.assumed = said["sources"], said["assumed"]
     job.not_understood, job.without_effect = said["not_understood"], said["without_effect"]
+    if "cluster" not in job.to_dict():
+        job.assumed.append("nothing says the cluster: run needs one, as in with_(cluster=..)")
+    if job.not_understood:
+        missed = ", ".join(map(_said, job.not_understood))
+        warnings.warn(f"{said['name']}: not understood: {missed}", stacklevel=2)
     return job
 
 
+_ALLOWED = "the path of what starts a job, or the text of a script"
+
+
+def _said(one: Mapping[str, Any]) -> str:
+    """A flag with its place."""
+    return f"{one['text']} ({one['file']}:{one['line']})" if one["line"] else str(one["text"])
+
+
+class _Script(TextFile):
+    """A text that is read once: no scenario names it."""
+
+    _lasts = False
+
+
 def _path_of(file: PathLike) -> str:
-    if isinstance(file, str) and "\n" in file:
-        return TextFile(file, "job.sh").__fspath__()
+    of_type(file, (str, os.PathLike), "a job", _ALLOWED)
+    is_text = isinstance(file, str) and len(file.split()) > 1 and not os.path.exists(file)
+    if isinstance(file, str) and ("\n" in file or is_text):
+        return _Script(file if file.endswith("\n") else file + "\n", "job.sh").__fspath__()
     return os.fspath(file)
 
 
@@ -132,5 +172,6 @@ def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch
     #!/bin/bash
     ...
     """
-    one = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    of_type(framework, str, "framework", "megatron, bridge, nemo, torchtitan or deepspeed")
+    one = scenario_of(scenario)
     return Launch(_worker.request("export", {"framework": framework}, scenario=one._json()))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _display
 from ._figures import Figures
+from ._results import Result, Results
+from ._scenario import Scenario
+from ._table import optional
+from .errors import ArgumentError, kind_of, of_type
 
 if TYPE_CHECKING:
     import pandas
-
-    from ._results import Result
 
 
 class Told(Figures):
@@ -54,8 +56,7 @@ class Why(Told):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The changes, a row each."""
-        import pandas as pd
-
+        pd = optional("pandas", "what_ifs()")
         return pd.DataFrame(self.what_ifs())
 
 
@@ -74,6 +75,13 @@ def why(
     >>> why(result).to_pandas().columns[0]
     'change'
     """
+
+    if not isinstance(result, Result):
+        more = "; run(..) gives one" if isinstance(result, Scenario) else ""
+        told = f"why takes a result; this is {kind_of(result)}{more}"
+        raise ArgumentError(told, remedy="run(..)")
+    if jobs is not None and jobs < 1:
+        raise ArgumentError(f"jobs is {jobs}; allowed: a whole number from 1", remedy="jobs=2")
 
     def said(message: dict[str, Any], files: list[int]) -> None:
         if progress is not None:
@@ -103,14 +111,14 @@ def compare(
     >>> compare(before, after, names=["before", "after"], conditions=["makespan>+1%"]).holds()
     False
     """
-    from ._results import Results
-
     if not others:
-        raise TypeError("compare takes two runs or more")
+        raise ArgumentError("compare takes two runs or more", remedy="compare(before, after)")
+    for number, one in enumerate([first, *others], 1):
+        of_type(one, Result, f"run {number} of compare", "a Result, as run(..) gives")
     runs = Results([first, *others])
     called = list(names) if names is not None else _names(runs)
     if len(called) != len(runs):
-        raise TypeError(f"compare has {len(called)} names for {len(runs)} runs")
+        raise ArgumentError(f"compare has {len(called)} names for {len(runs)} runs")
     return Comparison(runs._ask("compare", {"names": called, "conditions": list(conditions)}))
 
 

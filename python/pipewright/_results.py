@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _display, _worker
 from ._figures import RunFigures
+from ._files import bring_along_all
+from ._table import Table, optional
 from ._tables import Tables
+from .errors import ArgumentError, Error
 
 if TYPE_CHECKING:
     import pandas
@@ -43,6 +46,7 @@ class Shown:
         """
         for file in files:
             self._ask("save", {"file": os.fspath(file), "picture": picture})
+        bring_along_all(files)
 
     def page(self, height: int = 720) -> _display.Page:
         """The page that the program writes, in a frame: zoom, memory, links, why."""
@@ -105,6 +109,9 @@ class Result(RunFigures, Shown):
         Columns of kinds are codes; :meth:`kinds` has their names. A run that kept no rows is run
         again for them, with the same outcome.
         """
+        if name not in self.tables:
+            told = ", ".join(self.tables)
+            raise ArgumentError(f"there is no table {name!r}; there are {told}", remedy=told)
         return self._rows().array(name)
 
     def save_trace(self, file: str | os.PathLike[str]) -> None:
@@ -158,9 +165,12 @@ class Result(RunFigures, Shown):
         return self.table("link_use")
 
     def to_pandas(self, table: str = "passes") -> pandas.DataFrame:
-        """A table as a data frame, with names for codes."""
-        import pandas as pd
+        """A table as a data frame, with names for codes; ``"devices"`` has the figures of each."""
+        pd = optional("pandas", "to_polars(), or the arrays themselves")
 
+        if table == "devices":
+            return pd.DataFrame(self.devices)
+        self.table(table)
         columns = {}
         for name, values in self._rows().columns(table).items():
             if isinstance(values, tuple):
@@ -173,8 +183,9 @@ class Result(RunFigures, Shown):
     def to_polars(self, table: str = "passes") -> polars.DataFrame:
         """A table as a frame of polars, with names for codes."""
         import numpy as np
-        import polars as pl
 
+        pl = optional("polars", "to_pandas(), or the arrays themselves")
+        self.table(table)
         columns = []
         for name, values in self._rows().columns(table).items():
             if isinstance(values, tuple):
@@ -215,12 +226,20 @@ class Results(Sequence[Result], Shown):
         return self._runs
 
     @overload
-    def __getitem__(self, index: int) -> Result: ...
+    def __getitem__(self, index: int | str) -> Result: ...
     @overload
     def __getitem__(self, index: slice) -> Results: ...
-    def __getitem__(self, index: int | slice) -> Result | Results:
+    def __getitem__(self, index: int | str | slice) -> Result | Results:
+        """A run by its place, or the first with a schedule of this name."""
         if isinstance(index, slice):
             return Results(self._runs[index])
+        if isinstance(index, str):
+            names = [run.schedule for run in self._runs]
+            if index not in names:
+                told = ", ".join(names)
+                text = f"no run has the schedule {index!r}; there are {told}"
+                raise ArgumentError(text, remedy=told)
+            return self._runs[names.index(index)]
         return self._runs[index]
 
     def __len__(self) -> int:
@@ -237,13 +256,62 @@ class Results(Sequence[Result], Shown):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a run, a column for each number that stands alone."""
-        import pandas as pd
+        pd = optional("pandas", "table")
+        return pd.DataFrame([_numbers(run) for run in self])
 
-        rows = [
-            {key: value for key, value in run.summary.items() if not isinstance(value, (list, dict))}
-            for run in self
-        ]
-        return pd.DataFrame(rows)
+    @property
+    def table(self) -> Table:
+        """The same as a table."""
+        return Table.of([_numbers(run) for run in self])
 
     def __repr__(self) -> str:
         return f"<Results {', '.join(map(repr, self))}>"
+
+
+class Many(list[Any]):
+    """What :func:`run_many` gives: a list, with an :class:`Error` where a scenario cannot run.
+
+    >>> results = run_many([scenario, scenario.with_(schedule="no-such-schedule")])
+    >>> len(results.ok), list(results.errors)
+    (1, [1])
+    """
+
+    @property
+    def ok(self) -> list[Result]:
+        """The results, those of several schedules one by one, without errors."""
+        return [run for one in self if not isinstance(one, Error) for run in _each(one)]
+
+    @property
+    def errors(self) -> dict[int, Error]:
+        """What went wrong, by the place in the list."""
+        return {place: one for place, one in enumerate(self) if isinstance(one, Error)}
+
+    @property
+    def table(self) -> Table:
+        """A row a run, with the place of its scenario (``number``) and, of those that cannot run,
+        the ``error``."""
+        rows: list[dict[str, Any]] = []
+        for place, one in enumerate(self):
+            if isinstance(one, Error):
+                rows.append({"number": place, "error": str(one)})
+            else:
+                rows += ({"number": place, **_numbers(run)} for run in _each(one))
+        return Table.of(rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a data frame."""
+        return self.table.to_pandas()
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def _each(one: Result | Results) -> list[Result]:
+    return [one] if isinstance(one, Result) else list(one)
+
+
+def _numbers(run: Result) -> dict[str, Any]:
+    alone = {
+        key: value for key, value in run.summary.items() if not isinstance(value, (list, dict))
+    }
+    return {**alone, "peak_memory_bytes": run.peak_memory_bytes}

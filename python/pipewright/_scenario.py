@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from . import _core
+from ._files import bring_along, keep, kept_files
 from ._keys import KeysOfScenario
-from .errors import ScenarioError
+from ._report import save_text
+from ._values import typed
+from ._words import in_python, key_of, meant_key, some_of, top_names
+from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
 
 _LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
 if _LIBRARY.is_dir():  # installed; else the source tree's
@@ -23,7 +31,14 @@ def scenario_errors() -> Iterator[None]:
     try:
         yield
     except _core.ConfigError as error:
-        raise ScenarioError(*error.args[:1], **(error.args[1] if len(error.args) > 1 else {})) from None
+        text = in_python(str(error.args[0]))
+        parts: dict[str, Any] = error.args[1] if len(error.args) > 1 else {}
+        if "schedule[" in text and " is a list" in text:
+            text += "; passes in lists are a schedule by schedule.from_passes(..)"
+        if near := re.search(r"did you mean '([^']+)'\? .* lists them", text):
+            parts = {**parts, "remedy": near[1]}
+        parts = {"key": key_of(text), **parts}
+        raise ScenarioError(text, **parts) from None
 
 
 class Scenario(KeysOfScenario):
@@ -31,7 +46,7 @@ class Scenario(KeysOfScenario):
 
     >>> one = Scenario(devices=4, microbatches=8, forward_times="18 ms", backward_times="36 ms")
     >>> one["microbatches"]
-    '8'
+    8
     >>> other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
 
     Sections are mappings, ``parallel=dict(tp=8, pp=4)``; ``model`` is also what transformers has as
@@ -46,15 +61,26 @@ class Scenario(KeysOfScenario):
 
     def _begin(self, base: Any, keys: dict[str, Any]) -> None:
         with scenario_errors():
-            tree = base._tree if isinstance(base, Scenario) else _core.Tree.from_object(base or {})
+            tree = base._tree if isinstance(base, Scenario) else tree_of(base)
             for key, value in keys.items():
                 tree = tree.with_key(key, value)
         self._take(tree)
+        self._check_schedules(keys.get("schedule"))
+
+    def _check_schedules(self, given: Any) -> None:
+        """Whether schedules that are passes have as many devices and microbatches as are said."""
+        for one in given if isinstance(given, list) else [given]:
+            if hasattr(one, "_agree"):
+                whole = self.to_dict()
+                devices = whole.get("devices", whole.get("num_stages"))
+                devices = devices or (whole.get("parallel") or {}).get("pp")
+                one._agree(devices, whole.get("microbatches", whole.get("num_batches")))
 
     def _take(self, tree: _core.Tree) -> None:
         self._tree = tree
         with scenario_errors():
             self._checked = tree.checked()
+        _check_times(self.to_dict())
 
     @classmethod
     def _of(cls, tree: _core.Tree) -> Scenario:
@@ -76,25 +102,49 @@ class Scenario(KeysOfScenario):
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
         """Another scenario that differs in these keys; in a mapping they may be dotted.
 
-        None takes a key away.
+        None takes a key away. A mapping is the whole section, of which a warning tells what goes
+        with it; a dotted key changes one of it.
 
         >>> scenario.with_({"schedule.name": "gpipe"}, microbatches=64)["schedule.name"]
         'gpipe'
+        >>> job = Scenario(cluster="dgx-h100", model="llama-3-8b", parallel={"tp": 8, "pp": 4},
+        ...                microbatches=8)
+        >>> faster = job.with_({"variation.bandwidth": {"nic": 2}})  # NICs of twice the rate
         """
+        if not isinstance(changes or {}, Mapping):
+            raise ArgumentError(
+                f"with_ takes a mapping of keys, and keywords; this is {kind_of(changes)}",
+                remedy="with_({'parallel.tp': 2}, microbatches=16)",
+            )
         tree = self._tree
+        check_keywords(key for key in {**(changes or {}), **keys} if "." not in key)
+        _tell_lost_keys(self.to_dict(), {**(changes or {}), **keys})
         with scenario_errors():
             for key, value in {**(changes or {}), **keys}.items():
                 tree = tree.with_key(key, value)
-        return self._of(tree)
+        made = self._of(tree)
+        made._check_schedules(keys.get("schedule", (changes or {}).get("schedule")))
+        return made
 
     def to_dict(self) -> dict[str, Any]:
-        """As nested dicts and lists; numbers are texts, as they were written."""
-        whole: dict[str, Any] = self._tree.object()
+        """As nested dicts and lists, numbers as numbers; what has a unit is a text."""
+        whole: dict[str, Any] = typed(self._tree.object())
         return whole
 
     def to_yaml(self, whole: bool = False) -> str:
-        """As it was asked; ``whole``: with model and GPU spelled out, and with whole paths."""
+        """As it was asked; ``whole``: with model and GPU spelled out, and with whole paths.
+
+        Clusters and schedules of your own that were not saved are named by their place in the
+        user's cache; :meth:`save` writes them beside the file.
+        """
         return self._checked["yaml"] if whole else self._tree.yaml()
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes it as YAML, and beside it clusters and schedules of your own that it names.
+
+        >>> scenario.save("mine.yaml")  # pipewright run mine.yaml
+        """
+        save_text(file, bring_along(file, self.to_yaml()))
 
     @property
     def schedules(self) -> list[str]:
@@ -128,8 +178,83 @@ class Scenario(KeysOfScenario):
         return self._tree.json()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_unpickled, (self._json(),))
+        tree = self._json()
+        return (_unpickled, (tree, kept_files(tree)))
 
 
-def _unpickled(tree: str) -> Scenario:
+def _unpickled(tree: str, files: Mapping[str, str]) -> Scenario:
+    for path, text in files.items():
+        here = keep(text, os.path.basename(path))
+        tree = tree.replace(json.dumps(path)[1:-1], json.dumps(here)[1:-1])
     return Scenario._of(_core.Tree.from_json(tree))
+
+
+def tree_of(base: Any) -> _core.Tree:
+    """What a mapping says."""
+    if base is not None and not isinstance(base, Mapping):
+        raise ArgumentError(
+            f"a scenario is {kind_of(base)}; allowed: keywords, a mapping, or "
+            "Scenario.from_yaml(..) of a file or a text",
+            remedy="Scenario.from_yaml(..)",
+        )
+    return _core.Tree.from_object(base or {})
+
+
+def check_keywords(names: Iterable[str], is_search: bool = False) -> None:
+    """Raises of a keyword that is no key, with the key that was probably meant."""
+    for name in names:
+        if name in top_names() or (is_search and name == "search"):
+            continue
+        meant = meant_key(name, is_search)
+        told = some_of(top_names()) if meant is None else meant
+        raise KeywordError(
+            f"{name} is no key of a scenario; "
+            + (f"did you mean {meant}?" if meant else f"there are {told}"),
+            key=name,
+            remedy=told,
+        )
+
+
+def _check_times(whole: Mapping[str, Any]) -> None:
+    """Times are one for all devices, for each device, or for each stage."""
+    devices = whole.get("devices", whole.get("num_stages"))
+    for key in ("forward_times", "backward_times", "input_grad_times", "weight_grad_times"):
+        times = whole.get(key)
+        if isinstance(times, list) and isinstance(devices, int) and devices > 0:
+            if len(times) != 1 and len(times) % devices != 0:
+                allowed = f"1, {devices} (one for each device), or one for each stage"
+                raise ScenarioError(
+                    f"{key} has {len(times)} values for {devices} devices; allowed: {allowed}",
+                    key=key,
+                    remedy=allowed,
+                )
+
+
+def _tell_lost_keys(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Warns of keys that go with their section, as another stands in its place."""
+    for key, value in changes.items():
+        before = whole.get(key)
+        if not isinstance(before, Mapping) or not isinstance(value, Mapping) or key == "model":
+            continue
+        lost = [name for name in before if name not in value]
+        if lost and not (key == "schedule" and "name" in value):
+            first = next(iter(value), lost[0])
+            warnings.warn(
+                f"{key}={dict(value)!r} is the whole section now, without {', '.join(lost)}; "
+                f"with_({{'{key}.{first}': ..}}) changes one key",
+                stacklevel=3,
+            )
+
+
+def _telling(init: Callable[..., None]) -> Callable[..., None]:
+    """The same, which tells of an unknown keyword what was probably meant."""
+
+    @functools.wraps(init)
+    def checked(self: Any, *base: Any, **keys: Any) -> None:
+        check_keywords(keys)
+        init(self, *base, **keys)
+
+    return checked
+
+
+setattr(Scenario, "__init__", _telling(KeysOfScenario.__init__))

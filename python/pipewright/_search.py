@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import math
 import os
 import queue
 import signal
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,80 +17,66 @@ from . import _core, _front, _worker
 from ._commands import PathLike, command, options, output_of
 from ._display import _STYLE
 from ._figures import Figures
-from ._scenario import Scenario, scenario_errors
+from ._files import bring_along_all
+from ._progress import NAMES, Progress, shown_progress
+from ._scenario import Scenario, check_keywords, scenario_errors
 from ._table import Table
-from .errors import Error, InternalError
+from ._values import typed
+from .errors import ArgumentError, Error, InternalError, of_type
 
-#: Seconds that an interrupted search may take to say what it found.
+#: Seconds that an interrupt waits for what an interrupted search found; it may say so later.
 _GRACE = 0.8
+#: Seconds that a search gets to say what is wrong with it before it is given to its user.
+_BEGINNING = 2.0
+#: Columns of the tables of a notebook after the axes, of which the tables have more.
+_SHOWN = ("tokens_per_s", "samples_per_s", "mfu", "makespan_s", "bubble_ratio", "peak_memory_bytes")
 
 
 class Candidate(Figures):
     """One combination of a sweep's values: its figures are attributes.
 
+    Those that results of runs have are called as there: ``makespan_s`` (of an iteration),
+    ``peak_memory_bytes``, ``mfu``, ``tokens_per_s``. The values that make it are attributes, too.
+
     >>> best = search("sweep.yaml").run().best
-    >>> best.values["tp"], round(best.mfu, 3)
-    ('2', 0.439)
+    >>> best.tp, best.values["tp"], round(best.mfu, 3)
+    (2, 2, 0.439)
     >>> run(best.scenario)
     """
 
     def __init__(self, result: SearchResult, summary: dict[str, Any]) -> None:
-        #: All figures, as ``pipewright search --json`` prints them.
-        self.summary = {name: value for name, value in summary.items() if name != "values"}
+        #: All figures, as ``pipewright search --json`` prints them but for names of two.
+        self.summary = {
+            NAMES.get(name, name): value for name, value in summary.items() if name != "values"
+        }
         #: Its number among the combinations.
         self.number: int = summary["candidate"]
-        #: The values that make it, by the names of the axes; texts, as they are written.
-        self.values: dict[str, str] = {
-            result._axis_names[key]: text for key, text in summary["values"].items()
+        #: The values that make it, by the names of the axes.
+        self.values: dict[str, Any] = {
+            result._axis_names[key]: typed(text, key) for key, text in summary["values"].items()
         }
         self._result = result
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("values", {})
+        return values[name] if name in values else super().__getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self.values if name.isidentifier())})
 
     @property
     def scenario(self) -> Scenario:
         """It as a scenario, to run, change and export."""
         return self._result._scenario_of(self.number)
 
+    def _said(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.values.items())
+
     def __repr__(self) -> str:
-        values = ", ".join(f"{name} {value}" for name, value in self.values.items())
-        return f"<Candidate {self.number}: {values}>"
+        return f"<Candidate {self.number}: {self._said()}>"
 
     def _repr_html_(self) -> str:
         return self._result._table_of([self])._repr_html_()
-
-
-class Progress:
-    """How far a search is."""
-
-    def __init__(self, said: dict[str, Any], axis_names: Mapping[str, str] | None = None) -> None:
-        #: "bounds" (each candidate gets one), "best" (those that may be better are simulated),
-        #: "front" (likewise of the front of throughput against memory).
-        self.phase: str = said["phase"]
-        #: Candidates, and how many of them have each outcome.
-        self.candidates: int = said["candidates"]
-        self.outcomes: dict[str, int] = said["outcomes"]
-        simulated = self.outcomes["simulated"] + self.outcomes["failed"]
-        #: What is done of the phase, and what there is of it at the most.
-        self.done: int = said["assessed"] if self.phase == "bounds" else simulated
-        self.of: int = (
-            self.candidates if self.phase == "bounds" else simulated + said["still_needed"]
-        )
-        #: The figures of the best so far, and its values by key; None before there is one.
-        self.best: dict[str, Any] | None = said["best"]
-        #: Nothing can be better than the best by more than this part.
-        self.gap: float | None = said.get("gap")
-
-    def __repr__(self) -> str:
-        return f"<Progress {self}>"
-
-    def __str__(self) -> str:
-        text = f"{self.phase}: {self.done}/{self.of}"
-        if self.best is not None:
-            values = ", ".join(
-                f"{key.rsplit('.', 1)[-1]} {value}" for key, value in self.best["values"].items()
-            )
-            text += f", best {values}: {self.best['time_s']:.4g} s"
-            text += "" if self.gap is None else f", gap {self.gap:.1%}"
-        return text
 
 
 class SearchResult:
@@ -135,7 +121,8 @@ class SearchResult:
 
     @property
     def best(self) -> Candidate | None:
-        """The best; None where nothing was found."""
+        """The best; None where nothing was found: ``print(result)`` says why, and ``table`` has
+        what holds too much."""
         number = self.summary["best"]
         return None if number is None else self.candidate(number)
 
@@ -163,7 +150,7 @@ class SearchResult:
         """All candidates that were looked at: outcome, values, figures with their units.
 
         >>> table = search("sweep.yaml").run().table
-        >>> table[table["outcome"] == "simulated"].sort("time_s").to_pandas()
+        >>> table[table["outcome"] == "simulated"].sort("makespan_s").to_pandas()
         """
         if self._table is None:
             self._table = self._table_of(
@@ -179,11 +166,14 @@ class SearchResult:
         """
         known = self.summary["best_by"]
         if axis not in known:
-            raise Error(f"no axis {axis!r} leaves a choice; these do: {', '.join(known)}")
+            told = ", ".join(known)
+            raise ArgumentError(f"no axis {axis!r} leaves a choice; these do: {told}", remedy=told)
+        key = next(key for key, name in self._axis_names.items() if name == axis)
         rows = []
         for one in known[axis]:
             best = {} if one["best"] is None else self._row(self.candidate(one["best"]))
-            rows.append({axis: one["value"], "better_bound": one["better_bound"], **best})
+            value = typed(one["value"], key)
+            rows.append({axis: value, "better_bound": one["better_bound"], **best})
         return Table.of(rows)
 
     def candidate(self, number: int) -> Candidate:
@@ -217,11 +207,13 @@ class SearchResult:
 
     def save(self, *files: PathLike) -> None:
         """Writes .html (a page with all of it), .csv, .json, .h5 (all candidates) or .yaml (the
-        best as a scenario), each by its extension.
+        best as a scenario), each by its extension. A cluster of your own that was not saved is
+        written beside them.
 
         >>> search("sweep.yaml").run().save("search.html", "best.yaml")
         """
         command("search", self._file, "--quiet", *options(output=files))
+        bring_along_all(files)
 
     def _scenario_of(self, number: int) -> Scenario:
         with TemporaryDirectory(prefix="pipewright-") as folder:
@@ -232,27 +224,50 @@ class SearchResult:
 
     def _row(self, one: Candidate) -> dict[str, Any]:
         figures = dict(one.summary)
-        head = {name: figures.pop(name, None) for name in ("candidate", "group", "outcome")}
-        note = figures.pop("note", None)
-        return {**head, **one.values, **figures, "note": note}
+        head = {name: figures.pop(name, None) for name in ("candidate", "outcome")}
+        last = {name: figures.pop(name, None) for name in ("group", "note")}
+        first = {name: figures.pop(name) for name in _SHOWN if name in figures}
+        return {**head, **one.values, **first, **figures, **last}
 
     def _table_of(self, candidates: list[Candidate]) -> Table:
         return Table.of([self._row(one) for one in candidates])
 
     def __str__(self) -> str:
-        return self._text or command("search", self._file, "--quiet").text
+        self._text = self._text or command("search", self._file, "--quiet").text
+        return self._text
+
+    @property
+    def found(self) -> str:
+        """What came of it, in a sentence: the best, or why there is none."""
+        if (best := self.best) is not None:
+            return f"the best: {best._said()}"
+        lines = (line for line in str(self).splitlines() if line.startswith("nothing"))
+        return next(lines, "nothing was found")
 
     def __repr__(self) -> str:
-        return f"<SearchResult {self.proof} {self.best!r}>"
+        return f"<SearchResult: {self.found}; {self.proof}>"
 
     def _repr_html_(self) -> str:
-        best, lost = self.best, self.runner_up
-        shown = [one for one in (best, lost) if one is not None]
-        table = self._table_of(shown)._html() if shown else ""
+        said = f"<b>{html.escape(self.found)}</b><br>{html.escape(self.proof)}"
+        if self.best is None:
+            return (
+                f'{_STYLE}<div class="pipewright"><p class="quiet">{said}</p>'
+                f'<pre style="color: inherit">{html.escape(str(self))}</pre></div>'
+            )
+        shown = [one for one in (self.best, self.runner_up) if one is not None]
         return (
-            f'{_STYLE}<div class="pipewright"><p class="quiet">{self.proof}</p>{table}'
-            f"{_front.svg(self)}</div>"
+            f'{_STYLE}<div class="pipewright"><p class="quiet">{said}</p>'
+            f"{_few_columns(shown)._html()}{_front.svg(self)}</div>"
         )
+
+
+def _few_columns(candidates: Sequence[Candidate]) -> Table:
+    """What tells candidates apart, and what they come to, in the units that one reads."""
+    rows: list[dict[str, Any]] = []
+    for one in candidates:
+        rows.append({"place": "runner-up" if rows else "best", **one.values})
+        rows[-1] |= {name: one.summary[name] for name in _SHOWN if name in one.summary}
+    return Table.of(rows)
 
 
 class Search:
@@ -269,6 +284,7 @@ class Search:
         self._process: int | None = None
         self._is_listening = False
         self._is_stopped = False
+        self._begun = threading.Event()
         self._lock = threading.Lock()
         self._answer: dict[str, Any] | None = None
         self._error: BaseException | None = None
@@ -276,6 +292,9 @@ class Search:
         written = {} if tree is None else {"sweep": tree}
         self._thread = threading.Thread(target=self._ask, args=(words, written), daemon=True)
         self._thread.start()
+        # What is wrong with the sweep or an option is said where they are.
+        self._begun.wait(_BEGINNING)
+        self._raise()
 
     def _ask(self, words: list[str], written: dict[str, str]) -> None:
         def said(message: dict[str, Any], files: list[int]) -> None:
@@ -287,6 +306,7 @@ class Search:
                 if self._is_stopped and not self._is_listening:
                     self._send(signal.SIGINT)
                 self._is_listening = True
+            self._begun.set()
             self._said.put(Progress(message["progress"]))
 
         try:
@@ -296,6 +316,7 @@ class Search:
         finally:
             self._process = None
             self._said.put(None)
+            self._begun.set()
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None:
@@ -311,9 +332,7 @@ class Search:
                         break
                     yield progress
         except KeyboardInterrupt:
-            self.stop()
-            self._thread.join(_GRACE)
-            self._send(signal.SIGKILL)
+            self._interrupted()
             raise
         except GeneratorExit:
             self.stop()
@@ -335,6 +354,13 @@ class Search:
 
     close = stop
 
+    def _interrupted(self) -> None:
+        """Ends it; what comes late of what it found is still heard. A second interrupt kills it."""
+        if self._is_stopped:
+            self._send(signal.SIGKILL)
+        self.stop()
+        self._thread.join(_GRACE)
+
     def __enter__(self) -> Search:
         return self
 
@@ -344,23 +370,23 @@ class Search:
     def run(self, bar: bool | None = None) -> SearchResult:
         """Waits for its end, with a line of progress on a terminal (``bar``), and gives the result.
 
-        An interrupt ends it within a second; ``result`` then has what was found.
+        In a notebook the line stands below the cell and goes when the search is done. An interrupt
+        comes back within a second; ``result`` then waits for what was found.
         """
-        is_shown = sys.stderr.isatty() if bar is None else bar
-        try:
+        with shown_progress(bar) as show:
             for progress in self:
-                if is_shown:
-                    print(f"\r\x1b[Ksearch {progress}", end="", file=sys.stderr, flush=True)
-        finally:
-            if is_shown:
-                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+                show(f"search {progress}")
         return self.result
 
     @property
     def result(self) -> SearchResult:
         """What was found; waits for the end."""
-        while self._thread.is_alive():
-            self._thread.join(0.2)  # so that interrupts are seen
+        try:
+            while self._thread.is_alive():
+                self._thread.join(0.2)  # so that interrupts are seen
+        except KeyboardInterrupt:
+            self._interrupted()
+            raise
         self._raise()
         if self._result is None:
             assert self._answer is not None
@@ -369,7 +395,7 @@ class Search:
         return self._result
 
     def _raise(self) -> None:
-        if self._error is None or self._thread.is_alive():
+        if self._error is None:
             return
         if isinstance(self._error, InternalError) and self._is_stopped:
             raise Error("the search was ended before it could say what it found") from self._error
@@ -413,12 +439,23 @@ def search(
     ...     print(progress)
     >>> found.result.best.scenario
 
-    ``search(..).run()`` waits for the end. ``jobs`` are worker processes (as many as there are
-    cores), ``budget`` a time after which it stops and says how good the best must be. ``results``
-    keeps every candidate in an .h5 as they come, and ``resume`` goes on with what is there.
-    ``exhaustive`` simulates all that fits; ``front=False`` leaves out the front. ``any_size``
-    begins with more than a billion combinations.
+    What is wrong with it is an error here. ``search(..).run()`` waits for the end. ``jobs`` are
+    worker processes (as many as there are cores), ``budget`` a time after which it stops and says
+    how good the best must be. ``results`` keeps every candidate in an .h5 as they come, and
+    ``resume`` goes on with what is there. ``exhaustive`` simulates all that fits; ``front=False``
+    leaves out the front. ``any_size`` begins with more than a billion combinations.
     """
+    if sweep is not None:
+        allowed = "a file of a sweep or of results, a mapping, a Scenario, or keywords"
+        of_type(sweep, (str, os.PathLike, Mapping, Scenario), "the sweep", allowed)
+    elif not keys:
+        raise ArgumentError(
+            "search is given nothing to search; keywords say it, or a file or a mapping",
+            remedy="search(cluster=.., model=.., parallel={'tp': 'auto', ..}, global_batch=..)",
+        )
+    check_keywords(keys, is_search=True)
+    if jobs is not None and jobs < 1:
+        raise ArgumentError(f"jobs is {jobs}; allowed: a whole number from 1", remedy="jobs=2")
     folder: Any = TemporaryDirectory(prefix="pipewright-")
     file = None
     if isinstance(sweep, (str, os.PathLike)) and "\n" not in str(sweep) and not keys:

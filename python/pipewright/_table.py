@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._display import _STYLE
+from .errors import ArgumentError, Error
 
 if TYPE_CHECKING:
     import pandas
@@ -17,6 +20,17 @@ if TYPE_CHECKING:
 
 #: Rows that a notebook shows.
 _MOST_SHOWN = 40
+
+
+def optional(package: str, instead: str) -> Any:
+    """A package that is used where it is there."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError:
+        raise Error(
+            f"{package} is not installed; 'pip install {package}', or {instead}",
+            remedy=f"pip install {package}",
+        ) from None
 
 
 class Table:
@@ -64,27 +78,31 @@ class Table:
     def __getitem__(self, key: slice | Sequence[int] | NDArray[Any]) -> Table: ...
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
+            self._check_column(key)
             return self.array[key]
         if isinstance(key, (int, np.integer)):
             row = self.array[int(key)]
             return {name: _plain(row[name]) for name in self.columns}
         return Table(self.array[key])
 
+    def _check_column(self, name: str) -> None:
+        if name not in self.columns:
+            told = ", ".join(self.columns)
+            raise ArgumentError(f"there is no column {name!r}; there are {told}", remedy=told)
+
     def sort(self, column: str, descending: bool = False) -> Table:
         """The rows in the order of a column; equal ones stay as they are."""
-        order = self.array[column].argsort(kind="stable")
+        order = self[column].argsort(kind="stable")
         return Table(self.array[order[::-1] if descending else order])
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a data frame of pandas."""
-        import pandas as pd
-
+        pd = optional("pandas", "array, which numpy has")
         return pd.DataFrame({name: self.array[name] for name in self.columns})
 
     def to_polars(self) -> polars.DataFrame:
         """As a data frame of polars."""
-        import polars as pl
-
+        pl = optional("polars", "array, which numpy has")
         return pl.DataFrame({name: self.array[name].tolist() for name in self.columns})
 
     def __repr__(self) -> str:
@@ -111,12 +129,49 @@ class Table:
             )
             return f"<tr>{''.join(parts)}</tr>"
 
-        rows = [row_html("th", {name: name.replace("_", " ") for name in shown})]
+        units = {name: _unit_of(name) for name in shown}
+        heads = {name: f"{unit.words(name)} {unit.name}".strip() for name, unit in units.items()}
+        rows = [row_html("th", heads)]
         for row in self[:_MOST_SHOWN]:
-            rows.append(row_html("td", {name: _cell(row[name]) for name in shown}))
+            rows.append(row_html("td", {name: units[name].cell(row[name]) for name in shown}))
         more = len(self) - _MOST_SHOWN
         rest = f'<p class="quiet">and {more} rows more</p>' if more > 0 else ""
         return f"<table>{''.join(rows)}</table>{rest}"
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """How a notebook shows a column whose name ends so."""
+
+    ending: str = ""
+    name: str = ""
+    size: float = 1.0
+
+    def words(self, column: str) -> str:
+        return column.removesuffix(self.ending).replace("_", " ").strip()
+
+    def cell(self, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return _cell(value)
+        if self.name:
+            return "" if value != value else f"{value / self.size:.4g}"
+        is_long = isinstance(value, float) and 1e5 <= abs(value) < 1e12
+        return f"{value:,.0f}" if is_long else _cell(value)
+
+
+_UNITS = (
+    _Unit("_bytes_per_s", "GB/s", 1e9),
+    _Unit("_flop_per_s", "TFLOP/s", 1e12),
+    _Unit("_bytes", "GiB", float(1 << 30)),
+    _Unit("_ratio", "%", 0.01),
+)
+_SHARES = ("mfu", "hfu", "mfu_precision", "mfu_full_attention")
+
+
+def _unit_of(column: str) -> _Unit:
+    if column in _SHARES:
+        return _Unit(name="%", size=0.01)
+    return next((unit for unit in _UNITS if column.endswith(unit.ending)), _Unit())
 
 
 def _column(values: list[Any]) -> NDArray[Any]:

@@ -47,7 +47,9 @@ class Worker:
         self._text = b""
         self._files: list[int] = []
 
-    def ask(self, line: bytes, said: Said, files: Sequence[int] = ()) -> dict[str, Any]:
+    def ask(
+        self, line: bytes, said: Said, files: Sequence[int] = (), is_spoken: bool = True
+    ) -> dict[str, Any]:
         """The answer to a request, a line of JSON.
 
         What is said before goes to ``said`` with its open files, which are its own. Raises what the
@@ -69,7 +71,7 @@ class Worker:
                 answer: dict[str, Any] = message["answer"]
                 return answer
             if "error" in message:
-                raise errors.from_worker(message["error"])
+                raise errors.from_worker(message["error"], is_spoken)
             said(message, files_here)
 
     def _receive(self) -> dict[str, Any]:
@@ -141,7 +143,8 @@ def request(
 ) -> dict[str, Any]:
     """Asks a worker that stands ready, or a new one, as from the current folder.
 
-    What is ``written`` is JSON already.
+    What is ``written`` is JSON already. Errors are in Python's words, but for those of jobs, which
+    are about flags of their own.
     """
     whole = {"ask": ask, "folder": os.getcwd(), **arguments}
     if library := os.environ.get("PIPEWRIGHT_PLATFORMS"):
@@ -149,7 +152,7 @@ def request(
     line = json.dumps(whole)[:-1]
     line += "".join(f', "{name}": {text}' for name, text in written.items()) + "}\n"
     with worker() as one:
-        return one.ask(line.encode(), said or _drop, files)
+        return one.ask(line.encode(), said or _drop, files, ask != "import")
 
 
 def _drop(message: dict[str, Any], files: list[int]) -> None:

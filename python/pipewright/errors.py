@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 
 class Error(Exception):
@@ -82,6 +82,14 @@ class TraceError(Error):
     """A trace that cannot be read or written."""
 
 
+class ArgumentError(Error, TypeError):
+    """An argument of another kind than a function takes, or a keyword that it does not have."""
+
+
+class KeywordError(ScenarioError, ArgumentError):
+    """A keyword that is no key of a scenario."""
+
+
 class InternalError(Error):
     """A fault of pipewright itself; please report it."""
 
@@ -100,9 +108,37 @@ _KINDS: dict[str, type[Error]] = {
 }
 
 
-def from_worker(described: dict[str, Any]) -> BaseException:
-    """The exception that a worker's description stands for."""
-    kind, text = described.pop("kind"), described.pop("text")
+def from_worker(described: dict[str, Any], is_spoken: bool = True) -> BaseException:
+    """The exception that a worker's description stands for; ``is_spoken``: in Python's words."""
+    from ._files import without_folders
+    from ._words import in_python, key_of, keyword_of
+
+    kind, text = described.pop("kind"), without_folders(described.pop("text"))
     if kind == "MemoryError":
         return MemoryError("not enough memory for a run of this size")
-    return _KINDS.get(kind, InternalError)(text, **described)
+    if is_spoken:
+        text = in_python(text)
+        described["remedy"] = in_python(described.get("remedy") or "") or None
+    key = described.pop("key", None)
+    key = keyword_of(key) if key and key.startswith("-") else key
+    return _KINDS.get(kind, InternalError)(text, **described, key=key or key_of(text))
+
+
+_T = TypeVar("_T")
+
+
+def of_type(value: Any, kind: type[_T] | tuple[type[_T], ...], what: str, allowed: str) -> _T:
+    """The value, where it is of a kind that is taken; else an error that says what would be right.
+
+    >>> of_type(3, str, "file", "a path")
+    Traceback (most recent call last):
+    pipewright.errors.ArgumentError: file is of type int; allowed: a path
+    """
+    if isinstance(value, kind):
+        found: _T = value
+        return found
+    raise ArgumentError(f"{what} is {kind_of(value)}; allowed: {allowed}", remedy=allowed)
+
+
+def kind_of(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"

@@ -18,7 +18,7 @@ from ._files import TextFile
 from ._library import names_in
 from ._report import Report, save_text
 
-__all__ = ["Platform", "make", "names", "nodes", "show"]
+__all__ = ["Platform", "Shown", "make", "names", "nodes", "show"]
 
 
 class Platform(TextFile):
@@ -31,7 +31,7 @@ class Platform(TextFile):
     def __init__(self, text: str, name: str = "cluster") -> None:
         super().__init__(text, name + ".xml")
 
-    def show(self, route: tuple[str, str] | None = None) -> Report:
+    def show(self, route: tuple[str, str] | None = None) -> Shown:
         """What it holds: :func:`show`."""
         return show(self, route=route)
 
@@ -60,7 +60,7 @@ def make(
     return Platform(output.text, name)
 
 
-def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Report:
+def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Shown:
     """What a platform file or a cluster of the library holds: ``nodes``, ``gpus``, ``links`` by
     class, ``bisection``, what ``messages`` cost; and the way between two GPUs.
 
@@ -72,10 +72,12 @@ def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Report:
     summary = command(*words, "--json").json()
     if isinstance(cluster, TextFile):
         summary["cluster"] = cluster.label
-    return _Shown(words, summary, path)
+    return Shown(words, summary, path)
 
 
-class _Shown(Report):
+class Shown(Report):
+    """What a cluster holds; ``print`` shows it as ``pipewright platform show`` does."""
+
     def __init__(self, words: list[str], summary: dict[str, Any], path: str) -> None:
         super().__init__(summary)
         self._words = words

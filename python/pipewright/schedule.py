@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._cells import Passes, rows_of
+from ._check import Check, checked, sound
 from ._commands import PathLike, command, options, scenario_file
 from ._display import Picture
 from ._files import TextFile
@@ -27,7 +28,7 @@ from ._results import Result
 from ._run import run
 from ._scenario import Scenario
 from ._table import Table
-from .errors import Deadlock, ScheduleError
+from .errors import ArgumentError, ScheduleError, kind_of
 
 __all__ = [
     "Check",
@@ -42,70 +43,6 @@ __all__ = [
     "names",
     "search",
 ]
-
-
-class Check(Report):
-    """What a schedule's order comes to beside its times.
-
-    ``sound`` says whether every stage runs every microbatch once and no device waits for ever, and
-    ``why`` what is wrong otherwise, at ``device`` and ``step``. ``orders`` has what the order of
-    receives costs in PyTorch, ``waits`` each pass that stands behind another's tensor.
-    """
-
-    @property
-    def sound(self) -> bool:
-        return bool(self.summary["sound"])
-
-    @property
-    def why(self) -> str | None:
-        """What is wrong; None of a sound one."""
-        return self.summary.get("why")
-
-    @property
-    def device(self) -> int | None:
-        """The device at fault, from 0; of a deadlock the first of those that wait."""
-        return self._place("rank")
-
-    @property
-    def step(self) -> int | None:
-        """The place in its list, from 0."""
-        step = self._place("cell")
-        step = self._place("action") if step is None else step
-        return None if step is None else step - 1
-
-    def _place(self, name: str) -> int | None:
-        return self.summary.get(name, self.summary.get("blocked", [{}])[0].get(name))
-
-    @property
-    def blocked(self) -> Table:
-        """Of a deadlock: each device with the action that it waits at for ever."""
-        return Table.of(self.summary.get("blocked", []))
-
-    @property
-    def orders(self) -> Table:
-        """Ways to order receives, with what each loses against passes that wait for their own."""
-        rows = [
-            {name: value for name, value in order.items() if name not in ("waits", "swap")}
-            | {"waits": len(order["waits"]), "swaps_tensors": order["swap"] is not None}
-            for order in self.summary.get("orders", [])
-        ]
-        return Table.of(rows)
-
-    @property
-    def waits(self) -> Table:
-        """Passes that wait though their tensor could be there, by the order of receives."""
-        rows = [
-            {"receives": order["receives"], **wait}
-            for order in self.summary.get("orders", [])
-            for wait in order["waits"]
-        ]
-        return Table.of(rows)
-
-    def __bool__(self) -> bool:
-        return self.sound
-
-    def __str__(self) -> str:
-        return f"{self.why}\n" if self.why else f"sound\n\n{self.orders}\n"
 
 
 class Schedule:
@@ -140,9 +77,9 @@ class Schedule:
 
     def check(
         self,
-        *,
         forward: Any = None,
         backward: Any = None,
+        *,
         input_grad: Any = None,
         weight_grad: Any = None,
         p2p: Any = None,
@@ -154,7 +91,7 @@ class Schedule:
         any, F, I and W take a cell and B two. ``queue`` is ``"rank"`` (all receives of a device
         complete in order) or ``"pair"`` (those from one device to another).
         """
-        return _check(
+        return checked(
             self.csv,
             self.name,
             forward_times=forward,
@@ -167,9 +104,9 @@ class Schedule:
 
     def time(
         self,
-        *,
         forward: Any = 1,
         backward: Any = None,
+        *,
         input_grad: Any = None,
         weight_grad: Any = None,
         p2p: Any = None,
@@ -234,7 +171,7 @@ class Schedule:
         return self.picture()._repr_html_()
 
 
-class _OfCatalogue(Schedule, Mapping[str, Any]):
+class NamedSchedule(Schedule, Mapping[str, Any]):
     """A schedule by its name: the map that says it in a scenario."""
 
     def __init__(self, devices: int, microbatches: int, said: dict[str, Any]) -> None:
@@ -267,7 +204,7 @@ class _OfCatalogue(Schedule, Mapping[str, Any]):
         return len(self._said)
 
 
-class _OfFile(Schedule, TextFile):
+class FileSchedule(Schedule, TextFile):
     """A schedule by its passes: the path of the file that says them."""
 
     def __init__(self, text: str, name: str, check: Check) -> None:
@@ -284,6 +221,19 @@ class _OfFile(Schedule, TextFile):
     def _value(self) -> Any:
         return os.fspath(self)
 
+    def _agree(self, devices: Any, microbatches: Any) -> None:
+        """Raises where a scenario says other numbers than its passes have."""
+        for key, ours, theirs in (
+            ("devices", self.devices, devices),
+            ("microbatches", self.microbatches, microbatches),
+        ):
+            if isinstance(theirs, int) and theirs != ours:
+                raise ScheduleError(
+                    f"schedule {self.name} has {ours} {key}, and {key} of the scenario is {theirs}",
+                    key=key,
+                    remedy=f"{key}={ours}",
+                )
+
     def save(self, *files: PathLike) -> None:
         for file in files:
             if os.fspath(file).endswith(".csv"):
@@ -293,27 +243,6 @@ class _OfFile(Schedule, TextFile):
 
     __str__ = Schedule.__str__
     __repr__ = Schedule.__repr__
-
-
-def _check(text: str, name: str, **given: Any) -> Check:
-    with TemporaryDirectory(prefix="pipewright-") as folder:
-        file = os.path.join(folder, name + ".csv")
-        save_text(file, text)
-        said = command("schedule", "check", file, "--json", *options(**given)).json()
-    said["file"] = name
-    if "why" in said:
-        said["why"] = said["why"].replace(file, name)
-    return Check(said)
-
-
-def _sound(text: str, name: str, **given: Any) -> Check:
-    check = _check(text, name, **given)
-    if check.sound:
-        return check
-    kind = Deadlock if "blocked" in check.summary else ScheduleError
-    error = kind(str(check.why))
-    error.device, error.step = check.device, check.step
-    raise error
 
 
 def make(
@@ -335,7 +264,7 @@ def make(
     said: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
     said |= {"slices": slices, "recompute": recompute, "fused": fused or None}
     given = {key: value for key, value in said.items() if value is not None}
-    return _OfCatalogue(int(devices), int(microbatches), given)
+    return NamedSchedule(int(devices), int(microbatches), given)
 
 
 def from_passes(
@@ -365,9 +294,17 @@ def from_passes(
     Raises :class:`ScheduleError` with ``device`` and ``step`` where a pass is missing, comes twice
     or too early, and :class:`Deadlock` where devices wait for one another for ever.
     """
+    if not (callable(passes) or isinstance(passes, Mapping) or hasattr(passes, "__iter__")):
+        allowed = "lists of passes, one for each device, or a function of device and step"
+        raise ArgumentError(f"passes is {kind_of(passes)}; allowed: {allowed}", remedy=allowed)
     rows = rows_of(passes, devices, placement)
+    if not any(rows):
+        raise ScheduleError(
+            "passes is empty; give the passes of each device",
+            remedy='["F0 F1 B0 B1", "F0 B0 F1 B1"]',
+        )
     text = "".join(",".join(row) + "\r\n" for row in rows)
-    return _OfFile(text, name, _sound(text, name, legacy=legacy))
+    return FileSchedule(text, name, sound(text, name, is_file=False, legacy=legacy))
 
 
 def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
@@ -383,16 +320,16 @@ def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
         with open(source, encoding="utf-8", newline="") as file:
             text = file.read()
         name = os.path.splitext(os.path.basename(os.fspath(source)))[0]
-    check = _sound(text, name, legacy=legacy)
+    check = sound(text, name, legacy=legacy)
     if not legacy and check.summary["form"] == "compute_only":
-        return _OfFile(text, name, check)
+        return FileSchedule(text, name, check)
     with TemporaryDirectory(prefix="pipewright-") as folder:
         path = os.path.join(folder, name + ".csv")
         save_text(path, text)
         words = ["schedule", "show", path, *options(format="csv", legacy=legacy)]
         words += options(num_stages=check.summary["ranks"])
         words += options(num_batches=check.summary["microbatches"])
-        return _OfFile(command(*words).text, name, check)
+        return FileSchedule(command(*words).text, name, check)
 
 
 def names() -> list[str]:

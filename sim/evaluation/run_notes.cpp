@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +40,25 @@ void add_of_single_chunks(const std::vector<workload::Plan>& plans, Notes& notes
                       plan.schedule.name));
 }
 
+// Of a job with a model that leaves whole nodes of its cluster idle, which a forgotten parallel.dp
+// does.
+void add_of_idle_nodes(const config::Scenario& scenario, const Hardware& hardware, Notes& notes) {
+  const cluster::Cluster& cluster = hardware.cluster;
+  if (!scenario.model || cluster.is_ideal() || !scenario.placement.hosts.empty()) return;
+  std::set<std::uint32_t> busy;
+  for (const cluster::Host* host : hardware.hosts) busy.insert(cluster.node_of(host));
+  const std::size_t nodes = cluster.nodes().size();
+  if (busy.size() >= nodes) return;
+  const std::uint64_t used = hardware.hosts.size();
+  const std::uint64_t gpus = usable_gpus(scenario.placement, cluster);
+  const std::uint32_t dp = scenario.parallel.dp.value;
+  std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
+                                 cluster.gpus().size(), nodes - busy.size(), nodes);
+  if (const std::uint64_t of_copy = used / dp; gpus % of_copy == 0)
+    note += fmt::format("; parallel.dp is {}, and with {} it takes all", dp, gpus / of_copy);
+  notes.push_back(std::move(note));
+}
+
 }  // namespace
 
 Notes notes_before(const ScenarioRun& run) {
@@ -49,6 +69,7 @@ Notes notes_before(const ScenarioRun& run) {
   if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
       !note.empty())
     notes.push_back(std::move(note));
+  add_of_idle_nodes(run.scenario(), hardware, notes);
   return notes;
 }
 

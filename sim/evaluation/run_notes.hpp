@@ -10,7 +10,7 @@
 namespace pipewright::evaluation {
 
 // Before it runs: of the model, of recomputation that only costs time, of schedules that interleave
-// nothing, of groups that talk over a slower network than they could.
+// nothing, of groups that talk over a slower network than they could, of nodes that stay idle.
 std::vector<std::string> notes_before(const ScenarioRun& run);
 // Of which of these schedules are files of PyTorch that place SEND and RECV: passes are run in
 // their order, and transfers where the engine has them.

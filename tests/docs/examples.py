@@ -45,6 +45,7 @@ class Folder:
             "PATH": f"{tools}:{program.parent}:{os.environ['PATH']}",
             "PIPEWRIGHT_PLATFORMS": "platforms",  # not this machine's path
             "PYTHONPATH": str(program.parent / "python"),
+            "XDG_CACHE_HOME": str(tools / "cache"),
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_btl": "^tcp",  # all ranks are here, where networks may be none or odd

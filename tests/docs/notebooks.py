@@ -38,7 +38,8 @@ def run(root, packages, source):
         for name in ("platforms", "tests"):
             os.symlink(root / name, pathlib.Path(top, name))
         os.environ |= {"PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1",
-                       "PIPEWRIGHT_PLATFORMS": str(root / "platforms")}
+                       "PIPEWRIGHT_PLATFORMS": str(root / "platforms"),
+                       "XDG_CACHE_HOME": str(pathlib.Path(top, "cache"))}
         nbclient.NotebookClient(notebook, timeout=SECONDS, kernel_name="python3",
                                 resources={"metadata": {"path": folder}}).execute()
     return notebook, faults
@@ -67,7 +68,8 @@ class Page:
         if printed.strip():
             parts.append(self.block(printed))
         for output in cell.outputs:
-            if output.output_type in ("execute_result", "display_data"):
+            # A line of progress is empty in the end.
+            if "".join(output.get("data", {}).values()):
                 parts.append(self.shown(output.data))
         return "\n\n".join(parts)
 

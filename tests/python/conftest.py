@@ -1,11 +1,18 @@
 """What the tests of Python's package share: scenarios, the program, the tree."""
 
+import atexit
 import os
 import pathlib
+import shutil
+import tempfile
 
 import pytest
 
 import pipewright
+
+# Clusters and schedules of tests are not kept among the user's.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="pipewright-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 ROOT = pathlib.Path(__file__).parents[2]
 

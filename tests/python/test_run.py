@@ -26,6 +26,53 @@ def test_numbers_of_a_result_are_attributes():
     assert result.devices[0]["busy_s"] == 24.0
     with pytest.raises(AttributeError, match="makespan_s"):
         result.makespan
+    with pytest.raises(AttributeError, match="did you mean 'peak_memory_bytes'"):
+        result.peak_bytes
+
+
+def test_the_peak_is_that_of_the_fullest_device():
+    result = pipewright.run(on_cluster())
+    assert result.peak_memory_bytes == max(one["peak_memory_bytes"] for one in result.devices)
+    assert result.peak_memory_bytes == result.to_pandas("devices").peak_memory_bytes.max()
+    assert pipewright.run(scenario()).peak_memory_bytes is None  # no model: nothing is counted
+
+
+def test_nodes_that_stay_idle_are_told():
+    # 64 GPUs, of which a copy of tp 2 and pp 4 takes 8.
+    keys = dict(cluster="dgx-h100-8", parallel={"tp": 2, "pp": 4})
+    with_note = pipewright.run(on_cluster(**keys)).notes
+    assert any("8 of 64 GPUs" in note and "with 8 it takes all" in note for note in with_note)
+    keys["parallel"]["dp"] = 8
+    assert not any("idle" in note for note in pipewright.run(on_cluster(**keys)).notes)
+
+
+def test_what_is_no_scenario_or_result_is_told_as_such():
+    result = pipewright.run(scenario())
+    for wrong in (
+        lambda: pipewright.run(None),
+        lambda: pipewright.run_many(scenario()),
+        lambda: pipewright.why([result]),
+        lambda: pipewright.why(None),
+        lambda: pipewright.compare(result, scenario()),
+        lambda: pipewright.export_job(scenario(), None),
+        lambda: pipewright.import_job(None),
+        lambda: pipewright.schedule.from_passes(None),
+        lambda: result.table("foo"),
+    ):
+        with pytest.raises(pipewright.ArgumentError) as caught:
+            wrong()
+        assert caught.value.remedy and "object has no attribute" not in str(caught.value)
+
+
+def test_the_version_is_the_programs(program):
+    printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    assert pipewright.__version__ in printed
+
+
+def test_the_programs_words_may_be_cut_short():
+    command = f"{sys.executable} -c 'from pipewright._program import main; main()' help run | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout and not done.stderr
 
 
 def test_every_number_of_a_result_is_declared():
@@ -87,6 +134,7 @@ def test_several_schedules_are_several_results():
     assert [run.schedule for run in runs] == ["1f1b", "gpipe"]
     assert runs.makespan_s == [33.0, 33.0]
     assert list(runs.to_pandas()["makespan_s"]) == [33.0, 33.0]
+    assert runs["gpipe"] is runs[1] and list(runs.table["schedule"]) == ["1f1b", "gpipe"]
     assert isinstance(runs[:1], Results) and isinstance(runs[0], Result)
 
 
@@ -142,6 +190,10 @@ def test_many_run_in_their_order_and_errors_stand_in_their_places():
     found = pipewright.run_many([*many, bad], jobs=2)
     assert [one.makespan_s for one in found[:3]] == [21.0, 33.0, 57.0]  # (n + 3) x 3 s
     assert isinstance(found[3], pipewright.Error)
+    assert [one.makespan_s for one in found.ok] == [21.0, 33.0, 57.0]
+    assert list(found.errors) == [3]
+    assert list(found.to_pandas()["makespan_s"][:3]) == [21.0, 33.0, 57.0]
+    assert "no-such-schedule" in found.table[3]["error"]
 
 
 def test_a_scenario_that_cannot_run_raises_and_the_worker_goes_on():

@@ -4,13 +4,16 @@ import inspect
 import json
 import pickle
 import re
+import shutil
+import subprocess
+import sys
+import warnings
 
 import pytest
 
-from pipewright import Scenario, ScenarioError
-from pipewright import _core
+from pipewright import ArgumentError, Scenario, ScenarioError, _core, _files, run
 
-from conftest import scenario
+from conftest import on_cluster, scenario
 
 
 def test_keywords_mappings_and_yaml_say_the_same(tmp_path):
@@ -25,15 +28,16 @@ def test_keywords_mappings_and_yaml_say_the_same(tmp_path):
 
 def test_a_section_is_a_mapping_and_a_unit_part_of_a_text():
     one = scenario(devices=None, parallel=dict(pp=2), p2p_time="0.5 ms", schedule=dict(name="gpipe"))
-    assert one["parallel.pp"] == "2"
+    assert one["parallel.pp"] == 2
     assert one.schedules == ["gpipe"]
     assert "p2p_time: 0.5 ms" in one.to_yaml()
 
 
 def test_numbers_reach_the_program_as_they_are():
     one = scenario(forward_times=[0.1, 0.2, 0.30000000000000004, 1e-3], symmetric=False)
-    assert one["forward_times"] == ["0.1", "0.2", "0.30000000000000004", "0.001"]
-    assert one["symmetric"] == "false"
+    assert "[0.1, 0.2, 0.30000000000000004, 0.001]" in one.to_yaml()
+    assert one["forward_times"] == [0.1, 0.2, 0.30000000000000004, 1e-3]
+    assert one["symmetric"] is False
 
 
 def test_numpy_numbers_and_arrays_are_numbers_and_lists():
@@ -46,7 +50,7 @@ def test_numpy_numbers_and_arrays_are_numbers_and_lists():
 def test_changes_make_another_scenario():
     one = scenario()
     other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
-    assert (one["microbatches"], other["microbatches"]) == ("8", "16")
+    assert (one["microbatches"], other["microbatches"]) == (8, 16)
     assert other["schedule.name"] == "gpipe"
     assert other.with_(schedule=None, microbatches=8) == one
 
@@ -82,9 +86,95 @@ def test_the_keys_of_sections_are_typed_dicts():
     assert {name.rsplit(".", 1)[1] for name in inner} <= set(_keys.ModelExpertsKeys.__annotations__)
 
 
-def test_an_unknown_keyword_is_refused_before_anything_is_read():
-    with pytest.raises(TypeError, match="microbatch"):
-        scenario(microbatch=3)
+@pytest.mark.parametrize(
+    "name, meant",
+    [("modell", "'model'"), ("tp", "'parallel.tp'"), ("microbatch_size", "'training.microbatch_size'")],
+)
+def test_an_unknown_keyword_is_told_with_the_key_that_was_meant(name, meant):
+    for make in (scenario, scenario().with_):
+        with pytest.raises(ScenarioError, match=f"did you mean {meant}") as caught:
+            make(**{name: 2})
+        assert isinstance(caught.value, TypeError) and caught.value.key == name
+
+
+def test_what_is_no_scenario_is_told_as_such():
+    for given in (3, ["devices"], "scenario.yaml"):
+        with pytest.raises(ArgumentError, match="allowed"):
+            Scenario(given)
+
+
+def test_a_section_that_loses_keys_warns_of_them():
+    one = scenario(devices=None, parallel={"pp": 4, "dp": 2})
+    with pytest.warns(UserWarning, match=r"without dp; with_\(\{'parallel.pp': \.\.\}\)"):
+        one.with_(parallel={"pp": 2})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one.with_({"parallel.tp": 1}, schedule="gpipe").with_(schedule={"name": "1f1b"})
+
+
+def test_values_are_numbers_and_flags_and_texts():
+    one = scenario(devices=None, parallel={"pp": 4, "sp": True}, schedule={"name": "1f1b"})
+    one = one.with_(p2p_time="0.5 ms", pass_overhead=1e-3)
+    assert one["parallel"] == {"pp": 4, "sp": True}
+    assert (one["schedule.name"], one["p2p_time"], one["pass_overhead"]) == ("1f1b", "0.5 ms", 1e-3)
+    assert Scenario(one.to_dict()) == one
+
+
+def test_times_of_too_few_devices_are_told_when_a_scenario_is_made():
+    with pytest.raises(ScenarioError, match="forward_times has 3 values for 4 devices") as caught:
+        scenario(forward_times=[1, 2, 3])
+    assert caught.value.key == "forward_times"
+    scenario(forward_times=[1] * 8, schedule={"name": "interleaved-1f1b", "chunks": 2})
+
+
+def test_a_contradiction_of_two_keys_has_the_key_that_it_begins_with():
+    with pytest.raises(ScenarioError, match="does not divide") as caught:
+        run(on_cluster(parallel={"tp": 3, "pp": 4}))
+    assert caught.value.key == "parallel.tp"
+
+
+def test_a_unit_that_others_write_is_told_with_ours():
+    with pytest.raises(ScenarioError, match="did you mean 's'"):
+        scenario(forward_times="3 sec")
+
+
+def kept(folder, script):
+    """What a new process prints, with its own cache of clusters and schedules."""
+    code = "import sys, pickle, pipewright as pw\n" + script
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, text=True, capture_output=True, check=True
+    )
+    return done.stdout.strip()
+
+
+MAKES = """
+c = pw.platform.make("dgx-h100", 2)
+one = pw.Scenario(cluster=c, model="llama-3-8b", parallel=dict(tp=2, pp=4, dp=2), microbatches=8)
+"""
+
+
+def test_a_cluster_of_ones_own_outlives_the_process_that_made_it(tmp_path):
+    kept(tmp_path, MAKES + "open('a.yaml', 'w').write(one.to_yaml())")
+    assert run(Scenario.from_yaml(tmp_path / "a.yaml")).gpus == 16
+
+
+def test_a_saved_scenario_has_its_cluster_beside_it(tmp_path, program):
+    (tmp_path / "cluster.xml").write_text("another file")
+    kept(tmp_path, MAKES + "one.save('a.yaml')")
+    moved = tmp_path.rename(tmp_path.parent / "moved")
+    done = subprocess.run([program, "run", "a.yaml"], cwd=moved, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^cluster: cluster-\w+\.xml$", (moved / "a.yaml").read_text(), re.MULTILINE)
+    assert (moved / "cluster.xml").read_text() == "another file"
+
+
+def test_a_pickled_scenario_has_its_cluster_in_it(tmp_path, monkeypatch):
+    kept(tmp_path, MAKES + "pickle.dump(one, open('one', 'wb'))")
+    shutil.rmtree(_files._cache())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of-another-machine"))
+    result = run(pickle.loads((tmp_path / "one").read_bytes()))
+    assert result.gpus == 16
+    assert result.network == "cluster.xml" and str(tmp_path) not in str(result)
 
 
 def test_an_error_has_its_key_and_what_is_allowed():
@@ -98,8 +188,6 @@ def test_an_error_has_its_key_and_what_is_allowed():
 
 
 def test_an_error_in_a_file_has_its_place(tmp_path, program):
-    import subprocess
-
     file = tmp_path / "a.yaml"
     file.write_text("devices: 4\nmicrobatches: 8\nforward_times: [1, 2 parsecs, 1, 1]\nbackward_times: 2\n")
     with pytest.raises(ScenarioError) as caught:

@@ -93,13 +93,38 @@ def test_a_schedule_of_ones_own_runs_like_any_other():
     assert pipewright.run(own).makespan_s == pipewright.run(known).makespan_s
 
 
+def test_a_schedule_of_ones_own_agrees_with_its_scenario_when_that_is_made():
+    own = schedule.from_passes(LISTS)
+    for keys in ({"devices": 2, "microbatches": 16}, {"devices": 8, "microbatches": 2}):
+        with pytest.raises(pipewright.ScheduleError, match="schedule passes has 2") as caught:
+            pipewright.Scenario(schedule=own, forward_times=1, backward_times=2, **keys)
+        assert caught.value.remedy == f"{caught.value.key}=2"
+    with pytest.raises(pipewright.Error, match="schedule.from_passes"):
+        pipewright.Scenario(schedule=LISTS, devices=2, microbatches=2, forward_times=1)
+
+
+def test_places_in_lists_are_devices_and_steps():
+    for rows, told in (
+        ([["X3"]], "^device 0, step 0: 'X3' is no pass"),
+        ([["0F0", "0B0"], ["1F0", "1B0", "1B0"]], "^device 1, step 2: 1B0 comes after"),
+        ([], "^passes is empty"),
+    ):
+        with pytest.raises(pipewright.ScheduleError, match=told):
+            schedule.from_passes(rows)
+
+
+def test_times_are_forward_and_backward():
+    own = schedule.from_passes(LISTS)
+    assert own.time(1, 2).makespan_s == own.time(forward=1, backward=2).makespan_s == 9.0
+
+
 def test_a_schedule_of_the_catalogue_keeps_its_options():
     made = schedule.make("interleaved-1f1b", 2, 4, chunks=2)
     assert made.chunks == 2
     assert made.rows[0][:4] == ["0F0", "0F1", "2F0", "2F1"]
     one = pipewright.Scenario(schedule=made, devices=2, microbatches=4, forward_times=1,
                               backward_times=2)
-    assert one["schedule.chunks"] == "2"
+    assert one["schedule.chunks"] == 2
 
 
 def test_what_the_catalogue_cannot_make_is_an_error():

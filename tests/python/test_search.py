@@ -1,6 +1,7 @@
 """Searches over layouts and schedules."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -36,7 +37,7 @@ def test_an_exhaustive_search_finds_the_same(result):
 
 
 def test_the_best_runs_as_it_was_found(result):
-    assert pipewright.run(result.best.scenario).makespan_s == pytest.approx(result.best.time_s)
+    assert pipewright.run(result.best.scenario).makespan_s == pytest.approx(result.best.makespan_s)
 
 
 def test_any_candidate_is_a_scenario(result):
@@ -45,15 +46,47 @@ def test_any_candidate_is_a_scenario(result):
     assert candidate.scenario["parallel.tp"] == candidate.values["tp"]
 
 
+def test_values_are_numbers_and_attributes(result):
+    best = result.best
+    assert best.tp == best.values["tp"] in (2, 4, 8)
+    assert best.schedule == best.values["schedule"]
+    table = result.table
+    assert table["tp"].dtype.kind == "i" and len(table[table["tp"] == 2]) > 0
+    assert list(table.sort("tp")["tp"]) == sorted(table["tp"])
+    with pytest.raises(AttributeError, match="did you mean 'peak_memory_bytes'"):
+        best.peak_bytes
+    with pytest.raises(pipewright.ArgumentError, match="there is no column 'time'"):
+        table["time"]
+
+
+def test_what_does_not_fit_is_said_first():
+    sweep = {**SWEEP, "model": "llama-3-70b", "parallel": {"tp": 1, "pp": [1, 2], "dp": "auto"}}
+    found = pipewright.search(sweep).run()
+    assert found.best is None
+    for shown in (repr(found), found._repr_html_()):
+        assert shown.index("no candidate fits") < shown.index("all of the sweep")
+        assert "of 79 GiB" in shown
+
+
+def test_a_cluster_of_ones_own_is_saved_beside_the_best(tmp_path):
+    made = pipewright.platform.make("dgx-h100", 2)
+    found = pipewright.search({**SWEEP, "cluster": made}).run()
+    found.save(tmp_path / "best.yaml", tmp_path / "found.html")
+    assert (tmp_path / "best.yaml").read_text().startswith("cluster: cluster.xml\n")
+    assert os.environ["XDG_CACHE_HOME"] not in (tmp_path / "found.html").read_text()
+    shutil.rmtree(os.environ["XDG_CACHE_HOME"])
+    assert pipewright.run(pipewright.Scenario.from_yaml(tmp_path / "best.yaml")).gpus == 16
+
+
 def test_nothing_is_better_than_the_front_in_both(result):
     front = result.front
-    assert (front["peak_bytes"][1:] > front["peak_bytes"][:-1]).all()
-    assert (front["time_s"][1:] < front["time_s"][:-1]).all()
+    assert (front["peak_memory_bytes"][1:] > front["peak_memory_bytes"][:-1]).all()
+    assert (front["makespan_s"][1:] < front["makespan_s"][:-1]).all()
 
 
 def test_the_best_of_each_value(result):
     by = result.by("tp")
-    assert list(by["tp"]) == ["2", "4", "8"]
+    assert list(by["tp"]) == [2, 4, 8]
     assert result.best.number in by["candidate"]
     with pytest.raises(pipewright.Error, match="tp"):
         result.by("chunks")
@@ -70,7 +103,7 @@ def test_it_is_saved_as_the_program_saves_it(result, tmp_path):
 
 def test_a_table_for_pandas(result):
     frame = result.table.to_pandas()
-    assert {"candidate", "outcome", "tp", "time_s", "peak_bytes", "mfu"} <= set(frame.columns)
+    assert {"candidate", "outcome", "tp", "makespan_s", "peak_memory_bytes", "mfu"} <= set(frame.columns)
 
 
 def test_a_notebook_shows_the_front_in_the_colours_around_it(result):
@@ -117,6 +150,21 @@ def test_an_interrupt_ends_it_within_a_second():
     assert time.monotonic() - began[0] < 1.5  # a second, on a machine that does much else
 
 
+def test_what_is_found_is_heard_though_it_comes_late(monkeypatch):
+    from pipewright import _search
+
+    # As a large search does, which takes longer to say what it found than an interrupt waits.
+    monkeypatch.setattr(_search, "_GRACE", 0.0)
+    under_way = long_search()
+    seen = iter(under_way)  # kept, as leaving it behind would end the search
+    while next(seen).best is None:
+        pass
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        under_way.run()
+    assert under_way.result.best is not None and not under_way.result.finished
+
+
 def test_a_search_goes_on_with_its_results(tmp_path):
     results = tmp_path / "kept.h5"
     first = pipewright.search(SWEEP, jobs=2, results=results).run()
@@ -127,8 +175,17 @@ def test_a_search_goes_on_with_its_results(tmp_path):
 
 
 def test_what_is_wrong_with_a_sweep_is_an_error():
-    with pytest.raises(pipewright.Error, match="parallel.tpp|tpp"):
-        pipewright.search({**SWEEP, "parallel": {"tpp": 2}}).run()
+    for wrong, told in (
+        (lambda: pipewright.search({**SWEEP, "parallel": {"tpp": 2}}), "tpp"),
+        (lambda: pipewright.search("nofile.yaml"), "nofile.yaml"),
+        (lambda: pipewright.search(), "nothing to search"),
+        (lambda: pipewright.search(3), "of type int"),
+        (lambda: pipewright.search(SWEEP, jobs=0), "jobs is 0"),
+        (lambda: pipewright.search(SWEEP, budget="10 parsec"), "^budget is 10 parsec"),
+        (lambda: pipewright.search(**SWEEP, constraints=["pp > 1"]), "search={'constraints': "),
+    ):
+        with pytest.raises(pipewright.Error, match=told):
+            wrong()
 
 
 def test_a_sweep_by_keywords_and_from_a_file(tmp_path, result):

@@ -54,6 +54,9 @@ def test_the_library_is_listed():
     assert "llama-3-70b" in pipewright.models() and "h100-sxm" in pipewright.gpus()
     with pytest.raises(pipewright.Error, match="dgx-h100"):
         platform.make("dgx-h1000", 2)
+    with pytest.raises(pipewright.Error, match=r"did you mean 'dgx-h100'\? platform.names\(\)") as caught:
+        on_cluster(cluster="dgx-h10")
+    assert caught.value.remedy == "dgx-h100"
 
 
 def test_a_model_is_counted():
@@ -61,9 +64,13 @@ def test_a_model_is_counted():
 
 
 def test_a_script_of_megatron_is_a_scenario(tmp_path):
-    job = pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8")
+    with pytest.warns(UserWarning, match="not understood: --some-new-flag"):
+        job = pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8")
+    assert repr(job).startswith("# not understood: --some-new-flag")
+    assert pipewright.Scenario.from_yaml(repr(job)) == job
+    assert "not understood, and may matter" in job._repr_html_()
     assert job.framework == "megatron"
-    assert job["parallel.ep"] == "8"
+    assert job["parallel.ep"] == 8
     assert job.sources["parallel.ep"].startswith("--expert-model-parallel-size 8")
     assert any("--some-new-flag" in one["text"] for one in job.not_understood)
     assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
@@ -79,21 +86,51 @@ def test_a_text_with_variables_is_a_job():
         cluster="dgx-h100",
     )
     # 16 GPUs over 2 x 4.
-    assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == ("2", "4", "2")
+    assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == (2, 4, 2)
+
+
+def test_a_line_is_a_job_and_its_places_are_no_paths():
+    line = (
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
+        "--num-attention-heads 16 --seq-length 1024 --padded-vocab-size 32000 "
+        "--micro-batch-size 1 --global-batch-size 8 --recompute-actvations --tokenizer-typo Foo"
+    )
+    with pytest.warns(UserWarning, match=r"--recompute-actvations \(job.sh:1\)"):
+        job = pipewright.import_job(line, cluster="dgx-h100")
+    assert job["model.layers"] == 4
+    shown = job._repr_html_()
+    assert shown.index("--recompute-actvations") < shown.index("without effect here")
+    assert shown.index("without effect here") < shown.index("--tokenizer-typo Foo")
+    with pytest.raises(pipewright.Error, match="nofile.sh cannot be read"):
+        pipewright.import_job("nofile.sh")
+
+
+def test_errors_are_in_the_words_of_python():
+    for wrong, told in (
+        (lambda: platform.make("dgx-h100", 2, nics_count=3), "takes no keyword 'nics_count'"),
+        (lambda: platform.make("dgx-h100", 2, oversubscripton=2), "did you mean 'oversubscription'"),
+        (lambda: platform.make("dgx-h100", 0), "^nodes 0: "),
+        (lambda: platform.make("dgx-h100", 2, nic="94 Gbps"), "^nic: .* did you mean 'Gbit/s'"),
+        (lambda: platform.make(nodes=2), "which node"),
+        (lambda: comm.bench("dgx-h100", fail="x"), "^fail: "),
+    ):
+        with pytest.raises(pipewright.Error, match=told) as caught:
+            wrong()
+        assert "--" not in str(caught.value)
 
 
 def test_a_scenario_starts_with_megatron_and_comes_back():
     launch = pipewright.export_job(on_cluster(), "megatron")
     assert "--tensor-model-parallel-size 2" in launch.text
     again = pipewright.import_job(launch, cluster="dgx-h100")
-    assert again["parallel.tp"] == "2" and again["parallel.pp"] == "4"
+    assert again["parallel.tp"] == 2 and again["parallel.pp"] == 4
     with pytest.raises(pipewright.Error, match="torchtitan"):
         pipewright.export_job(on_cluster(), "keras")
 
 
 def test_a_profile_is_a_scenario():
     measured = pipewright.profile(DATA / "measured" / "kineto-rank{rank}.json")
-    assert (measured["devices"], measured["microbatches"]) == ("2", "2")
+    assert (measured["devices"], measured["microbatches"]) == (2, 2)
     assert measured.order.rows[0] == ["0F0", "0F1", "0B0", "0B1"]
     # F = 1 ms, B = 2 ms, 0.1 ms a hop: (m + p - 1) x 3 ms and two hops out of every three.
     assert pipewright.run(measured.with_(p2p_time="0.1 ms")).makespan_s >= 9e-3

@@ -102,7 +102,7 @@ test("the peak is said with what it holds", { skip }, async () => {
   const line = plain(await page.locator(".memory-panel").textContent());
   assert.ok(line.includes(`peak ${expected[0].cards["memory peak"]} at `), line);
   const shares = ["weights 12.0 GiB", "gradients 5.0 GiB", "optimizer state 20.0 GiB",
-                  "activations 6.0 GiB", "recomputed layer 2.0 GiB", "buffers 1.5 GiB",
+                  "activations 6.0 GiB", "working 2.0 GiB", "buffers 1.5 GiB",
                   "allowance 1.0 GiB"];
   for (const share of shares) assert.ok(line.includes(share), `${share}: ${line}`);
   const sum = expected[0].at_peak.reduce((a, b) => a + b);
@@ -117,7 +117,7 @@ test("the tooltip of memory has every component at the time", { skip }, async ()
   const words = await tooltip();
   assert.equal(words.head, "device 0, node-0-gpu-0");
   assert.equal(words["optimizer state"], "20.0 GiB");
-  assert.equal(words["recomputed layer"], "2.0 GiB");
+  assert.equal(words["working"], "2.0 GiB");
   assert.equal(words.capacity, "44.0 GiB");
   assert.equal(words.logits, undefined);
 });

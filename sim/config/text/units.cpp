@@ -135,6 +135,27 @@ constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",
 
 constexpr std::string_view spaces = " \t";
 
+// Other spellings, of which the nearest by letters may be another unit.
+struct Spelling {
+  std::string_view other;
+  std::string_view symbol;
+};
+constexpr std::array spellings{
+    Spelling{"sec", "s"},       Spelling{"secs", "s"},      Spelling{"second", "s"},
+    Spelling{"seconds", "s"},   Spelling{"msec", "ms"},     Spelling{"usec", "us"},
+    Spelling{"minutes", "min"}, Spelling{"hours", "h"},     Spelling{"Gbps", "Gbit/s"},
+    Spelling{"Gb/s", "Gbit/s"}, Spelling{"gbps", "Gbit/s"}, Spelling{"Gbits/s", "Gbit/s"},
+    Spelling{"GBps", "GB/s"},   Spelling{"MBps", "MB/s"},   Spelling{"TBps", "TB/s"},
+};
+
+std::string meant_unit(const Quantity& quantity, std::string_view symbol,
+                       const std::vector<std::string_view>& symbols) {
+  const auto known = std::ranges::find(spellings, symbol, &Spelling::other);
+  if (known != spellings.end() && std::ranges::count(symbols, known->symbol) > 0)
+    return fmt::format("; did you mean '{}'? ", known->symbol);
+  return quantity.usual.empty() ? "; " : did_you_mean(symbol, symbols);
+}
+
 struct Split {
   std::string_view number;
   double value = 0;
@@ -166,7 +187,7 @@ Split split(const Quantity& quantity, std::string_view text, std::string_view su
     const std::string fault = symbol.empty() ? std::string(" without a unit")
                                              : fmt::format(", and {} is no unit of a {}",
                                                            in_quotes(symbol), quantity.name);
-    const std::string meant = quantity.usual.empty() ? "; " : did_you_mean(symbol, symbols);
+    const std::string meant = meant_unit(quantity, symbol, symbols);
     const std::string list = symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", "));
     throw Error(fmt::format("{} is {}{}{}allowed units: {} ({}); {} is {}", subject, shown(text),
                             fault, meant, list, quantity.unit_hint, noun, quantity.allowed));

@@ -43,6 +43,16 @@ TEST_CASE("times are read in every unit, with or without a space") {
   CHECK_FALSE(std::signbit(seconds_of(text)));
 }
 
+TEST_CASE("units that others write are told with ours, not with the nearest by letters") {
+  const auto [text, meant] = GENERATE(table<std::string, std::string>({
+      {"3 sec", "did you mean 's'?"},
+      {"2 hours", "did you mean 'h'?"},
+  }));
+  CHECK_THAT(error_of([&] { seconds_of(text); }), Catch::Contains(meant));
+  CHECK_THAT(error_of([] { parse_bandwidth("94 Gbps", "x", "a bandwidth"); }),
+             Catch::Contains("did you mean 'Gbit/s'?"));
+}
+
 TEST_CASE("sizes are read in decimal and binary units, exactly") {
   const auto [text, bytes] = GENERATE(table<std::string, std::uint64_t>({
       {"0", 0},

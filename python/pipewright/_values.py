@@ -1,0 +1,42 @@
+"""Values as Python has them, of texts as scenarios are written."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from . import _core
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FLAGS = {"true": True, "false": False}
+#: Types of keys whose values are texts, whatever they look like.
+_TEXTS = frozenset({"text", "choice", "path", "library", "schedule"})
+
+
+def typed(value: Any, key: str = "") -> Any:
+    """The value of a key, dotted: numbers and flags as such, what has a unit as its text.
+
+    >>> typed({"tp": "8", "sp": "true", "order": "tp-dp"})
+    {'tp': 8, 'sp': True, 'order': 'tp-dp'}
+    """
+    if isinstance(value, dict):
+        inside = f"{key}." if key else ""
+        return {name: typed(inner, inside + name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [typed(item, key) for item in value]
+    if not isinstance(value, str) or key in _text_keys():
+        return value
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    if _NUMBER.fullmatch(value):
+        return float(value)
+    return _FLAGS.get(value, value)
+
+
+@functools.cache
+def _text_keys() -> frozenset[str]:
+    return frozenset(
+        row["name"] for row in _core.keys() if row["type"] in _TEXTS and not row["is_map"]
+    )
