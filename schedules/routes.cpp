@@ -1,6 +1,6 @@
 #include "schedules/routes.hpp"
 
-#include <map>
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -31,16 +31,19 @@ Routes Routes::both_ways(std::uint32_t devices) {
 
 Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
     : device_of_(std::move(device_of)) {
-  std::map<std::uint32_t, std::set<std::uint32_t>> stages_on;
-  for (const auto& route : device_of_)
-    for (std::uint32_t stage = 0; stage < route.size(); ++stage)
-      stages_on[route[stage]].insert(stage);
+  std::vector<std::vector<std::uint32_t>> stages_on;  // by device, in order
+  for (std::uint32_t stage = 0; stage < stages(); ++stage)
+    for (const auto& route : device_of_) {
+      if (route[stage] >= stages_on.size()) stages_on.resize(std::size_t{route[stage]} + 1);
+      std::vector<std::uint32_t>& held = stages_on[route[stage]];
+      if (held.empty() || held.back() != stage) held.push_back(stage);
+    }
   for (const auto& route : device_of_) {
-    std::vector<std::uint32_t> chunks;
-    chunks.reserve(route.size());
+    std::vector<std::uint32_t> chunks(route.size());
     for (std::uint32_t stage = 0; stage < route.size(); ++stage) {
-      const auto& held = stages_on[route[stage]];
-      chunks.push_back(static_cast<std::uint32_t>(std::distance(held.begin(), held.find(stage))));
+      const std::vector<std::uint32_t>& held = stages_on[route[stage]];
+      chunks[stage] =
+          static_cast<std::uint32_t>(std::ranges::lower_bound(held, stage) - held.begin());
     }
     chunk_of_.push_back(std::move(chunks));
   }

@@ -143,6 +143,8 @@ std::string proof_text(const SearchRun& run, const Findings& findings) {
   std::string text;
   if (!findings.best)
     text = run.finished ? "all of the sweep was looked at" : "stopped before anything was proven";
+  else if (run.finished && !findings.failed_hopes.empty())
+    text = "finished: nothing of what could be simulated is better";
   else if (run.finished && run.exhaustive)
     text = "proven: all that fit were simulated";
   else if (run.gap == 0)
@@ -183,7 +185,8 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
   text += findings.best ? best_text(run, findings) : none_text(run, findings);
   text += fmt::format("  {}\n", proof_text(run, findings));
   if (!findings.failed_hopes.empty())
-    text += fmt::format("  but {} that failed might be, such as {}\n", findings.failed_hopes.size(),
+    text += fmt::format("  {} that failed might be, such as {}; --resume tries them again\n",
+                        findings.failed_hopes.size(),
                         named(run, run.rows[findings.failed_hopes.front()]));
   text += fmt::format("\n{}", counts_text(run, findings));
   if (const auto lost = runner_up(run, findings)) text += fmt::format("\n{}", why_text(run, *lost));

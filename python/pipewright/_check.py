@@ -43,7 +43,9 @@ class Check(Report):
         return None if step is None else step - 1
 
     def _place(self, name: str) -> int | None:
-        return self.summary.get(name, self.summary.get("blocked", [{}])[0].get(name))
+        blocked = self.summary.get("blocked", [{}])[0]
+        place: int | None = self.summary.get(name, blocked.get(name))
+        return place
 
     @property
     def blocked(self) -> Table:

@@ -37,7 +37,7 @@ class Table:
     """Rows with named columns; ``array`` has them as one structured array of numpy.
 
     >>> table = schedule.catalogue(devices=4, microbatches=8)
-    >>> table["schedule"][table["bubble_ratio"].argmin()]
+    >>> str(table["schedule"][table["bubble_ratio"].argmin()])
     'interleaved-zb'
     >>> table[table["in_flight"] <= 4].to_pandas()
 

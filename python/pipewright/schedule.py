@@ -350,7 +350,7 @@ def catalogue(
     """The schedules there are; with sizes or a scenario also what each comes to where nothing
     contends, with the default of every option, or ``why_not``.
 
-    >>> catalogue(4, 8).sort("makespan_s")["schedule"][0]
+    >>> str(catalogue(4, 8).sort("makespan_s")["schedule"][0])
     'interleaved-zb'
     """
     given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)

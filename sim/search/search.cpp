@@ -104,6 +104,9 @@ void Search::take_earlier() {
         row.group != space_.group(row.candidate / space_.schedules()))
       throw trace::TraceError(fmt::format("{}: candidate {} is none of this sweep",
                                           options_.results->string(), row.candidate));
+  // What was killed or took too long may not another time.
+  std::erase_if(run_.rows,
+                [](const CandidateRow& row) { return row.outcome == analysis::Outcome::failed; });
   // Results do not tell what the bounds of others rest on.
   for (CandidateRow& row : run_.rows)
     if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)

@@ -27,6 +27,7 @@
 #include "sim/cli/search/sweep_progress.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/search/merge.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/worker_pool.hpp"
 
@@ -175,6 +176,13 @@ analysis::SearchRun read_earlier(const std::filesystem::path& file) {
   return analysis::read_results(file);
 }
 
+analysis::SearchRun read_shards(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::pair<std::string, analysis::SearchRun>> parts;
+  for (const std::filesystem::path& file : files)
+    parts.emplace_back(file.string(), read_earlier(file));
+  return search::merge(std::move(parts));
+}
+
 // What is searched, or was.
 struct Prepared {
   search::Sweep sweep;
@@ -291,7 +299,7 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
   // Results tell their sweep, of which one worker knows the clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
-    earlier = read_earlier(request.file);
+    earlier = request.shards.empty() ? read_earlier(request.file) : read_shards(request.shards);
     request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
     if (!request.questions.any()) request.workers.jobs = 1;
   }

@@ -31,6 +31,7 @@ struct SweepRequest {
   std::filesystem::path file;         // the sweep, or the results of one
   std::optional<config::Value> tree;  // the sweep; none where there are results to show again
   WorkerSettings workers;
+  std::vector<std::filesystem::path> shards;  // whose results are to be put together
   std::optional<double> budget_s;
   bool exhaustive = false;
   bool front = true;                       // the fronts are to be proven too

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 
@@ -6,7 +8,9 @@
 
 #include "sim/cli/options.hpp"
 #include "sim/cli/search/sweep_command.hpp"
+#include "sim/config/scenario.hpp"
 #include "sim/config/text/units.hpp"
+#include "sim/config/text/value.hpp"
 #include "sim/search/space/sweep.hpp"
 
 namespace pipewright::cli {
@@ -39,6 +43,22 @@ Number limit(Number value, const char* flag) {
   return value;
 }
 
+// search merge a.h5 b.h5, or a.h5 b.h5 alone: the results of shards.
+std::vector<std::filesystem::path> shards_of(const po::variables_map& given) {
+  std::vector<std::string> words = values(given, "scenario");
+  const bool asked = !words.empty() && words.front() == "merge";
+  if (asked) words.erase(words.begin());
+  if (!asked && words.size() < 2) return {};
+  std::vector<std::filesystem::path> files(words.begin(), words.end());
+  const auto is_other = [](const auto& file) { return file.extension() != ".h5"; };
+  const auto other = std::ranges::find_if(files, is_other);
+  if (asked && files.empty())
+    throw UsageError("merge: which results? Give the .h5 files of the shards");
+  if (asked && other != files.end())
+    throw UsageError(fmt::format("merge: '{}' is no file of results (.h5)", other->string()));
+  return other == files.end() ? files : std::vector<std::filesystem::path>();
+}
+
 }  // namespace
 
 po::options_description sweep_options() {
@@ -51,6 +71,10 @@ po::options_description sweep_options() {
   add("no-front", "prove the best alone, and not the front of throughput against memory");
   add("results", several_words("FILE.h5"),
       "keep every candidate with its figures here as they come");
+  add("shard", several_words("K/N"),
+      "search one of N parts of the sweep, as a job of an array does: 'search merge *.h5' puts "
+      "their "
+      "results together");
   add("resume", "go on with the results that are there");
   add("time-limit", several_words("TIME"), "of one simulation (none)");
   add("worker-memory", several_words("SIZE"), "of one simulation (none)");
@@ -75,13 +99,22 @@ po::options_description sweep_options() {
 
 SweepRequest read_sweep_request(const po::variables_map& given,
                                 const std::optional<config::Value>& tree) {
-  std::optional<std::filesystem::path> file = scenario_file(given);
+  const std::vector<std::filesystem::path> shards = shards_of(given);
+  std::optional<std::filesystem::path> file =
+      shards.empty() ? scenario_file(given) : std::optional(shards.front());
   if (!file && tree) file = "the sweep";
   if (!file)
     throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
-  SweepRequest request{.file = *file, .workers = read_worker_settings(given)};
+  SweepRequest request{.file = *file, .workers = read_worker_settings(given), .shards = shards};
   const bool shown_again = file->extension() == ".h5";
   if (!shown_again) request.tree = tree ? *tree : scenario_tree(given);
+  if (const auto text = word(given, "shard")) {
+    if (shown_again)
+      throw UsageError("--shard is of a sweep, and results are shown again; leave it out");
+    if (!request.tree->entries.empty() || tree)
+      config::set_key(*request.tree, "search.shard",
+                      config::make_text(*text, {.source = "--shard"}));
+  }
   if (const auto text = word(given, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
   request.launches = parse_launch(values(given, "launch"));
@@ -94,6 +127,11 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   if (request.results && request.results->extension() != ".h5")
     throw UsageError(fmt::format("--results is '{}'; the name of an HDF5 file ends in .h5",
                                  request.results->string()));
+  if (shown_again && given.count("set") != 0)
+    throw UsageError(
+        fmt::format("--set: {} holds results, whose sweep is as it was searched; give the sweep to "
+                    "search another",
+                    file->string()));
   const bool goes_on = request.budget_s && !request.questions.any();
   if (shown_again && (request.results || goes_on || request.exhaustive))
     throw UsageError(fmt::format(
@@ -150,14 +188,17 @@ void print_sweep_help() {
       "    gpus: 384\n"
       "    constraints: [tp <= gpus_per_node, microbatches >= 2 * pp]\n"
       "    objective: throughput\n\n"
-      "Every candidate that fits into memory (known without simulating) has a bound that no\n"
-      "simulation can beat; those with the best bounds are simulated until nothing left can be\n"
-      "better. So the best is the one that simulating everything would find.\n\n"
+      "Every candidate has a bound that no simulation can beat, a rough one first; those that may\n"
+      "still be best get closer ones and are simulated, until nothing left can be better. So the\n"
+      "best is the one that simulating everything would find, and a search that is stopped says\n"
+      "how much better another can be.\n\n"
       "  pipewright search sweep.yaml\n"
       "  pipewright search sweep.yaml -o sweep.html best.yaml --by schedule\n"
       "  pipewright search sweep.yaml --results sweep.h5 --budget '10 min'\n"
       "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
       "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
+      "  pipewright search sweep.yaml --shard 3/64 --results part-3.h5   # one job of 64\n"
+      "  pipewright search merge part-*.h5 -o sweep.html\n"
       "  pipewright search sweep.h5 --why-not 'tp == 8'          # the best of those, and its "
       "loss\n"
       "  pipewright search sweep.h5 --robust                     # how sure is the winner?\n"

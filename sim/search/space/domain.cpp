@@ -83,6 +83,19 @@ std::vector<std::uint64_t> gpus_on(const ClusterFacts& cluster, const Sweep& swe
   return counts;
 }
 
+// How many stages more than layers there may be; none where a partition has other rules. Those with
+// the embedding or the loss need no layer, and modules of multi-token prediction may have stages of
+// their own.
+std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
+  if (axes.models.empty() || is_open(axes, "partition")) return std::nullopt;
+  const config::Value* const partition = config::find(axes.scenario, "partition");
+  const bool is_even = partition == nullptr || partition->text == "even";
+  if (!is_even && partition->text != "ends_less") return std::nullopt;
+  std::uint32_t extra = 0;
+  for (const config::Model& model : axes.models) extra = std::max(extra, model.mtp_layers);
+  return (is_even ? 1 : 2) + extra;
+}
+
 // Those that always are, then the sweep's constraints. Throws config::Error.
 std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& names) {
   std::vector<Rule> rules;
@@ -93,6 +106,8 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
   // What divides the experts of one model need not divide another's.
   if (is_open(axes, "parallel.ep") && is_open(axes, "model"))
     rules.push_back(make_rule("ep == 1 or experts > 0 and experts % ep == 0", {}, axes, names));
+  if (const auto spare = spare_stages(axes))
+    rules.push_back(make_rule(fmt::format("pp * chunks <= layers + {}", *spare), {}, axes, names));
   for (const config::Located<std::string>& constraint : sweep.constraints)
     rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
   return rules;

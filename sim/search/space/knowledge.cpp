@@ -1,11 +1,13 @@
 #include "sim/search/space/knowledge.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "schedules/families/catalog.hpp"
 #include "sim/search/space/auto_values.hpp"
 
 namespace pipewright::search {
@@ -117,9 +119,16 @@ std::optional<double> schedule(const Facts& facts, std::size_t i) {
   return facts.names.number_of(schedule_name(facts.axes.open.back().values[i].shown));
 }
 
+// As given, or as many as the schedule has otherwise.
 std::optional<double> chunks(const Facts& facts, std::size_t i) {
-  const config::Value* const chunks = find(facts.axes.open.back().values[i].shown, "chunks");
-  return chunks == nullptr ? 1.0 : number_in(chunks->text).value_or(1);
+  const config::Value& schedule = facts.axes.open.back().values[i].shown;
+  const config::Value* const chunks = find(schedule, "chunks");
+  if (chunks != nullptr) return number_in(chunks->text).value_or(1);
+  const auto entry =
+      std::ranges::find(schedules::catalog(), schedule_name(schedule), &schedules::Entry::name);
+  if (entry == schedules::catalog().end()) return 1;
+  constexpr std::uint32_t devices = 2;
+  return entry->placement({.devices = devices}).stages() / devices;
 }
 
 // A name that is no key of the table: each value of an axis says what it is.

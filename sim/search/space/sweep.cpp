@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <ranges>
 #include <string>
@@ -195,6 +196,19 @@ void read_constraints(const Field& field, Sweep& sweep) {
         {read_text(item, "an expression such as 'tp <= gpus_per_node'"), item.value.origin});
 }
 
+Shard read_shard(const Field& field) {
+  constexpr std::string_view allowed = "one of so many parts, such as 3/64";
+  const std::string& text = config::read_text(field, allowed);
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto [slash, fault] = std::from_chars(text.data(), end, shard.number);
+  if (fault != std::errc() || slash == end || *slash != '/') throw wrong(field, allowed);
+  const auto [rest, other] = std::from_chars(slash + 1, end, shard.count);
+  if (other != std::errc() || rest != end || shard.number == 0 || shard.number > shard.count)
+    throw wrong(field, allowed);
+  return shard;
+}
+
 constexpr std::array table{
     Key<Sweep>{{.name = "gpus",
                 .help = "how many a candidate uses: a number, a list or a range; a dp that is not "
@@ -214,6 +228,9 @@ constexpr std::array table{
                  s.memory = read_size(f, "a GPU's memory");
                  if (s.memory == 0U) throw wrong(f, "a size of more than 0 bytes, such as 72 GiB");
                }},
+    Key<Sweep>{{.name = "shard",
+                .help = "the third of 64 parts of the sweep, each searched by itself: 3/64 (all)"},
+               [](const Field& f, Sweep& s) { s.shard = read_shard(f); }},
 };
 
 bool names_file(std::string_view key, const std::string& text) {

@@ -12,6 +12,12 @@
 
 namespace pipewright::search {
 
+// The part of a sweep that one search of several looks at, each by itself.
+struct Shard {
+  std::uint32_t number = 1;  // from 1
+  std::uint32_t count = 1;
+};
+
 // A sweep file: a scenario whose values may be lists, ranges or `auto`, and a section `search`.
 struct Sweep {
   config::Value scenario;  // without that section
@@ -19,6 +25,7 @@ struct Sweep {
   analysis::Objective objective;
   std::vector<std::uint32_t> gpus;      // how many a candidate may use; empty: all there are
   std::optional<std::uint64_t> memory;  // of a device, bytes; else what it has
+  Shard shard;
   std::string title;
   std::string text;  // as YAML, which reads back as the same sweep
 };

@@ -129,7 +129,8 @@ TEST_CASE("a failed candidate that might be better is named") {
   run.rows[2].bound_s = 0.9;
   run.rows[2].note = "its process was killed";
   CHECK_THAT(search_report(run),
-             Contains("  but 1 that failed might be, such as tp 2, schedule 1f1b\n"));
+             Contains("  1 that failed might be, such as tp 2, schedule 1f1b; --resume tries them "
+                      "again\n"));
   run.rows[2].bound_s = 1.1;
   CHECK_THAT(search_report(run), !Contains("might be"));
 }

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "support/program.hpp"
@@ -176,7 +177,37 @@ TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
       "search sweep.yaml --budget '2 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
   CHECK(ran.err.empty());
-  CHECK_THAT(ran.out, Catch::Contains("stopped before"));
+  CHECK_THAT(ran.out,
+             Catch::Contains("\nbest: ") && Catch::Contains("\n  stopped: nothing can be"));
+}
+
+TEST_CASE("shards that are searched by themselves come to the same best and proof", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const json whole = searched(place, "sweep.yaml");
+  for (int shard = 1; shard <= 3; ++shard)
+    searched(place, fmt::format("sweep.yaml --shard {0}/3 --results part-{0}.h5", shard));
+  const auto merged = [&](const std::string& files) {
+    const tests::Ran ran = place.run("search " + files + " --json");
+    CAPTURE(ran.err);
+    REQUIRE(ran.status == 0);
+    return json::parse(ran.out);
+  };
+  const json all = merged("merge part-1.h5 part-2.h5 part-3.h5");
+  CHECK(all["finished"] == true);
+  CHECK(all["gap"] == 0);
+  CHECK(all["best"] == whole["best"]);
+  CHECK(all["candidates"].size() == whole["candidates"].size());
+  CHECK(merged("part-3.h5 part-1.h5 part-2.h5") == all);
+  const std::string lacking = place.run("search merge part-1.h5 part-3.h5").out;
+  CHECK_THAT(lacking, Catch::Contains("stopped before all were looked at"));
+  CHECK_THAT(error_of(place, "merge part-1.h5 part-1.h5"), Catch::Contains("both shard 1 of 3"));
+  searched(place, "sweep.yaml --set global_batch=64 --results other.h5");
+  CHECK_THAT(error_of(place, "merge part-1.h5 other.h5"), Catch::Contains("another sweep"));
+  CHECK_THAT(error_of(place, "sweep.yaml --shard 4/3"), Catch::Contains("such as 3/64"));
+  CHECK_THAT(error_of(place, "part-1.h5 --shard 1/3"), Catch::Contains("--shard is of a sweep"));
+  CHECK_THAT(error_of(place, "part-1.h5 --set global_batch=64"),
+             Catch::Contains("--set: part-1.h5 holds results"));
 }
 
 TEST_CASE("what the command line says wrongly is told", "[sweep]") {

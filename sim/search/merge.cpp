@@ -1,0 +1,89 @@
+#include "sim/search/merge.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "analysis/search/findings.hpp"
+#include "analysis/search/front.hpp"
+#include "analysis/search/objective.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/config/text/yaml.hpp"
+#include "sim/search/space/sweep.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using analysis::SearchRun;
+
+// The sweep's text, as if it had not been divided.
+std::string whole_sweep(const SearchRun& run) {
+  config::Value root = config::read_yaml_text(run.sweep, "the sweep");
+  if (config::Value* const section = config::find(root, "search")) {
+    std::erase_if(section->entries, [](const config::Entry& one) { return one.key == "shard"; });
+    if (section->entries.empty())
+      std::erase_if(root.entries, [](const config::Entry& one) { return one.key == "search"; });
+  }
+  return config::to_yaml(root);
+}
+
+std::optional<double> best_cost(const SearchRun& run) {
+  const std::optional<std::size_t> best = analysis::find(run).best;
+  if (!best) return std::nullopt;
+  const analysis::CandidateRow& row = run.rows[*best];
+  return analysis::cost(run.objective, row.work, row.time_s, row.peak_bytes);
+}
+
+}  // namespace
+
+SearchRun merge(std::vector<std::pair<std::string, SearchRun>> parts) {
+  const auto& [first_file, first] = parts.front();
+  const std::string sweep = whole_sweep(first);
+  SearchRun whole = first;
+  whole.rows.clear();
+  whole.sweep = sweep;
+  whole.finished = true;
+  double least_left = 0;  // what a shard that is left may cost at best
+  bool is_least_known = true;
+  bool has_left = false;
+  std::map<std::uint32_t, std::string> file_of;  // by shard
+  std::uint32_t count = 0;
+  for (auto& [file, part] : parts) {
+    const Shard shard = read_sweep(config::read_yaml_text(part.sweep, file + " (its sweep)")).shard;
+    if (whole_sweep(part) != sweep)
+      throw std::runtime_error(
+          fmt::format("{} is of another sweep than {}: merge shards of one", file, first_file));
+    if (count != 0 && shard.count != count)
+      throw std::runtime_error(fmt::format("{} is one of {} shards, and {} one of {}", file,
+                                           shard.count, first_file, count));
+    count = shard.count;
+    if (const auto [known, is_new] = file_of.emplace(shard.number, file); !is_new)
+      throw std::runtime_error(fmt::format("{} and {} are both shard {} of {}", known->second, file,
+                                           shard.number, count));
+    whole.finished = whole.finished && part.finished;
+    whole.exhaustive = whole.exhaustive && part.exhaustive;
+    if (const auto best = best_cost(part); !part.finished) {
+      is_least_known = is_least_known && best.has_value();
+      const double least = best.value_or(0) * (1 - part.gap);
+      least_left = has_left ? std::min(least_left, least) : least;
+      has_left = true;
+    }
+    std::ranges::move(part.rows, std::back_inserter(whole.rows));
+  }
+  const bool is_whole = file_of.size() == count;
+  whole.finished = whole.finished && is_whole;
+  std::ranges::sort(whole.rows, {}, &analysis::CandidateRow::candidate);
+  const std::optional<double> best = best_cost(whole);
+  whole.gap = 0;
+  if (!is_whole || (has_left && (!is_least_known || !best)))
+    whole.gap = 1;
+  else if (has_left)
+    whole.gap = std::max(0.0, 1 - least_left / *best);
+  return whole;
+}
+
+}  // namespace pipewright::search

@@ -1,0 +1,98 @@
+#include "sim/search/batches.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "sim/config/text/yaml.hpp"
+#include "sim/search/space/sweep.hpp"
+
+using namespace pipewright;
+using search::Batches;
+using search::Space;
+
+namespace {
+
+Space space_of(const std::string& more) {
+  return {search::read_sweep(config::read_yaml_text(
+              fmt::format("{{forward_times: 1, backward_times: 2, {}}}", more), "the sweep")),
+          {{}}};
+}
+
+// 4 x 8 x 2 x 3 candidates.
+Space small_space(const std::string& shard = "1/1") {
+  return space_of(
+      fmt::format("devices: [2, 4, 8, 16], microbatches: 8..64 step 8, p2p: [eager, rendezvous], "
+                  "schedule: [1f1b, gpipe, zb-h1], search: {{shard: {}}}",
+                  shard));
+}
+
+std::vector<std::uint64_t> all_of(const Space& space, const std::vector<std::uint64_t>& known) {
+  Batches batches(
+      space, known, 3, [] { return false; }, [] { return false; });
+  std::vector<std::uint64_t> all;
+  for (std::vector<std::uint64_t> batch = batches.next(); !batch.empty(); batch = batches.next())
+    all.insert(all.end(), batch.begin(), batch.end());
+  CHECK_FALSE(batches.is_cut_short());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("batches are all candidates but those that are known, each once", "[batches]") {
+  const Space space = small_space();
+  for (const std::vector<std::uint64_t>& known :
+       {std::vector<std::uint64_t>{}, std::vector<std::uint64_t>{0, 5, 100, 191}}) {
+    std::vector<std::uint64_t> all = all_of(space, known);
+    std::ranges::sort(all);
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t i = 0; i < 192; ++i)
+      if (!std::ranges::binary_search(known, i)) expected.push_back(i);
+    CHECK(all == expected);
+  }
+}
+
+TEST_CASE("a part of the batches is from all over the space", "[batches]") {
+  const Space space =
+      space_of("devices: 1..64, microbatches: 1..64, p2p: [eager, rendezvous], schedule: 1f1b");
+  std::vector<std::uint64_t> first = all_of(space, {});
+  first.resize(first.size() / 10);
+  std::set<std::uint64_t> devices;
+  for (const std::uint64_t candidate : first) devices.insert(candidate / 128);
+  CHECK(devices.size() > 55);
+}
+
+TEST_CASE("shards have each candidate in one of them", "[batches]") {
+  std::vector<std::uint64_t> all;
+  for (int shard = 1; shard <= 5; ++shard) {
+    const std::vector<std::uint64_t> part = all_of(small_space(fmt::format("{}/5", shard)), {});
+    CHECK(part.size() > 12);
+    CHECK(part.size() < 80);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::ranges::sort(all);
+  CHECK(all.size() == 192);
+  CHECK(std::ranges::adjacent_find(all) == all.end());
+}
+
+TEST_CASE("a space that is too large to be listed is sampled all over", "[batches]") {
+  const Space space = space_of(
+      "devices: 1..200, microbatches: 1..2000, iterations: 1..1000, p2p: [eager, rendezvous, "
+      "blocking], schedule: [1f1b, gpipe]");
+  CHECK(space.combinations() == 2.4e9);
+  const std::vector<std::uint64_t> known;
+  int asked = 0;
+  Batches batches(
+      space, known, 2, [&] { return ++asked > 1; }, [] { return false; });
+  std::set<std::uint64_t> seen;
+  std::set<std::uint64_t> devices;
+  for (int i = 0; i < 300; ++i)
+    for (const std::uint64_t candidate : batches.next()) {
+      CHECK(seen.insert(candidate).second);
+      devices.insert(candidate / (2000ULL * 1000 * 3 * 2));
+    }
+  CHECK(seen.size() > 4000);
+  CHECK(devices.size() > 120);
+}
