@@ -23,6 +23,7 @@ class Batches {
           const Stop& enough, Stop stop);
 
   std::uint64_t total() const { return total_; }  // with those that are known, as far as counted
+  bool is_listed() const { return is_listed_; }   // counted to the end
   std::vector<std::uint64_t> next();              // empty at the end
   bool is_cut_short() const { return cut_short_; }
 

@@ -116,7 +116,7 @@ std::optional<TaskBoard::Work> TaskBoard::lost(std::size_t worker) {
   ++running.work.losses;
   std::erase(running.workers, worker);
   if (!running.workers.empty()) return std::nullopt;
-  Work work = std::move(running.work);
+  Work work = running.work;  // which remove() still looks at
   remove(task);
   return work;
 }
@@ -185,11 +185,13 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return work;
 }
 
-// Until all have a bound, half of the time goes to those that have one. The first are many, so that
-// the best of them are worth it.
+// Until all have a bound, half of the time goes to those that have one. The first are many, if they
+// come soon, so that the best of them are worth it.
 bool Coordinator::is_time_for_new(double now) const {
   constexpr std::size_t first = 256;
-  return run_.rows.size() < first || board_.spent_on_new(now) <= board_.spent_on_known(now);
+  constexpr double at_once = 1;  // seconds
+  return (run_.rows.size() < first && now < at_once) ||
+         board_.spent_on_new(now) <= board_.spent_on_known(now);
 }
 
 std::optional<Coordinator::Work> Coordinator::next_work(double now) {
@@ -336,7 +338,8 @@ State Coordinator::state() const {
   state.best = order_.best();
   state.best_cost = order_.best_cost();
   state.least_open = order_.least_open();
-  const bool all_seen = all_given_ && !board_.is_looking() && !rest_is_left_;
+  const bool is_all = candidates_.is_counted && run_.rows.size() >= candidates_.total;
+  const bool all_seen = (all_given_ || is_all) && !board_.is_looking() && !rest_is_left_;
   state.phase = done_                       ? State::Phase::done
                 : !all_given_               ? State::Phase::assessing
                 : order_.may_improve_best() ? State::Phase::best
@@ -361,6 +364,7 @@ void Coordinator::conclude() {
     for (CandidateRow& row : run_.rows)
       if (row.outcome == Outcome::open) set_outcome(row, Outcome::bounded_away);
   run_.gap = state().gap;
+  for (CandidateRow& row : run_.rows) row.basis = Basis::order;  // a matter of a search at work
   std::ranges::sort(run_.rows, in_order);
 }
 

@@ -70,6 +70,7 @@ class TaskBoard {
 // Where candidates come from.
 struct Candidates {
   std::uint64_t total = 0;
+  bool is_counted = true;                             // else there may be more
   std::function<std::vector<std::uint64_t>()> next;   // those that have no row; empty: no more
   std::function<std::uint32_t(std::uint64_t)> group;  // of a candidate
   // Candidates of equal ones share what the network takes; none: all do.

@@ -186,6 +186,7 @@ analysis::SearchRun Search::run() {
   Coordinator coordinator(
       run_,
       {.total = batches.total(),
+       .is_counted = batches.is_listed(),
        .next = [&] { return batches.next(); },
        .group =
            [&](std::uint64_t candidate) { return space_.group(candidate / space_.schedules()); },

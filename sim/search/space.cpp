@@ -96,6 +96,7 @@ struct Space::Impl {
   std::vector<analysis::SearchAxis> axes;
   std::vector<std::string> groups;
   std::vector<Place> places;       // of all axes but the schedules
+  std::unique_ptr<Walk> sampler;   // once a sample was asked for
   std::vector<bool> searched;      // by schedule
   std::vector<bool> places_ranks;  // likewise: whether where ranks are hangs on it
   Place cluster;
@@ -138,11 +139,13 @@ bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& sto
 
 void Space::sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const {
   impl_->check_numbers();
-  Walk walk(impl_->domain);
-  walk.shuffle(seed);
-  walk.run([&](std::uint64_t layout, auto&&,
-               std::span<const std::uint32_t> schedules) { return visit(layout, schedules); },
-           most_tries);
+  if (!impl_->sampler) impl_->sampler = std::make_unique<Walk>(impl_->domain);
+  impl_->sampler->sample(seed);
+  impl_->sampler->run(
+      [&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
+        return visit(layout, schedules);
+      },
+      most_tries);
 }
 
 bool Space::is_searched(std::uint64_t schedule) const {

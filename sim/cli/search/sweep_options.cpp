@@ -107,7 +107,10 @@ SweepRequest read_sweep_request(const po::variables_map& given,
     throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(given), .shards = shards};
   const bool shown_again = file->extension() == ".h5";
-  if (!shown_again) request.tree = tree ? *tree : scenario_tree(given);
+  // A scenario has a --shard too, parallel.shard, which is --set here.
+  po::variables_map keys = given;
+  keys.erase("shard");
+  if (!shown_again) request.tree = tree ? *tree : scenario_tree(keys);
   if (const auto text = word(given, "shard")) {
     if (shown_again)
       throw UsageError("--shard is of a sweep, and results are shown again; leave it out");

@@ -44,7 +44,7 @@ bool has_name(const config::KeyRow& row) {
   const bool in_list = dot != std::string::npos && is_list_of_maps(row.name.substr(0, dot));
   // The table's `devices` is pp, and the model has a sequence of its own.
   return plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
-         row.name != "training.sequence";
+         !row.name.starts_with("goodput.") && row.name != "training.sequence";
 }
 
 // Other keys than `devices` go by themselves.

@@ -99,10 +99,23 @@ void Walk::prepare() {
   }
 }
 
-void Walk::shuffle(std::uint64_t seed) {
-  for (std::size_t axis = 0; axis < domain_.schedule_axis(); ++axis)
-    std::ranges::sort(values_[axis], {},
-                      [&](std::uint32_t value) { return mix(mix(mix(seed) + axis) + value); });
+void Walk::sample(std::uint64_t seed) {
+  constexpr std::size_t most = 64;
+  if (all_.empty()) all_ = values_;
+  tries_ = 0;
+  for (std::size_t axis = 0; axis < domain_.schedule_axis(); ++axis) {
+    const std::vector<std::uint32_t>& all = all_[axis];
+    const std::uint64_t own = mix(mix(seed) + axis);
+    std::vector<std::uint32_t>& some = values_[axis];
+    some = all;
+    if (all.size() > most) {
+      some.resize(most);
+      for (std::size_t i = 0; i < most; ++i) some[i] = all[mix(own + i) % all.size()];
+      std::ranges::sort(some);
+      some.erase(std::ranges::unique(some).begin(), some.end());
+    }
+    std::ranges::sort(some, {}, [&](std::uint32_t value) { return mix(own + value); });
+  }
 }
 
 bool Walk::is_over() {

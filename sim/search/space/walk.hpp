@@ -38,8 +38,8 @@ class Walk {
   // `active` rules alone, or all. There may be 2^63 combinations at the most.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
-  // Values in an order of their own, so that a run meets others first.
-  void shuffle(std::uint64_t seed);
+  // Runs meet some values of each axis alone, which the seed chooses, in an order of their own.
+  void sample(std::uint64_t seed);
 
   // Until `visit` returns false, after so many values were tried, or `stop`, which is asked now and
   // then, says so. Whether it came to the end.
@@ -64,6 +64,7 @@ class Walk {
   std::vector<bool> active_;
   std::vector<double> names_;
   std::vector<std::vector<std::uint32_t>> values_;   // that are left, by axis
+  std::vector<std::vector<std::uint32_t>> all_;      // the same before the first sample
   std::vector<std::uint64_t> below_;                 // combinations of the axes from here on
   std::vector<std::vector<std::size_t>> rules_at_;   // by the last axis that they hang on
   std::vector<std::optional<std::size_t>> gpus_at_;  // the rule of GPUs, by each axis of it

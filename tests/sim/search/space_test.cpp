@@ -314,7 +314,7 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
       "op_fuser, imbalance, power_law, fragmentation, overlap_p2p, "
       "overlap_grad_reduce, overlap_param_gather, tp_comm_overlap, "
       "async_tensor_model_parallel_allreduce, scatter_gather, gradient_bytes, all_reduce, "
-      "overlap_slowdown, global_norm, detail, jitter, distribution, seed, symmetric, "
+      "overlap_slowdown, global_norm, detail, jitter, distribution, seed, latency, symmetric, "
       "samples_per_microbatch, tokens_per_microbatch, p2p, engine, backward_times, forward_times, "
       "cluster, gpus_per_node, nodes, gpu, memory_gib, model, layers, hidden, heads, kv_heads, "
       "experts, sequence, schedule, chunks, gpus, and texts in quotes");

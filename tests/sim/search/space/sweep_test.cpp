@@ -46,7 +46,7 @@ TEST_CASE("a sweep is a scenario and a section of its own", "[search][sweep]") {
   CHECK(sweep.objective.kind == Objective::Kind::throughput);
   CHECK(cluster_values(sweep) == std::vector<std::string>{"dgx-a100"});
   CHECK(cluster_values(sweep_of(passes)) == std::vector<std::string>{""});
-  CHECK(sweep_keys().size() == 4);
+  CHECK(sweep_keys().size() == 5);
 }
 
 TEST_CASE("a sweep's text is read as the same sweep anywhere", "[search][sweep]") {
