@@ -186,7 +186,7 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     if (outcome == Outcome::open) words = "not simulated yet";
     if (outcome == Outcome::simulated && fit > 0)
       words += fmt::format(
-          ", {} of those that fit",
+          ", {} of those left",
           format_percent(static_cast<double>(count(outcome)) / static_cast<double>(fit)));
     lines.push_back({count(outcome), words});
     if (outcome == Outcome::illegal) add_reasons(lines, run, findings.illegal);

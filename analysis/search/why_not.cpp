@@ -16,27 +16,10 @@
 namespace pipewright::analysis {
 namespace {
 
-// "12 candidates: 2 illegal, 3 that do not fit, 7 that fit". How many of these had to be simulated
-// depends on how many workers there were.
-std::string outcomes_text(const OutcomeCounts& outcomes) {
-  const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
-  const std::uint64_t fit =
-      count(Outcome::open) + count(Outcome::bounded_away) + count(Outcome::simulated);
-  const std::pair<std::uint64_t, const char*> parts[]{
-      {count(Outcome::illegal), "illegal"},
-      {count(Outcome::does_not_fit), "that do not fit"},
-      {count(Outcome::failed), "failed"},
-      {fit, "that fit"}};
-  std::uint64_t all = 0;
-  std::string text;
-  for (const auto& [number, words] : parts) {
-    all += number;
-    if (number > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(static_cast<double>(number)),
-                          words);
-  }
-  return fmt::format("{} candidate{}: {}", grouped(static_cast<double>(all)), all == 1 ? "" : "s",
-                     text);
+// "12 candidates". What became of each depends on how soon the best was known, and so on workers.
+std::string count_text(const SearchRun& run) {
+  const auto count = static_cast<double>(run.rows.size());
+  return fmt::format("{} candidate{}", grouped(count), count == 1 ? "" : "s");
 }
 
 // The best of all and the best of those that were asked for, as rows of one search. Nothing if
@@ -73,7 +56,7 @@ std::string why_not_text(const SearchRun& run, const WhyNot& asked) {
   std::string text = fmt::format("why not {}?\n", printable(asked.condition));
   if (!asked.empty.empty()) return text + fmt::format("  {}\n", asked.empty);
   const Findings among = find(asked.among);
-  text += fmt::format("  {}\n", outcomes_text(among.outcomes));
+  text += fmt::format("  {}\n", count_text(asked.among));
   if (!among.best) {
     SearchRun shown = asked.among;
     shown.excluded.clear();  // what rules cut away is all that was not asked for

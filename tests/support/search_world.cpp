@@ -1,5 +1,7 @@
 #include "support/search_world.hpp"
 
+#include <algorithm>
+
 namespace pipewright::tests {
 
 using analysis::CandidateRow;
@@ -20,7 +22,8 @@ CandidateRow SearchWorld::assessed(std::uint64_t candidate, analysis::Basis basi
   row.outcome = Outcome::open;
   row.basis = basis;
   row.bound_s *= basis == analysis::Basis::network ? 0.9 : 0.6;
-  row.peak_bytes = row.peak_bytes * (basis == analysis::Basis::network ? 3 : 2) / 4;
+  row.peak_bytes =
+      std::max<std::uint64_t>(1, row.peak_bytes * (basis == analysis::Basis::network ? 3 : 2) / 4);
   return row;
 }
 

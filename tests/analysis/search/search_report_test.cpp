@@ -56,7 +56,7 @@ TEST_CASE("a report counts the outcomes and gives a reason and an example for ea
                             "    1      tp 4 does not divide 6 heads\n"
                             "             such as tp 4, schedule 1f1b\n"));
   CHECK_THAT(text, Contains("    1  bounded away\n"));
-  CHECK_THAT(text, Contains("    2  simulated, 66.7 % of those that fit\n"));
+  CHECK_THAT(text, Contains("    2  simulated, 66.7 % of those left\n"));
 }
 
 TEST_CASE("a report says why the runner-up loses") {

@@ -34,7 +34,7 @@ TEST_CASE("the best of those is told with what it has for the best's, and its lo
   const SearchRun run = run_of({simulated_row(0, 1, 60 * gib), simulated_row(1, 1.25, 40 * gib)});
   const std::string text = why_not_text(run, {"tp == 2", run_of({run.rows[1], misfit(2)}), ""});
   CHECK_THAT(text, Contains("why not tp == 2?\n"
-                            "  2 candidates: 1 that do not fit, 1 that fit\n"
+                            "  2 candidates\n"
                             "  the best of those has tp 2 for 1\n"
                             "  it is 20.0 % behind, +250.0 ms for the same work, -20.0 GiB of "
                             "memory\n"));

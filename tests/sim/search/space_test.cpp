@@ -231,7 +231,10 @@ TEST_CASE("auto is all that the table of keys lists, and constraints know each k
         "async_tensor_model_parallel_allreduce: false true, schedule: 1f1b");
   std::size_t open = 0;
   for (const config::KeyRow& row : config::scenario_keys()) {
-    if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
+    // Of weeks of training no constraint is.
+    if (row.value.choices.empty() || row.name.starts_with("model.") ||
+        row.name.starts_with("goodput."))
+      continue;
     INFO(row.name);
     ++open;
     std::string given = std::string(row.info.name) + ": auto";

@@ -228,7 +228,7 @@ TEST_CASE("what a sweep cannot leave open is said", "[search][sweep]") {
 TEST_CASE("the section's own keys are checked", "[search][sweep]") {
   CHECK(fault(passes + "search: {constraint: tp <= 8}") ==
         "s.yaml:5:10: unknown key 'constraint' in search; did you mean 'constraints'? allowed: "
-        "gpus, constraints, objective, memory");
+        "gpus, constraints, objective, memory, shard");
   CHECK_THAT(
       fault(passes + "search: {gpus: [8, many]}"),
       Catch::StartsWith("s.yaml:5:20: search.gpus[1] is the text 'many'; allowed: a whole "));
