@@ -12,7 +12,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-constexpr std::size_t most_kept = 32;
+constexpr std::size_t most_kept = 8;  // some 50 MB each, of 16,384 GPUs
 
 // All that a layout depends on, besides variations of the network and the ways through the fabric.
 std::string key_of(const config::Scenario& scenario) {
