@@ -269,13 +269,13 @@ std::string goodput_json(const GoodputReport& report) {
 
 std::string goodput_csv(const GoodputReport& report) {
   ReportColumns<GoodputOutcome> columns{{"seed", &GoodputOutcome::seed}};
-  for (const Figure& figure : figures(report)) columns.push_back({figure.key, figure.of});
+  for (const Figure& figure : figures(report)) columns.emplace_back(figure.key, figure.of);
   for (std::size_t i = 0; i < goodput_parts; ++i)
-    columns.push_back({std::string(goodput_part_names.at(i)) + "_s",
-                       [i](const GoodputOutcome& one) { return Json(one.parts.at(i)); }});
-  columns.push_back({"corruptions", &GoodputOutcome::corruptions});
-  columns.push_back({"stragglers", &GoodputOutcome::stragglers});
-  columns.push_back({"checkpoints", &GoodputOutcome::checkpoints});
+    columns.emplace_back(std::string(goodput_part_names.at(i)) + "_s",
+                         [i](const GoodputOutcome& one) { return Json(one.parts.at(i)); });
+  columns.emplace_back("corruptions", &GoodputOutcome::corruptions);
+  columns.emplace_back("stragglers", &GoodputOutcome::stragglers);
+  columns.emplace_back("checkpoints", &GoodputOutcome::checkpoints);
   return csv_text(columns, report.outcomes);
 }
 

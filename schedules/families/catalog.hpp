@@ -16,7 +16,7 @@ struct Entry {
   std::string_view name;
   std::string_view help;    // one line
   std::string_view source;  // the paper or the implementation that it is from
-  std::array<Choice, choices.size()> accepts = {};  // choices of users; the rest null
+  std::array<Choice, choices.size()> accepts = {};              // choices of users; the rest null
   Routes (*placement)(const Parameters& parameters) = nullptr;  // of what it makes
   bool whole_backward = false;  // each backward pass is one, input and weight gradients together
   bool plans = false;  // for the times of its placement's stages, hop and input_grad_releases

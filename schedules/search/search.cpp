@@ -191,8 +191,7 @@ void Search::try_catalog() {
   Parameters parameters{.devices = request_.devices, .microbatches = request_.microbatches};
   for (const Entry& entry : catalog()) {
     if (best_ && is_stopped()) return;
-    const Shape* const planned =
-        entry.plans ? shape_of(entry.placement(parameters)) : nullptr;
+    const Shape* const planned = entry.plans ? shape_of(entry.placement(parameters)) : nullptr;
     parameters.device_times = planned == nullptr ? PassTimes{} : planned->pipeline.times;
     parameters.hop = planned == nullptr ? 0 : planned->pipeline.hop;
     std::optional<Schedule> schedule;

@@ -87,8 +87,8 @@ double Sketches::least_seconds(const Placed& placed, const Rule& rule) const {
     double tail = head;
   };
   std::vector<Device> work(devices);
-  const double times = static_cast<double>(scenario_.microbatches.value / routes.count()) *
-                       placed.slices;  // that a pass runs
+  const std::uint32_t of_route = scenario_.microbatches.value / routes.count();
+  const double times = static_cast<double>(of_route) * placed.slices;  // that a pass runs
   for (std::uint32_t route = 0; route < routes.count(); ++route) {
     double head = 0;
     double tail = 0;

@@ -75,7 +75,7 @@ Incidents::Incidents(const Setting& setting, std::uint64_t seed) {
 }
 
 void Incidents::add(Source source, std::uint32_t units) {
-  sources_.push_back(std::move(source));
+  sources_.push_back(source);
   Source& added = sources_.back();
   for (std::uint32_t unit = 0; unit < units; ++unit)
     coming_.push(

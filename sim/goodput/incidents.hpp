@@ -43,7 +43,10 @@ class Incidents {
  public:
   Incidents(const Setting& setting, std::uint64_t seed);
 
-  double next() const { return coming_.empty() ? never : coming_.top().incident.at; }
+  double next() const {
+    if (coming_.empty()) return never;
+    return coming_.top().incident.at;
+  }
   Incident take();  // the next
 
  private:

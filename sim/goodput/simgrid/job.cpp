@@ -151,8 +151,8 @@ void Job::leap() {
   if (flow_ends_ < never && flow_ends_ > now() + trains) return;
   if (!waits && !copies && write > trains) return;
   if (copies && setting_.peer > trains) return;
-  double end =
-      std::min({setting_.duration, incidents_.next(), coming_.empty() ? never : coming_.top().at});
+  double end = std::min(setting_.duration, incidents_.next());
+  if (!coming_.empty()) end = std::min(end, coming_.top().at);
   const double most = (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
   const double steps = std::floor(std::min((end - now()) / (trains + stop), most) - same);
   if (steps < 2) return;
