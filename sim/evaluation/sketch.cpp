@@ -71,6 +71,7 @@ const Sketches::Placed& Sketches::placed(const schedules::Routes& routes, std::u
   placed.costs = workload::shared_costs(scenario_, placement, hardware_.gpus);
   if (settle_) settle_(placement, placed.costs);
   const execution::Job job = plain_job(scenario_, hardware_, placement, placed.costs);
+  placed.step_s = execution::least_step(job, 1);
   placed.is_even = job.slowdown.empty() && !job.uneven;
   return placed_.emplace_back(std::move(placed));
 }
@@ -159,8 +160,7 @@ analysis::CandidateRow Sketches::on(const Placed& placed, const Rule& rule) cons
                     analysis::format_bytes(least), analysis::format_bytes(row.capacity_bytes));
     return row;
   }
-  const execution::Job job = plain_job(scenario_, hardware_, placement, placed.costs);
-  row.bound_s = (least_seconds(placed, rule) + execution::least_step(job, 1)) * (1 - rounding);
+  row.bound_s = (least_seconds(placed, rule) + placed.step_s) * (1 - rounding);
   return row;
 }
 

@@ -30,6 +30,7 @@ class Sketches {
     schedules::Routes routes;
     std::uint32_t slices = 1;  // of a microbatch, each a pass
     workload::StageCosts costs = {};
+    double step_s = 0;    // the shortest optimizer's
     bool is_even = true;  // all copies of a device and all microbatches are alike
   };
   const Placed& placed(const schedules::Routes& routes, std::uint32_t slices,

@@ -257,7 +257,6 @@ void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows
     CandidateRow& row = run_.rows[number];
     CandidateRow& answer = rows[i];
     set_outcome(row, answer.outcome);
-    row.note = std::move(answer.note);
     row.basis = std::min(row.basis, answer.basis);
     if (answer.outcome == Outcome::open || answer.outcome == Outcome::does_not_fit) {
       row.work = answer.work;
@@ -265,7 +264,10 @@ void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows
       row.peak_bytes = std::max(row.peak_bytes, answer.peak_bytes);
       row.bound_s = answer.outcome == Outcome::open ? std::max(row.bound_s, answer.bound_s) : 0;
     }
-    if (answer.outcome == Outcome::illegal) row = std::move(answer);
+    if (answer.outcome == Outcome::illegal)
+      row = std::move(answer);
+    else
+      row.note = std::move(answer.note);
     if (is_final(row.outcome)) final_.push_back(row);
     order_.add(number);
   }
@@ -345,9 +347,7 @@ State Coordinator::state() const {
                 : order_.may_improve_best() ? State::Phase::best
                                             : State::Phase::front;
   double least = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
-  if (!all_seen) {
-    least = std::isfinite(least_unseen_) ? std::min(least, least_unseen_) : 0;
-  }
+  if (!all_seen) least = std::isfinite(least_unseen_) ? std::min(least, least_unseen_) : 0;
   // Should a bound have been wrong, others may be as wrong.
   constexpr double rounding = 1e-9;
   const double excess = bound_excess_ > rounding ? bound_excess_ : 0;
@@ -369,8 +369,8 @@ void Coordinator::conclude() {
 }
 
 analysis::SearchRun Coordinator::so_far() {
-  run_.gap = state().gap;
   analysis::SearchRun copy = run_;
+  copy.gap = state().gap;
   copy.finished = false;
   std::ranges::sort(copy.rows, in_order);
   return copy;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -47,9 +48,8 @@ SearchRun merge(std::vector<std::pair<std::string, SearchRun>> parts) {
   whole.rows.clear();
   whole.sweep = sweep;
   whole.finished = true;
-  double least_left = 0;  // what a shard that is left may cost at best
-  bool is_least_known = true;
-  bool has_left = false;
+  constexpr double none = std::numeric_limits<double>::infinity();
+  double least_left = none;                      // what candidates that are left may cost at best
   std::map<std::uint32_t, std::string> file_of;  // by shard
   std::uint32_t count = 0;
   for (auto& [file, part] : parts) {
@@ -66,23 +66,16 @@ SearchRun merge(std::vector<std::pair<std::string, SearchRun>> parts) {
                                            shard.number, count));
     whole.finished = whole.finished && part.finished;
     whole.exhaustive = whole.exhaustive && part.exhaustive;
-    if (const auto best = best_cost(part); !part.finished) {
-      is_least_known = is_least_known && best.has_value();
-      const double least = best.value_or(0) * (1 - part.gap);
-      least_left = has_left ? std::min(least_left, least) : least;
-      has_left = true;
-    }
+    if (!part.finished)
+      least_left = std::min(least_left, best_cost(part).value_or(0) * (1 - part.gap));
     std::ranges::move(part.rows, std::back_inserter(whole.rows));
   }
   const bool is_whole = file_of.size() == count;
   whole.finished = whole.finished && is_whole;
   std::ranges::sort(whole.rows, {}, &analysis::CandidateRow::candidate);
   const std::optional<double> best = best_cost(whole);
-  whole.gap = 0;
-  if (!is_whole || (has_left && (!is_least_known || !best)))
-    whole.gap = 1;
-  else if (has_left)
-    whole.gap = std::max(0.0, 1 - least_left / *best);
+  const bool is_open = !is_whole || least_left < none;
+  whole.gap = !is_open ? 0 : is_whole && best ? std::max(0.0, 1 - least_left / *best) : 1;
   return whole;
 }
 

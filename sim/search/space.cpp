@@ -161,7 +161,7 @@ std::uint64_t Space::placement(std::uint64_t layout) const {
 
 std::function<double(const analysis::IterationWork&)> Space::floor() const {
   // What changes neither the FLOP of a token nor the peak of a GPU.
-  constexpr std::array<std::string_view, 16> harmless{"parallel.",
+  constexpr std::array<std::string_view, 15> harmless{"parallel.",
                                                       "schedule",
                                                       "training.microbatch_size",
                                                       "training.recompute",
@@ -173,8 +173,7 @@ std::function<double(const analysis::IterationWork&)> Space::floor() const {
                                                       "devices",
                                                       "microbatches",
                                                       "symmetric",
-                                                      "training.zero",
-                                                      "cuda_graphs",
+                                                      "training.cuda_graphs",
                                                       "training.experts.",
                                                       "variation."};
   for (const analysis::SearchAxis& axis : axes())

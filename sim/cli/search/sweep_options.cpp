@@ -114,9 +114,7 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   if (const auto text = word(given, "shard")) {
     if (shown_again)
       throw UsageError("--shard is of a sweep, and results are shown again; leave it out");
-    if (!request.tree->entries.empty() || tree)
-      config::set_key(*request.tree, "search.shard",
-                      config::make_text(*text, {.source = "--shard"}));
+    config::set_key(*request.tree, "search.shard", config::make_text(*text, {.source = "--shard"}));
   }
   if (const auto text = word(given, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
