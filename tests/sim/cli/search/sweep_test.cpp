@@ -174,7 +174,7 @@ TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
   // With a budget it is searched as far as that goes.
   const tests::Ran ran = place.run(
-      "search sweep.yaml --budget '2 s' --quiet --set global_batch=1..100000 "
+      "search sweep.yaml --budget '15 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out,
