@@ -1,5 +1,6 @@
 #include "sim/execution/simgrid/carry.hpp"
 
+#include <exception>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,6 +12,52 @@ namespace {
 
 // SimGrid looks through an actor's pending transfers one by one, so that no actor has many.
 constexpr std::size_t most_pending = 64;
+
+class Carrier;
+
+// Of the process's one engine.
+struct Carriers {
+  std::vector<Carrier*> idle;
+  int keepers = 0;
+};
+Carriers carriers;
+
+// What an actor carries, one after the other.
+class Carrier {
+ public:
+  Carrier() = default;
+  ~Carrier() { std::erase(carriers.idle, this); }  // also where it is killed while it waits
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  void give(std::function<void()> work) {
+    work_ = std::move(work);
+    wake_->release();
+  }
+  void live(const std::function<void()>& first) {
+    first();
+    while (carriers.keepers > 0) {
+      carriers.idle.push_back(this);
+      wake_->acquire();
+      if (!work_) return;
+      std::exchange(work_, nullptr)();
+    }
+  }
+
+ private:
+  std::function<void()> work_;
+  sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
+};
+
+void in_an_actor(sg4::Host* host, std::function<void()> work) {
+  if (carriers.idle.empty()) {
+    cluster::add_actor(host, "collective", [work = std::move(work)] { Carrier().live(work); });
+    return;
+  }
+  Carrier* const carrier = carriers.idle.back();
+  carriers.idle.pop_back();
+  carrier->give(std::move(work));
+}
 
 void carry(Mirror& mirror, std::span<const Transfer> transfers, const LinkAccount& account) {
   std::vector<sg4::CommPtr> flows;
@@ -30,17 +77,24 @@ void carry_out_step(Mirror& mirror, const TransferPlan::Step& step, sg4::Host* h
   const sg4::SemaphorePtr ended = sg4::Semaphore::create(0);
   int helpers = 0;
   for (; rest.size() > most_pending; rest = rest.subspan(most_pending), ++helpers)
-    cluster::add_actor(host, "collective",
-                       [&mirror, part = rest.first(most_pending), ended, account] {
-                         carry(mirror, part, account);
-                         ended->release();
-                       });
+    in_an_actor(host, [&mirror, part = rest.first(most_pending), ended, account] {
+      carry(mirror, part, account);
+      ended->release();
+    });
   carry(mirror, rest, account);
   for (; helpers > 0; --helpers) ended->acquire();
   if (step.latency > 0) sg4::this_actor::sleep_for(step.latency);
 }
 
 }  // namespace
+
+KeptCarriers::KeptCarriers() { ++carriers.keepers; }
+
+KeptCarriers::~KeptCarriers() {
+  const bool is_killed = std::uncaught_exceptions() > 0;  // then so are all
+  if (--carriers.keepers > 0 || is_killed) return;
+  for (Carrier* const carrier : std::exchange(carriers.idle, {})) carrier->give(nullptr);
+}
 
 void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account) {
   Mirror& mirror = mirror_of(*transfer_plan.cluster);
@@ -51,11 +105,10 @@ void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account) {
 void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
            const LinkAccount& account) {
   sg4::Host* const host = mirror_of(*transfer_plan->cluster).host(transfer_plan->host);
-  cluster::add_actor(host, "collective",
-                     [transfer_plan = std::move(transfer_plan), done = std::move(done), account] {
-                       carry_out(*transfer_plan, account);
-                       done();
-                     });
+  in_an_actor(host, [transfer_plan = std::move(transfer_plan), done = std::move(done), account] {
+    carry_out(*transfer_plan, account);
+    done();
+  });
 }
 
 }  // namespace pipewright::execution

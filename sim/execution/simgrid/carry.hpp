@@ -8,6 +8,16 @@
 
 namespace pipewright::execution {
 
+// While one is there, actors that have carried something wait for more to carry: making an actor
+// takes as long as many of its flows do. Stands on an actor's stack.
+class KeptCarriers {
+ public:
+  KeptCarriers();
+  ~KeptCarriers();
+  KeptCarriers(const KeptCarriers&) = delete;
+  KeptCarriers& operator=(const KeptCarriers&) = delete;
+};
+
 // From an actor, or before the engine runs: starts the transfers of the first step now, among all
 // others that are on the way, and the next step when the last one's latency is over. At the end
 // calls `done` from an actor of its own. Returns at once. Flows go into `account`.

@@ -12,6 +12,7 @@
 
 #include "schedules/deadlock.hpp"
 #include "sim/execution/run.hpp"
+#include "sim/execution/simgrid/carry.hpp"
 #include "sim/execution/simgrid/device.hpp"
 #include "sim/execution/simgrid/link_rows.hpp"
 #include "sim/execution/simgrid/mirror.hpp"
@@ -68,6 +69,7 @@ void Running::start_devices(const Mirror& mirror, std::exception_ptr& failure,
                            // An exception that left the actor would end the process. SimGrid's own,
                            // which kills an actor, is no std::exception and must pass.
                            try {
+                             const KeptCarriers kept;
                              device.run(network);
                            } catch (const std::exception&) {
                              failure = std::current_exception();
