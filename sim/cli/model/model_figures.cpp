@@ -57,6 +57,7 @@ KernelRow row_of(const Kernel& kernel, const char* pass, const config::Gpu& gpu)
   return {.pass = pass,
           .part = std::string(workload::name_of(kernel.part)),
           .kernel = std::string(kernel.name),
+          .times = kernel.times,
           .type = multiplies(kernel) ? std::string(config::name_of(kernel.type)) : "",
           .shape = shape_of(kernel),
           .flops = kernel.flops,
@@ -69,19 +70,19 @@ KernelRow row_of(const Kernel& kernel, const char* pass, const config::Gpu& gpu)
 void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelSetting& setting,
               const config::Gpu& gpu, PartTimes& times) {
   if (kernels.empty()) return;
+  const std::uint32_t launched = workload::launches(kernels);
   PassRow sum{.part = times.part,
               .pass = pass,
-              .kernels = static_cast<std::uint32_t>(kernels.size()),
-              .host_seconds = workload::launch_seconds(setting.training,
-                                                       static_cast<double>(kernels.size()), gpu)};
+              .kernels = launched,
+              .host_seconds = workload::launch_seconds(setting.training, launched, gpu)};
   const Kernel* last = nullptr;
   for (const Kernel& kernel : kernels) {
     KernelRow row = row_of(kernel, pass, gpu);
-    sum.kernel_seconds += row.seconds;
+    sum.kernel_seconds += kernel.times * row.seconds;
     for (const std::string& key : row.assumed)
       if (std::ranges::find(sum.assumed, key) == sum.assumed.end()) sum.assumed.push_back(key);
     if (last != nullptr && alike(*last, kernel))
-      ++times.kernels.back().times;
+      times.kernels.back().times += kernel.times;
     else
       times.kernels.push_back(std::move(row));
     last = &kernel;

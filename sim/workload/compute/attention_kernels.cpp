@@ -14,7 +14,7 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
   const Sizes& sizes = setting.sizes;
   const bool gathers = sizes.cp > 1 && sizes.cp_comm == ContextComm::all_gather;
   const bool balanced = sizes.cp_balance == config::ContextBalance::head_tail;
-  const std::size_t steps = gathers ? (balanced ? 2 : 1) : sizes.cp_ring();
+  const std::uint32_t steps = gathers ? (balanced ? 2 : 1) : sizes.cp_ring();
   const double blocks = gathers ? 1 : sizes.cp_ring();
   // Who has less to see waits for the last rank. Documents within its part are as long as others'.
   const bool alike = balanced || a.keys * sizes.cp_ring() <= sizes.sequence;
@@ -22,16 +22,17 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
       last_rank_pairs(a, a.keys, pairs_of(setting.training), alike ? 1 : sizes.cp_ring());
   const double seen = pairs / (a.keys * a.keys);
   Kernel forward{.name = "attention",
+                 .times = steps,
                  .part = Part::core_attention,
                  .work = Work::attention,
-                 .flops = a.flops() * seen / static_cast<double>(steps),
+                 .flops = a.flops() * seen / steps,
                  .keys = attention_keys(a, a.keys) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0};
   Kernel backward = forward;
   // Five products where the forward has two: it makes the scores again.
   backward.flops *= 2.5;
   backward.backward = true;
-  return {.forward = Kernels(steps, forward), .input_grad = Kernels(steps, backward)};
+  return {.forward = {forward}, .input_grad = {backward}};
 }
 
 }  // namespace

@@ -201,6 +201,12 @@ void add_permutation(const ModelSetting& setting, Part part, std::string_view na
 
 }  // namespace
 
+std::uint32_t launches(const Kernels& kernels) {
+  std::uint32_t all = 0;
+  for (const Kernel& kernel : kernels) all += kernel.times;
+  return all;
+}
+
 void add_memory(Kernels& kernels, Part part, std::string_view name, double bytes) {
   if (bytes > 0)
     kernels.push_back({.name = name, .part = part, .work = Work::memory, .bytes = bytes});

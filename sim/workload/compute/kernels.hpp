@@ -21,7 +21,8 @@ struct Kernel {
     collective,  // among GPUs, which a cluster times: here it is launched alone
   };
 
-  std::string_view name;  // within its part, "product", "cast"
+  std::string_view name;    // within its part, "product", "cast"
+  std::uint32_t times = 1;  // one after the other, as alike as the blocks of ring attention
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
@@ -46,6 +47,8 @@ constexpr Scaling scaling_of(Part part) {
   const bool routed = Part::permute <= part && part <= Part::unpermute;
   return routed ? Scaling::experts : Scaling::tokens;
 }
+
+std::uint32_t launches(const std::vector<Kernel>& kernels);
 
 struct PassKernels {
   std::vector<Kernel> forward;

@@ -17,7 +17,7 @@ double kernel_seconds(const Kernels& kernels, const Gpu& gpu, const Share& share
   double seconds = 0;
   for (const Kernel& kernel : kernels)
     if (const double part = share(kernel); part > 0)
-      seconds += part * kernel_time(kernel, gpu).seconds;
+      seconds += part * kernel.times * kernel_time(kernel, gpu).seconds;
   return seconds;
 }
 
@@ -31,7 +31,7 @@ PassSeconds kernel_seconds(const PassKernels& kernels, const Gpu& gpu) {
 
 PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels, const Gpu& gpu) {
   const auto launches = [&](const Kernels& of_pass) {
-    return launch_seconds(setting.training, static_cast<double>(of_pass.size()), gpu);
+    return launch_seconds(setting.training, workload::launches(of_pass), gpu);
   };
   return {.kernels = kernel_seconds(kernels, gpu),
           .launches = {.forward = launches(kernels.forward),
@@ -46,7 +46,7 @@ PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
   double again = random_states(setting, kind);
   seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
     const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
-    again += share;
+    again += share * kernel.times;
     return share;
   });
   seconds.launches.recomputed = launch_seconds(setting.training, again, gpu);

@@ -98,7 +98,7 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   const auto of_kernels = [&](const PassKernels& kernels) {
     double flops = 0;
     for (const Kernel& kernel : kernels.forward)
-      flops += kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
+      flops += kernel.times * kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
     return flops;
   };
   const auto of_kind = [&](LayerKind kind) { return of_kernels(layer_kernels(whole, kind)); };

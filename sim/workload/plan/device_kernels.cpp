@@ -9,6 +9,7 @@ namespace pipewright::workload {
 namespace {
 
 void add(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
+  times *= kernel.times;
   if (times == 0 || kernel.work == Kernel::Work::collective) return;
   using Work = Kernel::Work;
   const bool moves = kernel.work == Work::memory || kernel.work == Work::recurrence;
