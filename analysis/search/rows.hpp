@@ -40,7 +40,8 @@ struct CandidateRow {
   // that any order holds.
   std::uint64_t peak_bytes = 0;
   std::uint64_t capacity_bytes = 0;
-  double bound_s = 0;  // no iteration is shorter; 0 where it does not fit
+  double bound_s = 0;     // no iteration is shorter; 0 where it does not fit
+  double activities = 0;  // that its simulation has, about; 0: not known
 
   // Of simulated ones.
   double time_s = 0;  // of an iteration

@@ -85,6 +85,17 @@ void check_recompute(const config::Scenario& scenario) {
                     to_string(scenario.training.recompute)));
 }
 
+// Of a simulation, about: a pass and what it sends; and each rank's part in a collective.
+double activities_of(const execution::Job& job) {
+  double passes = 0;
+  for (const schedules::Program& program : job.schedule.programs)
+    passes += static_cast<double>(program.size());
+  double of_pass = 2;
+  const bool between_passes = job.conditions.zero >= 2 && !job.costs.traffic.empty();
+  if (between_passes || job.has_full_detail()) of_pass += job.ranks_per_stage();
+  return passes * of_pass * job.simulated_replicas();
+}
+
 // What the network is known to take is added to the costs of each placement.
 workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layout) {
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
@@ -219,6 +230,7 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
     return row;
   }
   row.bound_s = execution::lower_bound(job, *layout.least) / schedule->iterations;
+  row.activities = activities_of(job);
   return row;
 }
 

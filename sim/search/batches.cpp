@@ -12,7 +12,7 @@ constexpr std::size_t most_in_batch = 256;                 // candidates
 constexpr std::size_t least_batches = 8;  // for each worker, so that they end at about one time
 
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 14U;
-constexpr std::size_t layouts_of_a_sample = 8;
+constexpr std::size_t layouts_of_a_sample = 2;
 constexpr std::uint64_t tries_of_a_sample = 20'000;
 
 }  // namespace
@@ -69,12 +69,17 @@ void Batches::spread() {
   ahead_ = std::move(spread);
 }
 
-// Samples, as long as they find something; then all that they have not met, in order.
-void Batches::refill() {
-  ahead_.clear();
-  taken_ = 0;
-  all_ = is_listed_;
-  if (all_) return;
+void Batches::add_some_near(std::uint64_t layout) {
+  if (of_ != layout) turn_ = 0;
+  of_ = layout;
+  const auto add_new = [&](std::uint64_t near, std::span<const std::uint32_t> schedules) {
+    if (is_mine(near) && sampled_.insert(near).second) add(near, schedules);
+    return true;
+  };
+  while (ahead_.empty() && space_.visit_near(layout, turn_, add_new)) ++turn_;
+}
+
+void Batches::add_samples() {
   while (samples_ < most_samples && ahead_.empty() && !(cut_short_ = stop_())) {
     std::size_t found = 0;
     space_.sample(samples_++, tries_of_a_sample,
@@ -83,6 +88,17 @@ void Batches::refill() {
                     return ++found < layouts_of_a_sample;
                   });
   }
+}
+
+// Some, as long as they find something; then all that these have not met, in order.
+void Batches::refill(std::optional<std::uint64_t> promising) {
+  ahead_.clear();
+  taken_ = 0;
+  all_ = is_listed_;
+  if (all_) return;
+  was_near_ = !was_near_ && promising;
+  if (was_near_) add_some_near(*promising / space_.schedules());
+  if (ahead_.empty()) add_samples();
   if (!ahead_.empty() || cut_short_) {
     all_ = cut_short_;
     return;
@@ -106,10 +122,10 @@ bool Batches::is_known(std::uint64_t candidate) const {
   return std::ranges::binary_search(known_, candidate);
 }
 
-std::vector<std::uint64_t> Batches::next() {
+std::vector<std::uint64_t> Batches::next(std::optional<std::uint64_t> promising) {
   std::vector<std::uint64_t> batch;
   while (batch.size() < size_) {
-    while (taken_ == ahead_.size() && !all_ && batch.empty()) refill();
+    while (taken_ == ahead_.size() && !all_ && batch.empty()) refill(promising);
     if (taken_ == ahead_.size()) return batch;
     const Layout& layout = ahead_[taken_++];
     for (const std::uint32_t schedule : schedules_[layout.schedules])

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -24,7 +25,9 @@ class Batches {
 
   std::uint64_t total() const { return total_; }  // with those that are known, as far as counted
   bool is_listed() const { return is_listed_; }   // counted to the end
-  std::vector<std::uint64_t> next();              // empty at the end
+  // Empty at the end. Of a space that is not listed these are, by turns, such as are like the
+  // layout of `promising`, and samples.
+  std::vector<std::uint64_t> next(std::optional<std::uint64_t> promising = {});
   bool is_cut_short() const { return cut_short_; }
 
  private:
@@ -35,7 +38,9 @@ class Batches {
   bool is_mine(std::uint64_t layout) const;  // of the sweep's shard
   void add(std::uint64_t layout, std::span<const std::uint32_t> schedules);
   void spread();
-  void refill();
+  void refill(std::optional<std::uint64_t> promising);
+  void add_some_near(std::uint64_t layout);
+  void add_samples();
   bool is_known(std::uint64_t candidate) const;
 
   const Space& space_;
@@ -48,6 +53,9 @@ class Batches {
   std::vector<std::vector<std::uint32_t>> schedules_;  // that layouts have, each once
   bool is_listed_ = false;                             // all that there are stand in ahead_
   std::uint64_t samples_ = 0;
+  bool was_near_ = false;                      // when it was filled last
+  std::optional<std::uint64_t> of_;            // layout, whose neighbours are met
+  std::size_t turn_ = 0;                       // of these
   std::unordered_set<std::uint64_t> sampled_;  // layouts
   std::uint64_t passed_ = 0;                   // layouts, once what was not sampled is visited
   bool all_ = false;

@@ -38,17 +38,57 @@ bool BoundOrder::is_needed(const Entry& entry) const {
 bool BoundOrder::is_needed(std::size_t row) const { return is_needed(entry(row)); }
 
 void BoundOrder::pass_by_needless() {
-  for (std::set<Entry>* const entries : {&waiting_[0], &waiting_[1], &out_})
-    while (!entries->empty() && !is_needed(*entries->begin())) entries->erase(entries->begin());
+  const auto pass_by = [&](std::set<Entry>& entries) {
+    while (!entries.empty() && !is_needed(*entries.begin())) entries.erase(entries.begin());
+  };
+  std::ranges::for_each(waiting_, pass_by);
+  pass_by(out_);
+}
+
+const BoundOrder::Entry* BoundOrder::first_of(std::initializer_list<std::size_t> lines) const {
+  const Entry* first = nullptr;
+  for (const std::size_t line : lines)
+    if (!waiting_[line].empty() && (first == nullptr || *waiting_[line].begin() < *first))
+      first = &*waiting_[line].begin();
+  return first;
 }
 
 std::optional<std::size_t> BoundOrder::next() {
   pass_by_needless();
   for (const bool for_best : {true, false})
-    for (const std::set<Entry>& entries : waiting_)
-      if (!entries.empty() && (!for_best || entries.begin()->cost <= second_cost_))
-        return entries.begin()->row;
+    for (const Entry* const first : {first_of({0, 1}), first_of({2, 3})})
+      if (first != nullptr && (!for_best || first->cost <= second_cost_)) return first->row;
   return std::nullopt;
+}
+
+std::optional<std::size_t> BoundOrder::next_to_refine() {
+  pass_by_needless();
+  const Entry* const fast = first_of({0});
+  const Entry* const first = fast != nullptr ? fast : first_of({2});
+  return first == nullptr ? std::nullopt : std::optional(first->row);
+}
+
+std::optional<std::size_t> BoundOrder::next_to_improve() {
+  pass_by_needless();
+  const Entry* const fast = first_of({1});
+  const Entry* const first = fast != nullptr ? fast : first_of({3});
+  if (first == nullptr || !(first->cost < best_cost())) return std::nullopt;
+  constexpr double nearly = 1.25;
+  constexpr std::size_t most = 256;
+  const double limit = std::min(best_cost(), nearly * first->cost);
+  std::size_t soonest = first->row;
+  std::size_t looked_at = 0;
+  for (const Entry& one : waiting_[fast != nullptr ? 1 : 3]) {
+    if (!(one.cost < limit) || ++looked_at > most) break;
+    if (run_.rows[one.row].activities < run_.rows[soonest].activities) soonest = one.row;
+  }
+  return soonest;
+}
+
+std::optional<std::size_t> BoundOrder::promising() const {
+  const Entry* const first = first_of({1});
+  if (first != nullptr && first->cost < best_cost()) return first->row;
+  return best();
 }
 
 void BoundOrder::give_out(std::size_t row) {
@@ -59,7 +99,8 @@ void BoundOrder::give_out(std::size_t row) {
 
 bool BoundOrder::is_settled() {
   pass_by_needless();
-  return waiting_[0].empty() && waiting_[1].empty() && out_.empty();
+  const auto is_empty = [](const std::set<Entry>& entries) { return entries.empty(); };
+  return std::ranges::all_of(waiting_, is_empty) && out_.empty();
 }
 
 void BoundOrder::back(std::size_t row) { out_.erase(entry(row)); }
@@ -80,8 +121,8 @@ void BoundOrder::simulated(std::size_t row) {
 
 double BoundOrder::least_open() const {
   double least = std::numeric_limits<double>::infinity();
-  for (const std::set<Entry>* const open : {&waiting_[0], &waiting_[1], &out_})
-    if (!open->empty()) least = std::min(least, open->begin()->cost);
+  if (const Entry* const first = first_of({0, 1, 2, 3})) least = first->cost;
+  if (!out_.empty()) least = std::min(least, out_.begin()->cost);
   return least;
 }
 

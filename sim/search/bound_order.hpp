@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <set>
@@ -35,6 +36,12 @@ class BoundOrder {
   void add(std::size_t row);  // open, or simulated
   // The first of those that are needed.
   std::optional<std::size_t> next();
+  std::optional<std::size_t> next_to_refine();  // that do not rest on their order yet
+  // The first of those that rest on their order, simulated or not.
+  std::optional<std::size_t> promising() const;
+  // Of those that are not simulated, but should be as good as their bounds, and better than the
+  // best: one of the first that a simulation is soon done with.
+  std::optional<std::size_t> next_to_improve();
   bool is_waiting(std::size_t row) const { return waiting_at(row).contains(entry(row)); }
   void give_out(std::size_t row);         // one that waits
   void back(std::size_t row);             // one that was given out, while it is as it was then
@@ -64,16 +71,19 @@ class BoundOrder {
   bool is_needed(const Entry& entry) const;
   void simulated(std::size_t row);
   void pass_by_needless();
-  std::set<Entry>& waiting_at(std::size_t row) { return waiting_.at(is_slow(row) ? 1 : 0); }
-  const std::set<Entry>& waiting_at(std::size_t row) const {
-    return waiting_.at(is_slow(row) ? 1 : 0);
+  std::size_t line(std::size_t row) const {
+    return (is_slow(row) ? 2 : 0) + (run_.rows[row].basis == analysis::Basis::order ? 1 : 0);
   }
+  std::set<Entry>& waiting_at(std::size_t row) { return waiting_.at(line(row)); }
+  const std::set<Entry>& waiting_at(std::size_t row) const { return waiting_.at(line(row)); }
+  const Entry* first_of(std::initializer_list<std::size_t> lines) const;  // null: nobody waits
   bool is_slow(std::size_t row) const { return is_slow_ && is_slow_(run_.rows[row]); }
 
   const analysis::SearchRun& run_;
   Aim aim_;
   IsSlow is_slow_;
-  std::array<std::set<Entry>, 2> waiting_;  // and slow ones
+  // Those to be looked at closer, those to be simulated, and likewise slow ones.
+  std::array<std::set<Entry>, 4> waiting_;
   std::set<Entry> out_;     // given out, without a time, and needed when last looked at
   std::set<Entry> ranked_;  // simulated, by cost
   double second_cost_ = std::numeric_limits<double>::infinity();  // of the runner-up

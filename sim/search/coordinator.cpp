@@ -23,6 +23,11 @@ Task task_of(std::uint64_t id, const TaskBoard::Work& work) {
   return {.id = id, .kind = work.kind, .basis = work.basis, .candidates = work.candidates};
 }
 
+TaskBoard::On kind_of(const TaskBoard::Work& work) {
+  if (work.kind == Task::Kind::simulate) return TaskBoard::On::simulations;
+  return work.rows.empty() ? TaskBoard::On::new_ones : TaskBoard::On::closer_looks;
+}
+
 bool is_final(Outcome outcome) {
   return outcome != Outcome::open && outcome != Outcome::bounded_away;
 }
@@ -54,6 +59,7 @@ Task TaskBoard::give(std::size_t worker, double now, Work work) {
   const std::uint64_t id = ++last_;
   Task task = task_of(id, work);
   if (work.rows.empty()) ++looking_;
+  if (work.kind == Task::Kind::simulate) ++simulating_;
   running_.emplace(id, Running{std::move(work), now, {worker}});
   task_of_[worker] = id;
   alone_.insert(id);
@@ -83,7 +89,9 @@ const TaskBoard::Work* TaskBoard::find(std::uint64_t task) const {
 }
 
 void TaskBoard::remove(std::uint64_t task) {
-  if (running_.at(task).work.rows.empty()) --looking_;
+  const Work& work = running_.at(task).work;
+  if (work.rows.empty()) --looking_;
+  if (work.kind == Task::Kind::simulate) --simulating_;
   running_.erase(task);
   alone_.erase(task);
 }
@@ -93,15 +101,15 @@ void TaskBoard::done(std::size_t worker, double now) {
   const Running& running = running_.at(task);
   double& longest = longest_[index(running.work.kind)];
   longest = std::max(longest, now - running.since);
-  spent_.at(running.work.rows.empty() ? 1 : 0) += now - running.since;
+  spent_.at(static_cast<std::size_t>(kind_of(running.work))) += now - running.since;
   remove(task);
   task_of_.erase(worker);
 }
 
-double TaskBoard::spent(double now, bool on_new) const {
-  double seconds = spent_.at(on_new ? 1 : 0);
+double TaskBoard::spent(On on, double now) const {
+  double seconds = spent_.at(static_cast<std::size_t>(on));
   for (const auto& [id, running] : running_)
-    if (running.work.rows.empty() == on_new) seconds += now - running.since;
+    if (kind_of(running.work) == on) seconds += now - running.since;
   return seconds;
 }
 
@@ -150,7 +158,9 @@ void Coordinator::set_outcome(CandidateRow& row, Outcome outcome) {
 
 std::optional<Coordinator::Work> Coordinator::next_new() {
   if (all_given_) return std::nullopt;
-  std::vector<std::uint64_t> batch = candidates_.next();
+  const std::optional<std::size_t> promising = order_.promising();
+  std::vector<std::uint64_t> batch =
+      candidates_.next(promising ? std::optional(run_.rows[*promising].candidate) : std::nullopt);
   all_given_ = batch.empty();
   if (all_given_) return std::nullopt;
   return Work{.basis = Basis::passes, .candidates = std::move(batch)};
@@ -162,17 +172,15 @@ void Coordinator::give_out(std::size_t row, Work& work) {
   work.candidates.push_back(run_.rows[row].candidate);
 }
 
-// The first that is needed; and with it, where it is to be assessed more closely, others of its
+// One that is needed; and with it, where it is to be assessed more closely, others of its
 // placement, as they share most of what that takes.
-std::optional<Coordinator::Work> Coordinator::next_known() {
-  const std::optional<std::size_t> first = order_.next();
-  if (!first) return std::nullopt;
-  const Basis basis = run_.rows[*first].basis;
+Coordinator::Work Coordinator::work_on(std::size_t first) {
+  const Basis basis = run_.rows[first].basis;
   Work work{.kind = basis == Basis::order ? Task::Kind::simulate : Task::Kind::assess};
-  give_out(*first, work);
+  give_out(first, work);
   if (basis == Basis::order) return work;
   work.basis = static_cast<Basis>(static_cast<int>(basis) - 1);
-  std::vector<std::size_t>& near = rows_of_[placement_of(run_.rows[*first])];
+  std::vector<std::size_t>& near = rows_of_[placement_of(run_.rows[first])];
   std::erase_if(near, [&](std::size_t row) {
     return run_.rows[row].outcome != Outcome::open || run_.rows[row].basis == Basis::order;
   });
@@ -185,13 +193,31 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return work;
 }
 
+std::optional<Coordinator::Work> Coordinator::next_known() {
+  const std::optional<std::size_t> first = order_.next();
+  return first ? std::optional(work_on(*first)) : std::nullopt;
+}
+
+// Of more than can be listed, there is always one with a lower bound. So the best of those that are
+// known well is simulated, once there was time to find a good one, and while it is, half of the
+// workers go on looking.
+std::optional<Coordinator::Work> Coordinator::next_of_many(double now) {
+  constexpr double until_good = 2;  // seconds
+  if (now >= until_good && board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
+    if (const std::optional<std::size_t> first = order_.next_to_improve()) return work_on(*first);
+  if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now)))
+    if (std::optional<Work> work = next_new()) return work;
+  if (const std::optional<std::size_t> first = order_.next_to_refine()) return work_on(*first);
+  return next_new();
+}
+
 // Until all have a bound, half of the time goes to those that have one. The first are many, if they
 // come soon, so that the best of them are worth it.
-bool Coordinator::is_time_for_new(double now) const {
+bool Coordinator::is_time_for_new(double now, double spent_on_known) const {
   constexpr std::size_t first = 256;
   constexpr double at_once = 1;  // seconds
   return (run_.rows.size() < first && now < at_once) ||
-         board_.spent_on_new(now) <= board_.spent_on_known(now);
+         board_.spent(TaskBoard::On::new_ones, now) <= spent_on_known;
 }
 
 std::optional<Coordinator::Work> Coordinator::next_work(double now) {
@@ -200,13 +226,17 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
     returned_.pop_front();
     if (work.kind == Task::Kind::assess || order_.is_needed(work.rows.front())) return work;
   }
-  if (is_time_for_new(now))
+  if (!candidates_.is_counted && !all_given_)
+    if (std::optional<Work> work = next_of_many(now)) return work;
+  if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now) +
+                               board_.spent(TaskBoard::On::simulations, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (std::optional<Work> work = next_known()) return work;
   return next_new();
 }
 
 std::optional<Task> Coordinator::next(std::size_t worker, double now) {
+  workers_ = std::max(workers_, worker + 1);
   if (std::optional<Work> work = next_work(now)) return board_.give(worker, now, std::move(*work));
   if (is_done()) return std::nullopt;
   return board_.share(worker, now);
@@ -263,6 +293,7 @@ void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows
       row.capacity_bytes = answer.capacity_bytes;
       row.peak_bytes = std::max(row.peak_bytes, answer.peak_bytes);
       row.bound_s = answer.outcome == Outcome::open ? std::max(row.bound_s, answer.bound_s) : 0;
+      row.activities = answer.activities;
     }
     if (answer.outcome == Outcome::illegal)
       row = std::move(answer);

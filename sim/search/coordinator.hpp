@@ -43,10 +43,12 @@ class TaskBoard {
   std::optional<Work> lost(std::size_t worker);
 
   std::size_t running() const { return running_.size(); }
-  bool is_looking() const { return looking_ > 0; }  // somebody, at candidates without a row
-  // Seconds that workers have spent on candidates without a row, and on those that have one.
-  double spent_on_new(double now) const { return spent(now, true); }
-  double spent_on_known(double now) const { return spent(now, false); }
+  std::size_t simulating() const { return simulating_; }  // tasks
+  bool is_looking() const { return looking_ > 0; }        // somebody, at candidates without a row
+  // Seconds that workers have spent on candidates without a row, on looking closer at those that
+  // have one, and on simulations.
+  enum class On : std::uint8_t { new_ones, closer_looks, simulations };
+  double spent(On on, double now) const;
 
  private:
   struct Running {
@@ -56,22 +58,24 @@ class TaskBoard {
   };
   static std::size_t index(Task::Kind kind) { return static_cast<std::size_t>(kind); }
   void remove(std::uint64_t task);
-  double spent(double now, bool on_new) const;
 
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, Running> running_;
   std::unordered_map<std::size_t, std::uint64_t> task_of_;  // by worker
   std::set<std::uint64_t> alone_;  // tasks of one worker, and so by the time they began
   std::size_t looking_ = 0;
-  std::array<double, 2> spent_{};    // seconds, on those with a row and on those without
+  std::size_t simulating_ = 0;
+  std::array<double, 3> spent_{};    // seconds
   std::array<double, 2> longest_{};  // by kind, seconds
 };
 
 // Where candidates come from.
 struct Candidates {
   std::uint64_t total = 0;
-  bool is_counted = true;                             // else there may be more
-  std::function<std::vector<std::uint64_t>()> next;   // those that have no row; empty: no more
+  bool is_counted = true;  // else there may be more
+  // Those that have no row; empty: no more. Where they are not counted, such as are like one that
+  // is known to be good come soon.
+  std::function<std::vector<std::uint64_t>(std::optional<std::uint64_t> promising)> next;
   std::function<std::uint32_t(std::uint64_t)> group;  // of a candidate
   // Candidates of equal ones share what the network takes; none: all do.
   std::function<std::uint64_t(std::uint64_t)> placement = {};
@@ -137,7 +141,9 @@ class Coordinator {
   std::optional<Work> next_work(double now);
   std::optional<Work> next_new();
   std::optional<Work> next_known();
-  bool is_time_for_new(double now) const;
+  std::optional<Work> next_of_many(double now);
+  Work work_on(std::size_t row);
+  bool is_time_for_new(double now, double spent_on_known) const;
   void give_out(std::size_t row, Work& work);
   void take_assessed(const Work& work, std::vector<analysis::CandidateRow> rows);
   void take_simulated(std::size_t row, analysis::CandidateRow answer);
@@ -152,7 +158,8 @@ class Coordinator {
   Aim aim_;
   TaskBoard board_;
   std::deque<Work> returned_;
-  bool all_given_ = false;  // to be assessed
+  std::size_t workers_ = 0;  // that asked for work
+  bool all_given_ = false;   // to be assessed
   bool rest_is_left_ = false;
   BoundOrder order_;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> rows_of_;  // open, by placement

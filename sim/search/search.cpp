@@ -177,7 +177,7 @@ analysis::SearchRun Search::run() {
   std::vector<std::uint64_t> known;
   for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
   // What is not counted by then is sampled.
-  constexpr double most_counting = 1;  // seconds
+  constexpr double most_counting = 0.5;  // seconds
   constexpr double part_for_counting = 0.1;
   Batches batches(
       space_, known, workers_, [&] { return now() > most_counting || is_spent(part_for_counting); },
@@ -187,7 +187,7 @@ analysis::SearchRun Search::run() {
       run_,
       {.total = batches.total(),
        .is_counted = batches.is_listed(),
-       .next = [&] { return batches.next(); },
+       .next = [&](auto promising) { return batches.next(promising); },
        .group =
            [&](std::uint64_t candidate) { return space_.group(candidate / space_.schedules()); },
        .placement =

@@ -89,6 +89,7 @@ struct Space::Impl {
   }
 
   void check_numbers() const;  // throws config::Error
+  Walk& some();                // that meets a few; throws likewise
   const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;
@@ -96,7 +97,7 @@ struct Space::Impl {
   std::vector<analysis::SearchAxis> axes;
   std::vector<std::string> groups;
   std::vector<Place> places;       // of all axes but the schedules
-  std::unique_ptr<Walk> sampler;   // once a sample was asked for
+  std::unique_ptr<Walk> sampler;   // once some were asked for
   std::vector<bool> searched;      // by schedule
   std::vector<bool> places_ranks;  // likewise: whether where ranks are hangs on it
   Place cluster;
@@ -125,27 +126,42 @@ void Space::Impl::check_numbers() const {
                     sweep.title, domain.combinations));
 }
 
+namespace {
+
+Walk::Visit without_digits(const Space::Visit& visit) {
+  return [&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
+    return visit(layout, schedules);
+  };
+}
+
+}  // namespace
+
 bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& stop) const {
   impl_->check_numbers();
   Walk walk(impl_->domain);
-  const bool all =
-      walk.run([&](std::uint64_t layout, auto&&,
-                   std::span<const std::uint32_t> schedules) { return visit(layout, schedules); },
-               ~std::uint64_t{0}, stop);
+  const bool all = walk.run(without_digits(visit), ~std::uint64_t{0}, stop);
   if (all || !impl_->all_walked) impl_->cut = walk.cut();
   impl_->all_walked = impl_->all_walked || all;
   return all;
 }
 
+Walk& Space::Impl::some() {
+  check_numbers();
+  if (!sampler) sampler = std::make_unique<Walk>(domain);
+  return *sampler;
+}
+
 void Space::sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const {
-  impl_->check_numbers();
-  if (!impl_->sampler) impl_->sampler = std::make_unique<Walk>(impl_->domain);
-  impl_->sampler->sample(seed);
-  impl_->sampler->run(
-      [&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
-        return visit(layout, schedules);
-      },
-      most_tries);
+  Walk& walk = impl_->some();
+  walk.sample(seed);
+  walk.run(without_digits(visit), most_tries);
+}
+
+bool Space::visit_near(std::uint64_t layout, std::size_t turn, const Visit& visit) const {
+  Walk& walk = impl_->some();
+  if (!walk.stay_near(layout, turn)) return false;
+  walk.run(without_digits(visit));
+  return true;
 }
 
 bool Space::is_searched(std::uint64_t schedule) const {

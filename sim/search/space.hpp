@@ -37,6 +37,8 @@ class Space {
   // Some layouts from somewhere in the space, which the seed chooses: as for_each_layout(), but in
   // an order of values of its own, and no more than so many tries. Counts nothing.
   void sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const;
+  // Those that differ from a layout in few values, which the turn chooses; false after the last.
+  bool visit_near(std::uint64_t layout, std::size_t turn, const Visit& visit) const;
   // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
   std::vector<analysis::Excluded> excluded() const;
 

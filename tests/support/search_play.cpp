@@ -24,8 +24,9 @@ constexpr std::size_t batch = 16;
 search::Candidates candidates_of(const SearchWorld& world, std::set<std::uint64_t> known) {
   auto next = std::make_shared<std::uint64_t>(0);
   return {.total = world.simulated.size(),
+          .is_counted = world.is_counted,
           .next =
-              [&world, next, known] {
+              [&world, next, known](auto /*promising*/) {
                 std::vector<std::uint64_t> numbers;
                 for (; *next < world.simulated.size() && numbers.size() < batch; ++*next)
                   if (!known.contains(*next)) numbers.push_back(*next);

@@ -69,6 +69,7 @@ SearchWorld random_world(Random& random, std::uint32_t candidates) {
   SearchWorld world;
   world.groups = random.whole(1, 3);
   world.of_layout = random.whole(1, 7);
+  world.is_counted = random.whole(0, 2) > 0;
   world.objective = random_objective(random);
   for (std::uint32_t i = 0; i < candidates; ++i)
     world.simulated.push_back(random_row(random, i, world.groups));

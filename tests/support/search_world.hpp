@@ -13,6 +13,7 @@ namespace pipewright::tests {
 struct SearchWorld {
   std::uint32_t groups = 1;
   std::uint32_t of_layout = 1;  // schedules
+  bool is_counted = true;       // else there may be more than are told of
   analysis::Objective objective;
   std::vector<analysis::CandidateRow> simulated;  // by candidate; illegal ones as they are
   std::vector<bool> deadly;                       // whoever simulates it dies

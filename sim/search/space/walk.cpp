@@ -118,6 +118,35 @@ void Walk::sample(std::uint64_t seed) {
   }
 }
 
+bool Walk::stay_near(std::uint64_t layout, std::size_t turn) {
+  constexpr std::size_t steps = 6;
+  if (all_.empty()) all_ = values_;
+  tries_ = 0;
+  std::vector<std::size_t> open;
+  for (std::size_t axis = domain_.schedule_axis(); axis-- > 0;) {
+    const std::size_t count = domain_.open()[axis].values.size();
+    values_[axis] = {static_cast<std::uint32_t>(layout % count)};
+    layout /= count;
+    if (all_[axis].size() > 1) open.push_back(axis);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const std::size_t one : open)
+    for (const std::size_t other : open)
+      if (one < other || open.size() == 1) pairs.emplace_back(one, other);
+  if (turn >= pairs.size()) return false;
+  // Neighbouring turns are to have little in common.
+  std::ranges::sort(pairs, {},
+                    [&](const auto& pair) { return mix(pair.first * open.size() + pair.second); });
+  for (const std::size_t axis : {pairs[turn].first, pairs[turn].second}) {
+    const std::vector<std::uint32_t>& all = all_[axis];
+    const auto here = std::ranges::lower_bound(all, values_[axis].front()) - all.begin();
+    const auto first = std::max<std::ptrdiff_t>(0, here - std::ptrdiff_t{steps});
+    const auto last = std::min<std::ptrdiff_t>(std::ssize(all), here + std::ptrdiff_t{steps} + 1);
+    values_[axis].assign(all.begin() + first, all.begin() + last);
+  }
+  return true;
+}
+
 bool Walk::is_over() {
   constexpr std::uint64_t now_and_then = 0xfffff;
   return tries_ > most_tries_ || ((tries_ & now_and_then) == 0 && *stop_ && (*stop_)());

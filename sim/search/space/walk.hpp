@@ -40,6 +40,9 @@ class Walk {
 
   // Runs meet some values of each axis alone, which the seed chooses, in an order of their own.
   void sample(std::uint64_t seed);
+  // Runs meet those that differ from one layout in the values of two axes alone, which the turn
+  // chooses, and by no more than some steps. False after the last turn.
+  bool stay_near(std::uint64_t layout, std::size_t turn);
 
   // Until `visit` returns false, after so many values were tried, or `stop`, which is asked now and
   // then, says so. Whether it came to the end.

@@ -96,3 +96,42 @@ TEST_CASE("a space that is too large to be listed is sampled all over", "[batche
   CHECK(seen.size() > 4000);
   CHECK(devices.size() > 120);
 }
+
+TEST_CASE("what is like a promising candidate comes soon", "[batches]") {
+  const Space space = space_of(
+      "devices: 1..200, microbatches: 1..2000, iterations: 1..1000, p2p: [eager, rendezvous, "
+      "blocking], schedule: [1f1b, gpipe]");
+  const std::vector<std::uint64_t> known;
+  int asked = 0;
+  Batches batches(
+      space, known, 2, [&] { return ++asked > 1; }, [] { return false; });
+  const std::vector<std::uint64_t> sizes{200, 2000, 1000, 3, 2};
+  const auto digits = [&](std::uint64_t candidate) {
+    std::vector<std::uint64_t> of(sizes.size());
+    for (std::size_t axis = sizes.size(); axis-- > 0; candidate /= sizes[axis])
+      of[axis] = candidate % sizes[axis];
+    return of;
+  };
+  const std::uint64_t promising = 123456789;
+  const std::vector<std::uint64_t> its = digits(promising);
+  std::set<std::uint64_t> near;
+  std::size_t others = 0;
+  for (int i = 0; i < 100; ++i)
+    for (const std::uint64_t candidate : batches.next(promising)) {
+      const std::vector<std::uint64_t> of = digits(candidate);
+      std::size_t changed = 0;
+      std::uint64_t farthest = 0;
+      for (std::size_t axis = 0; axis + 1 < sizes.size(); ++axis) {
+        changed += of[axis] != its[axis];
+        farthest =
+            std::max(farthest, std::max(of[axis], its[axis]) - std::min(of[axis], its[axis]));
+      }
+      if (changed <= 2 && farthest <= 6)
+        near.insert(candidate);
+      else
+        ++others;
+    }
+  // Six steps up and down of three axes, of all pairs, and three of the fourth; two schedules.
+  CHECK(near.size() == 2 * (3 * 12 * 12 + 3 * 12 + 2 * (3 * 12 + 1) + 1));
+  CHECK(others > 100);
+}
