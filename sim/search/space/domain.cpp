@@ -8,6 +8,7 @@
 
 #include "sim/config/text/value.hpp"
 #include "sim/search/space/knowledge.hpp"
+#include "sim/search/space/twins.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -108,8 +109,24 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
     rules.push_back(make_rule("ep == 1 or experts > 0 and experts % ep == 0", {}, axes, names));
   if (const auto spare = spare_stages(axes))
     rules.push_back(make_rule(fmt::format("pp * chunks <= layers + {}", *spare), {}, axes, names));
+  const std::size_t own = rules.size();
   for (const config::Located<std::string>& constraint : sweep.constraints)
     rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
+  const std::size_t given = rules.size();
+  // Of twins a constraint may leave the other one.
+  for (const TwinRule& twins : twin_rules(axes)) {
+    const SweepAxis* const axis = find_axis(axes.open, twins.key);
+    const bool is_constrained =
+        std::any_of(rules.begin() + std::ptrdiff_t(own), rules.begin() + std::ptrdiff_t(given),
+                    [&](const Rule& rule) {
+                      return std::ranges::any_of(
+                          rule.axes, [&](std::size_t one) { return &axes.open[one] == axis; });
+                    });
+    if (is_constrained) continue;
+    Rule rule = make_rule(twins.condition, {}, axes, names);
+    rule.text = twins.text;
+    rules.push_back(std::move(rule));
+  }
   return rules;
 }
 
