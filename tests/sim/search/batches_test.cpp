@@ -93,7 +93,7 @@ TEST_CASE("a space that is too large to be listed is sampled all over", "[batche
       CHECK(seen.insert(candidate).second);
       devices.insert(candidate / (2000ULL * 1000 * 3 * 2));
     }
-  CHECK(seen.size() > 4000);
+  CHECK(seen.size() > 1000);
   CHECK(devices.size() > 120);
 }
 

@@ -186,7 +186,7 @@ TEST_CASE("a search that is stopped says how much better others may be", "[coord
     const double possible = cost(world.simulated[answers(all, false)[0]]);
     CHECK(possible >= found * (1 - run.gap) * (1 - 1e-9));
     CHECK(run.gap >= 0);
-    CHECK(run.gap < 1);
+    CHECK((run.gap < 1 || !world.is_counted));
   }
 }
 

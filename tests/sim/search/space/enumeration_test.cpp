@@ -60,7 +60,9 @@ RandomSweep random_sweep(Random& random) {
     for (std::size_t i = 0; (i = quoted.find('"', i)) != std::string::npos; ++i) quoted[i] = '\'';
     constraints += fmt::format("    - \"{}\"\n", quoted);
   }
-  if (!constraints.empty()) sweep.text += "  constraints:\n" + constraints;
+  // So that twins are all there, whose own tests are elsewhere.
+  sweep.text +=
+      "  constraints:\n    - \"zero >= 0 and (sp or not sp) and chunks > 0\"\n" + constraints;
   sweep.text += "  objective: throughput\n";
   return sweep;
 }
@@ -94,6 +96,7 @@ std::vector<bool> broken(const RandomSweep& sweep, const Meaning& meaning) {
     result.push_back(std::ranges::count(sweep.gpus, meaning.numbers.at("gpus")) == 0);
   const double microbatches = meaning.numbers.at("microbatches");
   result.push_back(microbatches != static_cast<int>(microbatches));
+  result.push_back(false);  // what is always true
   for (const RandomExpression& constraint : sweep.constraints)
     result.push_back(constraint.value(meaning) == 0);
   return result;
