@@ -27,7 +27,7 @@ model: zero-bubble-14.6b
 parallel: {tp: auto, pp: auto, dp: auto, sp: true, zero: [0, 1]}
 schedule: [1f1b, gpipe, {name: interleaved-1f1b, chunks: 2}, zb-1p]
 global_batch: 128
-training: {microbatch_size: [1, 2]}
+training: {microbatch_size: [1, 2, 4]}
 search: {gpus: 16}
 """
 
