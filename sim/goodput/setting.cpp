@@ -1,6 +1,7 @@
 #include "sim/goodput/setting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pipewright::goodput {
 
@@ -11,6 +12,11 @@ double flow_seconds(const Setting& setting, double rate) {
 double stall(const Setting& setting) {
   if (setting.mode != config::Goodput::Mode::sync) return setting.copy;
   return flow_seconds(setting, setting.storage);
+}
+
+std::uint32_t replicas_of(const Setting& setting, std::uint32_t nodes) {
+  const double replicas = static_cast<double>(nodes) * setting.replicas / setting.nodes;
+  return static_cast<std::uint32_t>(std::ceil(replicas - 1e-9));
 }
 
 double stops(const Setting& setting) {

@@ -72,6 +72,8 @@ struct Setting {
 double flow_seconds(const Setting& setting, double rate);
 // Seconds for which training waits at a checkpoint when nothing else is on the network.
 double stall(const Setting& setting);
+// Replicas that cannot train without so many nodes.
+std::uint32_t replicas_of(const Setting& setting, std::uint32_t nodes);
 // Events a second that stop the job.
 double stops(const Setting& setting);
 
