@@ -42,7 +42,14 @@ std::string objective_heading(const Objective& objective) {
   if (objective.kind == Objective::Kind::time_to_train) return ",time_to_train_s";
   if (objective.kind == Objective::Kind::price)
     return fmt::format(",{}", csv_field(fmt::format("price ({})", objective.currency)));
+  if (objective.kind == Objective::Kind::tokens_a_day) return ",tokens_per_day";
   return "";
+}
+
+// Of a simulated row: the cost, or where more is better what it stands for.
+double objective_value(const SearchRun& run, const CandidateRow& row) {
+  return run.objective.kind == Objective::Kind::tokens_a_day ? done_a_day(row.work, row.time_s)
+                                                             : cost_of(run, row);
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -61,6 +68,9 @@ Json objective_json(const Objective& objective) {
     case Objective::Kind::memory:
       json[objective.floor_in_samples ? "floor_samples_per_s" : "floor_tokens_per_s"] =
           objective.floor;
+      break;
+    case Objective::Kind::tokens_a_day:
+      json["seeds"] = objective.seeds;
       break;
     default:
       break;
@@ -110,11 +120,15 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 Json loss_json(const SearchRun& run, const Comparison& lost) {
   Json parts = Json::object();
   for (const Comparison::Part& part : lost.parts) parts[part_words[part.part].words] = part.seconds;
-  return {{"candidate", run.rows[lost.worse].candidate},
-          {"behind", lost.behind},
-          {"more_s", lost.seconds},
-          {"more_bytes", lost.bytes},
-          {"more_s_by_part", parts}};
+  Json json{{"candidate", run.rows[lost.worse].candidate},
+            {"behind", lost.behind},
+            {"more_s", lost.seconds},
+            {"more_bytes", lost.bytes},
+            {"more_s_by_part", parts}};
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    json["more_lost_time_ratio"] =
+        run.rows[lost.worse].work.lost_part - run.rows[lost.better].work.lost_part;
+  return json;
 }
 
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
@@ -139,6 +153,10 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
     if (const double value = one.value(row); value > 0) json[one.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
     json["time_to_train_s"] = number(cost_of(run, row));
+  if (run.objective.kind == Objective::Kind::tokens_a_day) {
+    json["effective_training_time_ratio"] = 1 - row.work.lost_part;
+    json["tokens_per_day"] = done_a_day(row.work, row.time_s);
+  }
   if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
   return json;
 }
@@ -172,7 +190,8 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
       line += value > 0 ? fmt::format(",{}", value) : ",";
     }
     if (!objective.empty())
-      line += row.outcome == Outcome::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
+      line +=
+          row.outcome == Outcome::simulated ? fmt::format(",{}", objective_value(run, row)) : ",";
     stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
            << csv_field(row.note) << '\n';
   }

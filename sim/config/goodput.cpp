@@ -54,6 +54,11 @@ std::uint32_t read_nodes(const Field& field) {
   return read_count(field, "4");
 }
 
+void read_spares(const Field& field, Goodput& goodput) {
+  goodput.rest_is_spare = field.value.kind == Value::Kind::text && field.value.text == "rest";
+  if (!goodput.rest_is_spare) goodput.spares = read_nodes(field);
+}
+
 // "auto" is Daly's.
 std::optional<double> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
@@ -205,11 +210,13 @@ constexpr std::array table{
     Key<Goodput>{
         {.name = "repair", .help = "until a failed node is a spare", .default_value = "24 h"},
         time<&Goodput::repair, "a time">},
-    Key<Goodput>{{.name = "spares",
-                  .flag = "--spares",
-                  .help = "nodes that wait; else there is always one",
-                  .unit = "nodes"},
-                 into<&Goodput::spares, read_nodes>({ValueType::count})},
+    Key<Goodput>{
+        {.name = "spares",
+         .flag = "--spares",
+         .help = "nodes that wait, or rest: those of the cluster that the job leaves; else "
+                 "there is always one",
+         .unit = "nodes"},
+        {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
     Key<Goodput>{{.name = "elastic",
                   .flag = "--elastic",
                   .help = "without a spare go on with fewer replicas",

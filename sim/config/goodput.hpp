@@ -60,6 +60,7 @@ struct Goodput {
   double restart = 300;
   double repair = 86400;
   std::optional<std::uint32_t> spares;  // nodes; else there is always one
+  bool rest_is_spare = false;           // or those of the cluster that the job does not use
   bool elastic = false;
 };
 inline constexpr std::array<std::string_view, 5> failure_kinds{"gpu", "node", "nic", "network",

@@ -77,6 +77,13 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   setting.restart = goodput.restart;
   setting.repair = goodput.repair;
   setting.spares = goodput.spares;
+  if (goodput.rest_is_spare) {
+    if (iteration.cluster_nodes == 0)
+      throw config::Error(
+          "goodput.spares is rest, the nodes that the job leaves of a cluster, and there is none: "
+          "give the cluster, or a number of nodes");
+    setting.spares = iteration.cluster_nodes - nodes;
+  }
   setting.elastic = goodput.elastic;
   setting.interval = checkpoint.interval.value_or(best_by_formula(setting));
   return setting;

@@ -50,7 +50,8 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
         "candidate,group,outcome,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
         "full_attention_flop,peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,"
         "span_bubble_s,"
-        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,samples_per_s,"
+        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,lost_time_ratio,"
+        "samples_per_s,"
         "tokens_per_s,mfu,mfu_full_attention,assumed,note");
   CHECK(lines[1] ==
         "1,gpt-7b on "

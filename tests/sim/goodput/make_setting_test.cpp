@@ -54,6 +54,16 @@ TEST_CASE("rates are for a thousand node-days") {
   CHECK(setting.failures.front().units == 2048);
 }
 
+TEST_CASE("what a job leaves of its cluster may be its spares") {
+  goodput::Iteration job = iteration();
+  job.cluster_nodes = 2100;
+  const config::Goodput goodput = read("{spares: rest}");
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, job).spares == 52U);
+  job.cluster_nodes = 2048;
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, job).spares == 0U);
+  CHECK_THAT(error_of("{spares: rest}"), Catch::Contains("give the cluster, or a number of nodes"));
+}
+
 TEST_CASE("without a word on failures they are those of Meta's RSC-1") {
   CHECK(goodput::stops(setting_of("{}")) == Approx(6.5 * 2.048 / 86400));
 }
