@@ -26,8 +26,8 @@ constexpr std::size_t most_rows = 62;
 constexpr double weight_of_others = 2;
 
 Colour colour_of(GoodputPart part) {
-  constexpr std::array<unsigned, goodput_parts> colours{0x9fd3f0, 0xd55e00, 0xf0e442, 0x009e73,
-                                                        0x5e4fa2, 0x303540, 0xcc79a7, 0x882255};
+  constexpr std::array<unsigned, goodput_parts> colours{
+      0x9fd3f0, 0xd55e00, 0xf0e442, 0x009e73, 0x5e4fa2, 0x303540, 0xcc79a7, 0x882255, 0x999999};
   return analysis::colour_of(colours.at(static_cast<std::size_t>(part)));
 }
 

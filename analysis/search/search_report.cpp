@@ -130,12 +130,12 @@ std::string loss_text(const char* who, const SearchRun& run, const Comparison& l
   if (lost.seconds != 0)
     text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
                         format_seconds(lost.seconds));
-  const std::string effective = effective_text(run.rows[lost.worse]);
-  if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
-    text += fmt::format(", {} of the time effective for {}", effective, better);
   if (std::abs(lost.bytes) >= 1)
     text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
                         format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
+  const std::string effective = effective_text(run.rows[lost.worse]);
+  if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
+    text += fmt::format("\n    {} of the time effective for {}", effective, better);
   return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
 }
 

@@ -33,6 +33,11 @@ class AtBest::Replay {
     double up_from = 0;
     double lasting = 0;
     for (const Failure& failure : failures) {
+      if (failure.is_planned) {
+        lasting += lasting_of(up_from, failure.at, true);
+        up_from = std::max(up_from, failure.at);
+        continue;
+      }
       lasting += lasting_of(up_from, failure.at, setting_.mode == config::Goodput::Mode::peer);
       if (setting_.spares && failure.nodes > 0) back_[failure.at + failure.repair] += failure.nodes;
       up_from = enough_from(failure.at + failure.detection) + setting_.restart + load_;
@@ -91,11 +96,17 @@ class AtBest::Replay {
 const AtBest::Known& AtBest::known(const Setting& setting) {
   for (const Known& one : known_)
     if (one.kinds == setting.failures && one.trace == setting.trace &&
-        one.duration == setting.duration)
+        one.trace_share == setting.trace_share && one.duration == setting.duration &&
+        one.planned_every == setting.planned_every)
       return one;
   constexpr std::size_t most_kept = 16;
   if (known_.size() == most_kept) known_.pop_front();
-  Known& added = known_.emplace_back(Known{setting.failures, setting.trace, setting.duration, {}});
+  Known& added = known_.emplace_back(Known{setting.failures,
+                                           setting.trace,
+                                           setting.trace_share,
+                                           setting.duration,
+                                           setting.planned_every,
+                                           {}});
   Setting only = setting;
   only.straggler_rate = 0;
   only.corruption_rate = 0;
@@ -104,7 +115,10 @@ const AtBest::Known& AtBest::known(const Setting& setting) {
     Incidents incidents(only, seed);
     while (incidents.next() < setting.duration) {
       const Incident one = incidents.take();
-      failures.push_back({one.at, one.kind->nodes, one.kind->detection, one.kind->repair});
+      if (one.what == Incident::What::planned)
+        failures.push_back({.at = one.at, .is_planned = true});
+      else
+        failures.push_back({one.at, one.kind->nodes, one.kind->detection, one.kind->repair});
     }
   }
   return added;

@@ -36,6 +36,10 @@ bool Job::happen(const Incident& incident) {
       if (is_up_)
         coming_.push({now() + incident.lasts, Coming::What::corruption_found, {now(), trained_}});
       return false;
+    case Incident::What::planned:
+      if (!is_up_) return false;  // it is seen to while the job is down
+      stop_as_planned();
+      return true;
   }
   return false;
 }
@@ -72,6 +76,7 @@ bool Job::happen(const Coming& event) {
 void Job::fail(std::uint32_t nodes, double repair, double detection) {
   if (is_up_) failed_now_ = 0;
   is_up_ = false;
+  if (planned_) planned_until_ = now() + *std::exchange(planned_, std::nullopt);
   ++outcome_.interruptions;
   failed_now_ += nodes;
   detection_ = detection;
@@ -85,6 +90,14 @@ void Job::fail(std::uint32_t nodes, double repair, double detection) {
     }
   lose_flows();
   go_back_to_last();
+}
+
+// Nothing is lost: it is stored first.
+void Job::stop_as_planned() {
+  is_up_ = false;
+  failed_now_ = 0;
+  planned_ = setting_.planned_lasts;
+  lose_flows();
 }
 
 void Job::lose_flows() {
@@ -148,6 +161,14 @@ void Job::recover() {
 }
 
 bool Job::get_going() {
+  if (planned_) {
+    next_write_ = trained_ + setting_.interval;
+    next_copy_ = trained_ + setting_.peer_interval;
+    start_write();
+    if (!finish_flow(Part::checkpoint)) return false;
+    planned_until_ = now() + *std::exchange(planned_, std::nullopt);
+  }
+  if (!spend(Part::planned, planned_until_ - now())) return false;
   if (!spend(Part::detection, std::exchange(detection_, 0))) return false;
   const auto has_enough = [&] {
     return short_of_ == 0 || (setting_.elastic && dropped(short_of_) < setting_.replicas);

@@ -46,6 +46,10 @@ Setting random_setting(tests::Random& random) {
     setting.corruption_rate = 0.2 / day;
     setting.corruption_found_after = 7200;
   }
+  if (random.flip()) {
+    setting.planned_every = random.real(0.5, 5) * day;
+    setting.planned_lasts = random.real(0, 7200);
+  }
   if (random.flip())
     for (int i = 0; i < 5; ++i)
       setting.trace.push_back({i * day, {.name = "node", .detection = 60, .repair = 0.5 * day}});
@@ -77,6 +81,7 @@ TEST_CASE("where failures are all there is the bound is what is simulated", "[go
     setting.mode = Goodput::Mode::sync;
     setting.elastic = false;
     setting.straggler_rate = setting.corruption_rate = 0;
+    setting.planned_every = goodput::never;
     CAPTURE(i, setting.interval, setting.spares.value_or(99));
     CHECK(simulated(setting) == Approx(goodput::AtBest(1, seeds).ratio(setting)).epsilon(1e-6));
   }
