@@ -38,18 +38,24 @@ constexpr std::array derived_figures{
             [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
 
 // What the objective adds to the figures, if it is none of them.
-std::string objective_heading(const Objective& objective) {
-  if (objective.kind == Objective::Kind::time_to_train) return ",time_to_train_s";
-  if (objective.kind == Objective::Kind::price)
-    return fmt::format(",{}", csv_field(fmt::format("price ({})", objective.currency)));
-  if (objective.kind == Objective::Kind::tokens_a_day) return ",tokens_per_day";
-  return "";
+std::vector<std::string> objective_headings(const Objective& objective) {
+  switch (objective.kind) {
+    case Objective::Kind::time_to_train:
+      return {"time_to_train_s"};
+    case Objective::Kind::price:
+      return {csv_field(fmt::format("price ({})", objective.currency))};
+    case Objective::Kind::tokens_a_day:
+      return {"effective_training_time_ratio", "tokens_per_day"};
+    default:
+      return {};
+  }
 }
 
-// Of a simulated row: the cost, or where more is better what it stands for.
-double objective_value(const SearchRun& run, const CandidateRow& row) {
-  return run.objective.kind == Objective::Kind::tokens_a_day ? done_a_day(row.work, row.time_s)
-                                                             : cost_of(run, row);
+// Of a simulated row, under these headings.
+std::string objective_values(const SearchRun& run, const CandidateRow& row) {
+  if (run.objective.kind != Objective::Kind::tokens_a_day)
+    return fmt::format(",{}", cost_of(run, row));
+  return fmt::format(",{},{}", 1 - row.work.lost_part, done_a_day(row.work, row.time_s));
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -173,9 +179,10 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
   for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
-  const std::string objective = objective_heading(run.objective);
+  const std::vector<std::string> objective = objective_headings(run.objective);
   for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
-  stream << line << objective << fmt::format(",{},note\n", trace::assumed_field);
+  for (const std::string& heading : objective) line += fmt::format(",{}", heading);
+  stream << line << fmt::format(",{},note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {
     line = fmt::format("{},{},{}", row.candidate,
                        csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
@@ -189,9 +196,10 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
       const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
       line += value > 0 ? fmt::format(",{}", value) : ",";
     }
-    if (!objective.empty())
-      line +=
-          row.outcome == Outcome::simulated ? fmt::format(",{}", objective_value(run, row)) : ",";
+    if (row.outcome == Outcome::simulated && !objective.empty())
+      line += objective_values(run, row);
+    else
+      line.append(objective.size(), ',');
     stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
            << csv_field(row.note) << '\n';
   }

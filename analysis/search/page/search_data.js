@@ -77,7 +77,7 @@ const objectiveTexts = {
   time_to_train: formatDuration,
   price: formatMoney,
   memory: formatBytes,
-  tokens_a_day: (cost) => `${bareRate(1 / cost)} ${search.objective.unit} a day`,
+  tokens_a_day: (cost) => `${formatScaled(1 / cost)} ${search.objective.unit} a day`,
 };
 const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "not known");
 const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
@@ -98,6 +98,8 @@ const aboutObjective = (rows, row) =>
 const assumedNotesOf = (rows, list) =>
   assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
 
+// A count, in thousands, millions and billions.
+const formatScaled = (value) => bareRate(value).replace("G", "B");
 const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
 
 // Of weeks, the part that is training which lasts: what is done in a day for what would be done.
@@ -116,7 +118,7 @@ function measures(rows) {
       tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
   ];
   if (objectiveName && moreIsBetter)
-    all.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: bareRate,
+    all.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: formatScaled,
                   value: (row) => (rows.cost[row] > 0 ? 1 / rows.cost[row] : 0) });
   else if (objectiveName)
     all.push({ name: objectiveName, title: search.objective.name,

@@ -17,7 +17,7 @@ std::string sweep(const std::string& goodput) {
   return "cluster: dgx-h100\n"
          "model: llama-3-8b\n"
          "parallel: {tp: [2, 4], pp: [1, 2, 4], sp: true, zero: 1}\n"
-         "schedule: [1f1b, zb-1p]\n"
+         "schedule: 1f1b\n"
          "global_batch: 48\n"
          "goodput: " +
          goodput +
@@ -26,8 +26,8 @@ std::string sweep(const std::string& goodput) {
 }
 
 const char* const weeks =
-    "{duration: 60 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {storage: 2 "
-    "GB/s, network: 1 TB/s}}";
+    "{duration: 8 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {mode: "
+    "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
 
 json searched(const tests::Workplace& place, const std::string& words) {
   const tests::Ran ran = place.run("search " + words + " --json --quiet");
@@ -108,7 +108,8 @@ TEST_CASE("a search for tokens a day says how much of the time is effective", "[
   CHECK_THAT(ran.out, Catch::Contains("tokens a day, 6 seeds of weeks"));
   CHECK_THAT(ran.out, Catch::Contains("of the time effective"));
   const std::string csv = place.read("all.csv");
-  CHECK_THAT(csv.substr(0, csv.find('\n')), Catch::Contains(",tokens_per_day,"));
+  CHECK_THAT(csv.substr(0, csv.find('\n')),
+             Catch::Contains(",effective_training_time_ratio,tokens_per_day,"));
   CHECK_THAT(place.read("page.html"), Catch::Contains("tokens_a_day"));
 
   place.write("bare.yaml",
