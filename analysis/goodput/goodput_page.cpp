@@ -1,5 +1,3 @@
-#include "analysis/goodput/goodput_page.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -7,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "analysis/comm/reports/html_parts.hpp"
-#include "analysis/goodput/goodput_picture.hpp"
 #include "analysis/goodput/goodput_report.hpp"
 #include "analysis/page/html_file.hpp"
 #include "analysis/trace/partial_file.hpp"

@@ -1,5 +1,3 @@
-#include "analysis/goodput/goodput_picture.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,6 +24,12 @@ constexpr std::size_t most_rows = 62;
 // Where nothing is to be told of training, it goes on. What interrupts it is short beside it, and
 // is shown where it takes a third of a cell's time.
 constexpr double weight_of_others = 2;
+
+Colour colour_of(GoodputPart part) {
+  constexpr std::array<unsigned, goodput_parts> colours{
+      0x9fd3f0, 0xd55e00, 0xf0e442, 0x009e73, 0x5e4fa2, 0x303540, 0xcc79a7, 0x882255, 0x999999};
+  return analysis::colour_of(colours.at(static_cast<std::size_t>(part)));
+}
 
 struct Row {
   std::vector<std::array<double, goodput_parts>> cells;  // seconds of each part
@@ -108,12 +112,6 @@ std::string time_text(double seconds, double row_s) {
 }
 
 }  // namespace
-
-Colour colour_of(GoodputPart part) {
-  constexpr std::array<unsigned, goodput_parts> colours{0x9fd3f0, 0xd55e00, 0xf0e442, 0x009e73,
-                                                        0x5e4fa2, 0x303540, 0xcc79a7, 0x882255};
-  return colour_of(colours.at(static_cast<std::size_t>(part)));
-}
 
 std::string days_picture(const GoodputReport& report, double width, PictureKind kind) {
   const double left = margin + names_width;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "analysis/goodput/report.hpp"
+#include "analysis/palette.hpp"
 #include "analysis/text_table.hpp"
 
 // What `pipewright goodput` prints and writes.
@@ -23,5 +25,14 @@ std::string goodput_formulas(const GoodputReport& report);
 std::string goodput_text(const GoodputReport& report);  // all of them, for a terminal
 std::string goodput_json(const GoodputReport& report);
 std::string goodput_csv(const GoodputReport& report);  // a line a seed
+
+// The days of one run, a row each, or of several where there are many: what the job did when, and
+// how much of the row lasts. The file's bytes.
+std::string days_picture(const GoodputReport& report, double width, PictureKind kind);
+// Effective training time over the interval between checkpoints, with the formulas' intervals.
+std::string interval_picture(const GoodputReport& report, double width, PictureKind kind);
+
+// All figures and both pictures in one file. Throws trace::TraceError if it cannot be written.
+void write_goodput_page(const std::filesystem::path& path, const GoodputReport& report);
 
 }  // namespace pipewright::analysis

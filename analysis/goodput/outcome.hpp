@@ -20,9 +20,11 @@ enum class GoodputPart : std::uint8_t {
   waiting,  // for nodes
   restart,
   loading,
+  planned,  // stops for maintenance
 };
-inline constexpr std::array<std::string_view, 8> goodput_part_names{
-    "training", "lost", "slowed", "checkpoint", "detection", "waiting", "restart", "loading"};
+inline constexpr std::array<std::string_view, 9> goodput_part_names{
+    "training", "lost",    "slowed",  "checkpoint", "detection",
+    "waiting",  "restart", "loading", "planned"};
 inline constexpr std::size_t goodput_parts = goodput_part_names.size();
 
 // Of one seed. Times in seconds.

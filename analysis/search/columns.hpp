@@ -17,8 +17,8 @@ inline constexpr std::array<const char*, 6> outcome_words{
     "open", "illegal", "does not fit", "bounded away", "simulated", "failed"};
 
 // By Objective::Kind, in files.
-inline constexpr std::array<const char*, 5> objective_names{"throughput", "mfu", "time_to_train",
-                                                            "price", "memory"};
+inline constexpr std::array<const char*, 6> objective_names{"throughput", "mfu",    "time_to_train",
+                                                            "price",      "memory", "tokens_a_day"};
 
 // The figures of a row, under names that carry their units. 0 where they are not known.
 #define PIPEWRIGHT_FIGURE(name, type, member) \
@@ -42,7 +42,8 @@ inline constexpr std::array figure_columns{
     PIPEWRIGHT_FIGURE("gradients_s", f64, parts.gradients),
     PIPEWRIGHT_FIGURE("weights_s", f64, parts.weights),
     PIPEWRIGHT_FIGURE("optimizer_s", f64, parts.optimizer),
-    PIPEWRIGHT_FIGURE("idle_s", f64, parts.idle)};
+    PIPEWRIGHT_FIGURE("idle_s", f64, parts.idle),
+    PIPEWRIGHT_FIGURE("lost_time_ratio", f64, work.lost_part)};
 #undef PIPEWRIGHT_FIGURE
 
 // A figure of a row, as its column's type says: Value is std::uint64_t or double.

@@ -84,8 +84,9 @@ double cost_of(const SearchRun& run, const CandidateRow& row) {
 
 double behind(const Objective& objective, double cost, double best) {
   if (!(best > 0) || cost == best) return 0;
-  const bool rate =
-      objective.kind == Objective::Kind::throughput || objective.kind == Objective::Kind::mfu;
+  const bool rate = objective.kind == Objective::Kind::throughput ||
+                    objective.kind == Objective::Kind::mfu ||
+                    objective.kind == Objective::Kind::tokens_a_day;
   return rate ? 1 - best / cost : cost / best - 1;
 }
 

@@ -49,7 +49,7 @@ std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group)
 bool are_twins(const CandidateRow& one, const CandidateRow& other) {
   constexpr double rounding = 1e-12;  // of an iteration
   return std::abs(one.time_s - other.time_s) <= rounding * other.time_s &&
-         one.peak_bytes == other.peak_bytes;
+         one.peak_bytes == other.peak_bytes && one.work.lost_part == other.work.lost_part;
 }
 
 std::vector<std::size_t> ranking(const SearchRun& run) {

@@ -74,6 +74,10 @@ double cost(const Objective& objective, const IterationWork& work, double time_s
              static_cast<double>(work.gpus) * objective.price_per_gpu_hour;
     case Objective::Kind::memory:
       return reaches_floor(objective, work, time_s) ? static_cast<double>(peak_bytes) : infinite;
+    case Objective::Kind::tokens_a_day:
+      return work.lost_part < 1
+                 ? seconds_per_unit(work, time_s) / (1 - work.lost_part) / seconds_per_day
+                 : infinite;
   }
   throw std::logic_error("an objective of no kind");
 }
@@ -93,6 +97,8 @@ std::string name_of(const Objective& objective) {
       return fmt::format(
           "memory with at least {}",
           format_rate(objective.floor, objective.floor_in_samples ? "samples" : "tokens"));
+    case Objective::Kind::tokens_a_day:
+      return fmt::format("tokens a day, {} seeds of weeks", objective.seeds);
   }
   throw std::logic_error("an objective of no kind");
 }
@@ -111,6 +117,8 @@ std::string shown(const Objective& objective, const IterationWork& work, double 
       return money(objective.currency, cost);
     case Objective::Kind::memory:
       return format_bytes(static_cast<std::uint64_t>(cost));
+    case Objective::Kind::tokens_a_day:
+      return fmt::format("{} {} a day", format_scaled(1 / cost), unit_of(work));
   }
   throw std::logic_error("an objective of no kind");
 }
@@ -118,6 +126,10 @@ std::string shown(const Objective& objective, const IterationWork& work, double 
 double throughput(const IterationWork& work, double time_s) {
   const double done = work.tokens > 0 ? work.tokens : work.samples;
   return done > 0 && time_s > 0 ? done / time_s : 0;
+}
+
+double done_a_day(const IterationWork& work, double time_s) {
+  return throughput(work, time_s) * seconds_per_day * (1 - work.lost_part);
 }
 
 double mfu(const IterationWork& work, double time_s) {

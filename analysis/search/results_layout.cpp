@@ -95,7 +95,7 @@ std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes) {
   return forms;
 }
 
-FixedColumns add_fixed(Layout& layout, bool has_assumed) {
+FixedColumns add_fixed(Layout& layout, const Has& has) {
   FixedColumns columns{};
   const auto add = [&](const char* name, Handle type) {
     return layout.add(name, std::move(type)).offset;
@@ -104,9 +104,10 @@ FixedColumns add_fixed(Layout& layout, bool has_assumed) {
   columns.group = add("group", trace::file_type(ColumnType::u32));
   columns.outcome = add("outcome", enum_of<std::uint8_t>(H5T_STD_U8LE, outcome_names));
   columns.note = add("note", trace::file_type(ColumnType::u32));
-  if (has_assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
+  if (has.assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
   static_assert(std::tuple_size_v<decltype(columns.figures)> == figure_columns.size());
-  for (std::size_t i = 0; i < figure_columns.size(); ++i)
+  columns.figure_count = has.figures;
+  for (std::size_t i = 0; i < has.figures; ++i)
     columns.figures[i] = add(figure_columns[i].name, trace::file_type(figure_columns[i].type));
   return columns;
 }

@@ -95,9 +95,14 @@ struct FixedColumns {
   std::size_t candidate, group, outcome, note;  // offsets
   std::optional<std::size_t> assumed;
   std::array<std::size_t, figure_columns.size()> figures;
+  std::size_t figure_count;  // of these, that are there
 };
-// Files of before have no column `assumed`.
-FixedColumns add_fixed(Layout& layout, bool has_assumed = true);
+// What files of before may lack: a column `assumed`, and the last of the figures.
+struct Has {
+  bool assumed = true;
+  std::size_t figures = figure_columns.size();
+};
+FixedColumns add_fixed(Layout& layout, const Has& has = {});
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
               const std::vector<AxisColumn>& forms);
 

@@ -36,6 +36,8 @@ Objective read_objective(const trace::Hdf5Input& file) {
   for (const auto& field : objective_fields) objective.*field.member = real(file, field.name);
   objective.currency = file.text("currency");
   objective.floor_in_samples = flag(file, "floor_in_samples");
+  if (objective.kind == Objective::Kind::tokens_a_day)
+    objective.seeds = file.number<std::uint32_t>("seeds");
   return objective;
 }
 
@@ -140,8 +142,12 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
   const std::uint64_t candidates = candidates_of(run.axes);
   const std::vector<AssumedRow> assumed = read_assumed(file);
   Layout layout;
-  const FixedColumns columns = add_fixed(layout, !assumed.empty());
   const Handle stored(H5Dget_type(file.dataset("candidates").get()), H5Tclose);
+  const auto is_there = [&](const trace::Column& column) {
+    return H5Tget_member_index(stored.get(), column.name) >= 0;
+  };
+  const std::size_t figures = figure_columns.size() - (is_there(figure_columns.back()) ? 0 : 1);
+  const FixedColumns columns = add_fixed(layout, {.assumed = !assumed.empty(), .figures = figures});
   for (const Layout::Field& field : layout.fields())
     if (H5Tequal(file.column(stored, "candidates", field.name.c_str()).get(), field.type.get()) <=
         0)
@@ -172,7 +178,7 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
         file.fail("candidates[{}].assumed is {}: there are {}", i, rests, assumed.size());
       row.assumed = {assumed[rests].gpu, trace::split_keys(assumed[rests].keys)};
     }
-    for (std::size_t k = 0; k < figure_columns.size(); ++k)
+    for (std::size_t k = 0; k < columns.figure_count; ++k)
       set_bits(row, figure_columns[k], value_at<std::uint64_t>(bytes, columns.figures[k]));
     check_figures(file, row, i);
     run.rows.push_back(std::move(row));

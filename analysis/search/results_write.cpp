@@ -32,6 +32,8 @@ void write_attributes(hid_t file, const SearchRun& run) {
     trace::write_number(file, field.name, objective.*field.member);
   trace::write_text(file, "currency", objective.currency);
   trace::write_number(file, "floor_in_samples", std::uint32_t{objective.floor_in_samples});
+  if (objective.kind == Objective::Kind::tokens_a_day)
+    trace::write_number(file, "seeds", objective.seeds);
   trace::write_number(file, "combinations", run.combinations);
   trace::write_number(file, "exhaustive", std::uint32_t{run.exhaustive});
   trace::write_number(file, "finished", std::uint32_t{run.finished});

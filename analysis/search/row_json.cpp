@@ -21,6 +21,7 @@ using nlohmann::json;
 constexpr const char* plain_note = "note";
 constexpr const char* basis_field = "basis";
 constexpr const char* activities_field = "activities";
+constexpr const char* site_field = "site";
 constexpr const char* note_of_bytes = "note_latin1";
 
 std::string as_characters(const std::string& bytes) {
@@ -113,6 +114,8 @@ CandidateRow row_of(const json& value) {
       row.basis = static_cast<Basis>(count_of(field, static_cast<std::uint64_t>(Basis::passes)));
     else if (key == activities_field)
       row.activities = real_of(field);
+    else if (key == site_field)
+      row.site = {field.at(0), field.at(1), field.at(2)};
     else if (key == plain_note)
       row.note = field.get<std::string>();
     else if (key == trace::assumed_field)
@@ -137,6 +140,9 @@ std::string to_json_line(const CandidateRow& row) {
     fmt::format_to(std::back_inserter(line), ",\"{}\":{}", basis_field,
                    static_cast<int>(row.basis));
   add_real(line, activities_field, row.activities);
+  if (row.site.nodes > 0)
+    fmt::format_to(std::back_inserter(line), ",\"{}\":[{},{},{}]", site_field, row.site.nodes,
+                   row.site.cluster_nodes, row.site.traffic_bytes);
   for (const trace::Column& column : figure_columns) {
     if (column.type == trace::ColumnType::f64) {
       add_real(line, column.name, figure<double>(row, column));

@@ -27,6 +27,13 @@ enum class Basis : std::uint8_t {
   passes,   // its passes alone
 };
 
+// Where a candidate is and what it sends, for who works out weeks of it. No file has it.
+struct Site {
+  std::uint32_t nodes = 0;
+  std::uint32_t cluster_nodes = 0;  // 0: there is no cluster
+  double traffic_bytes = 0;         // of an iteration, between stages and replicas
+};
+
 struct CandidateRow {
   std::uint64_t candidate = 0;  // its number in the space: digits of the axes, the last the fastest
   std::uint32_t group = 0;      // of SearchRun::groups
@@ -49,6 +56,7 @@ struct CandidateRow {
   double span_bubble_s = 0;
   TimeParts parts;         // as a mean over the devices of a replica
   trace::Assumed assumed;  // what its time, or what it has, rests on
+  Site site;               // while it is asked for
 };
 
 // What the sweep leaves open. Of the last, the schedules, a candidate takes one as of the others.

@@ -38,11 +38,24 @@ constexpr std::array derived_figures{
             [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
 
 // What the objective adds to the figures, if it is none of them.
-std::string objective_heading(const Objective& objective) {
-  if (objective.kind == Objective::Kind::time_to_train) return ",time_to_train_s";
-  if (objective.kind == Objective::Kind::price)
-    return fmt::format(",{}", csv_field(fmt::format("price ({})", objective.currency)));
-  return "";
+std::vector<std::string> objective_headings(const Objective& objective) {
+  switch (objective.kind) {
+    case Objective::Kind::time_to_train:
+      return {"time_to_train_s"};
+    case Objective::Kind::price:
+      return {csv_field(fmt::format("price ({})", objective.currency))};
+    case Objective::Kind::tokens_a_day:
+      return {"effective_training_time_ratio", "tokens_per_day"};
+    default:
+      return {};
+  }
+}
+
+// Of a simulated row, under these headings.
+std::string objective_values(const SearchRun& run, const CandidateRow& row) {
+  if (run.objective.kind != Objective::Kind::tokens_a_day)
+    return fmt::format(",{}", cost_of(run, row));
+  return fmt::format(",{},{}", 1 - row.work.lost_part, done_a_day(row.work, row.time_s));
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -61,6 +74,9 @@ Json objective_json(const Objective& objective) {
     case Objective::Kind::memory:
       json[objective.floor_in_samples ? "floor_samples_per_s" : "floor_tokens_per_s"] =
           objective.floor;
+      break;
+    case Objective::Kind::tokens_a_day:
+      json["seeds"] = objective.seeds;
       break;
     default:
       break;
@@ -110,11 +126,15 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 Json loss_json(const SearchRun& run, const Comparison& lost) {
   Json parts = Json::object();
   for (const Comparison::Part& part : lost.parts) parts[part_words[part.part].words] = part.seconds;
-  return {{"candidate", run.rows[lost.worse].candidate},
-          {"behind", lost.behind},
-          {"more_s", lost.seconds},
-          {"more_bytes", lost.bytes},
-          {"more_s_by_part", parts}};
+  Json json{{"candidate", run.rows[lost.worse].candidate},
+            {"behind", lost.behind},
+            {"more_s", lost.seconds},
+            {"more_bytes", lost.bytes},
+            {"more_s_by_part", parts}};
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    json["more_lost_time_ratio"] =
+        run.rows[lost.worse].work.lost_part - run.rows[lost.better].work.lost_part;
+  return json;
 }
 
 Json candidate_json(const SearchRun& run, const CandidateRow& row) {
@@ -139,6 +159,10 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
     if (const double value = one.value(row); value > 0) json[one.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
     json["time_to_train_s"] = number(cost_of(run, row));
+  if (run.objective.kind == Objective::Kind::tokens_a_day) {
+    json["effective_training_time_ratio"] = 1 - row.work.lost_part;
+    json["tokens_per_day"] = done_a_day(row.work, row.time_s);
+  }
   if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
   return json;
 }
@@ -155,9 +179,10 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
   for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
-  const std::string objective = objective_heading(run.objective);
+  const std::vector<std::string> objective = objective_headings(run.objective);
   for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
-  stream << line << objective << fmt::format(",{},note\n", trace::assumed_field);
+  for (const std::string& heading : objective) line += fmt::format(",{}", heading);
+  stream << line << fmt::format(",{},note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {
     line = fmt::format("{},{},{}", row.candidate,
                        csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
@@ -171,8 +196,10 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
       const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
       line += value > 0 ? fmt::format(",{}", value) : ",";
     }
-    if (!objective.empty())
-      line += row.outcome == Outcome::simulated ? fmt::format(",{}", cost_of(run, row)) : ",";
+    if (row.outcome == Outcome::simulated && !objective.empty())
+      line += objective_values(run, row);
+    else
+      line.append(objective.size(), ',');
     stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
            << csv_field(row.note) << '\n';
   }

@@ -28,17 +28,25 @@ std::string heading(const SearchRun& run) {
   return text + (axes.empty() ? "\n" : fmt::format(" of {}\n", axes));
 }
 
+// Of weeks; to two digits, as layouts hardly differ in the first.
+std::string effective_text(const CandidateRow& row) {
+  return fmt::format("{:.2f} %", (1 - row.work.lost_part) / 0.01);
+}
+
 std::string best_text(const SearchRun& run, const Findings& findings) {
   const CandidateRow& row = run.rows[*findings.best];
   std::string text = fmt::format("best: {}\n", named(run, row));
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
   text += fmt::format("  {}", worth(run, row));
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    text += fmt::format(", {} of the time effective\n ", effective_text(row));
   const std::string_view mark = time_mark(row.assumed);
   const bool rate = run.objective.kind == Objective::Kind::throughput;
+  const bool on_new_line = text.ends_with("\n ");
   if (!rate && throughput(row.work, row.time_s) > 0)
     text += fmt::format(
-        ", {}{}", mark,
+        "{}{}{}", on_new_line ? " " : ", ", mark,
         format_rate(throughput(row.work, row.time_s), row.work.tokens > 0 ? "tokens" : "samples"));
   if (run.objective.kind != Objective::Kind::mfu && mfu(row.work, row.time_s) > 0)
     text += fmt::format(", {}{} MFU", mark, format_percent(mfu(row.work, row.time_s)));
@@ -125,6 +133,9 @@ std::string loss_text(const char* who, const SearchRun& run, const Comparison& l
   if (std::abs(lost.bytes) >= 1)
     text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
                         format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
+  const std::string effective = effective_text(run.rows[lost.worse]);
+  if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
+    text += fmt::format("\n    {} of the time effective for {}", effective, better);
   return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
 }
 

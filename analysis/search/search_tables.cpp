@@ -138,6 +138,20 @@ Columns figure_columns_of(bool of_tokens) {
                  [](const Row& row) { return capacity_rests_on(row.assumed); })};
 }
 
+// What is left of it in weeks.
+Columns weeks_columns(bool of_tokens) {
+  return {marked<CandidateRow>({"a_day",
+                                {of_tokens ? "tokens" : "samples", "a day"},
+                                Quantity::count(),
+                                [](const CandidateRow& row) {
+                                  return format_scaled(done_a_day(row.work, seconds_of(row)));
+                                }},
+                               is_timed_by_assumed),
+          {"effective", {"effective", "time", "%"}, Quantity::count(), [](const CandidateRow& row) {
+             return fmt::format("{:.2f}", (1 - row.work.lost_part) / 0.01);
+           }}};
+}
+
 }  // namespace
 
 std::string grouped(double count) {
@@ -238,6 +252,9 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                                                            cost_of(run, row));
                                             }},
                                            is_timed_by_assumed));
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    std::ranges::move(weeks_columns(shown_rows.front()->work.tokens > 0),
+                      std::back_inserter(columns));
   if (best)
     columns.push_back({"behind",
                        {"behind", "%"},

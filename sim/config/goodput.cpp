@@ -54,6 +54,11 @@ std::uint32_t read_nodes(const Field& field) {
   return read_count(field, "4");
 }
 
+void read_spares(const Field& field, Goodput& goodput) {
+  goodput.rest_is_spare = field.value.kind == Value::Kind::text && field.value.text == "rest";
+  if (!goodput.rest_is_spare) goodput.spares = read_nodes(field);
+}
+
 // "auto" is Daly's.
 std::optional<double> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
@@ -107,8 +112,11 @@ std::vector<Failure> read_failures(const Field& field) {
 }
 
 std::filesystem::path read_failure_trace(const Field& field) {
-  return existing_path(field, "the path of a .csv with columns time, kind and nodes");
+  return existing_path(field,
+                       "the path of a .csv with columns time, kind and nodes, or of a .json");
 }
+
+std::uint32_t read_trace_nodes(const Field& field) { return read_count(field, "400"); }
 
 using Straggler = Goodput::Straggler;
 constexpr std::array straggler_table{
@@ -136,6 +144,16 @@ constexpr std::array corruption_table{
                      .help = "on average; training goes back to before it",
                      .default_value = "1 h"},
                     time<&Corruption::found_after, "a time">},
+};
+
+using Planned = Goodput::Planned;
+constexpr std::array planned_table{
+    Key<Planned>{{.name = "a_week", .help = "of the job, evenly apart", .required = true},
+                 within<&Planned::a_week, "a number of stops a week",
+                        "a number of stops a week up to 1000, such as 6", 0, 1000>},
+    Key<Planned>{
+        {.name = "lasts", .help = "each, besides checkpoint and restart", .default_value = "1 h"},
+        time<&Planned::lasts, "a time">},
 };
 
 using Checkpoint = Goodput::Checkpoint;
@@ -188,12 +206,22 @@ constexpr std::array table{
          .default_value = "rsc-1"},
         into<&Goodput::failures, read_failures>(
             {ValueType::map, true, {}, [] { return rows_of(failure_table); }})},
-    Key<Goodput>{{.name = "failure_trace", .help = "or a .csv of times, kinds and nodes"},
-                 into<&Goodput::trace, read_failure_trace>({ValueType::path})},
+    Key<Goodput>{
+        {.name = "failure_trace",
+         .help = "or what did happen: a .csv of times, kinds and nodes, or a .json of fault "
+                 "events"},
+        into<&Goodput::trace, read_failure_trace>({ValueType::path})},
+    Key<Goodput>{{.name = "trace_nodes",
+                  .help = "of the cluster that the trace is of; each seed draws the job's, and its "
+                          "first day",
+                  .unit = "nodes"},
+                 into<&Goodput::trace_nodes, read_trace_nodes>({ValueType::count})},
     Key<Goodput>{{.name = "stragglers", .help = "slow nodes that come and go"},
                  map_of<&Goodput::straggler, straggler_table>},
     Key<Goodput>{{.name = "corruption", .help = "silent, and found late"},
                  map_of<&Goodput::corruption, corruption_table>},
+    Key<Goodput>{{.name = "planned", .help = "stops for maintenance, after a checkpoint"},
+                 map_of<&Goodput::planned, planned_table>},
     Key<Goodput>{{.name = "checkpoint", .help = "how, how often and to where"},
                  map_of<&Goodput::checkpoint, checkpoint_table>},
     Key<Goodput>{{.name = "detection", .help = "until a failure is noticed", .default_value = "0"},
@@ -205,11 +233,13 @@ constexpr std::array table{
     Key<Goodput>{
         {.name = "repair", .help = "until a failed node is a spare", .default_value = "24 h"},
         time<&Goodput::repair, "a time">},
-    Key<Goodput>{{.name = "spares",
-                  .flag = "--spares",
-                  .help = "nodes that wait; else there is always one",
-                  .unit = "nodes"},
-                 into<&Goodput::spares, read_nodes>({ValueType::count})},
+    Key<Goodput>{
+        {.name = "spares",
+         .flag = "--spares",
+         .help = "nodes that wait, or rest: those of the cluster that the job leaves; else "
+                 "there is always one",
+         .unit = "nodes"},
+        {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
     Key<Goodput>{{.name = "elastic",
                   .flag = "--elastic",
                   .help = "without a spare go on with fewer replicas",

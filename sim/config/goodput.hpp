@@ -36,6 +36,10 @@ struct Goodput {
     double rate = 0;
     double found_after = 3600;  // mean of an exponential distribution
   };
+  struct Planned {
+    double a_week = 0;
+    double lasts = 3600;
+  };
   enum class Mode : std::uint8_t { sync, async, peer };
   struct Checkpoint {
     Mode mode = Mode::sync;
@@ -53,13 +57,16 @@ struct Goodput {
   double duration = 30 * 86400.0;
   std::vector<Failure> failures;
   std::optional<Located<std::filesystem::path>> trace;
+  std::optional<Located<std::uint32_t>> trace_nodes;  // of the cluster that it is of, else the job
   Straggler straggler;
   Corruption corruption;
+  Planned planned;
   Checkpoint checkpoint;
   double detection = 0;
   double restart = 300;
   double repair = 86400;
   std::optional<std::uint32_t> spares;  // nodes; else there is always one
+  bool rest_is_spare = false;           // or those of the cluster that the job does not use
   bool elastic = false;
 };
 inline constexpr std::array<std::string_view, 5> failure_kinds{"gpu", "node", "nic", "network",

@@ -149,6 +149,17 @@ schedules::SearchRequest asked_once(schedules::SearchRequest request) {
   return request;
 }
 
+void add_least_lost(const config::Scenario& scenario, Layout& layout,
+                    const Evaluator::LeastLost& least_lost, std::vector<CandidateRow>& rows) {
+  if (!layout.site) layout.site = site_of(layout.hardware);
+  for (CandidateRow& row : rows) {
+    if (row.outcome != Outcome::open) continue;
+    row.site = *layout.site;
+    judge(row, [&] { row.work.lost_part = least_lost(scenario, row); });
+    row.site = {};
+  }
+}
+
 execution::EngineKind engine_of(const config::Scenario& scenario) {
   return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
                                                     : execution::EngineKind::timing;
@@ -238,7 +249,8 @@ Evaluator::Evaluator(const config::Scenario& first, std::uint64_t memory)
     : impl_(std::make_unique<Impl>(first, memory)) {}
 Evaluator::~Evaluator() = default;
 
-std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analysis::Basis basis) {
+std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analysis::Basis basis,
+                                            const LeastLost& least_lost) {
   std::vector<CandidateRow> rows(count_schedules(scenario));
   CandidateRow all;
   judge(all, [&] {
@@ -261,6 +273,7 @@ std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analy
         if (sketch) sketch->basis = basis;
         rows[i] = sketch ? *sketch : impl_->assess(read, spec, layout, planner);
       });
+    if (least_lost) add_least_lost(read, layout, least_lost, rows);
   });
   if (all.outcome == Outcome::illegal) rows.assign(rows.size(), all);
   return rows;
@@ -284,7 +297,9 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   const execution::Job job = make_job(read, hardware, plan);
   const Fullest most = fullest(job, impl_->capacity(hardware));
   analysis::SummarySink sink;
-  execution::run(job, engine_of(read), {}, sink);
+  TrafficSink traffic;
+  trace::Tee tee({&traffic, &sink});
+  execution::run(job, engine_of(read), {}, tee);
 
   const analysis::Summary& summary = sink.summary();
   // The replica that is looked at has most to do, and others may yet hold more at a time.
@@ -304,6 +319,8 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   row.span_bubble_s = summary.span_bubble_s;
   row.parts = analysis::mean_parts(summary);
   row.assumed = job.assumed;
+  row.site = site_of(hardware);
+  row.site.traffic_bytes = traffic.bytes(read, hardware);
   return row;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,14 +17,19 @@ class Evaluator {
   Evaluator(const config::Scenario& first, std::uint64_t memory);
   ~Evaluator();
 
+  // The least part of weeks that such a candidate loses. Its row has its site.
+  using LeastLost = std::function<double(const config::Scenario&, const analysis::CandidateRow&)>;
+
   // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
   // bound that no simulation is below. What candidates share is worked out once. They rest on
   // `basis`, or on more where that tells nothing.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario,
-                                             analysis::Basis basis = analysis::Basis::order);
+                                             analysis::Basis basis = analysis::Basis::order,
+                                             const LeastLost& least_lost = {});
   // Has all ready that simulations share, for who has each in a child process.
   void get_ready();
-  // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would.
+  // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would. The row has
+  // its site.
   analysis::CandidateRow simulate(const config::Value& scenario);
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/evaluation/hardware.hpp"
+#include "sim/evaluation/site.hpp"
 #include "sim/execution/least_times.hpp"
 
 namespace pipewright::evaluation {
@@ -15,6 +16,7 @@ namespace pipewright::evaluation {
 struct Layout {
   Hardware hardware;
   std::optional<execution::LeastTimes> least;  // once there was a job
+  std::optional<analysis::Site> site = {};     // once it was asked for
 };
 
 // The layouts that came last, on the process's one cluster.

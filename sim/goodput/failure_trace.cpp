@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -12,11 +13,13 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/fields.hpp"
+#include "sim/goodput/fault_events.hpp"
 
 namespace pipewright::goodput {
 namespace {
 
-constexpr std::array<std::string_view, 5> columns{"time", "kind", "nodes", "detection", "repair"};
+constexpr std::array<std::string_view, 6> columns{"time",  "kind",      "node",
+                                                  "nodes", "detection", "repair"};
 
 std::string trimmed(const std::string& text) {
   constexpr const char* blank = " \t\r\"";
@@ -32,15 +35,14 @@ std::vector<std::string> cells(const std::string& line) {
   return found;
 }
 
-}  // namespace
-
-std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
-                                              const config::Goodput& goodput, std::uint32_t nodes) {
+std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
+                                    const config::Goodput& goodput, std::uint32_t nodes) {
   std::ifstream stream(file);
   std::string line;
   int number = 0;
   std::map<std::string, std::size_t, std::less<>> places;
   std::vector<TracedFailure> failures;
+  std::map<std::string, std::uint64_t> numbers;  // of nodes; one that has no name is another one
   while (std::getline(stream, line)) {
     ++number;
     if (trimmed(line).empty() || line.front() == '#') continue;
@@ -65,6 +67,7 @@ std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
     TracedFailure failure{
         .kind = {.name = "node", .detection = goodput.detection, .repair = goodput.repair}};
     bool has_time = false;
+    std::string name = fmt::format("line {}", number);
     with("time", [&](const config::Field& field) {
       failure.at = config::read_time(field, "a time from the start of training");
       has_time = true;
@@ -75,6 +78,8 @@ std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
           config::failure_kinds.at(config::read_choice(field, config::failure_kinds));
       if (failure.kind.name == name_of(config::Goodput::Kind::software)) failure.kind.nodes = 0;
     });
+    with("node", [&](const config::Field& field) { name = field.value.text; });
+    failure.node = numbers.try_emplace(name, numbers.size()).first->second;
     with("nodes", [&](const config::Field& field) {
       failure.kind.nodes = field.value.text == "0" ? 0 : config::read_count(field, "1");
     });
@@ -92,6 +97,34 @@ std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
                                     file.string(), fmt::join(columns, ",")));
   std::ranges::stable_sort(failures, {}, &TracedFailure::at);
   return failures;
+}
+
+// What was read, and all that it depends on.
+struct Known {
+  std::filesystem::path file;
+  double detection = 0;
+  double repair = 0;
+  std::uint32_t nodes = 0;
+  std::vector<TracedFailure> failures;
+};
+
+}  // namespace
+
+// A search asks for each of its candidates, which have few numbers of nodes.
+std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
+                                              const config::Goodput& goodput, std::uint32_t nodes) {
+  static std::deque<Known> known;
+  for (const Known& one : known)
+    if (one.file == file && one.detection == goodput.detection && one.repair == goodput.repair &&
+        one.nodes == nodes)
+      return one.failures;
+  constexpr std::size_t most_kept = 16;
+  if (known.size() == most_kept) known.pop_front();
+  return known
+      .emplace_back(Known{file, goodput.detection, goodput.repair, nodes,
+                          file.extension() == ".json" ? read_fault_events(file, goodput)
+                                                      : read_csv(file, goodput, nodes)})
+      .failures;
 }
 
 }  // namespace pipewright::goodput

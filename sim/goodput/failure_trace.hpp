@@ -9,10 +9,11 @@
 
 namespace pipewright::goodput {
 
-// Failures that did happen, of a .csv with a heading that names the columns:
+// Failures that did happen, of a .json of fault_events.hpp or a .csv with a heading that names the
+// columns:
 //
-//   time,kind,nodes,repair
-//   3.2 h,gpu,1,24 h
+//   time,kind,node,nodes,repair
+//   3.2 h,gpu,host-17,1,24 h
 //
 // `time` is from the start of training, with a unit or in seconds; what else is left out is as for
 // other failures, kind node. In order of time. Throws config::Error with the file and its line.

@@ -1,6 +1,8 @@
 #include "sim/goodput/incidents.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -14,6 +16,9 @@ std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ value >> 27U) * 0x94d049bb133111ebU;
   return value ^ value >> 31U;
 }
+
+// Of what comes by itself.
+constexpr std::size_t no_source = std::numeric_limits<std::size_t>::max();
 
 double scale_of(double mean, double shape) { return mean / std::tgamma(1 + 1 / shape); }
 
@@ -52,7 +57,8 @@ double Random::weibull_rest(double mean, double shape) {
   return uniform() * met;
 }
 
-Incidents::Incidents(const Setting& setting, std::uint64_t seed) {
+Incidents::Incidents(const Setting& setting, std::uint64_t seed)
+    : planned_every_(setting.planned_every) {
   using What = Incident::What;
   std::uint64_t stream = 0;
   for (const FailureKind& kind : setting.failures) {
@@ -70,8 +76,24 @@ Incidents::Incidents(const Setting& setting, std::uint64_t seed) {
     add({What::corruption, nullptr, 1 / setting.corruption_rate, 1, setting.corruption_found_after,
          Random(seed, others + 1)},
         1);
+  if (planned_every_ < never)
+    coming_.push({{planned_every_, What::planned, nullptr, 0}, no_source});
+  add_trace(setting, seed);
+}
+
+void Incidents::add_trace(const Setting& setting, std::uint64_t seed) {
+  if (setting.trace.empty()) return;
+  constexpr std::uint64_t stream = 1002;
+  const bool is_of_cluster = setting.trace_share > 0;
+  const double spare = std::max(0.0, setting.trace.back().at - setting.duration);
+  const double begin = is_of_cluster ? spare * Random(seed, stream).uniform() : 0;
+  // The same nodes whatever else a job has: of more nodes, those and others.
+  const auto has = [&](std::uint64_t node) {
+    return Random(seed, mixed(stream) + node).uniform() < setting.trace_share;
+  };
   for (const TracedFailure& failure : setting.trace)
-    coming_.push({{failure.at, What::failure, &failure.kind, 0}, sources_.size()});
+    if (!is_of_cluster || (failure.at >= begin && has(failure.node)))
+      coming_.push({{failure.at - begin, Incident::What::failure, &failure.kind, 0}, no_source});
 }
 
 void Incidents::add(Source source, std::uint32_t units) {
@@ -90,6 +112,9 @@ Incident Incidents::make(Source& source, double at) {
 Incident Incidents::take() {
   const Coming next = coming_.top();
   coming_.pop();
+  if (next.incident.what == Incident::What::planned)
+    coming_.push(
+        {{next.incident.at + planned_every_, Incident::What::planned, nullptr, 0}, no_source});
   if (next.source < sources_.size()) {
     Source& source = sources_[next.source];
     const double gap = source.random.weibull(source.mean, source.shape);

@@ -10,7 +10,7 @@
 namespace pipewright::goodput {
 
 struct Incident {
-  enum class What : std::uint8_t { failure, straggler, corruption };
+  enum class What : std::uint8_t { failure, straggler, corruption, planned };
   double at = 0;  // seconds
   What what = What::failure;
   const FailureKind* kind = nullptr;  // of a failure
@@ -67,8 +67,10 @@ class Incidents {
     Random random;
   };
   void add(Source source, std::uint32_t units);
+  void add_trace(const Setting& setting, std::uint64_t seed);
   Incident make(Source& source, double at);
 
+  double planned_every_;
   std::vector<Source> sources_;
   std::priority_queue<Coming> coming_;
 };

@@ -1,7 +1,5 @@
 #include "sim/goodput/iteration.hpp"
 
-#include <algorithm>
-#include <set>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -10,6 +8,7 @@
 #include "analysis/job.hpp"
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
+#include "sim/evaluation/site.hpp"
 #include "sim/process/run.hpp"
 #include "sim/workload/shape/shape.hpp"
 
@@ -18,31 +17,31 @@ namespace {
 
 using nlohmann::json;
 
-// Of transfers between stages and of what replicas reduce and gather, which goes to the network;
-// what passes say within a node does not.
-class TrafficSink final : public trace::Sink {
- public:
-  void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
-             const std::vector<trace::StageRow>&) override {}
-  void pass(const trace::PassRow&) override {}
-  void transfer(const trace::TransferRow& row) override { add(row.bytes, 1); }
-  void memory(const trace::MemoryRow&) override {}
-  void collective(const trace::CollectiveRow& row) override {
-    // A ring passes an all-reduce twice.
-    add(row.bytes, row.kind == trace::CollectiveKind::gather_weights ? 1 : 2);
-  }
-  void step(const trace::StepRow&) override {}
-  void finish() override {}
+std::string figures(const config::Scenario& scenario) {
+  evaluation::ScenarioRun run(scenario);
+  evaluation::TrafficSink traffic;
+  const analysis::Summary summary = run.run(0, {&traffic});
+  const double iterations = scenario.iterations.value;
+  const double seconds = summary.makespan_s / iterations;
+  const evaluation::Hardware& hardware = run.hardware();
+  const analysis::Site site = evaluation::site_of(hardware);
+  const std::string job = summary.job ? analysis::describe(*summary.job) : "";
+  std::string what = evaluation::label(run.plans().front().schedule);
+  if (!job.empty()) what += ": " + job;
+  json found{{"what", what},
+             {"seconds", seconds},
+             {"gpus", hardware.ranks.size()},
+             {"nodes", site.nodes},
+             {"cluster_nodes", site.cluster_nodes},
+             {"state_bytes", state_bytes(scenario)},
+             {"traffic_bytes", traffic.bytes(scenario, hardware)},
+             {"notes", evaluation::notes_before(run)}};
+  if (summary.tokens_per_s) found["tokens"] = *summary.tokens_per_s * seconds;
+  return found.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
-  double bytes() const { return bytes_; }
+}  // namespace
 
- private:
-  void add(std::uint64_t bytes, double times) { bytes_ += static_cast<double>(bytes) * times; }
-  double bytes_ = 0;
-};
-
-// A checkpoint has the weights and what the optimizer keeps of each parameter: 14 bytes with bf16
-// and Adam in fp32, as Megatron-LM writes it.
 double state_bytes(const config::Scenario& scenario) {
   constexpr double bf16 = 2;
   if (scenario.model) {
@@ -56,38 +55,6 @@ double state_bytes(const config::Scenario& scenario) {
   return bytes;
 }
 
-std::uint32_t nodes_of(const evaluation::Hardware& hardware) {
-  constexpr std::uint32_t usual = 8;  // GPUs of a node, where no cluster says it
-  if (hardware.cluster.is_ideal()) return (hardware.ranks.size() + usual - 1) / usual;
-  std::set<std::uint32_t> nodes;
-  for (const cluster::Host* host : hardware.hosts) nodes.insert(hardware.cluster.node_of(host));
-  return static_cast<std::uint32_t>(nodes.size());
-}
-
-std::string figures(const config::Scenario& scenario) {
-  evaluation::ScenarioRun run(scenario);
-  TrafficSink traffic;
-  const analysis::Summary summary = run.run(0, {&traffic});
-  const double iterations = scenario.iterations.value;
-  const double seconds = summary.makespan_s / iterations;
-  const evaluation::Hardware& hardware = run.hardware();
-  const double copies = static_cast<double>(hardware.ranks.size()) / scenario.devices.value;
-  const std::string job = summary.job ? analysis::describe(*summary.job) : "";
-  std::string what = evaluation::label(run.plans().front().schedule);
-  if (!job.empty()) what += ": " + job;
-  json found{{"what", what},
-             {"seconds", seconds},
-             {"gpus", hardware.ranks.size()},
-             {"nodes", nodes_of(hardware)},
-             {"state_bytes", state_bytes(scenario)},
-             {"traffic_bytes", traffic.bytes() * copies / iterations},
-             {"notes", evaluation::notes_before(run)}};
-  if (summary.tokens_per_s) found["tokens"] = *summary.tokens_per_s * seconds;
-  return found.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-}  // namespace
-
 Iteration simulate_iteration(const config::Scenario& scenario) {
   const process::Result ran = process::run([&] { return figures(scenario); });
   if (ran.failed) throw std::runtime_error(ran.text);
@@ -96,6 +63,7 @@ Iteration simulate_iteration(const config::Scenario& scenario) {
                       .seconds = found["seconds"],
                       .gpus = found["gpus"],
                       .nodes = found["nodes"],
+                      .cluster_nodes = found["cluster_nodes"],
                       .state_bytes = found["state_bytes"],
                       .traffic_bytes = found["traffic_bytes"],
                       .notes = found["notes"]};

@@ -16,10 +16,15 @@ struct Iteration {
   std::optional<double> tokens;
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;
-  double state_bytes = 0;    // of weights and optimizer of the whole model; 0: unknown
-  double traffic_bytes = 0;  // between stages and replicas, all GPUs together
+  std::uint32_t cluster_nodes = 0;  // 0: there is no cluster
+  double state_bytes = 0;           // of weights and optimizer of the whole model; 0: unknown
+  double traffic_bytes = 0;         // between stages and replicas, all GPUs together
   std::vector<std::string> notes;
 };
+
+// A checkpoint has the weights and what the optimizer keeps of each parameter: 14 bytes with bf16
+// and Adam in fp32, as Megatron-LM writes it. 0: not known.
+double state_bytes(const config::Scenario& scenario);
 
 // Simulates the first schedule of a scenario in a process of its own, so that this one has no
 // SimGrid. Throws std::runtime_error.

@@ -30,6 +30,18 @@ FailureKind kind_of(const Goodput& goodput, const Goodput::Failure& failure, std
           .repair = failure.repair.value_or(goodput.repair)};
 }
 
+double share_of(const Goodput& goodput, std::uint32_t nodes) {
+  const auto [all, origin] = *goodput.trace_nodes;
+  if (!goodput.trace)
+    throw config::Error(origin, "goodput.trace_nodes is of a trace; give goodput.failure_trace");
+  if (nodes > all)
+    throw config::Error(
+        origin, fmt::format("goodput.trace_nodes is {}, and the job has {} nodes; allowed: as many "
+                            "at least",
+                            all, nodes));
+  return static_cast<double>(nodes) / all;
+}
+
 }  // namespace
 
 Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
@@ -49,12 +61,22 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   for (const Goodput::Failure& failure : failures)
     setting.failures.push_back(kind_of(goodput, failure, nodes));
   if (goodput.trace) setting.trace = read_failure_trace(goodput.trace->value, goodput, nodes);
+  if (goodput.trace_nodes) setting.trace_share = share_of(goodput, nodes);
   setting.straggler_rate = goodput.straggler.rate * nodes / thousand_days;
   setting.straggler_factor = goodput.straggler.factor;
   setting.straggler_lasts = goodput.straggler.lasts;
   setting.straggler_replaced_after = goodput.straggler.after.value_or(never);
   setting.corruption_rate = goodput.corruption.rate * nodes / thousand_days;
   setting.corruption_found_after = goodput.corruption.found_after;
+
+  constexpr double week = 7 * 86400;
+  if (goodput.planned.a_week > 0) setting.planned_every = week / goodput.planned.a_week;
+  setting.planned_lasts = goodput.planned.lasts;
+  if (setting.planned_lasts >= setting.planned_every)
+    throw config::Error(
+        fmt::format("goodput.planned: {:g} stops a week that last {:g} h each leave no time to "
+                    "train",
+                    goodput.planned.a_week, goodput.planned.lasts / 3600));
 
   setting.mode = checkpoint.mode;
   setting.bytes = checkpoint.bytes ? static_cast<double>(*checkpoint.bytes) : iteration.state_bytes;
@@ -77,6 +99,13 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   setting.restart = goodput.restart;
   setting.repair = goodput.repair;
   setting.spares = goodput.spares;
+  if (goodput.rest_is_spare) {
+    if (iteration.cluster_nodes == 0)
+      throw config::Error(
+          "goodput.spares is rest, the nodes that the job leaves of a cluster, and there is none: "
+          "give the cluster, or a number of nodes");
+    setting.spares = iteration.cluster_nodes - nodes;
+  }
   setting.elastic = goodput.elastic;
   setting.interval = checkpoint.interval.value_or(best_by_formula(setting));
   return setting;

@@ -29,6 +29,7 @@ struct FailureKind {
 struct TracedFailure {
   double at = 0;
   FailureKind kind;
+  std::uint64_t node = 0;  // its number in the trace
 
   bool operator==(const TracedFailure&) const = default;
 };
@@ -42,12 +43,18 @@ struct Setting {
 
   std::vector<FailureKind> failures;
   std::vector<TracedFailure> trace;
+  // The trace is of a cluster of which the job has this part of the nodes: each seed draws them,
+  // and a day of the trace on which training begins. 0: it is of the job itself.
+  double trace_share = 0;
   double straggler_rate = 0;  // a second, of all nodes
   double straggler_factor = 1;
   double straggler_lasts = 0;
   double straggler_replaced_after = never;
   double corruption_rate = 0;
   double corruption_found_after = 0;
+
+  double planned_every = never;  // a stop that is planned
+  double planned_lasts = 0;
 
   config::Goodput::Mode mode = config::Goodput::Mode::sync;
   double interval = 0;  // seconds of training between two checkpoints
@@ -72,7 +79,11 @@ struct Setting {
 double flow_seconds(const Setting& setting, double rate);
 // Seconds for which training waits at a checkpoint when nothing else is on the network.
 double stall(const Setting& setting);
-// Events a second that stop the job.
+// Replicas that cannot train without so many nodes.
+std::uint32_t replicas_of(const Setting& setting, std::uint32_t nodes);
+// Events a second that stop the job unexpectedly.
 double stops(const Setting& setting);
+// The part of the time that planned stops take, each with its checkpoint, `restart` and loading.
+double planned_part(const Setting& setting, double restart);
 
 }  // namespace pipewright::goodput

@@ -80,6 +80,7 @@ std::vector<Variant> what_ifs(const Setting& asked, std::uint64_t seeds) {
     for (FailureKind& kind : s.failures) kind.rate /= 2;
     s.interval = best_by_formula(s);
   });
+  add("no planned stops", [](Setting& s) { s.planned_every = never; });
   add("no stragglers", [](Setting& s) { s.straggler_rate = 0; });
   add("no silent corruption", [](Setting& s) { s.corruption_rate = 0; });
   return variants;
@@ -110,20 +111,22 @@ analysis::GoodputReport describe(const config::Scenario& scenario, const Iterati
   report.stall_s = stall(setting);
   report.interval_s = setting.interval;
   const double rate = stops(setting);
+  const double load =
+      setting.mode == Goodput::Mode::peer ? setting.peer : setting.bytes / setting.read;
+  const double up = 1 - planned_part(setting, setting.restart + setting.bytes / setting.read);
   report.exact_ratio = report.first_order_ratio =
-      setting.interval / (setting.interval + report.stall_s);
+      up * setting.interval / (setting.interval + report.stall_s);
   if (rate <= 0) return report;
   const double mean = 1 / rate;
   double detection = 0;
   for (const FailureKind& kind : setting.failures) detection += kind.detection * kind.rate / rate;
-  const double load =
-      setting.mode == Goodput::Mode::peer ? setting.peer : setting.bytes / setting.read;
   const double restart = detection + setting.restart + load;
   report.mean_between_s = mean;
   report.young_s = young_interval(report.stall_s, mean);
   report.daly_s = daly_interval(report.stall_s, mean);
-  report.exact_ratio = exact_ratio(setting.interval, report.stall_s, restart, mean);
-  report.first_order_ratio = first_order_ratio(setting.interval, report.stall_s, restart, mean);
+  report.exact_ratio = up * exact_ratio(setting.interval, report.stall_s, restart, mean);
+  report.first_order_ratio =
+      up * first_order_ratio(setting.interval, report.stall_s, restart, mean);
   return report;
 }
 

@@ -268,9 +268,12 @@ void Coordinator::add_row(CandidateRow row) {
   if (is_final(row.outcome)) final_.push_back(row);
   const std::size_t number = run_.rows.size();
   if (row.outcome == Outcome::open) rows_of_[placement_of(row)].push_back(number);
-  if (candidates_.floor_s && row.outcome == Outcome::open)
-    least_unseen_ = std::min(
-        least_unseen_, analysis::cost(run_.objective, row.work, candidates_.floor_s(row.work), 0));
+  if (candidates_.floor_s && row.outcome == Outcome::open) {
+    analysis::IterationWork work = row.work;
+    work.lost_part = 0;  // others may lose less of weeks
+    least_unseen_ =
+        std::min(least_unseen_, analysis::cost(run_.objective, work, candidates_.floor_s(work), 0));
+  }
   run_.rows.push_back(std::move(row));
   order_.add(number);
 }
@@ -311,6 +314,7 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   set_outcome(row, answer.outcome);
   row.note = std::move(answer.note);
   if (answer.outcome == Outcome::simulated) {
+    row.work.lost_part = answer.work.lost_part;
     row.peak_bytes = answer.peak_bytes;
     row.time_s = answer.time_s;
     row.bubble_ratio = answer.bubble_ratio;

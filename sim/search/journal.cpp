@@ -1,8 +1,6 @@
 #include "sim/search/journal.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
@@ -11,20 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/search/results.hpp"
 #include "analysis/search/row_json.hpp"
 #include "analysis/search/rows.hpp"
 #include "analysis/trace/error.hpp"
 #include "sim/config/text/value.hpp"
-#include "sim/process/channel.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -118,75 +111,36 @@ std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Jo
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path path, const SearchIdentity& identity)
-    : path_(std::move(path)) {
-  try {
-    open_locked();
-    read(identity);
-    if (ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) fail(std::strerror(errno));
-    if (size_ == 0) write_whole(first_line(identity));
-  } catch (...) {
-    if (descriptor_ >= 0) close(descriptor_);
-    throw;
-  }
-}
-
-Journal::~Journal() { close(descriptor_); }
-
-void Journal::fail(const std::string& why) const {
-  throw trace::TraceError(fmt::format("{}: {}", path_.string(), why));
-}
-
-// The search that held the lock may have removed the file meanwhile.
-void Journal::open_locked() {
-  for (;;) {
-    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail(fmt::format("cannot write: {}", std::strerror(errno)));
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
-      fail(errno == EWOULDBLOCK ? "another search writes its results here; wait for its end, or "
-                                  "give this one other results"
-                                : std::strerror(errno));
-    struct stat here {};
-    struct stat there {};
-    if (fstat(descriptor_, &here) == 0 && stat(path_.c_str(), &there) == 0 &&
-        here.st_ino == there.st_ino && here.st_dev == there.st_dev)
-      return;
-    close(std::exchange(descriptor_, -1));
-  }
-}
-
-void Journal::read(const SearchIdentity& identity) {
-  process::LineReader lines;
-  std::size_t number = 0;
-  for (bool more = true; more;) {
-    more = lines.read_from(descriptor_);
-    if (lines.is_too_long()) fail("a line is too long for a journal of a search");
-    while (const std::optional<std::string> line = lines.next()) {
-      ++number;
-      try {
-        if (number == 1) {
-          check_same_search(path_, identity_of(*line), identity);
-          is_new_ = false;
-        } else {
-          rows_.push_back(analysis::row_of_json(*line));
-        }
-      } catch (const trace::TraceError& error) {
-        if (number == 1) throw;
-        throw trace::TraceError(fmt::format("{}:{}: {}", path_.string(), number, error.what()));
-      } catch (const std::exception& error) {
-        throw trace::TraceError(
-            fmt::format("{}:{}: no journal of a search: {}", path_.string(), number, error.what()));
-      }
-      size_ += line->size() + 1;
-    }
-  }
+Journal::Journal(const std::filesystem::path& path, const SearchIdentity& identity)
+    : lines_(path,
+             {.busy = "another search writes its results here; wait for its end, or give this one "
+                      "other results",
+              .too_long = "a line is too long for a journal of a search",
+              .fail = [](const std::string& message) { throw trace::TraceError(message); }},
+             [&](std::size_t number, const std::string& line) {
+               try {
+                 if (number == 1)
+                   check_same_search(path, identity_of(line), identity);
+                 else
+                   rows_.push_back(analysis::row_of_json(line));
+               } catch (const trace::TraceError& error) {
+                 if (number == 1) throw;
+                 throw trace::TraceError(
+                     fmt::format("{}:{}: {}", path.string(), number, error.what()));
+               } catch (const std::exception& error) {
+                 throw trace::TraceError(fmt::format("{}:{}: no journal of a search: {}",
+                                                     path.string(), number, error.what()));
+               }
+             }),
+      is_new_(lines_.is_empty()) {
+  if (is_new_) lines_.append(first_line(identity));
 }
 
 std::vector<analysis::CandidateRow> Journal::take_rows() { return std::exchange(rows_, {}); }
 
 void Journal::check_empty() const {
   if (rows_.empty()) return;
-  fail(
+  lines_.fail(
       fmt::format("a search that did not end has left {} finished candidates here; go on with it "
                   "(--resume), or remove this file",
                   rows_.size()));
@@ -196,26 +150,7 @@ void Journal::append(const std::vector<analysis::CandidateRow>& rows) {
   if (rows.empty()) return;
   std::string lines;
   for (const analysis::CandidateRow& row : rows) lines += analysis::to_json_line(row) += '\n';
-  write_whole(lines);
-}
-
-void Journal::write_whole(const std::string& lines) {
-  ssize_t count = 0;
-  do {
-    count = write(descriptor_, lines.data(), lines.size());
-  } while (count < 0 && errno == EINTR);
-  if (count != static_cast<ssize_t>(lines.size())) {
-    const int error = count < 0 ? errno : ENOSPC;
-    // If this fails too, the line is torn, and is dropped when it is read.
-    static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
-    fail(fmt::format("cannot write: {}; what it has is whole, and --resume goes on from there",
-                     std::strerror(error)));
-  }
-  size_ += lines.size();
-}
-
-void Journal::remove() {
-  if (unlink(path_.c_str()) != 0) fail(fmt::format("cannot remove: {}", std::strerror(errno)));
+  lines_.append(lines);
 }
 
 std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Journal& journal,

@@ -7,16 +7,17 @@
 #include <vector>
 
 #include "analysis/search/rows.hpp"
+#include "sim/process/line_journal.hpp"
 
-// What a search has found so far, whatever happens to it: a file of lines of JSON, each written at
-// once when a candidate's outcome is final. Bounds are not in it, which take milliseconds, and so
+// What a search has found so far, whatever happens to it: lines of JSON, each written at once
+// when a candidate's outcome is final. Bounds are not in it, which take milliseconds, and so
 // nobody that is bounded away.
 //
 //   {"pipewright_search":1,"sweep":"...","axes":[{"key":"parallel.tp","values":["1","2"]},...]}
 //   {"candidate":17,...}        as analysis/search/row_json.hpp has it; one a candidate
 //   ...
 //
-// The first line says what was searched. A last line without a newline was torn, and is none.
+// The first line says what was searched.
 namespace pipewright::search {
 
 // Whose results these are.
@@ -30,10 +31,7 @@ class Journal {
  public:
   // Goes on with what is there, or begins. Throws trace::TraceError if another search writes it,
   // if it is another search's, or if a line but the last is no row.
-  Journal(std::filesystem::path path, const SearchIdentity& identity);
-  ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
+  Journal(const std::filesystem::path& path, const SearchIdentity& identity);
 
   // What was there at the start. Empties it.
   std::vector<analysis::CandidateRow> take_rows();
@@ -41,19 +39,12 @@ class Journal {
   void check_empty() const;  // throws trace::TraceError: what is there would be lost
   // All or none of them, in one write. Throws trace::TraceError; what was there stays valid.
   void append(const std::vector<analysis::CandidateRow>& rows);
-  void remove();  // the file, once its rows are elsewhere
+  void remove() { lines_.remove(); }  // the file, once its rows are elsewhere
 
  private:
-  void open_locked();
-  void read(const SearchIdentity& identity);
-  void write_whole(const std::string& lines);
-  [[noreturn]] void fail(const std::string& why) const;
-
-  std::filesystem::path path_;
-  int descriptor_ = -1;
-  std::uint64_t size_ = 0;  // bytes, of whole lines
+  std::vector<analysis::CandidateRow> rows_;  // before the lines, which fill it
+  process::LineJournal lines_;
   bool is_new_ = true;
-  std::vector<analysis::CandidateRow> rows_;
 };
 
 // What an earlier search of the same space left in its results and its journal, which this empties:

@@ -12,6 +12,7 @@ CandidateRow SearchWorld::assessed(std::uint64_t candidate, analysis::Basis basi
   CandidateRow row = simulated.at(candidate);
   row.time_s = 0;
   const bool is_rough = basis != analysis::Basis::order && candidate % 5 != 0;
+  row.work.lost_part *= candidate % 2 == 0 ? 1 : 0.5;  // the least
   if (row.outcome == Outcome::simulated) row.outcome = Outcome::open;
   if (!is_rough || row.outcome == Outcome::illegal) return row;
   if (row.outcome == Outcome::does_not_fit) {
@@ -31,7 +32,7 @@ namespace {
 
 Objective random_objective(Random& random) {
   Objective objective;
-  objective.kind = static_cast<Objective::Kind>(random.whole(0, 4));
+  objective.kind = static_cast<Objective::Kind>(random.whole(0, 5));
   objective.tokens = 1e9;
   objective.price_per_gpu_hour = 2;
   objective.floor = random.real(0, 30);
@@ -60,6 +61,7 @@ CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t g
   row.bound_s = 0.25 * random.whole(4, 60);
   row.time_s = row.bound_s * (random.flip() ? 1 : random.real(1, 1.5));
   if (random.flip()) row.time_s *= 1 - 1e-12;  // as sums round
+  row.work.lost_part = 0.125 * random.whole(0, 3);
   return row;
 }
 

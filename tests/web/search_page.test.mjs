@@ -261,6 +261,19 @@ test("only candidates that rest on numbers without a source are marked", { skip 
   assert.equal(await page.locator(".assumed").count(), 0);
 });
 
+test("a search for tokens a day tells them and the effective time", { skip }, async () => {
+  const weeks = await open("weeks");
+  await weeks.waitForFunction(() => document.querySelector("#command"));
+  // A quarter is lost of 162 k tokens a second for 86,400 s.
+  const words = (await text("#winner", weeks)).replaceAll("\u00a0", " ");
+  assert.ok(words.includes("10.5 B tokens a day"), words);
+  const card = (await text("#candidate", weeks)).replaceAll("\u00a0", " ");
+  assert.ok(/effective time\s*75.0 %/.test(card), card);
+  const up = await weeks.evaluate(() => window.pipewright.page.allMeasures[0].name);
+  assert.equal(up, "a day");
+  await weeks.close();
+});
+
 test("the page complains of nothing and asks for nothing", { skip }, () => {
   assert.deepEqual(problems, []);
 });

@@ -82,6 +82,10 @@ void write_all(const std::filesystem::path& folder) {
   SearchRun guessed = made_search({.microbatch_sizes = 1});
   guessed.rows.at(analysis::find(guessed).best.value()).assumed = {"b200", {"launch", "clock"}};
   write(folder, "assumed", guessed);
+  SearchRun weeks = made_search();
+  weeks.objective.kind = analysis::Objective::Kind::tokens_a_day;
+  for (analysis::CandidateRow& row : weeks.rows) row.work.lost_part = 0.25;
+  write(folder, "weeks", weeks);
   write(folder, "none", made_search({.memory_gib = 3}));
   SearchRun empty;
   empty.groups = {"a model"};

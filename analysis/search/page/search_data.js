@@ -77,10 +77,12 @@ const objectiveTexts = {
   time_to_train: formatDuration,
   price: formatMoney,
   memory: formatBytes,
+  tokens_a_day: (cost) => `${formatScaled(1 / cost)} ${search.objective.unit} a day`,
 };
 const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "not known");
-const objectiveName = { time_to_train: "time to train", price: "price" }[search.objective.kind];
-const moreIsBetter = ["throughput", "mfu"].includes(search.objective.kind);
+const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
+  search.objective.kind];
+const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
 
 // As findings.hpp defines it.
 function behind(cost, best) {
@@ -96,7 +98,13 @@ const aboutObjective = (rows, row) =>
 const assumedNotesOf = (rows, list) =>
   assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
 
+// A count, in thousands, millions and billions.
+const formatScaled = (value) => bareRate(value).replace("G", "B");
 const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
+
+// Of weeks, the part that is training which lasts: what is done in a day for what would be done.
+const effectivePart = (rows, row) => (search.objective.kind === "tokens_a_day" && rows.cost[row] > 0
+  ? 1 / (rows.cost[row] * rows.throughput[row] * 86400) : 0);
 
 // What can go up a chart. Rows that lack it have 0; ticks say what `title` leaves out.
 function measures(rows) {
@@ -109,7 +117,10 @@ function measures(rows) {
     { name: "iteration", title: "time of an iteration", value: (row) => rows.seconds[row], up: false,
       tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
   ];
-  if (objectiveName)
+  if (objectiveName && moreIsBetter)
+    all.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: formatScaled,
+                  value: (row) => (rows.cost[row] > 0 ? 1 / rows.cost[row] : 0) });
+  else if (objectiveName)
     all.push({ name: objectiveName, title: search.objective.name,
                value: (row) => rows.cost[row], up: false, tick: objectiveText });
   return all.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
@@ -137,6 +148,9 @@ function figureLines(rows, row, best) {
     lines.push(["throughput", upTo + formatRate(rows.throughput[row], search.objective.unit)]);
   if (objectiveName && rows.cost[row] > 0)
     lines.push([objectiveName, upTo + objectiveText(rows.cost[row])]);
+  const effective = effectivePart(rows, row);
+  if (effective > 0)
+    lines.push(["effective time", (simulated ? "" : "at best ") + formatPercent(effective)]);
   if (best !== null && best !== row && rows.cost[row] > 0 && simulated)
     lines.push(["behind", formatPercent(behind(rows.cost[row], rows.cost[best]))]);
   if (rows.mfu[row] > 0) lines.push(["MFU", upTo + formatPercent(rows.mfu[row])]);

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/goodput/goodput_page.hpp"
-#include "analysis/goodput/goodput_picture.hpp"
 #include "analysis/goodput/goodput_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"

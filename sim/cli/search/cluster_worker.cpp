@@ -21,6 +21,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/evaluator.hpp"
+#include "sim/goodput/layout_weeks.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"
 #include "sim/search/messages.hpp"
@@ -36,7 +37,15 @@ class ClusterWorker {
  public:
   // `time_limit` of a simulation in seconds; 0: none.
   ClusterWorker(const search::Space& space, double time_limit, process::Channel& parent)
-      : space_(space), time_limit_(time_limit), parent_(parent) {}
+      : space_(space), time_limit_(time_limit), parent_(parent) {
+    const analysis::Objective& objective = space.sweep().objective;
+    if (objective.kind != analysis::Objective::Kind::tokens_a_day) return;
+    least_lost_ = [this, seeds = objective.seeds](const config::Scenario& scenario,
+                                                  const CandidateRow& row) {
+      if (!weeks_) weeks_.emplace(scenario.variation.seed, seeds);
+      return goodput::least_lost_part(scenario, row, *weeks_);
+    };
+  }
 
   std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates,
                                    analysis::Basis basis);
@@ -53,6 +62,8 @@ class ClusterWorker {
   double time_limit_;
   process::Channel& parent_;
   std::unique_ptr<evaluation::Evaluator> evaluator_;
+  evaluation::Evaluator::LeastLost least_lost_;  // if weeks are asked about
+  std::optional<goodput::AtBest> weeks_;
 };
 
 evaluation::Evaluator& ClusterWorker::evaluator(const config::Value& scenario) {
@@ -98,7 +109,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
     for (const std::uint64_t candidate : candidates)
       schedules.push_back(static_cast<std::uint32_t>(candidate % space_.schedules()));
     const config::Value tree = space_.layout(candidates.front() / space_.schedules(), schedules);
-    std::vector<CandidateRow> rows = evaluator(tree).assess(tree, basis);
+    std::vector<CandidateRow> rows = evaluator(tree).assess(tree, basis, least_lost_);
     if (rows.size() != candidates.size())
       throw std::logic_error(
           fmt::format("{} schedules, and {} rows", candidates.size(), rows.size()));
@@ -133,6 +144,7 @@ std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
     CandidateRow row = analysis::row_of_json(result->text);
     row.candidate = candidate;
     row.group = space_.group(candidate / space_.schedules());
+    if (!least_lost_) row.site = {};
     return row;
   } catch (const std::bad_alloc&) {
     return row_of(candidate, Outcome::failed, "not enough memory to begin its simulation");

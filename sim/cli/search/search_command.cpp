@@ -16,10 +16,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "analysis/search/row_json.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/search/cluster_worker.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/cli/search/trials.hpp"
+#include "sim/cli/search/weeks_worker.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/value.hpp"
@@ -118,8 +120,11 @@ class Worker {
       if (!worker)
         worker.emplace(
             [this](process::Channel& parent) { evaluate_on_cluster(*space_, settings_, parent); });
-      std::optional<Answer> part = ask(*worker, parts[cluster]);
-      if (!part) return std::nullopt;
+      const std::optional<std::string> said =
+          ask(*worker, to_line(parts[cluster]), time_limit(parts[cluster]));
+      if (!said) return std::nullopt;
+      std::optional<Answer> part = search::read_answer(*said);
+      if (!add_weeks(task, *part)) return std::nullopt;
       std::ranges::move(part->rows, std::back_inserter(answer.rows));
     }
     // As they were asked for.
@@ -131,18 +136,43 @@ class Worker {
     return answer;
   }
 
-  std::optional<Answer> ask(process::Process& worker, const Task& task) {
+  // What weeks of simulated candidates come to, if the sweep asks for it. False: the coordinator
+  // is gone.
+  bool add_weeks(const Task& task, Answer& answer) {
+    const analysis::Objective& objective = space_->sweep().objective;
+    if (task.kind == Task::Kind::assess ||
+        objective.kind != analysis::Objective::Kind::tokens_a_day)
+      return true;
+    for (analysis::CandidateRow& row : answer.rows) {
+      if (row.outcome == analysis::Outcome::simulated) {
+        if (!weeks_)
+          weeks_.emplace(
+              [this](process::Channel& parent) { simulate_weeks(*space_, settings_, parent); });
+        const std::optional<std::string> said = ask(*weeks_, analysis::to_json_line(row), 0);
+        if (!said) return false;
+        row = analysis::row_of_json(*said);
+      }
+      row.site = {};
+    }
+    return true;
+  }
+
+  // Of assessing; who simulates keeps to its own.
+  double time_limit(const Task& task) const {
+    return task.kind == Task::Kind::assess
+               ? settings_.time_limit_s * static_cast<double>(task.candidates.size())
+               : 0;
+  }
+
+  // Within so many seconds, if there are any.
+  std::optional<std::string> ask(process::Process& worker, const std::string& question,
+                                 double limit) {
     using Clock = std::chrono::steady_clock;
-    worker.send(to_line(task));
-    // It keeps to the time limit of simulations itself.
-    const bool assess = task.kind == Task::Kind::assess;
-    const double limit =
-        assess ? settings_.time_limit_s * static_cast<double>(task.candidates.size()) : 0;
+    worker.send(question);
     const Clock::time_point begin = Clock::now();
     const std::array<process::Process*, 1> waiting{&worker};
     for (;;) {
-      if (const std::optional<std::string> line = worker.next_message())
-        return search::read_answer(*line);
+      if (std::optional<std::string> line = worker.next_message()) return line;
       if (worker.is_over())
         throw std::runtime_error("the process that assesses candidates " +
                                  process::describe_end(worker.end()));
@@ -159,6 +189,7 @@ class Worker {
   process::Channel coordinator_{STDIN_FILENO, STDOUT_FILENO};
   std::unique_ptr<search::Space> space_;
   Clusters clusters_;  // who evaluates on each
+  std::optional<process::Process> weeks_;
 };
 
 // A worker of a search. Answers what a coordinator writes to its standard input, line by line

@@ -59,6 +59,7 @@ class Job {
   bool get_going();
   bool load();
   void fail(std::uint32_t nodes, double repair, double detection);
+  void stop_as_planned();
   void go_back(const Saved& to);
   void go_back_to_last();
   void lose_flows();
@@ -91,9 +92,11 @@ class Job {
   std::uint32_t slow_nodes_ = 0;
   std::uint32_t short_of_ = 0;  // nodes
   std::uint32_t spares_ = 0;
-  std::uint32_t dropped_ = 0;     // replicas that do not train
-  std::uint32_t failed_now_ = 0;  // nodes, in this stop
-  double detection_ = 0;          // of what stopped it
+  std::uint32_t dropped_ = 0;      // replicas that do not train
+  std::uint32_t failed_now_ = 0;   // nodes, in this stop
+  double detection_ = 0;           // of what stopped it
+  std::optional<double> planned_;  // it is to be stopped for so long, once all is stored
+  double planned_until_ = 0;
   bool is_up_ = true;
 };
 

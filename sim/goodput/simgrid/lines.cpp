@@ -20,7 +20,7 @@ enum End : unsigned long { at_job, at_peers, at_storage, ends };
 
 double Lines::pace(const Setting& setting) {
   constexpr double any = 1e9;  // far above the precision with which SimGrid shares bandwidth
-  return setting.network > 0 && setting.traffic > 0 ? setting.traffic : any;
+  return shares(setting) ? setting.traffic : any;
 }
 
 std::vector<Lines> make_lines(const Setting& setting, std::size_t jobs) {

@@ -11,6 +11,13 @@ namespace pipewright::goodput {
 
 namespace sg4 = simgrid::s4u;
 
+// Within which two times are one: a millionth of a second is nothing in months.
+inline constexpr double same = 1e-6;
+inline double now() { return sg4::Engine::get_clock(); }
+
+// Whether training and checkpoints compete for a network.
+inline bool shares(const Setting& setting) { return setting.network > 0 && setting.traffic > 0; }
+
 // What one job's flows run over: hosts that stand for all of its nodes, for their peers and for the
 // storage, with a link for each thing that bounds a flow.
 struct Lines {

@@ -64,6 +64,17 @@ void read_floor(const Field& field, Objective& objective) {
   objective.floor = found->value;
 }
 
+void read_seeds(const Field& field, Objective& objective) {
+  constexpr std::string_view allowed = "a number of seeds, such as 20 or 20 seeds";
+  constexpr double most = 10'000;
+  const auto found = amount(read_text(field, allowed));
+  if (!found || (!found->unit.empty() && found->unit != "seeds") || found->value > most ||
+      found->value != std::floor(found->value))
+    throw wrong(field, allowed);
+  objective.kind = Objective::Kind::tokens_a_day;
+  objective.seeds = static_cast<std::uint32_t>(found->value);
+}
+
 constexpr std::array table{
     Key<Objective>{{.name = "time_to_train", .help = "seconds for so many tokens"},
                    [](const Field& f, Objective& o) {
@@ -74,6 +85,7 @@ constexpr std::array table{
     Key<Objective>{{.name = "tokens", .help = "that the price is for"},
                    [](const Field& f, Objective& o) { o.tokens = read_tokens(f); }},
     Key<Objective>{{.name = "memory", .help = "the least, at a throughput of so much"}, read_floor},
+    Key<Objective>{{.name = "tokens_a_day", .help = "of weeks, under so many seeds"}, read_seeds},
 };
 
 }  // namespace
@@ -101,11 +113,11 @@ void read_price(const Field& field, Objective& objective) {
 
 Objective read_objective(const Field& field) {
   constexpr std::string_view allowed =
-      "throughput, mfu, memory, {time_to_train: 2T tokens}, {price: 2.5, tokens: 300B} or "
-      "{memory: 1.2M tokens/s}";
-  constexpr std::array<std::string_view, 3> names{"throughput", "mfu", "memory"};
+      "throughput, mfu, memory, tokens_a_day, {time_to_train: 2T tokens}, {price: 2.5, tokens: "
+      "300B}, {memory: 1.2M tokens/s} or {tokens_a_day: 20 seeds}";
+  constexpr std::array<std::string_view, 4> names{"throughput", "mfu", "memory", "tokens_a_day"};
   constexpr std::array kinds{Objective::Kind::throughput, Objective::Kind::mfu,
-                             Objective::Kind::memory};
+                             Objective::Kind::memory, Objective::Kind::tokens_a_day};
   Objective objective;
   if (field.value.kind == Value::Kind::list) throw wrong(field, allowed);
   if (field.value.kind == Value::Kind::text) {

@@ -219,9 +219,10 @@ constexpr std::array table{
                         "'gpipe' or pp <= 4\""},
                read_constraints},
     Key<Sweep>{{.name = "objective",
-                .help = "throughput, mfu, memory, {time_to_train: 2T tokens}, {price: 2.5, tokens: "
-                        "300B} of a GPU-hour, or {memory: 1.2M tokens/s}, the least at that "
-                        "throughput (throughput)"},
+                .help = "throughput, mfu, memory, tokens_a_day of weeks in which things fail "
+                        "(goodput), {time_to_train: 2T tokens}, {price: 2.5, tokens: 300B} of a "
+                        "GPU-hour, or {memory: 1.2M tokens/s}, the least at that throughput "
+                        "(throughput)"},
                [](const Field& f, Sweep& s) { s.objective = read_objective(f); }},
     Key<Sweep>{{.name = "memory", .help = "of a GPU, such as 72 GiB (what the cluster says)"},
                [](const Field& f, Sweep& s) {
@@ -240,17 +241,32 @@ bool names_file(std::string_view key, const std::string& text) {
 }
 
 // Names of files, from the folder of what names them, say the same wherever they are read.
+void make_absolute(Value& value) {
+  const auto path = std::filesystem::path(value.origin.folder) / value.text;
+  value.text = std::filesystem::absolute(path).lexically_normal().string();
+  value.origin.folder.clear();
+}
+
 void resolve(std::string_view key, Value& value) {
-  if (value.kind == Value::Kind::text && names_file(key, value.text)) {
-    const auto path = std::filesystem::path(value.origin.folder) / value.text;
-    value.text = std::filesystem::absolute(path).lexically_normal().string();
-    value.origin.folder.clear();
-  }
+  if (value.kind == Value::Kind::text && names_file(key, value.text)) make_absolute(value);
   for (Value& item : value.items) resolve(key, item);
   // The maps of alternatives and of schedules hold names; those of models and GPUs are themselves.
   for (Entry& entry : value.entries)
     if (entry.key == "any_of" || (key == "schedule" && entry.key == "name"))
       resolve(key, entry.value);
+}
+
+// What fails is the scenario's to say, or a few words of ours.
+void check_weeks(Sweep& sweep) {
+  Value* const goodput = find(sweep.scenario, "goodput");
+  if (goodput != nullptr)
+    if (Value* const trace = find(*goodput, "failure_trace");
+        trace != nullptr && trace->kind == Value::Kind::text)
+      make_absolute(*trace);
+  if (goodput == nullptr && sweep.objective.kind == analysis::Objective::Kind::tokens_a_day)
+    throw Error(
+        "search.objective is tokens_a_day, and nothing says what fails and what is done about it; "
+        "write so, as in goodput: {failures: rsc-1, restart: 10 min}");
 }
 
 std::string title_of(const Value& root) {
@@ -270,6 +286,7 @@ Sweep read_sweep(const Value& root) {
     if (is_whole(entry.key)) resolve(entry.key, entry.value);
   if (const Value* const section = find(root, "search"))
     config::read_keys<Sweep>({*section, "search"}, table, sweep);
+  check_weeks(sweep);
   check_values(sweep.scenario);
 
   Value whole = sweep.scenario;

@@ -19,9 +19,9 @@ const IterationWork work{.gpus = 8,
                          .full_attention_flop = 6e14,
                          .peak_flops = 8e14};
 
-constexpr Objective::Kind kinds[] = {Objective::Kind::throughput, Objective::Kind::mfu,
+constexpr Objective::Kind kinds[] = {Objective::Kind::throughput,    Objective::Kind::mfu,
                                      Objective::Kind::time_to_train, Objective::Kind::price,
-                                     Objective::Kind::memory};
+                                     Objective::Kind::memory,        Objective::Kind::tokens_a_day};
 
 }  // namespace
 
@@ -108,6 +108,20 @@ TEST_CASE("objectives and their costs are told in people's units") {
   CHECK(name_of(objective) == "memory with at least 1.5 k tokens/s");
   CHECK(shown(objective, work, 3.0 * (1 << 30)) == "3.0 GiB");
   CHECK(shown(objective, work, INFINITY) == "below the floor");
+}
+
+TEST_CASE("tokens a day are those of an iteration for the part of the time that lasts") {
+  const Objective objective{.kind = Objective::Kind::tokens_a_day, .seeds = 8};
+  IterationWork work{.gpus = 8, .tokens = 4096};
+  // Two seconds each, so 43,200 a day.
+  CHECK(1 / cost(objective, work, 2, 0) == Approx(4096 * 43200.0));
+  work.lost_part = 0.25;
+  CHECK(1 / cost(objective, work, 2, 0) == Approx(0.75 * 4096 * 43200));
+  CHECK(done_a_day(work, 2) == Approx(0.75 * 4096 * 43200));
+  CHECK(name_of(objective) == "tokens a day, 8 seeds of weeks");
+  CHECK(shown(objective, work, 1 / 275e9) == "275 B tokens a day");
+  work.lost_part = 1;
+  CHECK(std::isinf(cost(objective, work, 2, 0)));
 }
 
 TEST_CASE("what is past the deadline is infinitely dear") {

@@ -50,7 +50,8 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
         "candidate,group,outcome,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
         "full_attention_flop,peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,"
         "span_bubble_s,"
-        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,samples_per_s,"
+        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,lost_time_ratio,"
+        "samples_per_s,"
         "tokens_per_s,mfu,mfu_full_attention,assumed,note");
   CHECK(lines[1] ==
         "1,gpt-7b on "
@@ -91,6 +92,15 @@ TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
                            Contains(",0.2,0.25,20,,\n"));
   CHECK(json(run)["candidates"][0]["price"] == 20);
   CHECK(json(run)["objective"]["currency"] == "EUR");
+  run.objective = {.kind = Objective::Kind::tokens_a_day, .seeds = 9};
+  run.rows[0].work.lost_part = 0.25;
+  // 16,384 tokens in two seconds, for three quarters of 86,400 of them.
+  CHECK_THAT(csv(run),
+             Contains("mfu_full_attention,effective_training_time_ratio,tokens_per_day,assumed") &&
+                 Contains(",0.2,0.25,0.75,530841600,,\n"));
+  CHECK(json(run)["candidates"][0]["tokens_per_day"] == 16384 * 43200 * 0.75);
+  CHECK(json(run)["candidates"][0]["effective_training_time_ratio"] == 0.75);
+  CHECK(json(run)["objective"]["seeds"] == 9);
 }
 
 TEST_CASE("JSON has every candidate with its values and figures") {

@@ -54,6 +54,16 @@ TEST_CASE("rates are for a thousand node-days") {
   CHECK(setting.failures.front().units == 2048);
 }
 
+TEST_CASE("what a job leaves of its cluster may be its spares") {
+  goodput::Iteration job = iteration();
+  job.cluster_nodes = 2100;
+  const config::Goodput goodput = read("{spares: rest}");
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, job).spares == 52U);
+  job.cluster_nodes = 2048;
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, job).spares == 0U);
+  CHECK_THAT(error_of("{spares: rest}"), Catch::Contains("give the cluster, or a number of nodes"));
+}
+
 TEST_CASE("without a word on failures they are those of Meta's RSC-1") {
   CHECK(goodput::stops(setting_of("{}")) == Approx(6.5 * 2.048 / 86400));
 }
@@ -113,31 +123,4 @@ TEST_CASE("errors of the map say what is wrong, where, and what would be right")
   starts("{checkpoint: {interval: 0}}", "a time above 0 such as 20 min, or auto");
   starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "more than the network has");
   starts("{spares: many}", "goodput.spares");
-}
-
-TEST_CASE("a trace of failures is read by its heading, in order of time") {
-  const tests::Workplace place;
-  place.write("t.csv", "kind,time,nodes\ngpu,3 h,\nnetwork,1 h,4\nsoftware,2 h,\n");
-  const std::string file = (place.folder() / "t.csv").string();
-  const Setting setting = setting_of("{failure_trace: " + file + ", repair: 2 h}");
-  REQUIRE(setting.trace.size() == 3);
-  CHECK(setting.failures.empty());
-  CHECK(setting.trace[0].at == 3600);
-  CHECK(setting.trace[0].kind.nodes == 4);
-  CHECK(setting.trace[1].kind.nodes == 0);
-  CHECK(setting.trace[2].kind.repair == 7200);
-}
-
-TEST_CASE("a wrong line of a trace is named") {
-  const tests::Workplace place;
-  const auto [text, words] = GENERATE(table<std::string, std::string>(
-      {{"time,kind\n1 h,gpu\nsoon,gpu\n", "t.csv:3:1: time is the text 'soon'"},
-       {"when,kind\n1 h,gpu\n", "t.csv:1:1: no column is called time"},
-       {"time,kind\n1 h,lamp\n", "t.csv:2:1: kind is"},
-       {"", "is empty"}}));
-  place.write("t.csv", text);
-  const std::string message =
-      error_of("{failure_trace: " + (place.folder() / "t.csv").string() + "}");
-  CAPTURE(message);
-  CHECK(message.find(words) != std::string::npos);
 }

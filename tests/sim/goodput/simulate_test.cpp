@@ -355,3 +355,40 @@ TEST_CASE("a month ends at its end, and all of its time is accounted for") {
   }
   CHECK(at == Approx(setting.duration));
 }
+
+TEST_CASE("a planned stop loses nothing", "[goodput]") {
+  // 9 steps of 110 s and 10 s of training by 1000 s; 10 s to store that, 200 s of stop, 30 s of
+  // restart and 5 s of loading; 6 steps and 95 s by 2000 s, and likewise, but a second, by 2999 s.
+  Setting setting = plain();
+  setting.target = goodput::never;
+  setting.duration = 2999;
+  setting.planned_every = 1000;
+  setting.planned_lasts = 200;
+  const GoodputOutcome found = outcome(setting);
+  check(found, GoodputPart::training, 910 + 695 + 694);
+  check(found, GoodputPart::lost, 0);
+  check(found, GoodputPart::planned, 400);
+  check(found, GoodputPart::checkpoint, 90 + 10 + 60 + 10 + 60);
+  check(found, GoodputPart::restart, 60);
+  check(found, GoodputPart::loading, 10);
+  CHECK(found.interruptions == 0);
+}
+
+TEST_CASE("failures and planned stops are as Daly's model has the time that these leave",
+          "[goodput]") {
+  constexpr double day = 86400;
+  Setting setting = plain();
+  setting.target = goodput::never;
+  setting.duration = 60.75 * day;
+  setting.interval = 900;
+  setting.failures = {{.name = "node", .rate = 2 / day}};
+  setting.planned_every = 1.5 * day;
+  setting.planned_lasts = 5400;
+  std::vector<double> ratios;
+  for (const GoodputOutcome& one : outcomes(setting, 60)) ratios.push_back(one.ratio());
+  const Sample found = sample_of(ratios);
+  const double model =
+      (1 - goodput::planned_part(setting, 35)) * goodput::exact_ratio(900, 10, 35, 0.5 * day);
+  CHECK(std::abs(found.mean - model) < 4 * found.error + 1e-3);
+  CHECK(goodput::planned_part(setting, 35) == Approx((10 + 5400 + 35) / (1.5 * day)));
+}

@@ -4,6 +4,7 @@
 
 #include "sim/search/space/open_values.hpp"
 #include "support/paths.hpp"
+#include "support/program.hpp"
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/search/spaces.hpp"
 #include "tests/support/random.hpp"
@@ -107,6 +108,32 @@ TEST_CASE("objectives are what people say they are after", "[search][sweep]") {
   CHECK_FALSE(objective("{memory: 1.2e6}").floor_in_samples);
   CHECK(objective("{memory: 200 samples/s}").floor == 200);
   CHECK(objective("{memory: 200 samples/s}").floor_in_samples);
+  const std::string fails = passes + "goodput: {failures: rsc-1}\nsearch: {objective: ";
+  for (const auto& [text, seeds] : {std::pair("tokens_a_day", 20U),
+                                    {"{tokens_a_day: 7}", 7U},
+                                    {"{tokens_a_day: 9 seeds}", 9U}}) {
+    const Objective weeks = sweep_of(fails + text + "}").objective;
+    CHECK(weeks.kind == Objective::Kind::tokens_a_day);
+    CHECK(weeks.seeds == seeds);
+  }
+}
+
+TEST_CASE("tokens a day need to know what fails", "[search][sweep]") {
+  const std::string told = fault(passes + "search: {objective: tokens_a_day}");
+  CHECK_THAT(told, Catch::Contains("nothing says what fails") &&
+                       Catch::Contains("goodput: {failures: rsc-1"));
+  const std::string fails = passes + "goodput: {failures: rsc-1}\nsearch: {objective: ";
+  for (const char* seeds : {"0", "2.5", "20 weeks", "20000"})
+    CHECK_THAT(fault(fails + "{tokens_a_day: " + seeds + "}}"),
+               Catch::Contains("a number of seeds, such as 20"));
+}
+
+TEST_CASE("a trace of failures is found wherever the sweep is read", "[search][sweep]") {
+  const tests::Workplace place;
+  place.write("failures.csv", "time\n1 h\n");
+  place.write("s.yaml", passes + "goodput: {failure_trace: failures.csv}\n");
+  const Sweep sweep = read_sweep(config::read_yaml_file((place.folder() / "s.yaml").string()));
+  CHECK_NOTHROW(read_sweep(config::read_yaml_text(sweep.text, "the sweep")));
 }
 
 TEST_CASE("an objective that cannot be is told what can", "[search][sweep]") {
@@ -117,8 +144,8 @@ TEST_CASE("an objective that cannot be is told what can", "[search][sweep]") {
   CHECK(
       whole ==
       "s.yaml:5:21: search.objective is the text 'thoughput'; did you mean 'throughput'? allowed: "
-      "throughput, mfu, memory, {time_to_train: 2T tokens}, {price: 2.5, tokens: 300B} or "
-      "{memory: 1.2M tokens/s}");
+      "throughput, mfu, memory, tokens_a_day, {time_to_train: 2T tokens}, {price: 2.5, tokens: "
+      "300B}, {memory: 1.2M tokens/s} or {tokens_a_day: 20 seeds}");
   CHECK(wrong("{price: 2}") ==
         "s.yaml:5:21: search.objective is a map; allowed: throughput, mfu, memo");
   CHECK(wrong("{tokens: 2}") == wrong("{price: 2}"));

@@ -1,0 +1,63 @@
+#include "sim/cli/search/weeks_worker.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/search/row_json.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/goodput/layout_weeks.hpp"
+#include "sim/goodput/simulate.hpp"
+#include "sim/process/run.hpp"
+
+namespace pipewright::cli {
+namespace {
+
+using analysis::CandidateRow;
+using analysis::Outcome;
+
+// In a process of its own, within the time that a simulation may take. False: the parent has ended.
+bool simulate(const search::Space& space, double time_limit, process::Channel& parent,
+              CandidateRow& row) {
+  const config::Scenario scenario = config::read_scenario(space.candidate(row.candidate));
+  const auto body = [&]() -> std::string {
+    try {
+      CandidateRow done = row;
+      done.work.lost_part = goodput::lost_part(scenario, row, space.sweep().objective.seeds);
+      return analysis::to_json_line(done);
+    } catch (const config::Error& error) {
+      CandidateRow illegal = row;
+      illegal.outcome = Outcome::illegal;
+      illegal.note = error.what();
+      return analysis::to_json_line(illegal);
+    }
+  };
+  const std::optional<process::Result> result = process::run_within(time_limit, body, parent);
+  if (!result) return false;
+  if (result->failed) {
+    row.outcome = Outcome::failed;
+    row.note = fmt::format("its weeks: {}", result->text);
+  } else {
+    row = analysis::row_of_json(result->text);
+  }
+  return true;
+}
+
+}  // namespace
+
+void simulate_weeks(const search::Space& space, const WorkerSettings& settings,
+                    process::Channel& parent) {
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the coordinator's
+  goodput::load_simulator();
+  while (const std::optional<std::string> line = parent.receive()) {
+    CandidateRow row = analysis::row_of_json(*line);
+    if (!simulate(space, settings.time_limit_s, parent, row)) return;
+    row.site = {};
+    if (!parent.send(analysis::to_json_line(row))) return;
+  }
+}
+
+}  // namespace pipewright::cli

@@ -1,0 +1,84 @@
+#include "sim/process/line_journal.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/process/channel.hpp"
+
+namespace pipewright::process {
+
+LineJournal::LineJournal(std::filesystem::path path, Words words, const Take& take)
+    : path_(std::move(path)), words_(std::move(words)) {
+  try {
+    open_locked();
+    read(take);
+    if (ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) fail(std::strerror(errno));
+  } catch (...) {
+    if (descriptor_ >= 0) close(descriptor_);
+    throw;
+  }
+}
+
+LineJournal::~LineJournal() { close(descriptor_); }
+
+void LineJournal::fail(const std::string& why) const {
+  words_.fail(fmt::format("{}: {}", path_.string(), why));
+}
+
+// Who held the lock may have removed the file meanwhile.
+void LineJournal::open_locked() {
+  for (;;) {
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail(fmt::format("cannot write: {}", std::strerror(errno)));
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
+      fail(errno == EWOULDBLOCK ? words_.busy : std::strerror(errno));
+    struct stat here {};
+    struct stat there {};
+    if (fstat(descriptor_, &here) == 0 && stat(path_.c_str(), &there) == 0 &&
+        here.st_ino == there.st_ino && here.st_dev == there.st_dev)
+      return;
+    close(std::exchange(descriptor_, -1));
+  }
+}
+
+void LineJournal::read(const Take& take) {
+  LineReader lines;
+  std::size_t number = 0;
+  for (bool more = true; more;) {
+    more = lines.read_from(descriptor_);
+    if (lines.is_too_long()) fail(words_.too_long);
+    while (const std::optional<std::string> line = lines.next()) {
+      take(++number, *line);
+      size_ += line->size() + 1;
+    }
+  }
+}
+
+void LineJournal::append(const std::string& lines) {
+  ssize_t count = 0;
+  do {
+    count = write(descriptor_, lines.data(), lines.size());
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(lines.size())) {
+    const int error = count < 0 ? errno : ENOSPC;
+    // If this fails too, the line is torn, and is dropped when it is read.
+    static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
+    fail(fmt::format("cannot write: {}; what it has is whole, and --resume goes on from there",
+                     std::strerror(error)));
+  }
+  size_ += lines.size();
+}
+
+void LineJournal::remove() {
+  if (unlink(path_.c_str()) != 0) fail(fmt::format("cannot remove: {}", std::strerror(errno)));
+}
+
+}  // namespace pipewright::process
