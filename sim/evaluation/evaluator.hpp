@@ -23,7 +23,7 @@ class Evaluator {
                                              analysis::Basis basis = analysis::Basis::order);
   // Has all ready that simulations share, for who has each in a child process.
   void get_ready();
-  // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would.
+  // Runs SimGrid for the scenario's only schedule, unless it turns out that it cannot be.
   analysis::CandidateRow simulate(const config::Value& scenario);
 
  private:
