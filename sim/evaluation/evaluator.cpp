@@ -137,6 +137,28 @@ std::uint64_t least_peak(const config::Scenario& scenario, const workload::Gpus&
   return std::isfinite(least) ? static_cast<std::uint64_t>(least * smallest * (1 - rounding)) : 0;
 }
 
+// Seconds of the shortest optimizer's step on a placement that a searched order may have, and what
+// an iteration of it does. Throws config::Error where the scenario can have none of them.
+double least_step_of_placements(const config::Scenario& scenario, Layout& layout,
+                                analysis::IterationWork& work) {
+  double least = std::numeric_limits<double>::infinity();
+  std::optional<config::Error> why_not;
+  for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
+      const schedules::Schedule placement = on_placement(scenario, routes);
+      workload::StageCosts costs = workload::placement_costs(scenario, routes, layout.hardware.gpus,
+                                                             std::string(config::searched));
+      set_peaks(layout.hardware, costs);
+      const execution::Job job = plain_job(scenario, layout.hardware, placement, costs);
+      execution::check_bound(job, least_times(scenario, job, layout.least));
+      least = std::min(least, execution::least_step(job, 1));
+      work = work_of(scenario, placement, costs);
+    } catch (const config::Error& error) {
+      if (!why_not) why_not = error;
+    }
+  if (!std::isfinite(least)) throw config::Error(*why_not);
+  return least;
+}
+
 // The same request, of which each placement is worked out once.
 schedules::SearchRequest asked_once(schedules::SearchRequest request) {
   using Known = std::vector<std::pair<schedules::Routes, std::optional<schedules::Pipeline>>>;
@@ -176,7 +198,9 @@ struct Evaluator::Impl {
   CandidateRow assess(const config::Scenario& scenario, const config::ScheduleSpec& spec,
                       Layout& layout, workload::Planner& planner) const;
   CandidateRow assess_searched(const config::Scenario& scenario, const config::ScheduleSpec& spec,
-                               Layout& layout, workload::Planner& planner) const;
+                               Layout& layout) const;
+
+  CandidateRow simulate(const config::Scenario& read);
 
   Layouts layouts;
   workload::ScheduleCache schedules;
@@ -192,15 +216,12 @@ std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) c
 // Of an order that is searched only when it is to be simulated: no order is shorter, and none holds
 // less.
 CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
-                                              const config::ScheduleSpec& spec, Layout& layout,
-                                              workload::Planner& planner) const {
+                                              const config::ScheduleSpec& spec,
+                                              Layout& layout) const {
   workload::check_vocabulary(scenario, spec);
   const Hardware& hardware = layout.hardware;
-  const auto plain = planner.schedule({.name = "1f1b"});
-  const workload::StageCosts& costs = planner.costs(*plain);
-  const execution::Job job = plain_job(scenario, hardware, *plain, costs);
-  execution::check_bound(job, *layout.least);
-  CandidateRow row{.outcome = Outcome::open, .work = work_of(scenario, *plain, costs)};
+  CandidateRow row{.outcome = Outcome::open, .work = {}};
+  const double step = least_step_of_placements(scenario, layout, row.work);
   std::vector<std::uint64_t> bytes = capacity(hardware);
   row.peak_bytes = least_peak(scenario, hardware.gpus, bytes);
   if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
@@ -219,8 +240,7 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
     }
   }
   // Iterations that follow one another may overlap.
-  row.bound_s =
-      (schedules::lower_bound(request) + execution::least_step(job, 1)) / scenario.iterations.value;
+  row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
   return row;
 }
 
@@ -228,7 +248,7 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
                                      const config::ScheduleSpec& spec, Layout& layout,
                                      workload::Planner& planner) const {
   if (config::schedule_source(spec.name) == config::ScheduleSource::search)
-    return assess_searched(scenario, spec, layout, planner);
+    return assess_searched(scenario, spec, layout);
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
@@ -287,15 +307,20 @@ void Evaluator::get_ready() {
 }
 
 CandidateRow Evaluator::simulate(const config::Value& scenario) {
-  const config::Scenario read = config::read_scenario(scenario);
+  CandidateRow row;
+  judge(row, [&] { row = impl_->simulate(config::read_scenario(scenario)); });
+  return row;
+}
+
+CandidateRow Evaluator::Impl::simulate(const config::Scenario& read) {
   if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
-  Layout& layout = impl_->layouts.of(read);
+  Layout& layout = layouts.of(read);
   Hardware& hardware = layout.hardware;
-  workload::Plan plan = workload::make_plan(
-      read, read.schedules.front(), hardware.gpus,
-      estimate_network(read, hardware, layout.least, impl_->capacity(hardware)));
+  workload::Plan plan =
+      workload::make_plan(read, read.schedules.front(), hardware.gpus,
+                          estimate_network(read, hardware, layout.least, capacity(hardware)));
   const execution::Job job = make_job(read, hardware, plan);
-  const Fullest most = fullest(job, impl_->capacity(hardware));
+  const Fullest most = fullest(job, capacity(hardware));
   analysis::SummarySink sink;
   TrafficSink traffic;
   trace::Tee tee({&traffic, &sink});

@@ -28,8 +28,8 @@ class Evaluator {
                                              const LeastLost& least_lost = {});
   // Has all ready that simulations share, for who has each in a child process.
   void get_ready();
-  // Runs SimGrid for the scenario's only schedule; throws what `pipewright run` would. The row has
-  // its site.
+  // Runs SimGrid for the scenario's only schedule, unless it turns out that it cannot be. The row
+  // has its site.
   analysis::CandidateRow simulate(const config::Value& scenario);
 
  private:

@@ -312,8 +312,11 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   order_.back(index);
   CandidateRow& row = run_.rows[index];
   set_outcome(row, answer.outcome);
-  row.note = std::move(answer.note);
-  if (answer.outcome == Outcome::simulated) {
+  if (answer.outcome == Outcome::illegal)
+    row = std::move(answer);
+  else
+    row.note = std::move(answer.note);
+  if (row.outcome == Outcome::simulated) {
     row.work.lost_part = answer.work.lost_part;
     row.peak_bytes = answer.peak_bytes;
     row.time_s = answer.time_s;

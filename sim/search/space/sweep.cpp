@@ -40,8 +40,8 @@ bool needs_others(std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-// The least scenario around one key and its value.
-Value around(const Entry& entry) {
+// The least scenario around one key and its value. Some conditions are of a cluster.
+Value around(const Entry& entry, const Value* cluster) {
   const std::string key = canonical_key(entry.key);
   const bool halves = key == "input_grad_times" || key == "weight_grad_times";
   const bool pipeline = entry.value.kind == Value::Kind::map && key == "parallel" &&
@@ -58,6 +58,8 @@ Value around(const Entry& entry) {
     add("input_grad_times", false);
     add("weight_grad_times", false);
   }
+  if (key == "variation" && cluster != nullptr)
+    scenario.entries.push_back({"cluster", cluster->origin, *cluster});
   scenario.entries.push_back(entry);
   return scenario;
 }
@@ -88,7 +90,7 @@ void check_place(const OpenPlace& place) {
 }
 
 // The entry with the first value in each open place, then with each of the others in one of them.
-void check_entry(const Entry& given) {
+void check_entry(const Entry& given, const Value* cluster) {
   Value single;
   single.entries.push_back(given);
   const std::vector<OpenPlace> places = open_places(single);
@@ -99,7 +101,7 @@ void check_entry(const Entry& given) {
     if (cleared.entries.empty()) return;
     Value& value = cleared.entries.front().value;
     if (canonical_key(given.key) == "schedule") drop_auto_chunks(value);
-    config::read_scenario(around(cleared.entries.front()));
+    config::read_scenario(around(cleared.entries.front(), cluster));
   };
   Value first = single;
   for (const OpenPlace& place : places)
@@ -119,9 +121,9 @@ void check_entry(const Entry& given) {
 }
 
 // Where a list is one value, a list of such values is another thing.
-void check_alternatives(const Entry& entry) {
+void check_alternatives(const Entry& entry, const Value* cluster) {
   try {
-    check_entry(entry);
+    check_entry(entry, cluster);
   } catch (const Error& error) {
     if (entry.value.kind != Value::Kind::list) throw;
     throw Error(fmt::format("{}; if these are values to try: {}: {{any_of: [..]}}", error.what(),
@@ -167,9 +169,12 @@ void refuse_jitter(const Value& value, bool under_jitter) {
 // Throws the config::Error that `pipewright run` would for any single value of a sweep's scenario,
 // before there is a space. Whether values go together, each candidate shows.
 void check_values(const Value& scenario) {
+  const std::vector<OpenPlace> places = open_places(scenario);
+  const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
+  const Value* const cluster = clusters == places.end() ? nullptr : &clusters->values.front();
   for (const Entry& entry : scenario.entries) {
     if (entry.key == "variation") refuse_jitter(entry.value, false);
-    if (!needs_others(canonical_key(entry.key))) check_alternatives(entry);
+    if (!needs_others(canonical_key(entry.key))) check_alternatives(entry, cluster);
   }
   check_together(scenario);
 }

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <catch2/catch.hpp>
 
 #include "analysis/search/front.hpp"
+#include "analysis/search/row_json.hpp"
 #include "support/search_play.hpp"
 
 using namespace pipewright;
+using analysis::Basis;
 using analysis::CandidateRow;
 using analysis::Outcome;
 using search::Coordinator;
@@ -269,4 +272,38 @@ TEST_CASE("a bound that is above a time is told as a gap", "[coordinator]") {
     row.time_s = row.bound_s / 1.25;
   }
   CHECK(play(world, {}, random).run.gap == Approx(0.2));
+}
+
+TEST_CASE("why a candidate cannot be is kept, however late that is found out", "[coordinator]") {
+  Random random(13);
+  SearchWorld world = tests::random_world(random, 1);
+  world.objective = {};
+  CandidateRow& row = world.simulated[0];
+  row.outcome = Outcome::simulated;
+  row.work = {.gpus = 8, .samples = 4, .tokens = 100};
+  row.time_s = row.bound_s = 1;
+  const CandidateRow illegal{.candidate = row.candidate,
+                             .group = row.group,
+                             .outcome = Outcome::illegal,
+                             .note = "two would shard a stage"};
+  const auto found_out_at = GENERATE(std::optional(Basis::passes), std::optional(Basis::network),
+                                     std::optional(Basis::order), std::optional<Basis>());
+  analysis::SearchRun run;
+  run.groups.resize(world.groups);
+  Coordinator coordinator(run, candidates_of(world), {});
+  while (const std::optional<Task> task = coordinator.next(0, 0)) {
+    CandidateRow known = world.simulated[0];
+    known.outcome = task->kind == Task::Kind::assess ? Outcome::open : Outcome::simulated;
+    known.basis = task->basis;
+    const bool is_now = found_out_at
+                            ? task->kind == Task::Kind::assess && task->basis == *found_out_at
+                            : task->kind == Task::Kind::simulate;
+    REQUIRE(coordinator.answered(0, {.id = task->id, .rows = {is_now ? illegal : known}}, 0));
+  }
+  coordinator.conclude();
+  REQUIRE(run.rows.size() == 1);
+  CHECK(analysis::to_json_line(run.rows[0]) == analysis::to_json_line(illegal));
+  CHECK(run.finished);
+  CHECK(run.gap == 0);
+  REQUIRE(coordinator.take_final().size() == 1);
 }

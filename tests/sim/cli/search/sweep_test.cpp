@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;
@@ -208,6 +209,35 @@ TEST_CASE("shards that are searched by themselves come to the same best and proo
   CHECK_THAT(error_of(place, "part-1.h5 --shard 1/3"), Catch::Contains("--shard is of a sweep"));
   CHECK_THAT(error_of(place, "part-1.h5 --set global_batch=64"),
              Catch::Contains("--set: part-1.h5 holds results"));
+}
+
+TEST_CASE("a shard that is killed and goes on has what an undisturbed one has", "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const auto shard = [](int number, const std::string& file) {
+    return fmt::format("sweep.yaml --shard {}/3 --jobs 1 --exhaustive --results {}", number, file);
+  };
+  // Once some candidates are finished. The workers of what is killed end with it.
+  const tests::Ran killed = place.shell(fmt::format(
+      "'{}' search {} --quiet & search=$!; "
+      "until [ $(cat killed.h5.journal 2>/dev/null | wc -l) -gt 4 ] || ! kill -0 $search; "
+      "do sleep 0.005; done; kill -9 $search; wait $search",
+      PIPEWRIGHT_PROGRAM, shard(1, "killed.h5")));
+  REQUIRE(killed.status == 128 + 9);
+  REQUIRE_THAT(place.files(), Catch::Contains("killed.h5.journal"));
+  const json resumed = searched(place, shard(1, "killed.h5") + " --resume");
+  const json undisturbed = searched(place, shard(1, "part-1.h5"));
+  CHECK(resumed == undisturbed);
+  CHECK(count(undisturbed, "simulated") > 5);
+  CHECK(place.shell("cmp killed.h5 part-1.h5").status == 0);
+
+  for (const int number : {2, 3}) searched(place, shard(number, fmt::format("part-{}.h5", number)));
+  const json whole = searched(place, "sweep.yaml");
+  const json merged = searched(place, "merge killed.h5 part-2.h5 part-3.h5");
+  for (const char* const what : {"best", "runner_up", "fronts", "finished", "gap"}) {
+    CAPTURE(what);
+    CHECK(merged[what] == whole[what]);
+  }
 }
 
 TEST_CASE("what the command line says wrongly is told", "[sweep]") {
