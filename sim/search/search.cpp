@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -98,6 +99,7 @@ void Search::open_files() {
 
 // Throws trace::TraceError.
 void Search::take_earlier() {
+  std::vector<CandidateRow> known = std::exchange(run_.rows, {});
   run_.rows = earlier_rows(*options_.results, *journal_, {run_.sweep, run_.axes});
   for (const CandidateRow& row : run_.rows)
     if (static_cast<double>(row.candidate) >= space_.combinations() ||
@@ -111,6 +113,11 @@ void Search::take_earlier() {
   for (CandidateRow& row : run_.rows)
     if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)
       row.basis = analysis::Basis::passes;
+  std::erase_if(known, [&](const CandidateRow& row) {
+    return std::ranges::binary_search(run_.rows, row.candidate, {}, &CandidateRow::candidate);
+  });
+  std::ranges::move(known, std::back_inserter(run_.rows));
+  std::ranges::sort(run_.rows, {}, &CandidateRow::candidate);
 }
 
 void Search::keep(const std::vector<CandidateRow>& rows) {

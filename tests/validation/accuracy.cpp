@@ -44,24 +44,18 @@ bool check_bands(const std::vector<accuracy::Table>& tables, bool write) {
 int main(int argc, char** argv) {
   const std::filesystem::path reference = tests::reference_folder();
   std::vector<accuracy::Table> tables{
-      accuracy::zero_bubble_throughput(),
-      accuracy::zero_bubble_memory(),
-      accuracy::megatron_iterations(),
-      accuracy::recompute_iterations(),
-      accuracy::vtrain_iterations(reference),
-      accuracy::vocabulary_iterations(reference),
-      accuracy::llama_iterations(),
-      accuracy::laer_moe(reference),
-      accuracy::sailor(reference),
-      accuracy::recompute_layers(),
-      accuracy::zero_bubble_passes(),
-      accuracy::zero_bubble_measured(),
-      accuracy::grid_search(),
+      accuracy::zero_bubble_throughput(),     accuracy::zero_bubble_memory(),
+      accuracy::megatron_iterations(),        accuracy::recompute_iterations(),
+      accuracy::vtrain_iterations(reference), accuracy::vocabulary_iterations(reference),
+      accuracy::llama_iterations(),           accuracy::laer_moe(reference),
+      accuracy::recompute_layers(),           accuracy::zero_bubble_passes(),
+      accuracy::zero_bubble_measured(),       accuracy::grid_search(),
   };
   for (const auto source :
-       {accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge, accuracy::torchtitan,
-        accuracy::vocabulary_models, accuracy::bridge_experts, accuracy::bridge_pairs,
-        accuracy::mlperf, accuracy::megatron_tests, accuracy::megatron_releases})
+       {accuracy::sailor, accuracy::simumax, accuracy::nemo, accuracy::megatron_bridge,
+        accuracy::torchtitan, accuracy::vocabulary_models, accuracy::bridge_experts,
+        accuracy::bridge_pairs, accuracy::mlperf, accuracy::megatron_tests,
+        accuracy::megatron_releases})
     for (accuracy::Table& table : source(reference)) tables.push_back(std::move(table));
   std::vector<std::string> words(argv + 1, argv + argc);
   const bool writes = std::erase(words, "--bands") > 0;

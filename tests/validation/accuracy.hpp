@@ -82,7 +82,7 @@ Table recompute_iterations();
 Table recompute_layers();
 Table grid_search();
 Table llama_iterations();
-Table sailor(const std::filesystem::path& reference);
+std::vector<Table> sailor(const std::filesystem::path& reference);
 Table laer_moe(const std::filesystem::path& reference);
 Table vtrain_iterations(const std::filesystem::path& reference);
 Table vocabulary_iterations(const std::filesystem::path& reference);
@@ -96,6 +96,9 @@ std::vector<Table> torchtitan(const std::filesystem::path& reference);
 std::vector<Table> mlperf(const std::filesystem::path& reference);
 std::vector<Table> megatron_releases(const std::filesystem::path& reference);
 std::vector<Table> megatron_tests(const std::filesystem::path& reference);
+
+// The path of a file of that name and text, which is written once and lives as long as the program.
+std::string temporary_file(const std::string& name, const std::function<std::string()>& text);
 
 // A platform file of so many nodes of a kind, made as `pipewright platform make` makes it, on
 // rails. Lives as long as the program.

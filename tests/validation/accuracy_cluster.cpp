@@ -33,15 +33,20 @@ class Folder {
 
 }  // namespace
 
-std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part) {
+std::string temporary_file(const std::string& name, const std::function<std::string()>& text) {
   static const Folder folder;
-  const auto file = folder.path() / fmt::format("{}-{}-{}.xml", kind, nodes, part);
-  if (std::filesystem::exists(file)) return file.string();
-  cluster::NodeKind node = cluster::find_node_kind(kind);
-  node.link_bandwidth *= part;
-  node.nic_bandwidth *= part;
-  trace::write_file(file, cluster::make_platform({.nodes = {{&node, nodes}}}));
+  const auto file = folder.path() / name;
+  if (!std::filesystem::exists(file)) trace::write_file(file, text());
   return file.string();
+}
+
+std::string cluster_of(const std::string& kind, std::uint32_t nodes, double part) {
+  return temporary_file(fmt::format("{}-{}-{}.xml", kind, nodes, part), [&] {
+    cluster::NodeKind node = cluster::find_node_kind(kind);
+    node.link_bandwidth *= part;
+    node.nic_bandwidth *= part;
+    return cluster::make_platform({.nodes = {{&node, nodes}}});
+  });
 }
 
 }  // namespace pipewright::accuracy

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <system_error>
@@ -28,6 +29,7 @@
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/merge.hpp"
+#include "sim/search/reuse.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/worker_pool.hpp"
 
@@ -207,6 +209,22 @@ search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
           .interrupted = interrupted};
 }
 
+// Of each candidate what the first of these knows.
+std::vector<analysis::CandidateRow> reuse(const SweepRequest& request, const search::Space& space) {
+  std::map<std::uint64_t, analysis::CandidateRow> rows;
+  for (const path& file : request.reused) {
+    const std::size_t before = rows.size();
+    for (analysis::CandidateRow& row : search::reuse(read_earlier(file), space))
+      rows.emplace(row.candidate, std::move(row));
+    if (!request.quiet && !request.json)
+      fmt::print(stderr, "{}: {} candidates are known from it\n", file.string(),
+                 rows.size() - before);
+  }
+  std::vector<analysis::CandidateRow> known;
+  for (auto& [number, row] : rows) known.push_back(std::move(row));
+  return known;
+}
+
 analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
                                 search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
@@ -217,7 +235,8 @@ analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& pre
                              .results = request.results,
                              .resume = request.resume,
                              .aim = {.exhaustive = request.exhaustive, .front = request.front},
-                             .budget_s = request.budget_s},
+                             .budget_s = request.budget_s,
+                             .known = reuse(request, prepared.space)},
                             calls_of(progress, watch));
 }
 

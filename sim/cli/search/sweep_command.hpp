@@ -38,7 +38,8 @@ struct SweepRequest {
   std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
   std::optional<std::filesystem::path> results;
   bool resume = false;
-  bool yes = false;  // whatever the size of the space
+  std::vector<std::filesystem::path> reused;  // results of other sweeps
+  bool yes = false;                           // whatever the size of the space
   std::vector<std::filesystem::path> outputs;
   std::vector<std::string> by;       // axes, for the best of each value
   std::vector<LaunchWord> launches;  // of the best

@@ -76,6 +76,9 @@ po::options_description sweep_options() {
       "their "
       "results together");
   add("resume", "go on with the results that are there");
+  add("reuse", several_words("FILE.h5..")->composing(),
+      "take from results of other sweeps, narrower or wider ones, what they know of this one's "
+      "candidates");
   add("time-limit", several_words("TIME"), "of one simulation (none)");
   add("worker-memory", several_words("SIZE"), "of one simulation (none)");
   add("yes", "search a space of any size");
@@ -125,6 +128,9 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   request.resume = given.count("resume") != 0;
   if (request.resume && !request.results)
     throw UsageError("--resume goes on with the results of --results FILE.h5; give that as well");
+  for (const std::string& file : values(given, "reuse")) request.reused.emplace_back(file);
+  if (shown_again && !request.reused.empty())
+    throw UsageError("--reuse is of a sweep that is searched; give the sweep, and not results");
   if (request.results && request.results->extension() != ".h5")
     throw UsageError(fmt::format("--results is '{}'; the name of an HDF5 file ends in .h5",
                                  request.results->string()));
@@ -197,6 +203,7 @@ void print_sweep_help() {
       "  pipewright search sweep.yaml -o sweep.html best.yaml --by schedule\n"
       "  pipewright search sweep.yaml --results sweep.h5 --budget '10 min'\n"
       "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
+      "  pipewright search wider.yaml --reuse sweep.h5           # simulate what is new\n"
       "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
       "  pipewright search sweep.yaml --shard 3/64 --results part-3.h5   # one job of 64\n"
       "  pipewright search merge part-*.h5 -o sweep.html\n"
