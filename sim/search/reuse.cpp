@@ -41,8 +41,8 @@ struct HashOfPrint {
 Print print_of(std::string_view key, std::string_view value) {
   Print print{.one = 0x9e3779b97f4a7c15, .other = 0xc2b2ae3d27d4eb4f};
   const auto add = [&](char c) {
-    print.one = config::mix(print.one ^ static_cast<unsigned char>(c));
-    print.other = config::mix(print.other + static_cast<unsigned char>(c));
+    print.one = mix(print.one ^ static_cast<unsigned char>(c));
+    print.other = mix(print.other + static_cast<unsigned char>(c));
   };
   for (const char c : key) add(c);
   add('=');
