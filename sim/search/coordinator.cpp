@@ -319,6 +319,7 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   if (row.outcome == Outcome::simulated) {
     row.work.lost_part = answer.work.lost_part;
     row.peak_bytes = answer.peak_bytes;
+    row.capacity_bytes = answer.capacity_bytes;
     row.time_s = answer.time_s;
     row.bubble_ratio = answer.bubble_ratio;
     row.span_bubble_s = answer.span_bubble_s;

@@ -128,7 +128,7 @@ SweepRequest read_sweep_request(const po::variables_map& given,
   request.resume = given.count("resume") != 0;
   if (request.resume && !request.results)
     throw UsageError("--resume goes on with the results of --results FILE.h5; give that as well");
-  for (const std::string& file : values(given, "reuse")) request.reused.emplace_back(file);
+  for (const std::string& results : values(given, "reuse")) request.reused.emplace_back(results);
   if (shown_again && !request.reused.empty())
     throw UsageError("--reuse is of a sweep that is searched; give the sweep, and not results");
   if (request.results && request.results->extension() != ".h5")
