@@ -1,16 +1,39 @@
 #include "sim/config/placement.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace pipewright::config {
 namespace {
+
+std::vector<Located<std::string>> read_gpu_types(const Field& field) {
+  constexpr std::string_view allowed =
+      "types of GPU that the cluster has, in the order in which ranks get them, such as [h100-sxm, "
+      "a100-80gb]";
+  std::vector<Located<std::string>> types;
+  for (const Field& item : items(field, allowed)) {
+    const std::string& type = read_text(item, allowed);
+    if (std::ranges::find(types, type, &Located<std::string>::value) != types.end())
+      throw Error(item.value.origin,
+                  fmt::format("{} names {} twice; allowed: each type once", subject(field), type));
+    types.push_back({type, item.value.origin});
+  }
+  if (types.empty()) throw wrong(field, allowed);
+  return types;
+}
 
 constexpr std::array table{
     Key<Placement>{
         {.name = "domain",
          .help = "GPUs to use of each NVLink domain; else the most that keep groups whole"},
         count<&Placement::domain, "64">},
+    Key<Placement>{{.name = "gpu_types",
+                    .help = "of a cluster of several: those to use, in the order of ranks, and so "
+                            "of stages"},
+                   into<&Placement::gpu_types, read_gpu_types>({ValueType::text, true})},
 };
 
 }  // namespace
@@ -18,7 +41,8 @@ constexpr std::array table{
 Placement read_placement(const Field& field) {
   if (field.value.kind == Value::Kind::map) return read_map<table>(field);
   constexpr std::string_view allowed =
-      "a list of host names, one per GPU, or {domain: 64}, GPUs to use of each NVLink domain";
+      "a list of host names, one per GPU, or a map of domain, GPUs to use of each NVLink domain, "
+      "and gpu_types, the types to use in their order";
   Placement placement;
   for (const Field& item : items(field, allowed))
     placement.hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});

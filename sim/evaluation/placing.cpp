@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
-#include <unordered_map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,6 +33,35 @@ std::uint32_t largest_of(const Domains& domains) {
   std::size_t largest = 0;
   for (const auto& gpus : domains) largest = std::max(largest, gpus.size());
   return static_cast<std::uint32_t>(largest);
+}
+
+// Of the types that a placement names, in that order; of all where it names none.
+Domains of_types(const config::Placement& placement, const Domains& all) {
+  if (placement.gpu_types.empty()) return all;
+  Domains chosen;
+  for (const auto& type : placement.gpu_types)
+    for (const std::vector<Host*>& gpus : all) {
+      std::vector<Host*> of_type;
+      std::ranges::copy_if(gpus, std::back_inserter(of_type),
+                           [&](const Host* gpu) { return cluster::gpu_of(gpu) == type.value; });
+      if (!of_type.empty()) chosen.push_back(std::move(of_type));
+    }
+  return chosen;
+}
+
+// Throws config::Error for a type that the cluster lacks.
+void check_types(const config::Placement& placement, const Cluster& cluster) {
+  if (placement.gpu_types.empty()) return;
+  std::set<std::string> types;
+  for (const Host* gpu : cluster.gpus()) types.insert(cluster::gpu_of(gpu));
+  types.erase("");
+  for (const auto& type : placement.gpu_types)
+    if (!types.contains(type.value))
+      throw config::Error(config::locate(
+          type.origin,
+          fmt::format("placement.gpu_types names {}; {} has {}", type.value, cluster.name(),
+                      types.empty() ? std::string("no types of GPU; allowed: without the key")
+                                    : fmt::format("none; allowed: {}", fmt::join(types, ", ")))));
 }
 
 std::uint64_t sum(const std::vector<std::uint64_t>& used) {
@@ -85,9 +115,8 @@ std::uint32_t least_enough(const Domains& domains, std::uint32_t ranks) {
   return 0;
 }
 
-std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& most, const Cluster& cluster,
-                                std::uint32_t ranks) {
-  const Domains& domains = cluster.nodes();
+std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& most, const Domains& domains,
+                                const Cluster& cluster, std::uint32_t ranks) {
   const std::uint32_t largest = largest_of(domains);
   if (most.value > largest)
     throw config::Error(config::locate(
@@ -104,6 +133,18 @@ std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& most, cons
                   most.value, domains.size(), cluster.name(), sum(used), ranks,
                   enough > 0 ? fmt::format("{} to {}", enough, largest)
                              : std::string("a job of fewer GPUs, or a larger cluster"))));
+}
+
+// Of the types that are named; without them the cluster says it.
+void check_enough(const config::Placement& placement, const Domains& domains,
+                  const Cluster& cluster, std::uint32_t ranks) {
+  const std::uint64_t gpus = sum(at_most(domains, largest_of(domains)));
+  if (placement.gpu_types.empty() || gpus >= ranks) return;
+  throw config::Error(config::locate(
+      placement.gpu_types.front().origin,
+      fmt::format("placement.gpu_types leaves {} GPUs of {}, and the job takes {}; allowed: more "
+                  "of its types, or fewer GPUs",
+                  gpus, cluster.name(), ranks)));
 }
 
 std::vector<Host*> take_named(const config::Placement& placement, const Cluster& cluster,
@@ -130,17 +171,20 @@ std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluste
                          const Ranks& ranks) {
   const config::Placement& placement = scenario.placement;
   if (!placement.hosts.empty()) return take_named(placement, cluster, ranks.size());
-  if (placement.domain) return take_of_each(*placement.domain, cluster, ranks.size());
-  const Domains& domains = cluster.nodes();
+  check_types(placement, cluster);
+  const Domains domains = of_types(placement, cluster.nodes());
+  if (placement.domain) return take_of_each(*placement.domain, domains, cluster, ranks.size());
   const std::uint64_t unit = domains.size() > 1 ? unit_of(ranks, domains) : 1;
   const bool all =
       std::ranges::all_of(domains, [&](const auto& gpus) { return gpus.size() % unit == 0; });
-  if (all) return cluster.place({}, ranks.size());
+  if (placement.gpu_types.empty() && all) return cluster.place({}, ranks.size());
+  check_enough(placement, domains, cluster, ranks.size());
   return take(domains, whole_runs(domains, unit), ranks.size());
 }
 
 std::optional<std::vector<Host*>> place_within(const config::Scenario& scenario, const Ranks& ranks,
-                                               const Domains& domains) {
+                                               const Domains& given) {
+  const Domains domains = of_types(scenario.placement, given);
   const auto all = at_most(domains, largest_of(domains));
   if (sum(all) < ranks.size()) return std::nullopt;
   if (const auto& most = scenario.placement.domain) {
@@ -153,8 +197,12 @@ std::optional<std::vector<Host*>> place_within(const config::Scenario& scenario,
 }
 
 std::uint64_t usable_gpus(const config::Placement& placement, const Cluster& cluster) {
-  if (!placement.domain) return cluster.gpus().size();
-  return sum(at_most(cluster.nodes(), placement.domain->value));
+  check_types(placement, cluster);
+  const Domains domains = of_types(placement, cluster.nodes());
+  if (!placement.domain)
+    return placement.gpu_types.empty() ? cluster.gpus().size()
+                                       : sum(at_most(domains, largest_of(domains)));
+  return sum(at_most(domains, placement.domain->value));
 }
 
 std::string Straddling::note() const {

@@ -51,6 +51,7 @@ void add_of_idle_nodes(const config::Scenario& scenario, const Hardware& hardwar
   if (busy.size() >= nodes) return;
   const std::uint64_t used = hardware.hosts.size();
   const std::uint64_t gpus = usable_gpus(scenario.placement, cluster);
+  if (used >= gpus) return;
   const std::uint32_t dp = scenario.parallel.dp.value;
   std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
                                  cluster.gpus().size(), nodes - busy.size(), nodes);

@@ -133,7 +133,7 @@ void check_gpus(const Setting& setting, const std::string& cluster) {
   const config::Placement& placement = setting.scenario.placement;
   // What is wrong with a placement, who places says.
   if (setting.gpus == 0 || !placement.hosts.empty() || placement.domain ||
-      gpus_of(parallel) <= static_cast<double>(setting.gpus))
+      !placement.gpu_types.empty() || gpus_of(parallel) <= static_cast<double>(setting.gpus))
     return;
   const std::string what = fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, and {} has {}",
                                        parallel.tp.value, parallel.cp.value, parallel.pp.value,

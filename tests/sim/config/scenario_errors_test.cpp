@@ -190,8 +190,8 @@ TEST_CASE("each key refuses what it cannot mean") {
       {"placement", "[a, '']",
        "placement[1] is an empty text; allowed: a host name of the cluster"},
       {"placement", "[]",
-       "placement is an empty list; allowed: a list of host names, one per GPU, or {domain: 64}, "
-       "GPUs to use of each NVLink domain"},
+       "placement is an empty list; allowed: a list of host names, one per GPU, or a map of "
+       "domain, GPUs to use of each NVLink domain, and gpu_types, the types to use in their order"},
       {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
   }));
   CAPTURE(key, value);

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace pipewright;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+// Two nodes of A100 and then two of H100: a stage each of two replicas.
+std::string scenario(const std::string& more) {
+  return "cluster: a100-h100-mixed\n"
+         "model: {layers: 8, hidden: 4096, heads: 32, vocabulary: 32000, sequence: 2048}\n"
+         "parallel: {tp: 8, sp: true, pp: 2, dp: 2}\nschedule: 1f1b\nmicrobatches: 8\n" +
+         more;
+}
+
+const std::string a100_first = "placement: {gpu_types: [a100-80gb, h100-sxm]}\n";
+const std::string h100_first = "placement: {gpu_types: [h100-sxm, a100-80gb]}\n";
+
+json run(const tests::Workplace& place, const std::string& text, const std::string& words = "") {
+  place.write("one.yaml", text);
+  const tests::Ran ran = place.run("run one.yaml --json --quiet " + words);
+  CAPTURE(text, ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out);
+}
+
+double seconds(const tests::Workplace& place, const std::string& text,
+               const std::string& words = "") {
+  return run(place, text, words).at("makespan_s");
+}
+
+std::string error_of(const tests::Workplace& place, const std::string& text) {
+  place.write("one.yaml", text);
+  const tests::Ran ran = place.run("run one.yaml");
+  CHECK(ran.status == 2);
+  return ran.err;
+}
+
+std::string split(int first) { return fmt::format("partition: [{}, {}]\n", first, 8 - first); }
+
+}  // namespace
+
+TEST_CASE("stages are on the types of GPU that are named, in their order", "[mixed]") {
+  const tests::Workplace place;
+  // As the cluster's file has its nodes.
+  CHECK(seconds(place, scenario(a100_first)) == seconds(place, scenario("")));
+  // The same as naming the hosts.
+  std::vector<std::string> hosts;
+  for (const int node : {2, 3, 0, 1})
+    for (int gpu = 0; gpu < 8; ++gpu) hosts.push_back(fmt::format("node-{}-gpu-{}", node, gpu));
+  const std::string named = fmt::format("placement: [{}]\n", fmt::join(hosts, ", "));
+  CHECK(seconds(place, scenario(h100_first + split(5))) ==
+        seconds(place, scenario(named + split(5))));
+  CHECK(seconds(place, scenario(h100_first + split(5))) <
+        seconds(place, scenario(a100_first + split(5))));
+}
+
+TEST_CASE("only types that are named are used, and those have to be there and be enough",
+          "[mixed]") {
+  const tests::Workplace place;
+  // Peaks are 312 and 989 TFLOP/s.
+  const std::string half =
+      "cluster: a100-h100-mixed\nmodel: llama-3-8b\nschedule: 1f1b\nmicrobatches: 4\n"
+      "parallel: {tp: 8, sp: true, pp: 2}\n";
+  const double h100 = seconds(place, half + "placement: {gpu_types: [h100-sxm]}\n");
+  CHECK(h100 < 0.6 * seconds(place, half + "placement: {gpu_types: [a100-80gb]}\n"));
+  CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [h100-sxm]}\n")),
+             Contains("one.yaml:6:25: placement.gpu_types leaves 16 GPUs of a100-h100-mixed, and "
+                      "the job takes 32; allowed: more of its types, or fewer GPUs"));
+  CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [b200]}\n")),
+             Contains("placement.gpu_types names b200; a100-h100-mixed has none; allowed: "
+                      "a100-80gb, h100-sxm"));
+  CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [h100-sxm, h100-sxm]}\n")),
+             Contains("placement.gpu_types names h100-sxm twice"));
+}
+
+// It minimizes the slowest stage, which sets the pace once the pipeline is full: so of many
+// microbatches.
+TEST_CASE("by_cost gives the faster type more layers, whichever stage it is", "[mixed]") {
+  const tests::Workplace place;
+  const std::string many = "--set microbatches=64";
+  for (const std::string& order : {a100_first, h100_first}) {
+    double least = std::numeric_limits<double>::infinity();
+    int best = 0;
+    for (int first = 1; first < 8; ++first)
+      if (const double now = seconds(place, scenario(order + split(first)), many); now < least) {
+        least = now;
+        best = first;
+      }
+    CAPTURE(order, best);
+    CHECK((order == h100_first ? best > 4 : best < 4));
+    CHECK(seconds(place, scenario(order + "partition: by_cost\n"), many) == Approx(least));
+  }
+}
+
+TEST_CASE("a search over splits and the order of types finds what trying all finds", "[mixed]") {
+  const tests::Workplace place;
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<std::string> splits;
+  for (int first = 1; first < 8; ++first) {
+    splits.push_back(fmt::format("[{}, {}]", first, 8 - first));
+    for (const std::string& order : {a100_first, h100_first})
+      least = std::min(least, seconds(place, scenario(order + split(first))));
+  }
+  place.write("sweep.yaml",
+              scenario(fmt::format("partition: {{any_of: [{}]}}\nplacement: {{gpu_types: {{any_of: "
+                                   "[[a100-80gb, h100-sxm], [h100-sxm, a100-80gb]]}}}}\n",
+                                   fmt::join(splits, ", "))));
+  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  double found = std::numeric_limits<double>::infinity();
+  const json result = json::parse(ran.out);
+  CHECK(result["candidates"].size() == 14);
+  for (const json& row : result["candidates"])
+    if (row["outcome"] == "simulated") found = std::min(found, row["time_s"].get<double>());
+  CHECK(found == Approx(least));
+}
