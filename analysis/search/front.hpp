@@ -24,7 +24,8 @@ class Front {
 // first.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
 
-// Whether two simulated rows have the same time and memory: neither is the other's runner-up.
+// Whether two simulated rows have the same time and memory for the same work on as many GPUs:
+// neither is the other's runner-up.
 bool are_twins(const CandidateRow& one, const CandidateRow& other);
 
 // Simulated rows by cost, then memory, then number.
