@@ -48,8 +48,12 @@ std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group)
 
 bool are_twins(const CandidateRow& one, const CandidateRow& other) {
   constexpr double rounding = 1e-12;  // of an iteration
-  return std::abs(one.time_s - other.time_s) <= rounding * other.time_s &&
-         one.peak_bytes == other.peak_bytes && one.work.lost_part == other.work.lost_part;
+  const IterationWork& work = one.work;
+  const bool do_the_same = work.gpus == other.work.gpus && work.samples == other.work.samples &&
+                           work.tokens == other.work.tokens &&
+                           work.lost_part == other.work.lost_part;
+  return do_the_same && std::abs(one.time_s - other.time_s) <= rounding * other.time_s &&
+         one.peak_bytes == other.peak_bytes;
 }
 
 std::vector<std::size_t> ranking(const SearchRun& run) {

@@ -24,8 +24,8 @@ class Front {
 // first.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
 
-// Whether two simulated rows have the same time and memory, and lose as much of weeks: neither is
-// the other's runner-up.
+// Whether two take the same time for the same work, and the same memory, and lose the same part of
+// weeks: as a rule because of an axis that changes nothing.
 bool are_twins(const CandidateRow& one, const CandidateRow& other);
 
 // Simulated rows by cost, then memory, then number.

@@ -104,7 +104,9 @@ void print_help() {
       "  mpirun --mca odls_base_sigkill_timeout 30 -n 65 pipewright-mpi search sweep.yaml\n\n"
       "options:\n"
       "  --worker PATH         the program that ranks start (the pipewright beside this one)\n"
-      "  --lost-after SECONDS  a rank that is silent for so long has died or hangs (15)\n"
+      "  --lost-after SECONDS  a rank that is silent for so long has died or hangs; without rank "
+      "0,\n"
+      "                        all end (15)\n"
       "  -h, --help            this text\n");
 }
 
@@ -143,13 +145,23 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
   return cli::sweep_command(options.search, {.make_workers = make_workers});
 }
 
-int serve(mpi::Messages& messages) {
+// What is wrong with the words, rank 0 says.
+double patience_of(const cli::Arguments& words) {
+  if (!mpi::has_threads()) return mpi::long_patience;
+  try {
+    return read_options(words).silence_s;
+  } catch (const cli::UsageError&) {
+    return Options().silence_s;
+  }
+}
+
+int serve(mpi::Messages& messages, const cli::Arguments& words) {
   // The launcher tells all ranks to end; rank 0 then has something to write first, and they wait.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const auto make_worker = [](const std::vector<std::string>& command) {
     return std::make_unique<search::LocalWorkers>(1, command);
   };
-  if (!mpi::serve_rank(messages, make_worker)) std::_Exit(cli::exit_ok);
+  if (!mpi::serve_rank(messages, make_worker, patience_of(words))) std::_Exit(cli::exit_ok);
   return cli::exit_ok;
 }
 
@@ -158,12 +170,15 @@ int serve(mpi::Messages& messages) {
 int main(int count, char** words) {
   // Processes are started as MPI allows it: they do nothing but become another program.
   setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
-  MPI_Init(&count, &words);
+  mpi::begin(&count, &words);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   mpi::Messages messages;
   const bool is_first = mpi::own_rank() == 0;
+  const cli::Arguments arguments(words + 1, words + count);
   const int status = cli::guarded(program, [&] {
-    return is_first ? coordinate(messages, {words + 1, words + count}) : serve(messages);
+    if (!is_first) return serve(messages, arguments);
+    const mpi::Heartbeat heartbeat(messages);
+    return coordinate(messages, arguments);
   });
   if (is_first) return mpi::finish(messages, status);
   if (status != cli::exit_ok) std::_Exit(status);  // MPI_Finalize might wait for rank 0 forever

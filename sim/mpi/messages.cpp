@@ -20,9 +20,12 @@ bool is_done(MPI_Request& request) {
 }  // namespace
 
 int rank_count() {
-  int count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  return count;
+  static const int ranks = [] {
+    int count = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    return count;
+  }();
+  return ranks;
 }
 
 int own_rank() {
@@ -31,7 +34,33 @@ int own_rank() {
   return rank;
 }
 
+void begin(int* count, char*** words) {
+  int provided = 0;
+  MPI_Init_thread(count, words, MPI_THREAD_SERIALIZED, &provided);
+}
+
+bool has_threads() {
+  int provided = 0;
+  MPI_Query_thread(&provided);
+  return provided >= MPI_THREAD_SERIALIZED;
+}
+
 void Messages::send(Message message) {
+  const std::lock_guard lock(mutex_);
+  post(std::move(message));
+}
+
+void Messages::say_alive() {
+  const std::lock_guard lock(mutex_);
+  leaving_.remove_if([](Moving& moving) { return is_done(moving.request); });
+  std::set<int> deaf;
+  for (const Moving& moving : leaving_)
+    if (moving.message.kind == Message::Kind::alive) deaf.insert(moving.message.rank);
+  for (int rank = 0; rank < rank_count(); ++rank)
+    if (rank != own_ && !deaf.contains(rank)) post({rank, Message::Kind::alive, {}});
+}
+
+void Messages::post(Message message) {
   if (message.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
   Moving& moving = leaving_.emplace_back(Moving{std::move(message)});
   const std::string& text = moving.message.text;
@@ -64,6 +93,7 @@ void Messages::notice() {
 }
 
 std::vector<Message> Messages::collect() {
+  const std::lock_guard lock(mutex_);
   notice();
   leaving_.remove_if([](Moving& moving) { return is_done(moving.request); });
   std::vector<Message> come;
@@ -78,6 +108,25 @@ std::vector<Message> Messages::collect() {
     at = arriving_.erase(at);
   }
   return come;
+}
+
+Heartbeat::Heartbeat(Messages& messages) : messages_(messages) {
+  if (!has_threads()) return;
+  thread_ = std::thread([this] {
+    constexpr std::chrono::seconds between_words(1);
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, between_words, [this] { return ends_; })) messages_.say_alive();
+  });
+}
+
+Heartbeat::~Heartbeat() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
 }
 
 double Nap::next() {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <condition_variable>
 #include <list>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <mpi.h>
@@ -33,24 +36,54 @@ struct Message {
   std::string text;  // JSON, if it is not empty
 };
 
-// Sends and receives without ever waiting for the other side, which may be dead.
+// Sends and receives without ever waiting for the other side, which may be dead. Several threads
+// may have it, of which one at a time is in MPI.
 class Messages {
  public:
   void send(Message message);
+  // Says it to all other ranks but those that did not even take the last one.
+  void say_alive();
   // Those that have come, of a rank in its order. MPI moves on only in here: call it often.
   std::vector<Message> collect();
   // Whether one is under way, so that the next collect() should come soon.
-  bool busy() const { return !leaving_.empty() || !arriving_.empty(); }
+  bool busy() const {
+    const std::lock_guard lock(mutex_);
+    return !leaving_.empty() || !arriving_.empty();
+  }
 
  private:
   struct Moving {
     Message message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
+  void post(Message message);
   void notice();
 
+  const int own_ = own_rank();
+  mutable std::mutex mutex_;
   std::list<Moving> leaving_;
   std::list<Moving> arriving_;  // as noticed
+};
+
+// Begins MPI for more than one thread, one of which is in it at a time, if it can.
+void begin(int* count, char*** words);
+bool has_threads();
+
+// Says once a second that this process is alive, whatever else it does meanwhile: nobody else can
+// tell a coordinator that is at work from one that is dead.
+class Heartbeat {
+ public:
+  explicit Heartbeat(Messages& messages);
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+  Messages& messages_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ends_ = false;
+  std::thread thread_;
 };
 
 // MPI has no wait that leaves the core to others, so one looks and sleeps in turn: first for

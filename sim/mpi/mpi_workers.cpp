@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr double longest_nap = 1e-3;       // seconds: what an answer may wait for
 constexpr double longest_end_nap = 10e-3;  // while ranks end
 constexpr double between_looks = 0.5;      // at who is silent
-constexpr double between_words = 10;       // to ranks, which are patient
+constexpr double between_words = 10;       // to ranks, where no Heartbeat can be
 
 void tell_all(Messages& messages, Message::Kind kind) {
   for (int rank = 1; rank < rank_count(); ++rank) messages.send({rank, kind, {}});
@@ -135,9 +135,7 @@ void MpiWorkers::say_alive() {
   const double now = clock_.now();
   if (now - said_ < between_words) return;
   said_ = now;
-  for (std::size_t worker = 0; worker < ranks_.size(); ++worker)
-    if (ranks_[worker].state != State::silent)
-      messages_.send({static_cast<int>(worker) + 1, Message::Kind::alive, {}});
+  messages_.say_alive();
 }
 
 std::string MpiWorkers::called(std::size_t worker) const {
@@ -152,7 +150,11 @@ int finish(Messages& messages, int status) {
     fmt::print(stderr,
                "pipewright-mpi: the exit status is {}, whatever mpirun --enable-recovery says\n",
                status);
-  if (end_ranks(messages)) {
+  const bool have_ended = [&] {
+    const Heartbeat heartbeat(messages);
+    return end_ranks(messages);
+  }();
+  if (have_ended) {
     tell_all(messages, Message::Kind::finalize);
     MPI_Finalize();
     return status;

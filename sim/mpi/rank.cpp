@@ -21,9 +21,6 @@ constexpr double longest_idle_nap = 10e-3;  // seconds: what a task may wait for
 constexpr double longest_busy_nap = 50e-3;  // nothing but the end is to come
 constexpr double transfer_nap = 1e-3;       // while MPI has a long line to move on with
 constexpr double between_words = 1;
-// A coordinator that enumerates a large space or writes its results says nothing meanwhile; that
-// it is dead and nobody ends its ranks, is rare.
-constexpr double patience = 600;
 
 std::string host() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
@@ -34,15 +31,15 @@ std::string host() {
 
 class RankService {
  public:
-  RankService(Messages& messages, const MakeWorker& make_worker)
-      : messages_(messages), make_worker_(make_worker) {}
+  RankService(Messages& messages, const MakeWorker& make_worker, double patience)
+      : messages_(messages), make_worker_(make_worker), patience_(patience) {}
 
   bool run() {
     while (!leaves_) {
       for (const Message& message : messages_.collect()) receive(message);
       if (listen()) nap_.reset();
       say_alive();
-      if (clock_.now() - heard_ > patience)
+      if (clock_.now() - heard_ > patience_)
         throw std::runtime_error("rank 0 is silent, and this rank ends");
     }
     return finalizes_;
@@ -121,6 +118,7 @@ class RankService {
 
   Messages& messages_;
   const MakeWorker& make_worker_;
+  double patience_;
   std::vector<std::string> command_;
   std::unique_ptr<search::Workers> worker_;
   bool is_asked_ = false;
@@ -134,8 +132,8 @@ class RankService {
 
 }  // namespace
 
-bool serve_rank(Messages& messages, const MakeWorker& make_worker) {
-  return RankService(messages, make_worker).run();
+bool serve_rank(Messages& messages, const MakeWorker& make_worker, double patience_s) {
+  return RankService(messages, make_worker, patience_s).run();
 }
 
 }  // namespace pipewright::mpi

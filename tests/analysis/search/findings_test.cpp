@@ -209,3 +209,20 @@ TEST_CASE("there is a runner-up only among two that reach the objective") {
   run.objective.floor = 80 / 40.0;
   CHECK(runner_up(run, find(run)));
 }
+
+TEST_CASE("what takes as long for half of the work is no twin of the best, but its runner-up") {
+  SearchRun run = sample_search(1, 2);
+  for (CandidateRow& row : run.rows) {
+    row.outcome = Outcome::simulated;
+    row.work = {.gpus = 8, .samples = 4, .tokens = 4096};
+    row.time_s = 1;
+    row.peak_bytes = 1;
+  }
+  run.objective = {};
+  run.rows[1].work = {.gpus = 16, .samples = 8, .tokens = 8192};
+  const auto lost = runner_up(run, find(run));
+  REQUIRE(lost);
+  CHECK(lost->better == 1);
+  CHECK(lost->behind == Approx(0.5));
+  CHECK(lost->twins == 0);
+}

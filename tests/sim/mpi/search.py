@@ -154,6 +154,32 @@ def coordinator_killed(bench):
     end_and_resume(bench, search)
 
 
+def coordinator_lost(bench):
+    """Nobody but the ranks themselves would end them."""
+    search = bench.ranks(3, launcher=["--enable-recovery"], own=["--lost-after", "3"])
+    search.wait_until_simulated(20)
+    os.kill(search.rank(0), signal.SIGKILL)
+    killed = time.monotonic()
+    search.end()
+    took = time.monotonic() - killed
+    expect(took < 3 + 10, f"the job ended {took:.0f} s after rank 0")
+    expect("rank 0 is silent, and this rank ends" in search.said, search.said)
+    again = bench.ranks(3, "--resume", folder=search.results.parent)
+    expect(again.end() == 0, again.said)
+    bench.expect_all(again)
+
+
+def coordinator_stands_still(bench):
+    """For less than that: the ranks wait."""
+    search = bench.ranks(3, own=["--lost-after", "6"])
+    search.wait_until_simulated(10)
+    os.kill(search.rank(0), signal.SIGSTOP)
+    time.sleep(3)
+    os.kill(search.rank(0), signal.SIGCONT)
+    expect(search.end() == 0, search.said)
+    bench.expect_all(search)
+
+
 def interrupted(bench):
     search = bench.ranks(3)
     search.wait_until_simulated(20)
@@ -196,8 +222,8 @@ def no_simgrid(bench):
     expect("simgrid" not in linked, f"it links SimGrid: {linked}")
 
 
-CHECKS = (several_ranks, rank_killed, worker_killed, coordinator_killed, interrupted, mistakes,
-          lonely_tasks, no_simgrid)
+CHECKS = (several_ranks, rank_killed, worker_killed, coordinator_killed, coordinator_lost,
+          coordinator_stands_still, interrupted, mistakes, lonely_tasks, no_simgrid)
 
 
 def main():

@@ -1,0 +1,384 @@
+#include "support/random_sweep.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "schedules/families/catalog.hpp"
+#include "sim/cluster/make/make_platform.hpp"
+
+namespace pipewright::tests {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// A sweep while it is drawn: traits set keys, by section ("": the scenario itself).
+struct Draft {
+  Random& random;
+  std::string_view wanted;  // a trait
+  RandomSweep sweep;
+  std::map<std::string, std::map<std::string, std::string>> sections;
+  std::uint32_t layers = 0;
+  std::uint32_t gpus = 0;  // of a candidate
+  bool has_experts = false;
+  bool is_narrow = false;  // as a whole catalog of schedules is wide enough
+
+  bool draws(std::string_view trait, std::uint32_t percent) {
+    const bool is_drawn = random.whole(0, 99) < percent || trait == wanted;
+    if (is_drawn) sweep.traits.insert(trait);
+    return is_drawn;
+  }
+  void set(const std::string& section, const std::string& key, const std::string& text) {
+    sections[section].insert_or_assign(key, text);
+  }
+  bool has(const std::string& section, const std::string& key) const {
+    const auto found = sections.find(section);
+    return found != sections.end() && found->second.contains(key);
+  }
+  const std::string& one(const Texts& of) {
+    return of[random.whole(0, std::uint32_t(of.size() - 1))];
+  }
+  // One to `most` of these, as alternatives of a key.
+  std::string some(Texts of, std::uint32_t most) {
+    std::uint32_t left = std::min(random.whole(1, is_narrow ? 1 : most), std::uint32_t(of.size()));
+    Texts chosen;
+    for (; left > 0; --left) {
+      const std::uint32_t i = random.whole(0, std::uint32_t(of.size() - 1));
+      chosen.push_back(of[i]);
+      of.erase(of.begin() + i);
+    }
+    return chosen.size() == 1 ? chosen[0]
+                              : fmt::format("{{any_of: [{}]}}", fmt::join(chosen, ", "));
+  }
+  void open(const std::string& section, const std::string& key, const Texts& of,
+            std::uint32_t most = 2) {
+    set(section, key, some(of, most));
+  }
+};
+
+// What a sweep may have beside what it has to.
+struct Trait {
+  std::string_view name;
+  std::uint32_t percent;  // of sweeps
+  void (*draw)(Draft&);
+};
+
+void draw_experts(Draft& d) {
+  if (d.has("model", "pattern")) return;
+  d.has_experts = true;
+  d.set("model", "experts",
+        fmt::format("{{count: {}, top_k: {}, ffn: {}, shared: {}, first_dense: {}, every: {}}}",
+                    d.one({"4", "8"}), d.one({"1", "2"}), d.one({"256", "512"}),
+                    d.one({"0", "0", "1"}), d.one({"0", "0", "1"}), d.one({"1", "1", "2"})));
+}
+
+void draw_folding(Draft& d) {
+  if (!d.has_experts) draw_experts(d);
+  d.open("parallel", "ep", {"1", "2", "4"}, 3);
+  if (d.random.flip()) d.open("parallel", "etp", {"1", "2"});
+}
+
+void draw_dispatch(Draft& d) {
+  if (!d.has_experts) draw_folding(d);
+  d.open("training", "experts.dispatcher", {"alltoall", "allgather", "deepep"});
+  if (d.random.flip())
+    d.set("training", "experts.imbalance", d.one({"1.3", "2"}));
+  else if (d.random.flip())
+    d.set("training", "experts.power_law", d.one({"0.6", "1.2"}));
+  if (d.random.flip()) d.open("training", "experts.dispatch_precision", {"bf16", "fp8"});
+}
+
+void draw_lengths(Draft& d) {
+  d.set("training", "lengths.mean", d.one({"100", "150"}));
+  d.set("training", "lengths.p95", d.one({"250", "350"}));
+  d.open("training", "lengths.packed", {"true", "false"});
+  d.open("training", "lengths.balance", {"none", "length"});
+}
+
+void draw_window(Draft& d) {
+  d.set("model", "sliding_window", d.one({"64", "128"}));
+  if (d.random.flip()) d.set("model", "full_attention_every", "2");
+}
+
+void draw_hybrid(Draft& d) {
+  if (d.has_experts || d.has("model", "sliding_window") || d.has("model", "latent"))
+    return d.set("model", "mtp_layers", "1");
+  std::string pattern;
+  for (std::uint32_t i = 0; i < d.layers; ++i) pattern += i % 2 == 0 ? d.one({"M", "*"}) : "-";
+  d.set("model", "pattern", "'" + pattern + "'");
+  d.set("model", "mamba", "{heads: 16, head_dim: 32, groups: 4, state: 32}");
+}
+
+void draw_latent(Draft& d) {
+  d.set("model", "latent",
+        "{query_rank: 128, kv_rank: 64, nope_head_dim: 32, rope_head_dim: 16, value_head_dim: 32}");
+}
+
+void draw_two_models(Draft& d) { d.open("model", "hidden", {"256", "512", "1024"}, 3); }
+
+void draw_modules(Draft& d) {
+  Texts ways{"none", "full", "{granularity: selective, modules: [layernorm]}",
+             "{granularity: selective, modules: [layernorm, mlp]}"};
+  if (d.has_experts)
+    for (const char* const modules : {"moe_act", "moe"})
+      ways.push_back(fmt::format("{{granularity: selective, modules: [{}]}}", modules));
+  if (d.has("model", "latent"))
+    ways.emplace_back("{granularity: selective, modules: [mla_up_proj]}");
+  d.open("training", "recompute", ways, 3);
+}
+
+void draw_blocks(Draft& d) {
+  d.open("training", "recompute",
+         {"none", "{granularity: full, method: block, num_layers: 1}", "selective", "full",
+          "{granularity: full, method: uniform, num_layers: 2}", "{granularity: full, every: 2}"},
+         3);
+}
+
+void draw_fsdp(Draft& d) {
+  d.set("parallel", "zero", "3");
+  if (d.random.flip()) d.open("parallel", "replicate", {"1", "2"});
+  if (d.random.flip()) d.open("parallel", "reshard_after_forward", {"true", "false"});
+}
+
+void draw_lists(Draft& d) {
+  // Of layers, for pipelines of two devices; what it does not fit is illegal.
+  const std::uint32_t first = d.random.whole(1, d.layers - 1);
+  d.open("", "partition",
+         {fmt::format("[{}, {}]", first, d.layers - first), "even", "by_cost",
+          fmt::format("{{first: {}}}", first)},
+         3);
+}
+
+void draw_stragglers(Draft& d) {
+  d.open("variation", "stragglers",
+         {"{device: 0, factor: 0.7}", "{device: 0, factor: 1.1}",
+          "{device: 0, replica: 0, factor: 1.5}"});
+}
+
+void draw_network(Draft& d) {
+  d.open("variation", "bandwidth", {"0.5", "1", "2"});
+  if (d.random.flip()) d.open("variation", "latency", {"0.5", "3"});
+}
+
+void draw_communication(Draft& d) {
+  const Texts flags{"overlap_p2p",
+                    "overlap_grad_reduce",
+                    "overlap_param_gather",
+                    "tp_comm_overlap",
+                    "scatter_gather",
+                    "global_norm",
+                    "async_tensor_model_parallel_allreduce"};
+  for (std::uint32_t left = d.random.whole(1, 2); left > 0; --left)
+    d.open("communication", d.one(flags), {"true", "false"});
+  if (d.random.flip()) d.open("communication", "all_reduce", {"automatic", "ring", "tree"});
+  if (d.random.whole(0, 3) == 0) d.set("communication", "detail", "full");
+  if (d.random.whole(0, 3) == 0) d.set("communication", "overlap_slowdown", "1.3");
+}
+
+void draw_measured(Draft& d) {
+  d.set("", "layer_times",
+        fmt::format("{{forward: {0} ms, backward: {1} ms, head: {{forward: {0} ms, backward: {1} "
+                    "ms}}}}",
+                    d.random.whole(1, 3), d.random.whole(2, 6)));
+}
+
+void draw_constraints(Draft& d) {
+  d.sweep.search.push_back("constraints: " +
+                           d.one({"[\"tp <= gpus_per_node\"]", "[\"pp != 2 or tp > 1\"]",
+                                  "[\"dp >= 2 or pp == 1\", \"tp * pp <= 4\"]",
+                                  "[\"microbatches <= 8\"]", "[\"layers / pp >= 2\"]"}));
+}
+
+const std::vector<Trait>& traits() {
+  static const std::vector<Trait> all{
+      {"two models", 12, draw_two_models},
+      {"sliding windows", 15, draw_window},
+      {"latent attention", 12, draw_latent},
+      {"experts", 25, draw_experts},
+      {"hybrid layers or multi-token prediction", 12, draw_hybrid},
+      {"folding", 25, draw_folding},
+      {"dispatch", 22, draw_dispatch},
+      {"context parallelism", 25,
+       [](Draft& d) {
+         d.open("parallel", "cp", {"1", "2", "4"});
+       }},
+      {"sequence parallelism", 40,
+       [](Draft& d) {
+         d.open("parallel", "sp", {"true", "false"});
+       }},
+      {"zero", 50,
+       [](Draft& d) {
+         d.open("parallel", "zero", {"0", "1", "2", "3"}, 3);
+       }},
+      {"fsdp", 10, draw_fsdp},
+      {"order of ranks", 15,
+       [](Draft& d) {
+         d.open("parallel", "order", {"tp-cp-ep-dp-pp", "pp-tp-cp-ep-dp", "dp-tp-cp-ep-pp"});
+       }},
+      {"vocabulary", 8,
+       [](Draft& d) {
+         d.open("parallel", "vocab_parallel", {"none", "vocab-1", "vocab-2"});
+       }},
+      {"precision", 30,
+       [](Draft& d) {
+         d.open("training", "precision", {"bf16", "fp16", "fp8", "fp8-block", "mxfp8"});
+       }},
+      {"recomputation", 30, draw_blocks},
+      {"recomputation by module", 25, draw_modules},
+      {"microbatch size", 40,
+       [](Draft& d) {
+         d.open("training", "microbatch_size", {"1", "2", "4"});
+       }},
+      {"lengths", 15, draw_lengths},
+      {"offload", 8, [](Draft& d) { d.set("training", "offload", "{num_layers: 1}"); }},
+      {"graphs", 12,
+       [](Draft& d) {
+         d.open("training", "cuda_graphs", {"none", "layer", "iteration"});
+       }},
+      {"optimizer", 12,
+       [](Draft& d) {
+         d.open("training", "optimizer.exp_avg", {"fp32", "bf16", "fp8"});
+       }},
+      {"partition", 20,
+       [](Draft& d) {
+         d.open("", "partition", {"even", "ends_less", "by_cost"}, 3);
+       }},
+      {"partition by list", 12, draw_lists},
+      {"p2p", 30,
+       [](Draft& d) {
+         d.open("", "p2p", {"eager", "rendezvous", "blocking"});
+       }},
+      {"communication", 30, draw_communication},
+      {"stragglers", 10, draw_stragglers},
+      {"another network", 15, draw_network},
+      {"iterations", 15, [](Draft& d) { d.set("", "iterations", "2"); }},
+      {"symmetric", 12,
+       [](Draft& d) {
+         d.open("", "symmetric", {"true", "false"});
+       }},
+      {"timing engine", 8, [](Draft& d) { d.set("", "engine", "timing"); }},
+      {"measured layers", 8, draw_measured},
+      {"constraints", 25, draw_constraints},
+  };
+  return all;
+}
+
+constexpr std::string_view mixed_gpus = "mixed GPUs";
+constexpr std::string_view searched_orders = "searched orders";
+constexpr std::string_view whole_catalog = "schedules auto";
+
+void draw_cluster(Draft& d) {
+  const Texts kinds{"dgx-a100", "dgx-h100", "a100-4nic", "h100-roce", "p4d-efa", "dgx-b200"};
+  const bool is_mixed = d.draws(mixed_gpus, 25);
+  const std::uint32_t per_node = d.one({"2", "4"})[0] - '0';
+  std::vector<cluster::NodeKind> nodes;
+  for (int i = 0; i < (is_mixed ? 2 : 1); ++i) {
+    cluster::NodeKind kind = cluster::find_node_kind(d.one(kinds));
+    kind.gpus = kind.nics = per_node;
+    kind.link_bandwidth *= d.random.real(0.1, 1);
+    kind.nic_bandwidth *= d.random.real(0.1, 1);
+    nodes.push_back(kind);
+  }
+  const std::uint32_t count = d.random.whole(1, 2);
+  cluster::PlatformRequest request;
+  for (const cluster::NodeKind& kind : nodes) request.nodes.push_back({&kind, count});
+  request.fabric = d.one({"rail", "leaf-spine"});
+  request.oversubscription = d.random.whole(1, 4);
+  d.sweep.platform = cluster::make_platform(request);
+  d.sweep.gpus = per_node * count * std::uint32_t(nodes.size());
+  d.sweep.gpus_per_node = per_node;
+  d.sweep.gpu = nodes.front().gpu;
+}
+
+void draw_model(Draft& d) {
+  d.layers = 2 * d.random.whole(1, 4);
+  const auto set = [&](const char* key, const Texts& of) { d.set("model", key, d.one(of)); };
+  d.set("model", "name", "small");
+  d.set("model", "layers", std::to_string(d.layers));
+  set("hidden", {"256", "512", "1024"});
+  d.set("model", "heads", "8");
+  set("kv_heads", {"8", "4"});
+  set("ffn", {"1024", "2048"});
+  set("mlp", {"gelu", "swiglu"});
+  set("vocabulary", {"1000", "32000"});
+  set("sequence", {"256", "512"});
+  set("tied_embeddings", {"false", "true"});
+}
+
+void draw_schedules(Draft& d) {
+  if (d.draws(whole_catalog, 8)) {
+    d.is_narrow = true;
+    return d.set("", "schedule", "auto");
+  }
+  const auto catalog = schedules::catalog();
+  Texts some;
+  for (std::uint32_t left = d.random.whole(1, 4); left > 0; --left)
+    some.emplace_back(catalog[d.random.whole(0, std::uint32_t(catalog.size() - 1))].name);
+  if (d.random.flip()) some.emplace_back("1f1b");
+  if (d.draws(searched_orders, 6)) some.emplace_back("searched");
+  d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));
+}
+
+// Sizes are drawn so that some layout has as many GPUs as candidates are to have.
+void draw_sizes(Draft& d) {
+  d.gpus = d.sweep.gpus;
+  while (d.gpus > 4 && d.random.flip()) d.gpus /= 2;
+  d.open("parallel", "tp", {"1", "2", "4"});
+  d.open("parallel", "pp", {"1", "2", "4"}, 3);
+  d.set("parallel", "dp", "auto");
+  d.set("", "global_batch", std::to_string(d.gpus * d.random.whole(1, 2)));
+  d.sweep.search.push_back(!d.is_narrow && d.gpus > 2 && d.random.whole(0, 3) == 0
+                               ? fmt::format("gpus: [{}, {}]", d.gpus / 2, d.gpus)
+                               : fmt::format("gpus: {}", d.gpus));
+  if (d.random.flip()) d.set("training", "reserved", "0");
+}
+
+// {model: {name: small, ..}, ..}, a line for each section; "experts.imbalance" of a section is a
+// key of a section within it.
+std::string written(const Draft& d) {
+  std::string text;
+  for (const auto& [section, entries] : d.sections) {
+    std::map<std::string, Texts> inner;
+    Texts outer;
+    for (const auto& [key, value] : entries) {
+      const std::size_t point = key.find('.');
+      if (point == std::string::npos)
+        outer.push_back(key + ": " + value);
+      else
+        inner[key.substr(0, point)].push_back(key.substr(point + 1) + ": " + value);
+    }
+    for (const auto& [key, values] : inner)
+      outer.push_back(fmt::format("{}: {{{}}}", key, fmt::join(values, ", ")));
+    text += section.empty() ? fmt::format("{}\n", fmt::join(outer, "\n"))
+                            : fmt::format("{}: {{{}}}\n", section, fmt::join(outer, ", "));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string_view> trait_names() {
+  std::vector<std::string_view> names{mixed_gpus, searched_orders, whole_catalog};
+  for (const Trait& trait : traits()) names.push_back(trait.name);
+  return names;
+}
+
+RandomSweep random_sweep(Random& random, std::size_t trait) {
+  const std::vector<std::string_view> names = trait_names();
+  Draft draft{.random = random, .wanted = names[trait % names.size()], .sweep = {}, .sections = {}};
+  draw_cluster(draft);
+  draw_model(draft);
+  draw_schedules(draft);
+  draw_sizes(draft);
+  // Those that do not go with each other are drawn together now and then, and are illegal then.
+  constexpr std::size_t most_traits = 9;
+  for (const Trait& one : traits())
+    if (one.name == draft.wanted || draft.sweep.traits.size() < most_traits)
+      if (draft.draws(one.name, one.percent)) one.draw(draft);
+  draft.sweep.text = written(draft);
+  return std::move(draft.sweep);
+}
+
+}  // namespace pipewright::tests
