@@ -413,6 +413,7 @@ def search(
     budget: str | float | None = None,
     results: PathLike | None = None,
     resume: bool = False,
+    reuse: PathLike | Sequence[PathLike] | None = None,
     exhaustive: bool = False,
     front: bool = True,
     time_limit: str | float | None = None,
@@ -442,7 +443,8 @@ def search(
     What is wrong with it is an error here. ``search(..).run()`` waits for the end. ``jobs`` are
     worker processes (as many as there are cores), ``budget`` a time after which it stops and says
     how good the best must be. ``results`` keeps every candidate in an .h5 as they come, and
-    ``resume`` goes on with what is there. ``exhaustive`` simulates all that fits; ``front=False``
+    ``resume`` goes on with what is there. ``reuse`` are results of other sweeps, narrower or wider
+    ones, whose candidates are taken where they are this one's too. ``exhaustive`` simulates all that fits; ``front=False``
     leaves out the front. ``any_size`` begins with more than a billion combinations.
     """
     if sweep is not None:
@@ -467,9 +469,16 @@ def search(
     words = ["--json", *options(results=kept, resume=resume, jobs=jobs, exhaustive=exhaustive)]
     words += options(budget=_time(budget), time_limit=_time(time_limit), yes=any_size)
     words += options(worker_memory=worker_memory, no_front=not front)
+    words += options(reuse=[os.path.abspath(one) for one in _paths(reuse)] or None)
     if file is not None:
         return Search([file, *words], None, kept, folder)
     return Search(words, _tree_of(sweep, keys), kept, folder)
+
+
+def _paths(given: PathLike | Sequence[PathLike] | None) -> Sequence[PathLike]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, (str, os.PathLike)) else given
 
 
 def _words(given: Mapping[str, Any]) -> list[str]:

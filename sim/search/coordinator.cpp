@@ -312,6 +312,7 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   order_.back(index);
   CandidateRow& row = run_.rows[index];
   set_outcome(row, answer.outcome);
+  row.activities = 0;
   if (answer.outcome == Outcome::illegal)
     row = std::move(answer);
   else

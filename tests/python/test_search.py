@@ -174,6 +174,15 @@ def test_a_search_goes_on_with_its_results(tmp_path):
     assert second.best.number == first.best.number
 
 
+def test_results_of_another_sweep_are_reused(tmp_path):
+    narrow = tmp_path / "narrow.h5"
+    first = pipewright.search(SWEEP, results=narrow).run()
+    again = pipewright.search(SWEEP, reuse=narrow).run()
+    assert again.best.number == first.best.number
+    with pytest.raises(pipewright.Error, match="nowhere.h5"):
+        pipewright.search(SWEEP, reuse=[narrow, "nowhere.h5"]).run()
+
+
 def test_what_is_wrong_with_a_sweep_is_an_error():
     for wrong, told in (
         (lambda: pipewright.search({**SWEEP, "parallel": {"tpp": 2}}), "tpp"),

@@ -66,6 +66,7 @@ std::vector<std::uint64_t> front_of(std::vector<CandidateRow> rows) {
 // A time is the same to the last bit; what it was bounded by is a matter of the search.
 std::string without_bound(CandidateRow row) {
   row.bound_s = 0;
+  row.site = {};
   return analysis::to_json_line(row);
 }
 

@@ -282,8 +282,7 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
 void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
                   StageCosts& costs) {
   const auto all_of = [](const PassKernels& kernels) {
-    return launches(kernels.forward) + launches(kernels.input_grad) +
-           launches(kernels.weight_grad);
+    return launches(kernels.forward) + launches(kernels.input_grad) + launches(kernels.weight_grad);
   };
   const auto of_kind = [&](LayerKind kind) { return all_of(layer_kernels(setting, kind)); };
   const auto kinds = by_kind(setting.model, of_kind);

@@ -15,7 +15,8 @@ int main(int count, char** words) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (mpi::own_rank() == 0)
     return mpi::finish(mpi::test_messages(), Catch::Session().run(count, words));
-  if (!mpi::serve_rank(mpi::test_messages(), mpi::make_test_worker, mpi::long_patience)) std::_Exit(0);
+  if (!mpi::serve_rank(mpi::test_messages(), mpi::make_test_worker, mpi::long_patience))
+    std::_Exit(0);
   MPI_Finalize();
   return 0;
 }

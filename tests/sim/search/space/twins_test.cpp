@@ -16,8 +16,7 @@
 namespace pipewright::search::test {
 namespace {
 
-const std::string on_cluster =
-    "cluster: platforms/clusters/dgx-a100-96.xml\nmodel: megatron-1.7b\nglobal_batch: 16\n";
+const std::string on_cluster = "cluster: dgx-a100-96\nmodel: megatron-1.7b\nglobal_batch: 16\n";
 
 // What the rules for twins cut away, by text.
 std::map<std::string, std::uint64_t> twins(const Space& space) {

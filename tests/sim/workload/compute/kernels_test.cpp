@@ -150,7 +150,7 @@ TEST_CASE("without load balance all ranks of cp wait for the last one's attentio
                          {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
     double flops = 0;
     for (const Kernel& kernel : layer_kernels(own.setting, workload::LayerKind::dense).forward)
-      if (kernel.work == Kernel::Work::attention) flops += kernel.flops;
+      if (kernel.work == Kernel::Work::attention) flops += kernel.times * kernel.flops;
     return flops;
   };
   // Of a quarter of 8,192 queries each, 32 heads of 128: half of the keys count, or 7/8.

@@ -1,0 +1,95 @@
+#include "sim/search/reuse.hpp"
+
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "sim/config/text/yaml.hpp"
+#include "tests/sim/search/spaces.hpp"
+
+namespace pipewright::search::test {
+namespace {
+
+using analysis::CandidateRow;
+using analysis::Outcome;
+
+// Results in which every candidate was simulated, and takes as many seconds as its number.
+analysis::SearchRun everything(const Space& space) {
+  analysis::SearchRun run{.sweep = space.sweep().text, .axes = space.axes()};
+  for (const std::uint64_t candidate : candidates_of(space))
+    run.rows.push_back({.candidate = candidate,
+                        .outcome = Outcome::simulated,
+                        .time_s = static_cast<double>(candidate)});
+  return run;
+}
+
+// A candidate's scenario, without what is written where nothing else is meant.
+std::string scenario_of(const Space& space, std::uint64_t candidate) {
+  config::Value value = space.candidate(candidate);
+  std::erase_if(value.entries, [](const config::Entry& entry) {
+    return entry.key == "search" || (entry.key == "p2p" && entry.value.text == "eager");
+  });
+  std::ranges::sort(value.entries, {}, &config::Entry::key);
+  return config::to_yaml(value);
+}
+
+// That what is known of `later` from all of `earlier` is of those that are the same, as many.
+void check(const Space& earlier, const Space& later, std::size_t expected) {
+  std::map<std::string, std::uint64_t> numbers;
+  for (const std::uint64_t candidate : candidates_of(earlier))
+    numbers[scenario_of(earlier, candidate)] = candidate;
+  std::size_t same = 0;
+  for (const std::uint64_t candidate : candidates_of(later))
+    same += numbers.contains(scenario_of(later, candidate)) ? 1 : 0;
+  CHECK(same == expected);
+  const std::vector<CandidateRow> rows = reuse(everything(earlier), later);
+  CHECK(rows.size() == expected);
+  CHECK(std::ranges::is_sorted(rows, {}, &CandidateRow::candidate));
+  for (const CandidateRow& row : rows)
+    CHECK(row.time_s == static_cast<double>(numbers.at(scenario_of(later, row.candidate))));
+}
+
+const std::string sizes = "devices: [2, 4, 8]\nmicrobatches: [8, 16]\n";
+const std::string passes = "forward_times: 1 ms\nbackward_times: 2 ms\n";
+const std::string three = "schedule: [1f1b, gpipe, {name: interleaved-1f1b, chunks: [2, 3]}]\n";
+
+}  // namespace
+
+TEST_CASE("what is known of a sweep is known of a narrower one", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + three);
+  check(earlier, space_of(sizes + passes + three + "search: {constraints: [pp <= 4]}"), 16);
+  check(earlier, space_of("devices: 4\nmicrobatches: 16\n" + passes + "schedule: gpipe"), 1);
+  check(earlier, space_of(sizes + passes + "schedule: [{name: interleaved-1f1b, chunks: 3}]"), 6);
+}
+
+TEST_CASE("what is known of a sweep is known of a wider one", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + three);
+  check(earlier,
+        space_of("microbatches: [4, 8, 16, 32]\ndevices: [8, 4, 2, 16]\n" + passes + three), 24);
+  // A key that is new says in one of its values what holds where nobody says it.
+  check(earlier, space_of(sizes + passes + three + "p2p: [blocking, eager]"), 24);
+  check(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
+}
+
+TEST_CASE("nothing is known of another workload, or of other memory", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + three);
+  check(earlier, space_of(sizes + "forward_times: 2 ms\nbackward_times: 2 ms\n" + three), 0);
+  CHECK(reuse(everything(earlier), space_of(sizes + passes + three + "search: {memory: 40 GiB}"))
+            .empty());
+}
+
+TEST_CASE("bounds and failures are worked out again", "[search][reuse]") {
+  const Space space = space_of("devices: [2, 4, 8]\nmicrobatches: 8\n" + passes);
+  analysis::SearchRun run = everything(space);
+  run.rows[0].outcome = Outcome::failed;
+  run.rows[1].outcome = Outcome::bounded_away;
+  const std::vector<CandidateRow> rows = reuse(run, space);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].candidate == 1);
+  CHECK(rows[0].outcome == Outcome::open);
+  CHECK(rows[0].basis == analysis::Basis::passes);
+  CHECK(rows[1].outcome == Outcome::simulated);
+}
+
+}  // namespace pipewright::search::test
