@@ -144,7 +144,7 @@ double least_step_of_placements(const config::Scenario& scenario, Layout& layout
   double least = std::numeric_limits<double>::infinity();
   std::optional<config::Error> why_not;
   for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
-      const schedules::Schedule placement = on_placement(scenario, routes);
+      const schedules::Schedule placement = workload::on_placement(scenario, routes);
       workload::StageCosts costs = workload::placement_costs(scenario, routes, layout.hardware.gpus,
                                                              std::string(config::searched));
       set_peaks(layout.hardware, costs);
@@ -180,11 +180,6 @@ void add_least_lost(const config::Scenario& scenario, Layout& layout,
     judge(row, [&] { row.work.lost_part = least_lost(scenario, row); });
     row.site = {};
   }
-}
-
-execution::EngineKind engine_of(const config::Scenario& scenario) {
-  return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                    : execution::EngineKind::timing;
 }
 
 }  // namespace

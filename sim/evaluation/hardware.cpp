@@ -280,6 +280,11 @@ std::vector<std::uint64_t> memory_of(const Hardware& hardware) {
   return bytes;
 }
 
+execution::EngineKind engine_of(const config::Scenario& scenario) {
+  return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
+                                                    : execution::EngineKind::timing;
+}
+
 execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
                          const schedules::Schedule& schedule, const workload::StageCosts& costs) {
   return {.schedule = schedule,

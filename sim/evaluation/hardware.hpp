@@ -44,6 +44,8 @@ trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& har
 // Where GPUs are of several types, what they reach together.
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs);
 
+// Who runs it.
+execution::EngineKind engine_of(const config::Scenario& scenario);
 // A schedule on the hardware, where passes take what `costs` says.
 execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
                          const schedules::Schedule& schedule, const workload::StageCosts& costs);

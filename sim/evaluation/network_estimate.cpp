@@ -15,7 +15,7 @@ namespace {
 std::vector<double> hops(const config::Scenario& scenario, const Hardware& hardware,
                          const schedules::Routes& routes, std::uint64_t bytes,
                          std::optional<execution::LeastTimes>& least) {
-  const schedules::Schedule placement = on_placement(scenario, routes);
+  const schedules::Schedule placement = workload::on_placement(scenario, routes);
   const workload::StageCosts no_costs;
   const execution::Job job = plain_job(scenario, hardware, placement, no_costs);
   execution::LeastTimes& times = least_times(scenario, job, least);
@@ -52,15 +52,6 @@ void take_least(const execution::Job& job, execution::LeastTimes& least,
 
 }  // namespace
 
-schedules::Schedule on_placement(const config::Scenario& scenario,
-                                 const schedules::Routes& routes) {
-  return {.name = "placement",
-          .devices = scenario.devices.value,
-          .chunks = std::max(1U, routes.count() * routes.stages() / scenario.devices.value),
-          .microbatches = scenario.microbatches.value,
-          .routes = routes};
-}
-
 execution::LeastTimes& least_times(const config::Scenario& scenario, const execution::Job& job,
                                    std::optional<execution::LeastTimes>& least) {
   using Sharing = execution::LeastTimes::Sharing;
@@ -77,7 +68,7 @@ workload::NetworkEstimate estimate_network(const config::Scenario& scenario,
   workload::NetworkEstimate estimate{.add_waits = {}, .hop = {}, .memory = std::move(memory)};
   if (!scenario.cluster) return estimate;
   estimate.add_waits = [&](const schedules::Routes& routes, workload::StageCosts& costs) {
-    const schedules::Schedule placement = on_placement(scenario, routes);
+    const schedules::Schedule placement = workload::on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
     execution::add_least_exposed_time(job, least_times(scenario, job, least), costs);
   };
@@ -95,7 +86,7 @@ workload::NetworkEstimate least_estimate(const config::Scenario& scenario, const
   estimate.add_waits = [&, add_waits = std::move(estimate.add_waits)](
                            const schedules::Routes& routes, workload::StageCosts& costs) {
     if (add_waits) add_waits(routes, costs);
-    const schedules::Schedule placement = on_placement(scenario, routes);
+    const schedules::Schedule placement = workload::on_placement(scenario, routes);
     const execution::Job job = plain_job(scenario, hardware, placement, costs);
     if (job.uneven) return take_least(job, least_times(scenario, job, least), costs);
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)

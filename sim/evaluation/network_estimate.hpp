@@ -5,9 +5,6 @@
 
 namespace pipewright::evaluation {
 
-// A schedule without passes, for what a placement's stages cost.
-schedules::Schedule on_placement(const config::Scenario& scenario, const schedules::Routes& routes);
-
 // Those who plan an order for given times are told what the network takes at least: collectives
 // within passes, the slowest hop from a device to the next. `memory` of each device in bytes; 0:
 // unknown. All that is passed by reference outlives the result; `least` is for the same hardware.

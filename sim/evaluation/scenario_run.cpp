@@ -15,11 +15,6 @@
 namespace pipewright::evaluation {
 namespace {
 
-execution::EngineKind engine_of(const config::Scenario& scenario) {
-  return scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                    : execution::EngineKind::timing;
-}
-
 // The scenario of one of its schedules alone, which runs the same again.
 std::string text_of(const config::Scenario& scenario, std::size_t schedule) {
   if (scenario.schedules.size() == 1) return scenario.text;

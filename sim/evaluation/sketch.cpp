@@ -65,8 +65,7 @@ const Sketches::Placed& Sketches::placed(const schedules::Routes& routes, std::u
       placed_, [&](const Placed& one) { return one.slices == slices && one.routes == routes; });
   if (known != placed_.end()) return *known;
   Placed placed{.routes = routes, .slices = slices};
-  schedules::Schedule placement = on_placement(scenario_, routes);
-  placement.name = spec.name;
+  schedules::Schedule placement = workload::on_placement(scenario_, routes, spec.name);
   placement.slices = slices;
   placed.costs = workload::shared_costs(scenario_, placement, hardware_.gpus);
   if (settle_) settle_(placement, placed.costs);
@@ -134,7 +133,7 @@ std::uint64_t Sketches::held(const Placed& placed, std::uint32_t device, const R
 }
 
 analysis::CandidateRow Sketches::on(const Placed& placed, const Rule& rule) const {
-  const schedules::Schedule placement = on_placement(scenario_, placed.routes);
+  const schedules::Schedule placement = workload::on_placement(scenario_, placed.routes);
   analysis::CandidateRow row{.outcome = analysis::Outcome::open,
                              .work = work_of(scenario_, placement, placed.costs)};
   double most = -1;

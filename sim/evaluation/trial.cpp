@@ -76,10 +76,7 @@ double seconds_under(const config::Value& tree, const analysis::Draw& draw) {
   execution::Job job = make_job(scenario, hardware, plan);
   slow_down(draw, scenario, hardware, job);
   analysis::SummarySink summary;
-  execution::run(job,
-                 scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                            : execution::EngineKind::timing,
-                 {}, summary);
+  execution::run(job, engine_of(scenario), {}, summary);
   return summary.summary().makespan_s / plan.schedule.iterations;
 }
 

@@ -101,10 +101,7 @@ Rerun simulate(config::Value tree, const Change& change) {
   const execution::Job job = make_job(scenario, hardware, plan);
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
-  execution::run(job,
-                 scenario.engine == config::Engine::simgrid ? execution::EngineKind::simgrid
-                                                            : execution::EngineKind::timing,
-                 {}, summary);
+  execution::run(job, engine_of(scenario), {}, summary);
   return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
 }
 

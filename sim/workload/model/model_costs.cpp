@@ -281,7 +281,7 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
 // Kernels of F, I and W of the layers of each stage.
 void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
                   StageCosts& costs) {
-  const auto all_of = [](const PassKernels& kernels) {
+  const auto all_of = [](const PassKernels& kernels) -> std::uint64_t {
     return launches(kernels.forward) + launches(kernels.input_grad) + launches(kernels.weight_grad);
   };
   const auto of_kind = [&](LayerKind kind) { return all_of(layer_kernels(setting, kind)); };

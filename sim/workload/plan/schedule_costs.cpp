@@ -186,15 +186,19 @@ StageCosts shared_costs(const config::Scenario& scenario, const Schedule& schedu
   return costs;
 }
 
+Schedule on_placement(const config::Scenario& scenario, const schedules::Routes& routes,
+                      const std::string& name) {
+  const auto devices = scenario.devices.value;
+  return {.name = name,
+          .devices = devices,
+          .chunks = std::max(1U, routes.count() * routes.stages() / devices),
+          .microbatches = scenario.microbatches.value,
+          .routes = routes};
+}
+
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
                            const Gpus& gpus, const std::string& name) {
-  const auto devices = scenario.devices.value;
-  const Schedule placement{.name = name,
-                           .devices = devices,
-                           .chunks = std::max(1U, routes.count() * routes.stages() / devices),
-                           .microbatches = scenario.microbatches.value,
-                           .routes = routes};
-  return shared_costs(scenario, placement, gpus);
+  return shared_costs(scenario, on_placement(scenario, routes, name), gpus);
 }
 
 namespace {

@@ -30,6 +30,10 @@ void check_memory_can_be_counted(const schedules::Schedule& schedule, const Stag
 // 1e9 s, which is what a scenario may give, and more than 1e5 buckets of gradients a stage.
 void check_limits(const config::Scenario& scenario, const StageCosts& costs);
 
+// A schedule without passes, for what a placement's stages cost.
+schedules::Schedule on_placement(const config::Scenario& scenario, const schedules::Routes& routes,
+                                 const std::string& name = "placement");
+
 // What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
 // Errors are about the schedule called `name`.
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
