@@ -23,7 +23,7 @@ Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, st
   bool fits = true;
   is_listed_ = space.for_each_layout(
                    [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
-                     if (!is_mine(layout)) return true;
+                     if (!space_.is_of_shard(layout)) return true;
                      total_ += schedules.size();
                      fits = fits && ahead_.size() < most_ahead;
                      if (fits) add(layout, schedules);
@@ -37,11 +37,6 @@ Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, st
     ahead_.clear();
   const std::uint64_t share = total_ / (least_batches * std::max<std::size_t>(workers, 1));
   size_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(share, 1, most_in_batch));
-}
-
-bool Batches::is_mine(std::uint64_t layout) const {
-  const Shard& shard = space_.sweep().shard;
-  return shard.count == 1 || mix(layout) % shard.count == shard.number - 1;
 }
 
 // Layouts mostly have the schedules of the one before.
@@ -73,7 +68,7 @@ void Batches::add_some_near(std::uint64_t layout) {
   if (of_ != layout) turn_ = 0;
   of_ = layout;
   const auto add_new = [&](std::uint64_t near, std::span<const std::uint32_t> schedules) {
-    if (is_mine(near) && sampled_.insert(near).second) add(near, schedules);
+    if (space_.is_of_shard(near) && sampled_.insert(near).second) add(near, schedules);
     return true;
   };
   while (ahead_.empty() && space_.visit_near(layout, turn_, add_new)) ++turn_;
@@ -84,7 +79,8 @@ void Batches::add_samples() {
     std::size_t found = 0;
     space_.sample(samples_++, tries_of_a_sample,
                   [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
-                    if (is_mine(layout) && sampled_.insert(layout).second) add(layout, schedules);
+                    if (space_.is_of_shard(layout) && sampled_.insert(layout).second)
+                      add(layout, schedules);
                     return ++found < layouts_of_a_sample;
                   });
   }
@@ -112,7 +108,7 @@ void Batches::refill(std::optional<std::uint64_t> promising) {
         if (visited++ < passed_) return true;
         if (ahead_.size() >= most_ahead) return all_ = false;
         ++passed_;
-        if (is_mine(layout) && !sampled_.contains(layout)) add(layout, schedules);
+        if (space_.is_of_shard(layout) && !sampled_.contains(layout)) add(layout, schedules);
         return true;
       },
       [&] { return cut_short_ = stop_(); });

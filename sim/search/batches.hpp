@@ -35,7 +35,6 @@ class Batches {
     std::uint64_t number = 0;
     std::uint32_t schedules = 0;  // of schedules_
   };
-  bool is_mine(std::uint64_t layout) const;  // of the sweep's shard
   void add(std::uint64_t layout, std::span<const std::uint32_t> schedules);
   void spread();
   void refill(std::optional<std::uint64_t> promising);

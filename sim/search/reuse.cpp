@@ -126,7 +126,7 @@ std::vector<CandidateRow> reuse(const analysis::SearchRun& earlier, const Space&
   space.for_each_layout(
       [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
         for (const std::uint32_t schedule : schedules)
-          take(layout, layout * space.schedules() + schedule);
+          if (space.is_of_shard(layout)) take(layout, layout * space.schedules() + schedule);
         return true;
       },
       stop);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/mix.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/space/auto_values.hpp"
@@ -162,6 +163,11 @@ bool Space::visit_near(std::uint64_t layout, std::size_t turn, const Visit& visi
   if (!walk.stay_near(layout, turn)) return false;
   walk.run(without_digits(visit));
   return true;
+}
+
+bool Space::is_of_shard(std::uint64_t layout) const {
+  const Shard& shard = impl_->sweep.shard;
+  return shard.count == 1 || mix(layout) % shard.count == shard.number - 1;
 }
 
 bool Space::is_searched(std::uint64_t schedule) const {

@@ -42,6 +42,7 @@ class Space {
   // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
   std::vector<analysis::Excluded> excluded() const;
 
+  bool is_of_shard(std::uint64_t layout) const;  // of the sweep's, as which it is searched
   std::uint32_t group(std::uint64_t layout) const;
   std::size_t cluster(std::uint64_t layout) const;  // of cluster_values()
   // Of a schedule's number: whether its order is searched.

@@ -79,6 +79,18 @@ TEST_CASE("nothing is known of another workload, or of other memory", "[search][
             .empty());
 }
 
+TEST_CASE("a shard takes what is known of its own part", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + three);
+  std::size_t all = 0;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    const Space part = space_of(sizes + passes + three + "search: {shard: " + shard + "}");
+    const std::vector<CandidateRow> rows = reuse(everything(earlier), part);
+    for (const CandidateRow& row : rows) CHECK(part.is_of_shard(row.candidate / part.schedules()));
+    all += rows.size();
+  }
+  CHECK(all == 24);
+}
+
 TEST_CASE("bounds and failures are worked out again", "[search][reuse]") {
   const Space space = space_of("devices: [2, 4, 8]\nmicrobatches: 8\n" + passes);
   analysis::SearchRun run = everything(space);
