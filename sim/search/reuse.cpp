@@ -100,10 +100,19 @@ class Prints {
   std::vector<std::vector<Print>> values_;  // by axis
 };
 
+// Where weeks count, rows have what these weeks lose, and elsewhere nothing of the kind.
+bool tell_the_same(const analysis::Objective& one, const analysis::Objective& other) {
+  const auto weeks = [](const analysis::Objective& objective) {
+    return objective.kind == analysis::Objective::Kind::tokens_a_day ? objective.seeds : 0;
+  };
+  return weeks(one) == weeks(other);
+}
+
 }  // namespace
 
 std::vector<CandidateRow> reuse(const analysis::SearchRun& earlier, const Space& space,
                                 const std::function<bool()>& stop) {
+  if (!tell_the_same(earlier.objective, space.sweep().objective)) return {};
   std::unordered_map<Print, const CandidateRow*, HashOfPrint> known;
   const Prints old(earlier.sweep, earlier.axes);
   for (const CandidateRow& row : earlier.rows)

@@ -72,8 +72,11 @@ TEST_CASE("what is known of a sweep is known of a wider one", "[search][reuse]")
   check(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
 }
 
-TEST_CASE("nothing is known of another workload, or of other memory", "[search][reuse]") {
+TEST_CASE("nothing is known of another workload, of other memory, or of weeks", "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
+  analysis::SearchRun run = everything(earlier);
+  run.objective = {.kind = analysis::Objective::Kind::tokens_a_day};
+  CHECK(reuse(run, earlier).empty());
   check(earlier, space_of(sizes + "forward_times: 2 ms\nbackward_times: 2 ms\n" + three), 0);
   CHECK(reuse(everything(earlier), space_of(sizes + passes + three + "search: {memory: 40 GiB}"))
             .empty());
