@@ -227,10 +227,12 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
   CandidateRow& row = run_.rows[index];
   set_outcome(row, answer.outcome);
   row.activities = 0;
-  if (answer.outcome == Outcome::illegal)
+  if (answer.outcome == Outcome::illegal) {
     row = std::move(answer);
-  else
-    row.note = std::move(answer.note);
+    final_.push_back(row);
+    return;
+  }
+  row.note = std::move(answer.note);
   if (row.outcome == Outcome::simulated) {
     row.work.lost_part = answer.work.lost_part;
     row.peak_bytes = answer.peak_bytes;
