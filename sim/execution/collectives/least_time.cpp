@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace pipewright::execution {
@@ -66,17 +66,37 @@ double LeastTime::Variant::all(double bytes) const {
   return together.empty() ? seconds : std::max(seconds, slowest(together, bytes, whole) + latency);
 }
 
+// Between ranks, which meet in each protocol and alone as together.
+class LeastTime::Ways {
+ public:
+  explicit Ways(const RankPlacement& placement) : placement_(placement) {}
+
+  const cluster::Route& of(const Flow& flow) {
+    const std::uint64_t key = std::uint64_t{flow.source} << 32U | flow.destination;
+    const auto [place, is_new] = known_.try_emplace(key);
+    if (is_new) place->second = placement_.route(flow.source, flow.destination);
+    return place->second;
+  }
+  double capacity_of(const cluster::Link* link) const { return placement_.capacity_of(link); }
+
+ private:
+  const RankPlacement& placement_;
+  std::unordered_map<std::uint64_t, cluster::Route> known_;
+};
+
 // The plan's own flows of a phase of one byte; the time that it adds to them counts beside.
-void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement,
-                           Links which) {
-  for (const Flow& flow : phase_of(cost, {}, protocol, 1, placement).flows)
-    for (const cluster::Link* link : placement.route(flow.source, flow.destination).links) {
+void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, Ways& ways, Links which) {
+  for (const Flow& flow : cost.flows) {
+    const cluster::Route& route = ways.of(flow);
+    const double bytes = flow.bytes * on_wire(cost, route, protocol);
+    for (const cluster::Link* link : route.links) {
       const bool shared = cluster::is_shared(link);
       if (which == Links::shared && !shared) continue;
       Load& load = by_link[link];
-      load.bandwidth = placement.capacity_of(link);
-      load.add(flow.bytes, shared);
+      if (load.flows.empty()) load.bandwidth = ways.capacity_of(link);
+      load.add(bytes, shared);
     }
+  }
 }
 
 std::vector<LeastTime::Load> LeastTime::Loads::unlike() && {
@@ -88,12 +108,16 @@ std::vector<LeastTime::Load> LeastTime::Loads::unlike() && {
   return loads;
 }
 
-LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol,
-                                   const RankPlacement& placement) {
+LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, Ways& ways) {
   Loads loads;
-  loads.add(cost, protocol, placement, Links::all);
-  Step step{.loads = std::move(loads).unlike(), .cost = cost, .transfer = {}};
-  step.cost.flows.clear();
+  loads.add(cost, protocol, ways, Links::all);
+  Step step{.loads = std::move(loads).unlike(),
+            .cost = {.flows = {},
+                     .latency = cost.latency,
+                     .ends = cost.ends,
+                     .is_tree = cost.is_tree,
+                     .is_raw = cost.is_raw},
+            .transfer = {}};
   step.transfer[static_cast<std::size_t>(protocol)] = slowest(step.loads, 1, false);
   return step;
 }
@@ -101,14 +125,14 @@ LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol,
 // What all groups put on the links that several may share. A FATPIPE link holds nobody up for
 // others.
 void LeastTime::add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
-                             const RankPlacement& placement) {
+                             Ways& ways) {
   variant.latency = std::numeric_limits<double>::infinity();
   Loads loads;
   for (const AlgorithmChoice* choice : choices)
     for (const PhaseCost& cost : choice->phases) {
       variant.latency =
           std::min(variant.latency, cost.latency[static_cast<std::size_t>(variant.protocol)]);
-      loads.add(cost, variant.protocol, placement, Links::shared);
+      loads.add(cost, variant.protocol, ways, Links::shared);
     }
   variant.together = std::move(loads).unlike();
 }
@@ -116,19 +140,27 @@ void LeastTime::add_together(Variant& variant, const std::vector<const Algorithm
 LeastTime::LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
                      const RankPlacement& placement, bool together) {
   if (groups.empty() || groups.front().size() < 2) return;
-  add_variants(kind, groups, algorithm, placement, together);
+  kind_ = kind.kind;
+  const auto choices_on = [&](const RankPlacement& numbers) {
+    Choices choices;
+    for (const auto& group : groups)
+      choices.push_back(algorithm_choices(kind, group, algorithm, numbers));
+    return choices;
+  };
+  const Choices choices = choices_on(placement);
+  add_variants(choices, placement, together);
   count_ = variants_.size();
-  if (count_ > 1) look_as_nccl(groups, algorithm, placement, kind);
-  if (count_ > 1 && views_.empty() && placement.cluster().has_tuning_model())
-    add_variants(kind, groups, algorithm, placement.expected(), false);
+  if (count_ > 1) look_as_nccl(groups, choices, placement);
+  if (count_ > 1 && views_.empty() && placement.cluster().has_tuning_model()) {
+    const RankPlacement expected = placement.expected();
+    add_variants(choices_on(expected), expected, false);
+  }
   merge_equal();
 }
 
-void LeastTime::add_variants(const workload::Operation& kind, const Groups& groups,
-                             Algorithm algorithm, const RankPlacement& placement, bool together) {
-  std::vector<std::vector<AlgorithmChoice>> choices_of;  // each group
-  for (const auto& group : groups)
-    choices_of.push_back(algorithm_choices(kind, group, algorithm, placement));
+void LeastTime::add_variants(const Choices& choices_of, const RankPlacement& placement,
+                             bool together) {
+  Ways ways(placement);
   for (std::size_t i = 0; i < choices_of.front().size(); ++i)
     for (const Protocol protocol : choices_of.front()[i].protocols) {
       Variant& variant = variants_.emplace_back(Variant{
@@ -140,19 +172,16 @@ void LeastTime::add_variants(const workload::Operation& kind, const Groups& grou
         const AlgorithmChoice& choice = of_group[std::min(i, of_group.size() - 1)];
         all.push_back(&choice);
         std::vector<Step>& steps = variant.groups.emplace_back();
-        for (const PhaseCost& cost : choice.phases)
-          steps.push_back(step_of(cost, protocol, placement));
+        for (const PhaseCost& cost : choice.phases) steps.push_back(step_of(cost, protocol, ways));
       }
-      if (together && groups.size() > 1) add_together(variant, all, placement);
+      if (together && choices_of.size() > 1) add_together(variant, all, ways);
     }
 }
 
-void LeastTime::look_as_nccl(const Groups& groups, Algorithm algorithm,
-                             const RankPlacement& placement, const workload::Operation& kind) {
-  kind_ = kind.kind;
-  for (const auto& group : groups) {
-    const auto view = nccl_view(kind.kind, group,
-                                algorithm_choices(kind, group, algorithm, placement), placement);
+void LeastTime::look_as_nccl(const Groups& groups, const Choices& choices_of,
+                             const RankPlacement& placement) {
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const auto view = nccl_view(kind_, groups[group], choices_of[group], placement);
     if (!view) return views_.clear();
     views_.push_back(*view);
   }

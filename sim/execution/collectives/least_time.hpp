@@ -2,7 +2,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,10 +36,11 @@ class LeastTime {
     double seconds(double bytes, bool whole) const;
   };
   enum class Links : std::uint8_t { all, shared };
+  class Ways;
   struct Loads {
-    std::map<const cluster::Link*, Load> by_link;
+    std::unordered_map<const cluster::Link*, Load> by_link;
 
-    void add(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement, Links which);
+    void add(const PhaseCost& cost, Protocol protocol, Ways& ways, Links which);
     std::vector<Load> unlike() &&;  // one of those that are alike
   };
   struct Step {  // a phase
@@ -62,14 +63,14 @@ class LeastTime {
     double alone(std::size_t group, double bytes) const;
     double all(double bytes) const;
   };
-  static Step step_of(const PhaseCost& cost, Protocol protocol, const RankPlacement& placement);
+  using Choices = std::vector<std::vector<AlgorithmChoice>>;  // of each group
+  static Step step_of(const PhaseCost& cost, Protocol protocol, Ways& ways);
   static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
-                           const RankPlacement& placement);
-  void add_variants(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
-                    const RankPlacement& placement, bool together);
+                           Ways& ways);
+  void add_variants(const Choices& choices_of, const RankPlacement& placement, bool together);
   void merge_equal();
-  void look_as_nccl(const Groups& groups, Algorithm algorithm, const RankPlacement& placement,
-                    const workload::Operation& kind);
+  void look_as_nccl(const Groups& groups, const Choices& choices_of,
+                    const RankPlacement& placement);
   double to_choose_by(std::size_t variant, std::size_t group, double bytes) const {
     if (!views_.empty())
       return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,

@@ -8,12 +8,12 @@ namespace {
 
 std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
 
-// What a flow of payload has on the wire: its slowest link counts.
-double on_wire(const PhaseCost& cost, const cluster::Route& route, std::size_t protocol) {
-  return cost.is_raw ? 1 : 1 / route.by[protocol].efficiency;
-}
-
 }  // namespace
+
+double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol) {
+  const bool is_payload = protocol == Protocol::simple || cost.is_raw;
+  return is_payload ? 1 : 1 / route.by[index(protocol)].efficiency;
+}
 
 void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {
   for (const cluster::Link* link : route.links) {
@@ -53,7 +53,8 @@ ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement) {
   for (const Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     ByProtocol bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = flow.bytes * on_wire(cost, route, i);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = flow.bytes * on_wire(cost, route, static_cast<Protocol>(i));
     loads.add(route, bytes);
   }
   return loads.busiest_seconds();
@@ -72,7 +73,7 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
   for (Flow& flow : phase.flows) {
     flow.bytes *= bytes;
     if (protocol != Protocol::simple)
-      flow.bytes *= on_wire(cost, placement.route(flow.source, flow.destination), index(protocol));
+      flow.bytes *= on_wire(cost, placement.route(flow.source, flow.destination), protocol);
   }
   return phase;
 }

@@ -90,6 +90,9 @@ struct PhaseCost {
   bool is_raw = false;   // flows are of all bytes on the wire, whatever the protocol
 };
 
+// How many bytes a byte of payload is on the wire: a flow's slowest link counts.
+double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol);
+
 // The seconds of the most loaded link, if nothing else is on the network, for each byte.
 ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement);
 
