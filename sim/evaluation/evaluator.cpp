@@ -18,6 +18,7 @@
 #include "sim/evaluation/work_and_memory.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/execution/timing/engine.hpp"
+#include "sim/workload/model/state.hpp"
 #include "sim/workload/plan/planner.hpp"
 #include "sim/workload/plan/searched_schedule.hpp"
 #include "sim/workload/shape/layout_checks.hpp"
@@ -85,14 +86,21 @@ void check_recompute(const config::Scenario& scenario) {
                     to_string(scenario.training.recompute)));
 }
 
-// Of a simulation, about: a pass and what it sends; and each rank's part in a collective.
+// Of a simulation, about: a pass and what it sends; each rank's part in a collective within it; and
+// under ZeRO-2 and ZeRO-3 collectives after it, a bucket each.
 double activities_of(const execution::Job& job) {
   double passes = 0;
   for (const schedules::Program& program : job.schedule.programs)
     passes += static_cast<double>(program.size());
   double of_pass = 2;
-  const bool between_passes = job.conditions.zero >= 2 && !job.costs.traffic.empty();
-  if (between_passes || job.has_full_detail()) of_pass += job.ranks_per_stage();
+  if (job.has_full_detail()) of_pass += job.ranks_per_stage();
+  if (job.conditions.zero >= 2 && !job.costs.traffic.empty()) {
+    double buckets = 0;
+    for (const workload::StageTraffic& stage : job.costs.traffic)
+      buckets += workload::gradient_parts(stage.parameters, job.conditions.communication,
+                                          job.ranks->group_size(workload::Group::dp));
+    of_pass += 2 * buckets / static_cast<double>(job.costs.traffic.size());
+  }
   return passes * of_pass * job.simulated_replicas();
 }
 

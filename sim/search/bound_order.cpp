@@ -68,27 +68,32 @@ std::optional<std::size_t> BoundOrder::next_to_refine() {
   return first == nullptr ? std::nullopt : std::optional(first->row);
 }
 
-std::optional<std::size_t> BoundOrder::next_to_improve() {
+std::optional<std::size_t> BoundOrder::next_to_improve(double most_activities) {
   pass_by_needless();
   const Entry* const fast = first_of({1});
   const Entry* const first = fast != nullptr ? fast : first_of({3});
   if (first == nullptr || !(first->cost < best_cost())) return std::nullopt;
   constexpr double nearly = 1.25;
   constexpr std::size_t most = 256;
-  const double limit = std::min(best_cost(), nearly * first->cost);
+  const auto activities = [&](std::size_t row) { return run_.rows[row].activities; };
   std::size_t soonest = first->row;
   std::size_t looked_at = 0;
   for (const Entry& one : waiting_[fast != nullptr ? 1 : 3]) {
-    if (!(one.cost < limit) || ++looked_at > most) break;
-    if (run_.rows[one.row].activities < run_.rows[soonest].activities) soonest = one.row;
+    if (!(one.cost < best_cost()) || ++looked_at > 16 * most) break;
+    // Far behind the first, as good as any is one that comes in time.
+    const bool is_near = one.cost < nearly * first->cost && looked_at <= most;
+    if (!is_near && activities(soonest) <= most_activities) break;
+    if (activities(one.row) < activities(soonest)) soonest = one.row;
   }
-  return soonest;
+  return activities(soonest) <= most_activities ? std::optional(soonest) : std::nullopt;
 }
 
 std::optional<std::size_t> BoundOrder::promising() const {
   const Entry* const first = first_of({1});
   if (first != nullptr && first->cost < best_cost()) return first->row;
-  return best();
+  if (!ranked_.empty()) return best();
+  const Entry* const rough = first_of({0});
+  return rough == nullptr ? std::nullopt : std::optional(rough->row);
 }
 
 void BoundOrder::give_out(std::size_t row) {

@@ -37,11 +37,11 @@ class BoundOrder {
   // The first of those that are needed.
   std::optional<std::size_t> next();
   std::optional<std::size_t> next_to_refine();  // that do not rest on their order yet
-  // The first of those that rest on their order, simulated or not.
+  // The first of those that rest on their order, simulated or not; else of all.
   std::optional<std::size_t> promising() const;
   // Of those that are not simulated, but should be as good as their bounds, and better than the
-  // best: one of the first that a simulation is soon done with.
-  std::optional<std::size_t> next_to_improve();
+  // best: one of the first that a simulation is soon done with, of no more than so many activities.
+  std::optional<std::size_t> next_to_improve(double most_activities);
   bool is_waiting(std::size_t row) const { return waiting_at(row).contains(entry(row)); }
   void give_out(std::size_t row);         // one that waits
   void back(std::size_t row);             // one that was given out, while it is as it was then

@@ -112,13 +112,21 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return first ? std::optional(work_on(*first)) : std::nullopt;
 }
 
-// Of more than can be listed, there is always one with a lower bound. So the best of those that are
-// known well is simulated, once there was time to find a good one, and while it is, half of the
-// workers go on looking.
+// Of more than can be listed, there is always one with a lower bound. So all look around first, by
+// bounds that take milliseconds where closer ones of a new placement may take a second. Then the
+// best of those that are known well is simulated, once there was time to find a good one, and while
+// it is, half of the workers go on looking.
 std::optional<Coordinator::Work> Coordinator::next_of_many(double now) {
-  constexpr double until_good = 2;  // seconds
+  constexpr double to_look_around = 1;  // seconds
+  constexpr double until_good = 1.5;
+  if (now < to_look_around)
+    if (std::optional<Work> work = next_new()) return work;
+  // One that takes longer than half of all that was done so far can wait for others.
+  constexpr double activities_a_second = 2e5;
   if (now >= until_good && board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
-    if (const std::optional<std::size_t> first = order_.next_to_improve()) return work_on(*first);
+    if (const std::optional<std::size_t> first =
+            order_.next_to_improve(now / 2 * activities_a_second))
+      return work_on(*first);
   if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (const std::optional<std::size_t> first = order_.next_to_refine()) return work_on(*first);

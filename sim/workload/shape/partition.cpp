@@ -209,8 +209,9 @@ class ByCost {
       const std::uint32_t least = stage == 0 || stage + 1 == stages_ ? 0 : 1;
       for (std::uint32_t end = least; end <= layers_; ++end)
         for (std::uint32_t begin = 0; begin + least <= end; ++begin) {
+          if (before[begin] == never) continue;
           const double own = seconds_(stage, {begin, end - begin});
-          if (own > limit || before[begin] == never) continue;
+          if (own > limit) continue;
           const double joined = join(before[begin], own);
           if (joined >= after[end]) continue;
           after[end] = joined;
