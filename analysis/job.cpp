@@ -34,7 +34,10 @@ std::string describe(const JobInfo& job) {
   const auto add_choice = [&](const char* name, const std::string& choice, const char* usual) {
     if (choice != usual) text += fmt::format(", {} {}", name, printable(choice));
   };
-  add("tp", job.tp, 1);
+  if (job.tp_by_device.empty())
+    add("tp", job.tp, 1);
+  else
+    text += fmt::format(", tp {}", printable(job.tp_by_device));
   if (job.sequence_parallel && job.tp > 1) text += ", sp";
   add("cp", job.cp, 1);
   add("ep", job.ep, 1);

@@ -244,7 +244,7 @@ TimeParts mean_parts(const Summary& summary) {
 }
 
 std::uint64_t gpus(const trace::RunInfo& run) {
-  return std::uint64_t{run.devices} * run.ranks_per_stage * run.replicas;
+  return run.gpus > 0 ? run.gpus : std::uint64_t{run.devices} * run.ranks_per_stage * run.replicas;
 }
 
 }  // namespace pipewright::analysis

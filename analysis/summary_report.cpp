@@ -60,7 +60,8 @@ constexpr std::size_t largest_device_table = 16;
 constexpr std::size_t sizes = 3;
 std::vector<std::string> description(const trace::RunInfo& run) {
   std::string devices = counted(run.devices, "device");
-  if (run.ranks_per_stage > 1) devices += fmt::format(" of {} GPUs", run.ranks_per_stage);
+  if (run.ranks_per_stage > 1)
+    devices += fmt::format(" of {}{} GPUs", run.gpus > 0 ? "up to " : "", run.ranks_per_stage);
   if (run.replicas > 1) devices = fmt::format("{} replicas x {}", run.replicas, devices);
   return {devices,
           counted(run.microbatches, "microbatch"),

@@ -98,7 +98,8 @@ Json info_of(const RunInfo& run) {
 RunInfo read_info(const Json& info) {
   RunInfo run;
   for (const auto& field : text_fields) info.at(field.name).get_to(run.*field.member);
-  for (const auto& field : count_fields) info.at(field.name).get_to(run.*field.member);
+  for (const auto& field : count_fields)
+    if (!field.may_lack || info.contains(field.name)) info.at(field.name).get_to(run.*field.member);
   for (const auto& field : real_fields) info.at(field.name).get_to(run.*field.member);
   info.at(assumed_field).get_to(run.assumed.keys);
   info.at(assumed_gpu_field).get_to(run.assumed.gpu);

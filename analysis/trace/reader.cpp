@@ -72,7 +72,9 @@ RunInfo TraceFile::run() const {
   RunInfo run;
   for (const auto& field : text_fields)
     if (!field.may_lack || has_attribute(field.name)) run.*field.member = text(field.name);
-  for (const auto& field : count_fields) run.*field.member = number<std::uint32_t>(field.name);
+  for (const auto& field : count_fields)
+    if (!field.may_lack || has_attribute(field.name))
+      run.*field.member = number<std::uint32_t>(field.name);
   for (const auto& field : real_fields) run.*field.member = number<double>(field.name);
   if (has_attribute(assumed_field))
     run.assumed = {text(assumed_gpu_field), split_keys(text(assumed_field))};

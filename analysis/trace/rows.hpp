@@ -88,7 +88,8 @@ struct RunInfo {
   double tokens_per_microbatch = 0;   // 0: unknown
   std::uint32_t slices = 1;    // of a microbatch along the sequence; passes then count slices
   std::uint32_t replicas = 1;  // data-parallel copies of the pipeline, of which rows show the first
-  std::uint32_t ranks_per_stage = 1;  // GPUs that make up a device
+  std::uint32_t ranks_per_stage = 1;  // GPUs that make up a device, the largest
+  std::uint32_t gpus = 0;             // of all devices and replicas; 0: all devices have as many
   // FLOP of a microbatch: forward and backward, causal attention counted once; 0: unknown.
   double model_flops = 0;
   double full_attention_flops = 0;  // the same with attention's whole square of scores

@@ -213,14 +213,15 @@ inline constexpr std::array<RunField<std::string>, 7> text_fields{
      {"job", &RunInfo::job, true},
      {"scenario", &RunInfo::scenario},
      {"versions", &RunInfo::versions}}};
-inline constexpr std::array<RunField<std::uint32_t>, 7> count_fields{
+inline constexpr std::array<RunField<std::uint32_t>, 8> count_fields{
     {{"devices", &RunInfo::devices},
      {"chunks", &RunInfo::chunks},
      {"microbatches", &RunInfo::microbatches},
      {"slices", &RunInfo::slices},
      {"iterations", &RunInfo::iterations},
      {"replicas", &RunInfo::replicas},
-     {"lanes", &RunInfo::ranks_per_stage}}};
+     {"lanes", &RunInfo::ranks_per_stage},
+     {"gpus", &RunInfo::gpus, true}}};
 inline constexpr std::array<RunField<double>, 7> real_fields{
     {{"samples_per_microbatch", &RunInfo::samples_per_microbatch},
      {"tokens_per_microbatch", &RunInfo::tokens_per_microbatch},

@@ -63,6 +63,26 @@ std::vector<Located<std::uint32_t>> read_cp_sizes(const Field& field) {
   return sizes;
 }
 
+std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
+  constexpr std::string_view allowed = "a tp for each device of the pipeline, such as [8, 8, 4, 4]";
+  std::vector<Located<std::uint32_t>> sizes;
+  for (const Field& item : items(field, allowed))
+    sizes.push_back({read_count(item, "8"), item.value.origin});
+  if (sizes.empty()) throw wrong(field, allowed);
+  return sizes;
+}
+
+void settle_tp(const Field& field, bool tp_given, Parallel& parallel) {
+  if (parallel.tp_by_device.empty()) return;
+  if (tp_given)
+    throw Error(find(field.value, "tp_by_device")->origin,
+                fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({}); leave out "
+                            "one of them",
+                            parallel.tp.value));
+  parallel.tp =
+      *std::ranges::max_element(parallel.tp_by_device, {}, &Located<std::uint32_t>::value);
+}
+
 // As Megatron-LM asks for: they are of a2a+p2p, which needs them.
 void check_cp_sizes(const Field& field, const Parallel& parallel) {
   constexpr std::string_view key = "hierarchical_context_parallel_sizes";
@@ -120,6 +140,9 @@ constexpr std::array table{
                    .help = "tensor parallelism: GPUs that share each layer",
                    .default_value = "1"},
                   count<&Parallel::tp>},
+    Key<Parallel>{{.name = "tp_by_device",
+                   .help = "tp of each device of the pipeline where they differ, as [8, 8, 4, 4]"},
+                  into<&Parallel::tp_by_device, read_tp_by_device>({ValueType::count, true})},
     Key<Parallel>{{.name = "cp",
                    .alias = "context",
                    .flag = "--cp",
@@ -212,6 +235,7 @@ Parallel read_parallel(const Field& field) {
       return entry.key == name || (!alias.empty() && entry.key == alias);
     });
   };
+  settle_tp(field, gives("tp", "tensor"), parallel);
   check_cp_sizes(field, parallel);
   if (parallel.shard || parallel.replicate)
     settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
@@ -221,6 +245,40 @@ Parallel read_parallel(const Field& field) {
                             "parallel.zero is {}; allowed: zero 3, or leave it out",
                             parallel.zero));
   return parallel;
+}
+
+Parallel Parallel::on(std::uint32_t device) const {
+  Parallel one = *this;
+  if (tp_by_device.empty()) return one;
+  one.tp = tp_by_device[device];
+  one.tp_by_device.clear();
+  return one;
+}
+
+std::string Parallel::tp_text() const {
+  if (tp_by_device.empty()) return std::to_string(tp.value);
+  constexpr std::size_t few = 8;
+  std::string text;
+  for (std::size_t i = 0; i < tp_by_device.size();) {
+    const std::uint32_t size = tp_by_device[i].value;
+    std::size_t end = i + 1;
+    while (tp_by_device.size() > few && end < tp_by_device.size() &&
+           tp_by_device[end].value == size)
+      ++end;
+    text += fmt::format("{}{}", i == 0 ? "" : "/", size);
+    if (end - i > 1) text += fmt::format("*{}", end - i);
+    i = end;
+  }
+  return text;
+}
+
+double Parallel::gpus() const {
+  double tensor = static_cast<double>(tp.value) * pp.value;
+  if (!tp_by_device.empty()) {
+    tensor = 0;
+    for (const Located<std::uint32_t>& device : tp_by_device) tensor += device.value;
+  }
+  return tensor * cp.value * dp.value;
 }
 
 std::vector<KeyRow> parallel_keys() { return rows_of(table); }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,8 @@ inline constexpr std::array<std::string_view, 3> vocabulary_cut_names{"none", "v
 // * edp of them, where etp ranks share each expert and edp have the same experts.
 struct Parallel {
   Located<std::uint32_t> tp{1, {}};
+  // Of each pipeline device, where they differ: `tp` is the largest then. Empty: all have `tp`.
+  std::vector<Located<std::uint32_t>> tp_by_device;
   Located<std::uint32_t> cp{1, {}};
   ContextComm cp_comm = ContextComm::p2p;
   // Of a2a+p2p alone: ranks of cp that deal out heads, and groups of them in a ring.
@@ -66,9 +69,17 @@ struct Parallel {
   std::optional<bool> reshard_after_forward;
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
-  std::uint32_t ranks_per_stage() const {
-    return tp.value * cp.value;
-  }  // GPUs of a pipeline device
+  // Of the GPUs of one device alone, whose tp is `tp`.
+  Parallel on(std::uint32_t device) const;
+  std::uint32_t tp_of(std::uint32_t device) const {
+    return tp_by_device.empty() ? tp.value : tp_by_device[device].value;
+  }
+  // "8", or "8/8/4/4", of long pipelines "8*12/4*4".
+  std::string tp_text() const;
+  // Of all devices and replicas. Exact below 2^53, which is far above what any cluster has.
+  double gpus() const;
+  // GPUs of a pipeline device, the largest.
+  std::uint32_t ranks_per_stage() const { return tp.value * cp.value; }
   // Ranks of cp that deal out heads among themselves, which stand next to each other.
   std::uint32_t cp_a2a() const {
     if (cp_comm == ContextComm::a2a) return cp.value;

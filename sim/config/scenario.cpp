@@ -191,8 +191,8 @@ const KeyInfo* find_key(std::string_view name) {
   return nullptr;
 }
 
-// The pipeline's devices may stand with the other parallel sizes, as parallel.pp, and are 1 as
-// those are where a model is given without.
+// The pipeline's devices may stand with the other parallel sizes, as parallel.pp, or be those whose
+// tp is told, and are 1 as other sizes are where a model is given without.
 Value with_devices(const Value& given) {
   Value root = given;
   const Value* devices = find(root, "devices");
@@ -215,8 +215,18 @@ Value with_devices(const Value& given) {
       return root;
     }
   }
+  if (devices != nullptr) return root;
+  const Value* const sizes = parallel != nullptr && parallel->kind == Value::Kind::map
+                                 ? find(*parallel, "tp_by_device")
+                                 : nullptr;
+  if (sizes != nullptr && sizes->kind == Value::Kind::list) {
+    const Origin& origin = sizes->origin;
+    root.entries.push_back(
+        {"devices", origin, make_text(std::to_string(sizes->items.size()), origin)});
+    return root;
+  }
   const Value* const model = find(root, "model");
-  if (devices == nullptr && model != nullptr)
+  if (model != nullptr)
     root.entries.push_back({"devices", model->origin, make_text("1", model->origin)});
   return root;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string_view>
 
@@ -118,10 +119,48 @@ void check_times(const Scenario& scenario, const Value& root) {
                 "those of a model have gpu.pass_overhead");
 }
 
+// All alike are as one tp.
+void settle_tp(Scenario& scenario, const Value& root) {
+  auto& sizes = scenario.parallel.tp_by_device;
+  if (sizes.empty()) return;
+  const Origin origin = find(*find(root, "parallel"), "tp_by_device")->origin;
+  const auto refuse = [&](const std::string& text) { throw Error(origin, text); };
+  if (sizes.size() != scenario.devices.value)
+    refuse(
+        fmt::format("parallel.tp_by_device has {} sizes, and the pipeline {} devices; allowed: "
+                    "one for each, or leave out pp",
+                    sizes.size(), scenario.devices.value));
+  const std::uint32_t tp = scenario.parallel.tp.value;
+  if (std::ranges::all_of(sizes, [&](const auto& one) { return one.value == tp; })) {
+    sizes.clear();
+    return;
+  }
+  // What is said of the ranks of one tp cannot be said of several.
+  const auto needs_one = [&](bool given, std::string_view what) {
+    if (given)
+      refuse(
+          fmt::format("parallel.tp_by_device has several sizes, and {} one; leave out one of "
+                      "them",
+                      what));
+  };
+  needs_one(scenario.parallel.cuts_vocabulary(), "parallel.vocab_parallel takes");
+  needs_one(scenario.layer_times.has_value(), "layer_times are of");
+  needs_one(scenario.training.experts.power_law.has_value(),
+            "training.experts.power_law draws the tokens of");
+  const Parallel& parallel = scenario.parallel;
+  const std::array cut{tp, parallel.cp.value, parallel.ep.value, parallel.dp.value};
+  const auto pp = std::ranges::find(parallel.order, Axis::pp);
+  if (std::any_of(pp + 1, parallel.order.end(),
+                  [&](Axis axis) { return cut.at(static_cast<std::size_t>(axis)) > 1; }))
+    refuse(
+        "parallel.tp_by_device has several sizes, and in parallel.order pp is not last; allowed: "
+        "tp-cp-ep-dp-pp");
+}
+
 void check_ranks(Scenario& scenario, const Value& root) {
+  settle_tp(scenario, root);
   const Value* const placement = find(root, "placement");
-  const std::uint64_t gpus = std::uint64_t{scenario.parallel.ranks_per_stage()} *
-                             scenario.parallel.dp.value * scenario.devices.value;
+  const auto gpus = static_cast<std::uint64_t>(scenario.parallel.gpus());
   const std::size_t hosts = scenario.placement.hosts.size();
   if (placement != nullptr && placement->kind != Value::Kind::map && hosts != gpus)
     throw Error(fmt::format("{} has {} {} for {} {}; allowed: a list of host names, one per GPU",

@@ -183,7 +183,8 @@ workload::Conditions conditions_of(const config::Scenario& scenario) {
       .variation = scenario.variation,
       .zero = parallel.zero,
       .reshards = parallel.reshards(),
-      .by_layer = workload::reduced_by_layer(parallel, scenario.communication)};
+      .by_layer = workload::reduced_by_layer(parallel, scenario.communication),
+      .cuts_boundary = workload::cuts_boundary(parallel, scenario.communication)};
   if (!parallel.keeps_weights()) return conditions;
   // What is said is as under ZeRO-1, but that PyTorch's pipelines reduce after the last pass.
   conditions.zero = 1;

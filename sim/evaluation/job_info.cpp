@@ -43,6 +43,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
   analysis::JobInfo job{
       .gpu = gpu_names(scenario, hardware),
       .tp = parallel.tp.value,
+      .tp_by_device = parallel.tp_by_device.empty() ? "" : parallel.tp_text(),
       .cp = parallel.cp.value,
       .ep = parallel.ep.value,
       .etp = parallel.expert_tp(),

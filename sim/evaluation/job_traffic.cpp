@@ -53,11 +53,10 @@ Groups stage_pairs(const Ranks& ranks,
                    const std::set<std::pair<std::uint32_t, std::uint32_t>>& neighbours) {
   Groups groups;
   for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-    for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
-      for (const auto& [a, b] : neighbours)
-        if (a < b)
-          groups.push_back(
-              {ranks.rank_of({replica, a}, member), ranks.rank_of({replica, b}, member)});
+    for (const auto& [a, b] : neighbours)
+      if (a < b)
+        for (const Ranks::Part& part : ranks.hop({replica, a}, b, true))
+          groups.push_back({part.source, part.destination});
   return groups;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/text/yaml.hpp"
+#include "sim/workload/model/state.hpp"
 
 namespace pipewright::evaluation {
 namespace {
@@ -18,12 +19,15 @@ constexpr std::size_t most_kept = 8;  // some 50 MB each, of 16,384 GPUs
 std::string key_of(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
   std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp.value, parallel.cp.value, parallel.cp_a2a(),
+      "{} {} {} {} {} {} {} {} {} {} {} ", parallel.tp_text(), parallel.cp.value, parallel.cp_a2a(),
       parallel.ep.value, parallel.expert_tp(), parallel.dp.value, parallel.replicates(),
       parallel.pp.value, scenario.symmetric, scenario.model.has_value(),
       scenario.cluster ? 0.0 : scenario.p2p_time * scenario.variation.latency);
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
+  // Who sends whom what of a boundary tensor.
+  if (!parallel.tp_by_device.empty())
+    key += workload::cuts_boundary(parallel, scenario.communication) ? " cut" : "";
   key += scenario.engine == config::Engine::timing ? " timing" : "";
   key += scenario.communication.nccl ? fmt::format(" nccl {}", *scenario.communication.nccl) : "";
   for (const char* name : {"placement", "gpu"})

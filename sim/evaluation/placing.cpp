@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -108,6 +109,45 @@ std::vector<Host*> take(const Domains& domains, const std::vector<std::uint64_t>
   return hosts;
 }
 
+// Where devices have other numbers of ranks: each in runs that keep the groups of these kinds
+// whole, in the first domains with room for them. None if there is not enough.
+std::optional<std::vector<Host*>> take_by_device(const Domains& domains,
+                                                 std::vector<std::uint64_t> free,
+                                                 std::span<const Kind> kept, const Ranks& ranks) {
+  std::vector<Host*> hosts;
+  for (std::uint32_t device = 0; device < ranks.devices(); ++device) {
+    std::uint64_t unit = 1;
+    for (const Kind& kind : kept)
+      if (const std::uint32_t run = ranks.run(kind.group, device); run <= largest_of(domains))
+        unit = std::lcm(unit, std::uint64_t{run});
+    std::uint64_t left = std::uint64_t{ranks.ranks_per_stage(device)} * ranks.replicas();
+    for (std::size_t i = 0; i < domains.size() && left > 0; ++i) {
+      const std::uint64_t more = std::min(free[i] / unit * unit, left);
+      const auto first = domains[i].end() - static_cast<std::ptrdiff_t>(free[i]);
+      hosts.insert(hosts.end(), first, first + static_cast<std::ptrdiff_t>(more));
+      free[i] -= more;
+      left -= more;
+    }
+    if (left > 0) return std::nullopt;
+  }
+  return hosts;
+}
+
+// All kinds of groups whole, else those of tensor parallelism, else none.
+std::optional<std::vector<Host*>> take_by_device(const Domains& domains, std::uint64_t most,
+                                                 const Ranks& ranks) {
+  // Of a domain that may be used in part, the first GPUs.
+  Domains parts = domains;
+  std::vector<std::uint64_t> free;
+  for (auto& gpus : parts) {
+    gpus.resize(std::min<std::uint64_t>(gpus.size(), most));
+    free.push_back(gpus.size());
+  }
+  for (const std::size_t kept : {kinds.size(), std::size_t{1}, std::size_t{0}})
+    if (auto hosts = take_by_device(parts, free, std::span(kinds).first(kept), ranks)) return hosts;
+  return std::nullopt;
+}
+
 // The least that is enough of each domain; 0: there is none.
 std::uint32_t least_enough(const Domains& domains, std::uint32_t ranks) {
   for (std::uint32_t most = 1; most <= largest_of(domains); ++most)
@@ -173,7 +213,15 @@ std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluste
   if (!placement.hosts.empty()) return take_named(placement, cluster, ranks.size());
   check_types(placement, cluster);
   const Domains domains = of_types(placement, cluster.nodes());
-  if (placement.domain) return take_of_each(*placement.domain, domains, cluster, ranks.size());
+  if (placement.domain) {
+    std::vector<Host*> hosts = take_of_each(*placement.domain, domains, cluster, ranks.size());
+    return ranks.are_uneven() ? *take_by_device(domains, placement.domain->value, ranks) : hosts;
+  }
+  if (ranks.are_uneven() && !cluster.is_ideal()) {
+    check_enough(placement, domains, cluster, ranks.size());
+    if (auto hosts = take_by_device(domains, largest_of(domains), ranks)) return *hosts;
+    return cluster.place({}, ranks.size());
+  }
   const std::uint64_t unit = domains.size() > 1 ? unit_of(ranks, domains) : 1;
   const bool all =
       std::ranges::all_of(domains, [&](const auto& gpus) { return gpus.size() % unit == 0; });
@@ -187,6 +235,10 @@ std::optional<std::vector<Host*>> place_within(const config::Scenario& scenario,
   const Domains domains = of_types(scenario.placement, given);
   const auto all = at_most(domains, largest_of(domains));
   if (sum(all) < ranks.size()) return std::nullopt;
+  if (ranks.are_uneven())
+    return take_by_device(
+        domains, scenario.placement.domain ? scenario.placement.domain->value : largest_of(domains),
+        ranks);
   if (const auto& most = scenario.placement.domain) {
     const auto used = at_most(domains, most->value);
     return sum(used) < ranks.size() ? std::nullopt
@@ -214,7 +266,8 @@ Straddling straddling(const Ranks& ranks, const std::vector<Host*>& hosts, const
   const Domains& domains = cluster.nodes();
   if (domains.size() < 2) return {};
   const std::uint32_t largest = largest_of(domains);
-  const std::uint64_t unit = unit_of(ranks, domains);
+  // No part of all domains alike suits devices that differ.
+  const std::uint64_t unit = ranks.are_uneven() ? 1 : unit_of(ranks, domains);
   std::vector<std::string> found;
   std::vector<std::string_view> kept;
   for (const Kind& kind : kinds) {
@@ -231,7 +284,7 @@ Straddling straddling(const Ranks& ranks, const std::vector<Host*>& hosts, const
                              [&](const auto& group) { return straddles(group, hosts, cluster); }))
       continue;
     found.push_back(fmt::format("{} ({} ranks)", kind.name, size));
-    if (unit % run == 0) kept.emplace_back(kind.name);
+    if (unit % run == 0 && !ranks.are_uneven()) kept.emplace_back(kind.name);
   }
   if (found.empty()) return {};
   const std::string whose =

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,14 +35,8 @@ Setting setting_of(const config::Scenario& scenario, const cluster::Cluster& clu
   return {scenario, cluster.is_ideal() ? 0 : usable_gpus(scenario.placement, cluster)};
 }
 
-// Exact below 2^53, which is far above what any cluster has.
-double gpus_of(const Parallel& parallel) {
-  return static_cast<double>(parallel.tp.value) * parallel.cp.value * parallel.pp.value *
-         parallel.dp.value;
-}
-
 bool gpus_suffice(const Setting& setting, const Parallel& parallel) {
-  const double gpus = gpus_of(parallel);
+  const double gpus = parallel.gpus();
   const std::size_t placed = setting.scenario.placement.hosts.size();
   if (placed > 0 && gpus != static_cast<double>(placed)) return false;
   return setting.gpus == 0 || gpus <= static_cast<double>(setting.gpus);
@@ -118,7 +113,7 @@ bool fits(const Setting& setting, const Parallel& parallel) {
 // The greatest two sizes below that of an axis with which all fits, ascending.
 std::vector<std::uint32_t> smaller(const Setting& setting, Axis axis, std::uint32_t size) {
   constexpr std::size_t most = 2;
-  const double of_one = gpus_of(setting.scenario.parallel) / size;
+  const double of_one = setting.scenario.parallel.gpus() / size;
   const double enough = static_cast<double>(setting.gpus) / of_one;
   if (enough + 1 < size) size = static_cast<std::uint32_t>(enough) + 1;
   std::vector<std::uint32_t> found;
@@ -133,11 +128,19 @@ void check_gpus(const Setting& setting, const std::string& cluster) {
   const config::Placement& placement = setting.scenario.placement;
   // What is wrong with a placement, who places says.
   if (setting.gpus == 0 || !placement.hosts.empty() || placement.domain ||
-      !placement.gpu_types.empty() || gpus_of(parallel) <= static_cast<double>(setting.gpus))
+      !placement.gpu_types.empty() || parallel.gpus() <= static_cast<double>(setting.gpus))
     return;
-  const std::string what = fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, and {} has {}",
-                                       parallel.tp.value, parallel.cp.value, parallel.pp.value,
-                                       parallel.dp.value, gpus_of(parallel), cluster, setting.gpus);
+  const bool is_uneven = !parallel.tp_by_device.empty();
+  const std::string what =
+      is_uneven ? fmt::format(
+                      "({}) x cp {} x dp {} = {:.0f} GPUs, and {} has {}",
+                      fmt::join(parallel.tp_by_device |
+                                    std::views::transform(&config::Located<std::uint32_t>::value),
+                                " + "),
+                      parallel.cp.value, parallel.dp.value, parallel.gpus(), cluster, setting.gpus)
+                : fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, and {} has {}",
+                              parallel.tp.value, parallel.cp.value, parallel.pp.value,
+                              parallel.dp.value, parallel.gpus(), cluster, setting.gpus);
   struct Size {
     Axis axis;
     const char* name;
@@ -146,7 +149,9 @@ void check_gpus(const Setting& setting, const std::string& cluster) {
   for (const auto& [axis, name, size] :
        {Size{Axis::dp, "dp", parallel.dp}, Size{Axis::pp, "pp", parallel.pp},
         Size{Axis::cp, "cp", parallel.cp}, Size{Axis::tp, "tp", parallel.tp}})
-    if (const auto offers = smaller(setting, axis, size.value); !offers.empty())
+    if (is_uneven && (axis == Axis::tp || axis == Axis::pp))
+      continue;
+    else if (const auto offers = smaller(setting, axis, size.value); !offers.empty())
       throw config::Error(config::locate(
           size.origin, fmt::format("{}; allowed: {} {}", what, name, fmt::join(offers, " or "))));
   throw config::Error(config::locate(

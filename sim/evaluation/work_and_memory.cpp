@@ -40,8 +40,7 @@ analysis::IterationWork work_of(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule,
                                 const workload::StageCosts& costs) {
   const config::Parallel& parallel = scenario.parallel;
-  const std::uint64_t gpus =
-      std::uint64_t{parallel.ranks_per_stage()} * parallel.dp.value * parallel.pp.value;
+  const auto gpus = static_cast<std::uint64_t>(parallel.gpus());
   const double microbatches = static_cast<double>(schedule.microbatches) * parallel.dp.value;
   return {.gpus = gpus,
           .samples = samples_per_microbatch(scenario) * microbatches,

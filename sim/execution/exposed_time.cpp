@@ -42,7 +42,8 @@ double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device
 std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const {
   std::vector<double> slowest(ranks_.devices());
   if (call.bytes == 0 || ranks_.group_size(call.group) < 2) return slowest;
-  const std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
+  std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
+  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });  // of other devices
   std::vector<std::vector<Phase>> plans;
   plans.reserve(groups.size());
   for (const std::vector<std::uint32_t>& group : groups)

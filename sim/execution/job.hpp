@@ -80,8 +80,20 @@ struct Job {
   std::uint32_t replicas() const { return ranks ? ranks->replicas() : 1; }
   std::uint32_t simulated_replicas() const { return symmetric ? 1 : replicas(); }
   std::uint32_t ranks_per_stage() const { return ranks ? ranks->ranks_per_stage() : 1; }
+  std::uint32_t ranks_per_stage(std::uint32_t device) const {
+    return ranks ? ranks->ranks_per_stage(device) : 1;
+  }
   std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
+  }
+  // Who sends what of a boundary tensor, in parts of `boundary_bytes`; and all of it, in bytes.
+  std::vector<workload::Ranks::Part> hop(ReplicaDevice source, std::uint32_t destination) const {
+    if (!ranks) return {{source.device, destination, 1}};
+    return ranks->hop(source, destination, conditions.cuts_boundary);
+  }
+  std::uint64_t hop_bytes(std::uint32_t destination) const {
+    return costs.boundary_bytes *
+           (conditions.cuts_boundary ? ranks_per_stage() : ranks_per_stage(destination));
   }
   // Whether passes take other times than planned.
   bool passes_vary() const {

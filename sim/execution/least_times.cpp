@@ -1,36 +1,33 @@
 #include "sim/execution/least_times.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
+#include <string>
 
 #include "sim/execution/exposed_time.hpp"
 
 namespace pipewright::execution {
 
 LeastTimes::LeastTimes(const Job& job, Sharing sharing)
-    : placement_(job.cluster, job.hosts), devices_(job.schedule.devices), sharing_(sharing) {
-  for (std::uint32_t replica = 0; replica < job.replicas(); ++replica)
-    for (std::uint32_t device = 0; device < devices_; ++device) {
-      std::vector<std::uint32_t>& ranks = ranks_.emplace_back();
-      for (std::uint32_t member = 0; member < job.ranks_per_stage(); ++member)
-        ranks.push_back(job.rank({replica, device}, member));
-    }
+    : placement_(job.cluster, job.hosts),
+      cuts_boundary_(job.conditions.cuts_boundary),
+      are_links_unlike_(!job.conditions.variation.links.empty()),
+      sharing_(sharing) {
   if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
 }
 
 // The tensor is there when the part of the last of its GPUs is, which no link carries faster than
 // it can.
 LeastTimes::Hop LeastTimes::find_hop(ReplicaDevice source, std::uint32_t destination) const {
-  const auto& from = ranks_[std::size_t{source.replica} * devices_ + source.device];
-  const auto& to = ranks_[std::size_t{source.replica} * devices_ + destination];
+  std::vector<workload::Ranks::Part> parts{{source.device, destination}};
+  if (groups_ != nullptr) parts = groups_->ranks().hop(source, destination, cuts_boundary_);
+  if (sharing_ == Sharing::ignored) parts.resize(1);
   Hop hop;
-  LinkLoads flows(placement_);  // of one byte each
-  const std::size_t members = sharing_ == Sharing::known ? from.size() : 1;
-  for (std::size_t member = 0; member < members; ++member) {
-    const cluster::Route route = placement_.route(from[member], to[member]);
+  LinkLoads flows(placement_);  // of one byte of the largest device's ranks
+  for (const workload::Ranks::Part& part : parts) {
+    const cluster::Route route = placement_.route(part.source, part.destination);
     hop.latency = std::max(hop.latency, placement_.message_latency(route));
-    flows.add(route, 1);
+    flows.add(route, part.parts);
   }
   hop.seconds_per_byte = flows.busiest_seconds().front();
   return hop;
@@ -58,29 +55,45 @@ double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algor
   return sum;
 }
 
-bool LeastTimes::touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const {
-  return std::ranges::any_of(
-      group, [&](std::uint32_t rank) { return groups_->ranks().of(rank).pp == device; });
+// Of groups that each lie within a node, one of each size and type of GPU, and those that have its
+// node in common with it, stand for all: others are on links of their own, and fewer flows take no
+// longer, so that a time at least stays one.
+RankGroups LeastTimes::groups_of(workload::Group kind, std::uint32_t device) const {
+  const workload::Ranks& ranks = groups_->ranks();
+  RankGroups found;
+  std::set<std::uint32_t> numbers;
+  using Alike = std::pair<std::size_t, std::string>;
+  std::map<Alike, std::uint32_t> node_of;  // of the first of those
+  const auto is_superfluous = [&](const std::vector<std::uint32_t>& group) {
+    const std::uint32_t node = placement_.node(group.front());
+    if (are_links_unlike_ || std::ranges::any_of(group, [&](std::uint32_t rank) {
+          return placement_.node(rank) != node;
+        }))
+      return false;
+    const Alike alike{group.size(), cluster::gpu_of(placement_.host(group.front()))};
+    return node_of.try_emplace(alike, node).first->second != node;
+  };
+  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica) {
+    const std::uint32_t number = groups_->process_group_of(kind, {replica, device});
+    if (!numbers.insert(number).second) continue;
+    for (const auto& group : groups_->process_group(kind, number).groups) {
+      const bool is_own = std::ranges::any_of(
+          group, [&](std::uint32_t rank) { return ranks.of(rank).pp == device; });
+      if (is_own && !is_superfluous(group)) found.push_back(group);
+    }
+  }
+  return found;
 }
 
 double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm) {
-  if (call.bytes == 0 || groups_->ranks().group_size(call.group) < 2) return 0;
+  if (call.bytes == 0 || groups_->ranks().group_size(call.group, device) < 2) return 0;
   const CallKey key{call.group, device, call.collective, algorithm};
   auto known = calls_.find(key);
-  if (known == calls_.end()) {
-    // The groups with GPUs of this device, in any replica.
-    RankGroups groups;
-    std::set<std::uint32_t> process_groups;
-    for (std::uint32_t replica = 0; replica < groups_->ranks().replicas(); ++replica)
-      if (const auto process_group = groups_->process_group_of(call.group, {replica, device});
-          process_groups.insert(process_group).second)
-        std::ranges::copy_if(groups_->process_group(call.group, process_group).groups,
-                             std::back_inserter(groups),
-                             [&](const auto& group) { return touches(group, device); });
-    known =
-        calls_.emplace(key, LeastTime(call.collective, groups, algorithm, placement_, together()))
-            .first;
-  }
+  if (known == calls_.end())
+    known = calls_
+                .emplace(key, LeastTime(call.collective, groups_of(call.group, device), algorithm,
+                                        placement_, together()))
+                .first;
   return known->second.seconds(call.bytes);
 }
 

@@ -19,8 +19,8 @@ class LeastTimes {
   enum class Sharing : std::uint8_t { known, ignored };
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::known);
 
-  // Seconds of a boundary tensor from one device of a replica to another; all GPUs of a device send
-  // at once.
+  // Seconds of a boundary tensor from one device of a replica to another, of which each GPU of the
+  // largest device sends `bytes`; all GPUs of a device send at once.
   double hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes);
   // Of collectives that follow one another.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
@@ -32,18 +32,19 @@ class LeastTimes {
  private:
   struct Hop {
     double latency = 0;
-    double seconds_per_byte = 0;  // of what each GPU sends
+    double seconds_per_byte = 0;
   };
   using OpKey = std::tuple<const RankGroups*, workload::Operation, Algorithm>;
   using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Operation, Algorithm>;
   bool together() const { return sharing_ == Sharing::known; }
   Hop find_hop(ReplicaDevice source, std::uint32_t destination) const;
 
-  bool touches(const std::vector<std::uint32_t>& group, std::uint32_t device) const;
+  // The groups of a kind with GPUs of a device, in any replica, but of those alike within a node.
+  RankGroups groups_of(workload::Group kind, std::uint32_t device) const;
 
   RankPlacement placement_;
-  std::vector<std::vector<std::uint32_t>> ranks_;  // ranks, by replica and device
-  std::uint32_t devices_;
+  bool cuts_boundary_;
+  bool are_links_unlike_;  // of a class
   Sharing sharing_;
   std::shared_ptr<ProcessGroups> groups_;
   std::map<std::pair<ReplicaDevice, std::uint32_t>, Hop> hops_;

@@ -45,9 +45,10 @@ class Ledger {
   // What the pass's microbatch leaves on its stage, all of which goes by its tokens.
   workload::Activations activations(const schedules::Pass& pass) const;
   std::uint64_t input_bytes(const schedules::Pass& pass) const {
+    const auto& of_stage = job_.costs.input_bytes;
     return static_cast<std::uint64_t>(
         tokens(pass) *
-        static_cast<double>(job_.costs.input_bytes.value_or(job_.costs.boundary_bytes)));
+        static_cast<double>(of_stage.empty() ? job_.costs.boundary_bytes : of_stage[pass.stage]));
   }
   double tokens(const schedules::Pass& pass) const {
     return job_.tokens_vary() ? job_.uneven->work(replica_, pass.microbatch).tokens : 1;

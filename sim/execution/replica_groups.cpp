@@ -30,8 +30,8 @@ void check_switches(const Job& job) {
     if (job.ranks->group_size(kind) < 2) continue;
     const auto groups = job.ranks->groups(kind);
     if (groups.empty()) continue;
-    if (choose(Collective::all_reduce, 1, groups.front(), algorithm, placement).algorithm ==
-        algorithm)
+    const auto& largest = *std::ranges::max_element(groups, {}, &std::vector<std::uint32_t>::size);
+    if (choose(Collective::all_reduce, 1, largest, algorithm, placement).algorithm == algorithm)
       return;
   }
   throw cluster::Error(fmt::format(
@@ -148,6 +148,13 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
           "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
           "all copies of a stage talk after each; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
+    const auto ranks = [&](std::uint32_t device) { return job.ranks->ranks_per_stage(device); };
+    if (ranks(holders_.back().front()) != ranks(holders_.back().back()))
+      throw schedules::Error(fmt::format(
+          "{} keeps stage {} on devices {}, of {} and {} GPUs, which sum up its gradients rank by "
+          "rank; allowed: the same parallel.tp_by_device for both",
+          job.schedule.name, stage, fmt::join(holders_.back(), " and "),
+          ranks(holders_.back().front()), ranks(holders_.back().back())));
     dense_.push_back(find_holders({Group::dp, Group::shard, Group::replicate}, stage));
     experts_.push_back(
         find_holders({Group::edp, Group::expert_shard, Group::expert_replicate}, stage));
@@ -190,8 +197,11 @@ std::uint64_t ReplicaGroups::weight_bytes(std::uint32_t stage) const {
 
 std::uint64_t ReplicaGroups::embedding_bytes() const {
   if (!job_.ranks || job_.costs.traffic.empty()) return 0;
-  return job_.costs.traffic.front().embedding_parameters *
-         job_.conditions.communication.gradient_bytes;
+  std::uint64_t parameters = job_.costs.traffic.front().embedding_parameters;
+  // Where the other end has more ranks, each of these has less of it to sum up.
+  if (job_.ranks->are_uneven())
+    parameters = std::min(parameters, job_.costs.traffic.back().embedding_parameters);
+  return parameters * job_.conditions.communication.gradient_bytes;
 }
 
 std::uint32_t ReplicaGroups::parts(std::uint32_t stage) const {

@@ -99,6 +99,7 @@ void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::S
   info.iterations = job.schedule.iterations;
   info.replicas = job.replicas();
   info.ranks_per_stage = job.ranks_per_stage();
+  info.gpus = job.ranks && job.ranks->are_uneven() ? job.ranks->size() : 0;
   info.model_flops = job.costs.model_flops_per_microbatch;
   info.full_attention_flops = job.costs.full_attention_flops_per_microbatch;
   info.hardware_flops = hardware_flops(job);

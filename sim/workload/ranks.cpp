@@ -35,7 +35,7 @@ std::uint32_t count_ranks(const config::Parallel& parallel) {
                       parallel.tp.value, parallel.cp.value, parallel.dp.value, parallel.pp.value,
                       most)));
   }
-  return static_cast<std::uint32_t>(size);
+  return static_cast<std::uint32_t>(parallel.gpus());
 }
 
 std::string nearest_divisors(std::uint64_t ranks, std::uint32_t wanted) {
@@ -155,16 +155,23 @@ std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside
   return result;
 }
 
-Ranks::Ranks(const config::Parallel& parallel)
-    : size_(count_ranks(parallel)),
-      dense_(parallel.order, {parallel.tp.value, parallel.cp.value / rings(parallel), 1,
-                              shards(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
-                              parallel.replicates(), rings(parallel)}),
-      expert_(parallel.order,
-              {parallel.expert_tp(), 1, parallel.ep.value,
-               shards(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
-               parallel.pp.value, parallel.replicates(), 1}) {
-  if (parallel.pp.value > 1 && dense_.stride(Axis::pp) != expert_.stride(Axis::pp))
+bool Ranks::lies_across(Group kind) { return (axes_of(kind) & bit(Axis::pp)) != 0; }
+
+const Ranks::Grid& Ranks::Stage::grid(Group kind) const {
+  return is_of_experts(kind) ? expert : dense;
+}
+
+Ranks::Stage Ranks::stage_of(const config::Parallel& parallel, std::uint32_t first) {
+  Stage stage{.first = first,
+              .dense = {parallel.order,
+                        {parallel.tp.value, parallel.cp.value / rings(parallel), 1,
+                         shards(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
+                         parallel.replicates(), rings(parallel)}},
+              .expert = {parallel.order,
+                         {parallel.expert_tp(), 1, parallel.ep.value,
+                          shards(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
+                          parallel.pp.value, parallel.replicates(), 1}}};
+  if (parallel.pp.value > 1 && stage.dense.stride(Axis::pp) != stage.expert.stride(Axis::pp))
     throw config::Error(config::locate(
         parallel.ep.origin,
         fmt::format("etp x ep is {} x {} and tp x cp {} x {}, and in this order of ranks the "
@@ -172,56 +179,142 @@ Ranks::Ranks(const config::Parallel& parallel)
                     "parallel.order",
                     parallel.expert_tp(), parallel.ep.value, parallel.tp.value,
                     parallel.cp.value)));
+  return stage;
 }
 
-std::uint32_t Ranks::ranks_per_stage() const {
-  return dense_.size(Axis::tp) * dense_.all_of(Axis::cp);
+Ranks::Ranks(const config::Parallel& parallel)
+    : size_(count_ranks(parallel)), devices_(parallel.pp.value) {
+  if (parallel.tp_by_device.empty()) {
+    stages_.push_back(stage_of(parallel, 0));
+    return;
+  }
+  std::uint32_t first = 0;
+  for (std::uint32_t device = 0; device < devices_; ++device) {
+    config::Parallel alone = parallel.on(device);
+    alone.pp.value = 1;
+    stages_.push_back(stage_of(alone, first));
+    first += static_cast<std::uint32_t>(alone.ranks_of_stage());
+    if (alone.tp.value > parallel.tp_of(largest_)) largest_ = device;
+  }
+}
+
+std::uint32_t Ranks::ranks_per_stage() const { return ranks_per_stage(largest_); }
+
+std::uint32_t Ranks::ranks_per_stage(std::uint32_t device) const {
+  const Grid& dense = stage(device).dense;
+  return dense.size(Axis::tp) * dense.all_of(Axis::cp);
+}
+
+std::uint32_t Ranks::device_of(std::uint32_t rank) const {
+  const auto behind = std::ranges::upper_bound(stages_, rank, {}, &Stage::first);
+  return static_cast<std::uint32_t>(behind - stages_.begin()) - 1;
 }
 
 Coordinates Ranks::of(std::uint32_t rank) const {
-  return {.tp = dense_.at(rank, Axis::tp),
-          .cp = dense_.at(rank, Axis::cp),
-          .dp = dense_.at(rank, Axis::dp),
-          .pp = dense_.at(rank, Axis::pp),
-          .ep = expert_.at(rank, Axis::ep),
-          .etp = expert_.at(rank, Axis::tp),
-          .edp = expert_.at(rank, Axis::dp)};
+  const std::uint32_t place = are_uneven() ? device_of(rank) : 0;
+  const auto& [first, dense, expert] = stages_[place];
+  rank -= first;
+  return {.tp = dense.at(rank, Axis::tp),
+          .cp = dense.at(rank, Axis::cp),
+          .dp = dense.at(rank, Axis::dp),
+          .pp = are_uneven() ? place : dense.at(rank, Axis::pp),
+          .ep = expert.at(rank, Axis::ep),
+          .etp = expert.at(rank, Axis::tp),
+          .edp = expert.at(rank, Axis::dp)};
 }
 
 std::uint32_t Ranks::rank(const Coordinates& place) const {
-  return place.tp * dense_.stride(Axis::tp) + place.cp * dense_.stride(Axis::cp) +
-         place.dp * dense_.stride(Axis::dp) + place.pp * dense_.stride(Axis::pp);
+  const Stage& own = stage(place.pp);
+  return own.first + place.tp * own.dense.stride(Axis::tp) + place.cp * own.dense.stride(Axis::cp) +
+         place.dp * own.dense.stride(Axis::dp) +
+         (are_uneven() ? 0 : place.pp * own.dense.stride(Axis::pp));
 }
 
 std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {
-  const std::uint32_t tp = dense_.size(Axis::tp);
+  const std::uint32_t tp = stage(copy.device).dense.size(Axis::tp);
   return rank({.tp = member % tp, .cp = member / tp, .dp = copy.replica, .pp = copy.device});
 }
 
+// Of equal parts of the tensor, as many as both devices have whole numbers of.
+std::vector<Ranks::Part> Ranks::hop(ReplicaDevice source, std::uint32_t destination,
+                                    bool cut) const {
+  const ReplicaDevice target{source.replica, destination};
+  const std::uint32_t from = stage(source.device).dense.size(Axis::tp);
+  const std::uint32_t to = stage(destination).dense.size(Axis::tp);
+  const std::uint32_t pieces = cut ? std::lcm(from, to) : to;
+  const double piece = cut ? static_cast<double>(stage(largest_).dense.size(Axis::tp)) / pieces : 1;
+  std::vector<Part> parts;
+  for (std::uint32_t cp = 0; cp < stage(destination).dense.all_of(Axis::cp); ++cp)
+    for (std::uint32_t i = 0; i < pieces; ++i) {
+      const auto of = [&](ReplicaDevice copy, std::uint32_t tp) {
+        return rank_of(copy, cp * tp + static_cast<std::uint32_t>(std::uint64_t{i} * tp / pieces));
+      };
+      const Part part{of(source, from), of(target, to), piece};
+      if (!parts.empty() && parts.back().source == part.source &&
+          parts.back().destination == part.destination)
+        parts.back().parts += piece;
+      else
+        parts.push_back(part);
+    }
+  return parts;
+}
+
 std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
-  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
-  std::vector<std::uint32_t> members = grid.offsets(axes_of(kind), true);
-  // The devices of a pipeline are as many groups; the outer two share the embedding.
-  if (kind == Group::embedding && members.size() > 2) members = {members.front(), members.back()};
+  if (are_uneven() && lies_across(kind)) return groups_across(kind);
   std::vector<std::vector<std::uint32_t>> groups;
-  for (const std::uint32_t first : grid.offsets(axes_of(kind), false)) {
-    groups.emplace_back(members);
-    for (std::uint32_t& rank : groups.back()) rank += first;
+  for (const Stage& own : stages_) {
+    const Grid& grid = own.grid(kind);
+    std::vector<std::uint32_t> members = grid.offsets(axes_of(kind), true);
+    // The devices of a pipeline are as many groups; the outer two share the embedding.
+    if (kind == Group::embedding && members.size() > 2) members = {members.front(), members.back()};
+    for (const std::uint32_t first : grid.offsets(axes_of(kind), false)) {
+      groups.emplace_back(members);
+      for (std::uint32_t& rank : groups.back()) rank += own.first + first;
+    }
   }
   return groups;
 }
 
-std::uint32_t Ranks::group_size(Group kind) const {
-  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
-  std::uint32_t size = 1;
+// Of pipelines whose devices have other numbers of ranks: as many as the largest has.
+std::vector<std::vector<std::uint32_t>> Ranks::groups_across(Group kind) const {
+  if (kind == Group::world) {
+    std::vector<std::uint32_t> all(size_);
+    std::iota(all.begin(), all.end(), 0U);
+    return {all};
+  }
+  std::vector<std::uint32_t> devices(devices_);
+  std::iota(devices.begin(), devices.end(), 0U);
+  if (kind == Group::embedding) devices = {devices.front(), devices.back()};
+  std::uint32_t most = 0;
+  for (const std::uint32_t device : devices) most = std::max(most, ranks_per_stage(device));
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (std::uint32_t replica = 0; replica < replicas(); ++replica)
+    for (std::uint32_t member = 0; member < most; ++member) {
+      std::vector<std::uint32_t>& group = groups.emplace_back();
+      for (const std::uint32_t device : devices)
+        group.push_back(rank_of(
+            {replica, device},
+            static_cast<std::uint32_t>(std::uint64_t{member} * ranks_per_stage(device) / most)));
+    }
+  return groups;
+}
+
+std::uint32_t Ranks::group_size(Group kind) const { return group_size(kind, largest_); }
+
+std::uint32_t Ranks::group_size(Group kind, std::uint32_t device) const {
+  if (kind == Group::world) return size_;
+  const Grid& grid = stage(device).grid(kind);
+  std::uint32_t size = are_uneven() && lies_across(kind) ? devices_ : 1;
   for (int i = 0; i < grid_axes; ++i)
     if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & bit(axis)) != 0)
       size *= grid.size(axis);
   return kind == Group::embedding ? std::min(size, 2U) : size;
 }
 
-std::uint32_t Ranks::run(Group kind) const {
-  const Grid& grid = is_of_experts(kind) ? expert_ : dense_;
+std::uint32_t Ranks::run(Group kind) const { return run(kind, largest_); }
+
+std::uint32_t Ranks::run(Group kind, std::uint32_t device) const {
+  const Grid& grid = stage(device).grid(kind);
   std::uint32_t run = 1;
   for (int i = 0; i < grid_axes; ++i)
     if (const auto axis = static_cast<Axis>(i);

@@ -40,21 +40,37 @@ class Ranks {
   explicit Ranks(const config::Parallel& parallel);
 
   std::uint32_t size() const { return size_; }
-  std::uint32_t replicas() const { return dense_.all_of(config::Axis::dp); }
-  std::uint32_t devices() const { return dense_.size(config::Axis::pp); }
-  std::uint32_t ranks_per_stage() const;  // GPUs of one device of one replica
+  std::uint32_t replicas() const { return stages_.front().dense.all_of(config::Axis::dp); }
+  std::uint32_t devices() const { return devices_; }
+  std::uint32_t ranks_per_stage() const;                      // GPUs of one device of one replica
+  std::uint32_t ranks_per_stage(std::uint32_t device) const;  // where those of devices differ
+  bool are_uneven() const { return stages_.size() > 1; }
 
   Coordinates of(std::uint32_t rank) const;
   std::uint32_t rank(const Coordinates& place) const;  // by tp, cp, dp and pp
   // Of the GPUs of a device's copy: they count along tp first, then along cp.
   std::uint32_t rank_of(ReplicaDevice copy, std::uint32_t member) const;
 
+  // What the ranks of a device send those of another in the same replica, in parts of what a rank
+  // of the largest device sends.
+  struct Part {
+    std::uint32_t source = 0;
+    std::uint32_t destination = 0;
+    double parts = 1;
+  };
+  // A tensor that is `cut` lies in equal parts on the ranks of tp, else each has the whole.
+  std::vector<Part> hop(ReplicaDevice source, std::uint32_t destination, bool cut) const;
+
   // Together they hold every rank once; those of `embedding` hold the first and the last device's
-  // ranks only. A group's ranks ascend along the order of the axes.
+  // ranks only. A group's ranks ascend along the order of the axes. Where devices have other
+  // numbers of ranks, a rank of a small one is in the groups of several of a large one.
   std::vector<std::vector<std::uint32_t>> groups(Group kind) const;
-  std::uint32_t group_size(Group kind) const;
-  // Of how many ranks, counted from rank 0, each run holds whole groups of a kind.
+  std::uint32_t group_size(Group kind) const;  // of the largest device
+  std::uint32_t group_size(Group kind, std::uint32_t device) const;
+  // Of how many ranks, counted from rank 0, or from a device's first, each run holds whole groups
+  // of a kind.
   std::uint32_t run(Group kind) const;
+  std::uint32_t run(Group kind, std::uint32_t device) const;
 
  private:
   // Right after dp, whose index is that of both: copies of what dp's ranks hold in shards.
@@ -63,6 +79,7 @@ class Ranks {
   static constexpr auto ring = static_cast<config::Axis>(config::axes + 1);
   static constexpr int grid_axes = config::axes + 2;
   static std::uint32_t axes_of(Group kind);
+  static bool lies_across(Group kind);  // devices of the pipeline
   using Sizes = std::array<std::uint32_t, grid_axes>;
   // rank = sum over the axes of stride * index; strides grow along the order of the axes.
   class Grid {
@@ -86,9 +103,23 @@ class Ranks {
     Sizes strides_{};
   };
 
+  // The ranks of some devices, all of them or, where devices differ, of one.
+  struct Stage {
+    std::uint32_t first = 0;  // rank
+    Grid dense;
+    Grid expert;
+
+    const Grid& grid(Group kind) const;
+  };
+  static Stage stage_of(const config::Parallel& parallel, std::uint32_t first);
+  const Stage& stage(std::uint32_t device) const { return stages_[are_uneven() ? device : 0]; }
+  std::uint32_t device_of(std::uint32_t rank) const;
+  std::vector<std::vector<std::uint32_t>> groups_across(Group kind) const;
+
   std::uint32_t size_;
-  Grid dense_;
-  Grid expert_;
+  std::uint32_t devices_;
+  std::vector<Stage> stages_;
+  std::uint32_t largest_ = 0;  // of the stages
 };
 
 }  // namespace pipewright::workload

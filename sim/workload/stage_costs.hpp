@@ -96,9 +96,9 @@ struct StageCosts {
   // Kernels and launches of a stage's passes take `factor` times as long, its collectives do not.
   void slow_down(std::uint32_t stage, double factor, config::Detail detail);
 
-  std::uint64_t boundary_bytes = 0;  // of what one GPU sends on from stage to stage
-  // Of a stage's input on one GPU, which a stage that recomputes keeps; none: what is sent.
-  std::optional<std::uint64_t> input_bytes;
+  std::uint64_t boundary_bytes = 0;  // of what one GPU, of the largest device, sends the next stage
+  // Of each stage's input on one GPU, which a stage that recomputes keeps; empty: what is sent.
+  std::vector<std::uint64_t> input_bytes;
   std::vector<Activations> activations;  // per virtual stage
   std::vector<DeviceState> state;        // per device
 

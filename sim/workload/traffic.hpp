@@ -125,6 +125,8 @@ struct Conditions {
   // microbatch's forward pass on.
   bool reshards = true;
   bool by_layer = false;  // ZeRO-3: gradients are reduced as weights are gathered, not by buckets
+  // Whether each rank of tp sends its part of a boundary tensor on, else the whole.
+  bool cuts_boundary = false;
 
   // ZeRO-3: which passes have weights gathered, and after which these go.
   bool gathers_for(schedules::PassKind kind) const {

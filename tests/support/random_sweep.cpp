@@ -268,6 +268,7 @@ const std::vector<Trait>& traits() {
 constexpr std::string_view mixed_gpus = "mixed GPUs";
 constexpr std::string_view searched_orders = "searched orders";
 constexpr std::string_view whole_catalog = "schedules auto";
+constexpr std::string_view tp_by_device = "tp by device";
 
 void draw_cluster(Draft& d) {
   const Texts kinds{"dgx-a100", "dgx-h100", "a100-4nic", "h100-roce", "p4d-efa", "dgx-b200"};
@@ -321,13 +322,29 @@ void draw_schedules(Draft& d) {
   d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));
 }
 
+// Devices with a tp of their own, beside such as have one.
+void draw_devices(Draft& d) {
+  d.gpus = d.sweep.gpus;
+  Texts devices{"[2, 1]", "[1, 2]", "[1, 1]", "[1, 1, 1]"};
+  std::string counts = "3";
+  if (d.gpus > 4) {
+    for (const char* const more : {"[4, 2]", "[2, 4]", "[1, 2, 2, 1]", "[4, 1, 1]"})
+      devices.emplace_back(more);
+    counts += ", 6";
+  }
+  d.open("parallel", "tp_by_device", devices, 4);
+  d.set("", "global_batch", d.one({"4", "8"}));
+  d.sweep.search.push_back(fmt::format("gpus: [{}, {}]", counts, d.gpus));
+}
+
 // Sizes are drawn so that some layout has as many GPUs as candidates are to have.
 void draw_sizes(Draft& d) {
   d.gpus = d.sweep.gpus;
   while (d.gpus > 4 && d.random.flip()) d.gpus /= 2;
+  d.set("parallel", "dp", "auto");
+  if (d.sweep.gpus > 2 && d.draws(tp_by_device, 12)) return draw_devices(d);
   d.open("parallel", "tp", {"1", "2", "4"});
   d.open("parallel", "pp", {"1", "2", "4"}, 3);
-  d.set("parallel", "dp", "auto");
   d.set("", "global_batch", std::to_string(d.gpus * d.random.whole(1, 2)));
   d.sweep.search.push_back(!d.is_narrow && d.gpus > 2 && d.random.whole(0, 3) == 0
                                ? fmt::format("gpus: [{}, {}]", d.gpus / 2, d.gpus)
@@ -360,7 +377,7 @@ std::string written(const Draft& d) {
 }  // namespace
 
 std::vector<std::string_view> trait_names() {
-  std::vector<std::string_view> names{mixed_gpus, searched_orders, whole_catalog};
+  std::vector<std::string_view> names{mixed_gpus, searched_orders, whole_catalog, tp_by_device};
   for (const Trait& trait : traits()) names.push_back(trait.name);
   return names;
 }

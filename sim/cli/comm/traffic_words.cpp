@@ -24,21 +24,8 @@ using workload::Collective;
 using workload::Group;
 using workload::Ranks;
 
-// The ranks of all stages that have the same place in them.
-Groups pipelines(const Ranks& ranks) {
-  Groups groups;
-  for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-    for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member) {
-      groups.emplace_back();
-      for (std::uint32_t device = 0; device < ranks.devices(); ++device)
-        groups.back().push_back(ranks.rank_of({replica, device}, member));
-    }
-  return groups;
-}
-
 Groups groups_of(const std::string& name, Collective collective, const Ranks& ranks) {
-  if (name == "pp") {
-    if (collective != Collective::send_recv) return pipelines(ranks);
+  if (name == "pp" && collective == Collective::send_recv) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
     for (std::uint32_t device = 1; device < ranks.devices(); ++device)
       pairs.insert({device - 1, device});

@@ -204,7 +204,9 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
     const Algorithm algorithm = one.collective.kind == Collective::all_reduce
                                     ? communication.all_reduce
                                     : Algorithm::automatic;
-    const auto groups = ranks.groups(one.group);
+    auto groups = ranks.groups(one.group);
+    std::erase_if(groups, [](const auto& group) { return group.size() < 2; });  // of some devices
+    std::ranges::stable_sort(groups, std::greater{}, &std::vector<std::uint32_t>::size);
     const auto bytes = static_cast<double>(one.bytes);
     Hops hops(placement);
     for (const auto& group : groups) {
@@ -219,7 +221,10 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
           seconds,
           times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
                         device));
-    table.add({one.name, fmt::format("{}", groups.size()), fmt::format("{}", groups.front().size()),
+    table.add({one.name, fmt::format("{}", groups.size()),
+               groups.front().size() == groups.back().size()
+                   ? fmt::format("{}", groups.front().size())
+                   : fmt::format("{}..{}", groups.back().size(), groups.front().size()),
                fmt::format("{} of {}", workload::name_of(one.collective.kind),
                            analysis::format_bytes(one.bytes)),
                choice_text(
@@ -230,10 +235,10 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
   if (ranks.devices() > 1) {
     Hops hops(placement);
     for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica)
-      for (std::uint32_t member = 0; member < ranks.ranks_per_stage(); ++member)
-        for (std::uint32_t device = 1; device < ranks.devices(); ++device)
-          hops.add(ranks.rank_of({replica, device - 1}, member),
-                   ranks.rank_of({replica, device}, member));
+      for (std::uint32_t device = 1; device < ranks.devices(); ++device)
+        for (const auto& [source, destination, parts] :
+             ranks.hop({replica, device - 1}, device, true))
+          hops.add(source, destination);
     table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.ranks_per_stage()),
                fmt::format("{}", ranks.devices()), "from point to point", "", ""},
               hops);
@@ -256,7 +261,8 @@ std::string sizes_text(const config::Parallel& parallel) {
   std::vector<std::string> parts;
   for (const config::Axis axis : parallel.order)
     if (const auto i = static_cast<std::size_t>(axis); sizes[i] > 1)
-      parts.push_back(fmt::format("{} {}", names[i], sizes[i]));
+      parts.push_back(axis == config::Axis::tp ? "tp " + parallel.tp_text()
+                                               : fmt::format("{} {}", names[i], sizes[i]));
   if (parts.empty()) return "one GPU";
   std::string text = fmt::format("{}", fmt::join(parts, " x "));
   if (folds(parallel))

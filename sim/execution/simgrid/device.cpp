@@ -92,17 +92,17 @@ PassSpan Device::wait_for_input(const Pass& pass, double now, const Network& net
   if (input.channel == nullptr) return {};
   const Arrival arrival = input.channel->receive(pass.microbatch, now);
   if (input.crosses && context_.sink != nullptr)
-    context_.sink->transfer(
-        {.source = input.source,
-         .destination = context_.self.device,
-         .stage = input.stage,
-         .microbatch = pass.microbatch,
-         .kind = pass.kind == PassKind::forward ? trace::TransferKind::activation
-                                                : trace::TransferKind::gradient,
-         .bytes = context_.job.costs.boundary_bytes * context_.job.ranks_per_stage(),
-         .posted = arrival.posted,
-         .start = arrival.start,
-         .end = arrival.end});
+    context_.sink->transfer({.source = input.source,
+                             .destination = context_.self.device,
+                             .stage = input.stage,
+                             .microbatch = pass.microbatch,
+                             .kind = pass.kind == PassKind::forward
+                                         ? trace::TransferKind::activation
+                                         : trace::TransferKind::gradient,
+                             .bytes = context_.job.hop_bytes(context_.self.device),
+                             .posted = arrival.posted,
+                             .start = arrival.start,
+                             .end = arrival.end});
   return {.sent = arrival.posted, .ready = arrival.end};
 }
 

@@ -103,11 +103,10 @@ void Wiring::add_hops(Plans& plans) {
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
     const std::uint64_t place = job_.symmetric ? 0 : replica;
     for (const auto& [a, b] : pairs)
-      for (std::uint32_t member = 0; member < job_.ranks_per_stage(); ++member) {
-        const std::uint32_t source = job_.rank({replica, a}, member);
-        const std::uint32_t destination = job_.rank({replica, b}, member);
+      for (const auto& [source, destination, parts] : job_.hop({replica, a}, b)) {
+        const double bytes = parts * static_cast<double>(job_.costs.boundary_bytes);
         plans.plans.push_back(
-            {{.flows = {{source, destination, static_cast<double>(job_.costs.boundary_bytes)}},
+            {{.flows = {{source, destination, bytes}},
               .latency = placement_.message_latency(placement_.route(source, destination))}});
         plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
         plans.owners.push_back(&hops_[{{replica, a}, b}]);

@@ -48,7 +48,7 @@ void TimingRows::transfer(std::uint32_t device, const Pass& pass, const PassSpan
                   .stage = from,
                   .microbatch = pass.microbatch,
                   .kind = forward ? trace::TransferKind::activation : trace::TransferKind::gradient,
-                  .bytes = job_.costs.boundary_bytes * job_.ranks_per_stage(),
+                  .bytes = job_.hop_bytes(device),
                   .posted = span.sent,
                   .start = span.ready - hops(source, device),
                   .end = span.ready});

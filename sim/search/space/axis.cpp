@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -20,26 +21,19 @@ namespace {
 using config::Error;
 using config::Value;
 
-constexpr std::array<std::string_view, 5> sizes{"parallel.tp", "parallel.cp", "parallel.pp",
-                                                "devices", "parallel.dp"};
+constexpr std::array<std::string_view, 6> sizes{
+    "parallel.tp", "parallel.tp_by_device", "parallel.cp", "parallel.pp", "devices", "parallel.dp"};
 
 // What others are cut by comes first, so that little is begun which comes to nothing; then all
 // else as written.
-constexpr std::array<std::string_view, 15> first_keys{"cluster",
-                                                      "gpu",
-                                                      "model",
-                                                      "parallel",
-                                                      "parallel.tp",
-                                                      "parallel.cp",
-                                                      "parallel.pp",
-                                                      "devices",
-                                                      "parallel.dp",
-                                                      "parallel.shard",
-                                                      "parallel.replicate",
-                                                      "parallel.ep",
-                                                      "parallel.etp",
-                                                      "global_batch",
-                                                      "training.microbatch_size"};
+constexpr std::array<std::string_view, 16> first_keys{"cluster",        "gpu",
+                                                      "model",          "parallel",
+                                                      "parallel.tp",    "parallel.tp_by_device",
+                                                      "parallel.cp",    "parallel.pp",
+                                                      "devices",        "parallel.dp",
+                                                      "parallel.shard", "parallel.replicate",
+                                                      "parallel.ep",    "parallel.etp",
+                                                      "global_batch",   "training.microbatch_size"};
 
 std::size_t rank(const SweepAxis& axis) {
   if (axis.info.key == "schedule") return first_keys.size() + 1;
@@ -70,6 +64,24 @@ void check_gpus(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
     if (gpus > largest->gpus)
       throw Error(fmt::format("search.gpus is {}, and {} has {}; allowed: 1 to {}", gpus,
                               largest->name, largest->gpus, largest->gpus));
+}
+
+// Who says each device's tp says how many there are.
+void check_devices(const SweepAxes& axes) {
+  constexpr std::string_view key = "parallel.tp_by_device";
+  const SweepAxis* const by_device = find_axis(axes.open, key);
+  if (by_device == nullptr) return;
+  Value rest = axes.scenario;
+  at_path(rest, by_device->path) = {};
+  const std::vector<Scalar> others = scalars(rest, "");
+  for (const std::string_view count : {"parallel.pp", "devices"})
+    if (find_axis(axes.open, count) != nullptr ||
+        std::ranges::find(others, count, &Scalar::key) != others.end())
+      throw Error(
+          fmt::format("{} says how many devices there are, and so does {}; leave that out, "
+                      "or write both in parallel: {{any_of: [{{pp: 2, tp: 8}}, "
+                      "{{tp_by_device: [8, 4]}}]}}",
+                      key, count));
 }
 
 // A dp that nobody writes follows from the GPUs.
@@ -221,14 +233,16 @@ class Maker {
 bool is_size(std::string_view key) { return std::ranges::find(sizes, key) != sizes.end(); }
 
 std::uint64_t size_product(const std::vector<Scalar>& scalars) {
-  std::uint64_t product = 1;
+  std::map<std::string_view, double> found;  // the pipeline's devices have two names
   for (const Scalar& scalar : scalars) {
-    std::uint64_t size = 0;
+    double size = 0;
     const char* const end = scalar.text.data() + scalar.text.size();
     if (is_size(scalar.key) && std::from_chars(scalar.text.data(), end, size).ptr == end)
-      product *= size;
+      found[scalar.key == "devices" ? "parallel.pp" : std::string_view(scalar.key)] = size;
   }
-  return product;
+  double product = 1;
+  for (const auto& [key, size] : found) product *= size;
+  return static_cast<std::uint64_t>(std::llround(product));
 }
 
 const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key) {
@@ -250,6 +264,7 @@ SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) 
   axes.gpus = allowed_gpus(sweep, facts, open_places(axes.scenario));
   if (!axes.gpus.empty()) open_dp(axes.scenario);
   Maker(axes, open_places(axes.scenario), facts).make();
+  check_devices(axes);
   return axes;
 }
 

@@ -205,9 +205,10 @@ class Maker {
 
   static std::vector<Scalar> texts_of(const SweepAxis& axis, const AxisValue& value) {
     // A list is no scalar, but may be told by its text.
+    std::vector<Scalar> texts = scalars(value.shown, axis.info.key);
     if (value.shown.kind == config::Value::Kind::list)
-      return {{axis.info.key, line_of(value.shown)}};
-    return scalars(value.shown, axis.info.key);
+      texts.push_back({axis.info.key, line_of(value.shown)});
+    return texts;
   }
 
   // Of several kinds of texts under one key all are texts.

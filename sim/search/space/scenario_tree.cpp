@@ -1,8 +1,12 @@
 #include "sim/search/space/scenario_tree.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -64,8 +68,29 @@ Value& at_path(Value& root, const std::vector<std::size_t>& path) {
   return *place;
 }
 
+namespace {
+
+// Of devices that differ the mean, so that tp x pp are their GPUs, and how many they are.
+std::vector<Scalar> of_devices(const Value& list) {
+  double sum = 0;
+  for (const Value& item : list.items) {
+    const char* const end = item.text.data() + item.text.size();
+    std::uint32_t tp = 0;
+    if (item.kind != Value::Kind::text || std::from_chars(item.text.data(), end, tp).ptr != end)
+      return {};
+    sum += tp;
+  }
+  if (list.items.empty()) return {};
+  const std::size_t count = list.items.size();
+  return {{"parallel.tp", fmt::format("{}", sum / static_cast<double>(count))},
+          {"parallel.pp", fmt::format("{}", count)}};
+}
+
+}  // namespace
+
 std::vector<Scalar> scalars(const Value& value, const std::string& key) {
   if (value.kind == Value::Kind::text) return {{key, value.text}};
+  if (value.kind == Value::Kind::list && key == "parallel.tp_by_device") return of_devices(value);
   std::vector<Scalar> result;
   for (const Entry& entry : value.entries) {
     const std::string inner = canonical_key(key.empty() ? entry.key : key + "." + entry.key);

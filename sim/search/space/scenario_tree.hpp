@@ -32,7 +32,8 @@ bool is_in_whole(std::string_view canonical_key);
 // The place that a path leads to.
 config::Value& at_path(config::Value& root, const std::vector<std::size_t>& path);
 
-// The texts in a value that stands under a key ("": the scenario), lists left out.
+// The texts in a value that stands under a key ("": the scenario), lists left out; for one of a tp
+// by device there are tp and pp.
 struct Scalar {
   std::string key;
   std::string text;

@@ -45,7 +45,8 @@ Value around(const Entry& entry, const Value* cluster) {
   const std::string key = canonical_key(entry.key);
   const bool halves = key == "input_grad_times" || key == "weight_grad_times";
   const bool pipeline = entry.value.kind == Value::Kind::map && key == "parallel" &&
-                        (find(entry.value, "pp") || find(entry.value, "pipeline"));
+                        (find(entry.value, "pp") || find(entry.value, "pipeline") ||
+                         find(entry.value, "tp_by_device"));
   Value scenario;
   const auto add = [&](std::string_view name, bool given) {
     if (!given && key != name) scenario.entries.push_back(text_entry(name, "1"));

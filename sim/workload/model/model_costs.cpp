@@ -61,17 +61,20 @@ std::vector<StageParts> partition(const ModelJob& job, const Routes& routes,
   const auto cut = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
   };
+  std::vector<std::uint32_t> device_of;
+  std::vector<std::vector<std::uint32_t>> all_of;
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    device_of.push_back(routes.device(stage, 0));
+    all_of.push_back(devices_of(routes, stage));
+  }
   const StageSeconds stage_seconds = [&](std::uint32_t stage, LayerRange layers) {
     StageParts parts = stage_with(job.model, job.partition, routes.stages(), stage, layers);
     cut(parts);
     double slowest = 0;
-    for (const std::uint32_t device : devices_of(routes, stage))
+    for (const std::uint32_t device : all_of[stage])
       slowest = std::max(slowest, seconds[device].longest(parts));
     return slowest;
   };
-  std::vector<std::uint32_t> device_of;
-  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
-    device_of.push_back(routes.device(stage, 0));
   std::vector<StageParts> stages =
       partition_stages(job.model, job.partition, device_of, stage_seconds);
   place(job.model, routes, stages);
@@ -92,7 +95,7 @@ struct PassesOfStages {
 
 // Of a stage that lives on several devices, of the slowest. A slice of a microbatch has a part of
 // its work, and as many launches.
-PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+PassesOfStages pass_times(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
                           std::uint32_t slices, const std::vector<StageParts>& stages,
                           const std::vector<StageSums>& seconds) {
   PassesOfStages times;
@@ -100,8 +103,8 @@ PassesOfStages pass_times(const ModelJob& job, const ModelSetting& setting, cons
     for (auto& of_stage : of_kinds->of_stage) of_stage.assign(routes.stages(), 0);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts& parts = stages[stage];
-    const double to_host = offloaded(setting, parts).bytes;
     for (const std::uint32_t device : devices_of(routes, stage)) {
+      const double to_host = offloaded(settings[device], parts).bytes;
       const auto [kernels, launches] = seconds[device].of(parts);
       const double overhead = job.gpus[device].pass_overhead;
       const double copy = copy_seconds(job.training, job.gpus[device], to_host);
@@ -138,14 +141,15 @@ void set_times(const PassesOfStages& times, StageCosts& costs) {
 // slower. What moves bytes alone is as fast. By the model's kernels, also where times were
 // measured: how many times as long passes take on GPUs that have `left` of their processors.
 StageCosts::ByKindAndStage slowdown_on(
-    const ModelJob& job, const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
+    const ModelJob& job, const DeviceSettings& settings, const Routes& routes, std::uint32_t slices,
     const std::vector<StageParts>& stages, const PassesOfStages& times,
     const std::function<std::uint32_t(const config::Gpu&)>& left) {
   std::vector<config::Gpu> smaller;
   for (const config::Gpu& gpu : job.gpus)
     smaller.push_back(config::with_processors(gpu, left(gpu)));
   const auto kernels_on = [&](const std::vector<config::Gpu>& gpus) {
-    return pass_times(job, setting, routes, slices, stages, stage_sums(setting, gpus, std::nullopt))
+    return pass_times(job, settings, routes, slices, stages,
+                      stage_sums(settings, gpus, std::nullopt))
         .kernels;
   };
   const schedules::PassTimes plain = job.measured ? kernels_on(job.gpus) : times.kernels;
@@ -160,20 +164,20 @@ StageCosts::ByKindAndStage slowdown_on(
 }
 
 // Kernels of NCCL take processors from those of passes, and so do those that send tokens.
-void set_overlaps(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
                   std::uint32_t slices, const std::vector<StageParts>& stages,
                   const PassesOfStages& times, StageCosts& costs) {
   if (job.communication.overlap_slowdown) return;
   costs.overlap_slowdown =
-      slowdown_on(job, setting, routes, slices, stages, times, [&](const config::Gpu& gpu) {
+      slowdown_on(job, settings, routes, slices, stages, times, [&](const config::Gpu& gpu) {
         return processors_beside_collectives(gpu, job.communication);
       });
   const config::ExpertTraining& experts = job.training.experts;
   const bool has_own_kernels = experts.dispatcher == config::Dispatcher::deepep ||
                                experts.dispatcher == config::Dispatcher::hybridep;
-  if (setting.sizes.ep == 1 || !has_own_kernels) return;
+  if (settings.any().sizes.ep == 1 || !has_own_kernels) return;
   costs.dispatch_slowdown =
-      slowdown_on(job, setting, routes, slices, stages, times, [&](const config::Gpu& gpu) {
+      slowdown_on(job, settings, routes, slices, stages, times, [&](const config::Gpu& gpu) {
         return std::max(1U, gpu.processors - std::min(gpu.processors, dispatch_sms(experts)));
       });
 }
@@ -228,24 +232,26 @@ std::uint64_t unsharded_layers(std::uint64_t gathered, const ModelJob& job) {
 }
 
 // What the parameters take on each device.
-void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& routes,
+void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
                std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
-  const ZeroGroups zero = zero_groups(job.parallel);
   const config::Communication& talk = job.communication;
   std::vector<Parameters> of_device(devices);
   std::vector<std::uint64_t> unsharded(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
       of_device[device] += parameters[stage];
-      unsharded[device] = std::max(unsharded[device],
-                                   reduced_by_layer(job.parallel, job.communication)
-                                       ? unsharded_layers(costs.gathered[stage], job)
-                                       : unsharded_gradient_bytes(parameters[stage], talk, zero));
+      unsharded[device] = std::max(
+          unsharded[device], reduced_by_layer(job.parallel, job.communication)
+                                 ? unsharded_layers(costs.gathered[stage], job)
+                                 : unsharded_gradient_bytes(parameters[stage], talk,
+                                                            zero_groups(job.parallel, device)));
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
+    const ZeroGroups zero = zero_groups(job.parallel, device);
     DeviceState state = state_of(of_device[device], job.training, zero);
-    state.buffers = buffer_bytes(setting, devices, slices) + workspace_bytes + unsharded[device];
+    state.buffers =
+        buffer_bytes(settings[device], devices, slices) + workspace_bytes + unsharded[device];
     state.allowance = job.training.reserved;
     costs.state.push_back(state);
     costs.optimizer_seconds.push_back(optimizer_seconds(
@@ -257,14 +263,13 @@ void set_state(const ModelJob& job, const ModelSetting& setting, const Routes& r
 }
 
 // One pass of a device runs at a time.
-void add_offload_buffers(const ModelSetting& setting, const Routes& routes, std::uint32_t slices,
+void add_offload_buffers(const DeviceSettings& settings, const Routes& routes, std::uint32_t slices,
                          const std::vector<StageParts>& stages, StageCosts& costs) {
   std::vector<std::uint64_t> most(costs.state.size());
-  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const std::uint64_t bytes = whole(offloaded(setting, stages[stage]).buffers / slices);
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage))
-      most[device] = std::max(most[device], bytes);
-  }
+      most[device] = std::max(most[device],
+                              whole(offloaded(settings[device], stages[stage]).buffers / slices));
   for (std::size_t device = 0; device < most.size(); ++device)
     costs.state[device].buffers += most[device];
 }
@@ -279,19 +284,26 @@ void add_vocabulary_buffers(const ModelSetting& setting, StageCosts& costs) {
 }
 
 // Kernels of F, I and W of the layers of each stage.
-void set_launches(const ModelSetting& setting, const std::vector<StageParts>& stages,
-                  StageCosts& costs) {
+void set_launches(const DeviceSettings& settings, const Routes& routes,
+                  const std::vector<StageParts>& stages, StageCosts& costs) {
   const auto all_of = [](const PassKernels& kernels) -> std::uint64_t {
     return launches(kernels.forward) + launches(kernels.input_grad) + launches(kernels.weight_grad);
   };
-  const auto of_kind = [&](LayerKind kind) { return all_of(layer_kernels(setting, kind)); };
-  const auto kinds = by_kind(setting.model, of_kind);
-  for (const StageParts& stage : stages) {
+  const config::Model& model = settings.any().model;
+  const auto kinds_of = [&](const ModelSetting& setting) {
+    return by_kind(model, [&](LayerKind kind) { return all_of(layer_kernels(setting, kind)); });
+  };
+  const ModelSetting* known = &settings.any();
+  auto kinds = kinds_of(*known);
+  for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
+    const ModelSetting& setting = settings[routes.device(stage, 0)];
+    if (&setting != known) kinds = kinds_of(*(known = &setting));
     std::uint64_t& launches = costs.launches.emplace_back();
-    if (stage.mtp > 0) launches += stage.mtp * all_of(mtp_kernels(setting));
-    const LayerRange& layers = stage.layers;
+    const StageParts& parts = stages[stage];
+    if (parts.mtp > 0) launches += parts.mtp * all_of(mtp_kernels(setting));
+    const LayerRange& layers = parts.layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
-      launches += kinds[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+      launches += kinds[static_cast<std::size_t>(kind_of_layer(model, layer))];
   }
 }
 
@@ -344,55 +356,54 @@ std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
 std::vector<StageParts> model_partition(const ModelJob& job, const Routes& routes) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel, job.communication)};
-  return partition(job, routes, stage_sums(setting, job.gpus, job.measured));
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
+  return partition(job, routes, stage_sums(settings, job.gpus, job.measured));
 }
 
 StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t slices) {
   check_layout(job.model, job.training, job.parallel);
   check_gpus(job, routes);
-  const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel, job.communication)};
-  const std::vector<StageSums> seconds = stage_sums(setting, job.gpus, job.measured);
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
+  const std::vector<StageSums> seconds = stage_sums(settings, job.gpus, job.measured);
   const std::vector<StageParts> stages = partition(job, routes, seconds);
-  const PassesOfStages times = pass_times(job, setting, routes, slices, stages, seconds);
+  const PassesOfStages times = pass_times(job, settings, routes, slices, stages, seconds);
 
-  const ZeroGroups zero = zero_groups(job.parallel);
   const bool copies = std::ranges::any_of(stages, &StageParts::embedding_copy);
   StageCosts costs;
   std::vector<Parameters> parameters;
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const StageParts& parts = stages[stage];
+    const std::uint32_t device = routes.device(stage, 0);
+    const ModelSetting& setting = settings[device];
     costs.activations.push_back(activations_of(setting, parts, slices));
+    costs.input_bytes.push_back(whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices));
     parameters.push_back(stage_parameters(setting, parts));
-    const config::Gpu& gpu = job.gpus[routes.device(stage, 0)];
+    const config::Gpu& gpu = job.gpus[device];
     StageTraffic traffic =
         job.measured ? unmeasured_calls(setting, parts, gpu, job.communication, *job.measured)
                      : stage_calls(setting, parts, gpu, job.communication);
     divide(traffic, slices);
     traffic.parameters = parameters.back().dense;
     traffic.expert_parameters = parameters.back().experts;
-    costs.gathered.push_back(gathered_bytes(setting, parts, zero));
+    costs.gathered.push_back(gathered_bytes(setting, parts, zero_groups(job.parallel, device)));
     if (copies && (parts.embedding || parts.embedding_copy))
       traffic.embedding_parameters = embedding_parameters(setting.model, setting.sizes);
     costs.traffic.push_back(std::move(traffic));
   }
-  set_state(job, setting, routes, slices, parameters, costs);
-  add_offload_buffers(setting, routes, slices, stages, costs);
+  const ModelSetting& setting = settings.any();
+  set_state(job, settings, routes, slices, parameters, costs);
+  add_offload_buffers(settings, routes, slices, stages, costs);
   add_vocabulary_buffers(setting, costs);
   set_flops(setting, stages, costs);
   set_times(times, costs);
-  set_launches(setting, stages, costs);
-  set_shares(setting, job.gpus, routes, stages, costs);
-  set_overlaps(job, setting, routes, slices, stages, times, costs);
+  set_launches(settings, routes, stages, costs);
+  set_shares(settings, job.gpus, routes, stages, costs);
+  set_overlaps(job, settings, routes, slices, stages, times, costs);
   if (job.training.lengths || job.training.experts.power_law)
     costs.launch_seconds = times.launches.of_stage;
   costs.gathered_element = config::gathered_bytes(job.training);
-  costs.input_bytes = whole(2 * setting.sizes.spread_tokens * job.model.hidden / slices);
-  const bool cut = job.communication.scatter_gather || setting.sizes.sequence_parallel;
-  costs.boundary_bytes =
-      whole(2 * setting.sizes.tokens * job.model.hidden / (cut ? setting.sizes.tp : 1) / slices);
+  const double parts = cuts_boundary(job.parallel, job.communication) ? job.parallel.tp.value : 1;
+  costs.boundary_bytes = whole(2 * setting.sizes.tokens * job.model.hidden / parts / slices);
   return costs;
 }
 

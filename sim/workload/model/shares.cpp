@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "sim/workload/model/stage_sums.hpp"
-
 namespace pipewright::workload {
 namespace {
 
@@ -17,7 +15,7 @@ bool is_second_half(Part part) {
 }
 
 // Of the kernels of all parts, those that are `wanted`.
-void add_share(bool (*wanted)(Part part), const ModelSetting& setting,
+void add_share(bool (*wanted)(Part part), const DeviceSettings& settings,
                const std::vector<config::Gpu>& gpus, const schedules::Routes& routes,
                const std::vector<StageParts>& stages, StageCosts::ByKindAndStage& shares) {
   struct Sums {
@@ -26,10 +24,11 @@ void add_share(bool (*wanted)(Part part), const ModelSetting& setting,
   };
   std::vector<Sums> of_device;
   for (std::size_t device = 0; device < gpus.size(); ++device)
-    if (device > 0 && gpus[device] == gpus[device - 1])
+    if (settings.repeats(device) && gpus[device] == gpus[device - 1])
       of_device.push_back(of_device.back());
     else
-      of_device.push_back({{setting, gpus[device], std::nullopt}, {setting, gpus[device], wanted}});
+      of_device.push_back({{settings[device], gpus[device], std::nullopt},
+                           {settings[device], gpus[device], wanted}});
   const auto add = [&](PassKind kind, double seconds, double whole) {
     shares[static_cast<std::size_t>(kind)].push_back(whole > 0 ? seconds / whole : 0);
   };
@@ -57,14 +56,15 @@ void add_routed_layers(const config::Model& model, const StageParts& parts, Stag
 
 }  // namespace
 
-void set_shares(const ModelSetting& setting, const std::vector<config::Gpu>& gpus,
+void set_shares(const DeviceSettings& settings, const std::vector<config::Gpu>& gpus,
                 const schedules::Routes& routes, const std::vector<StageParts>& stages,
                 StageCosts& costs) {
+  const ModelSetting& setting = settings.any();
   if (setting.model.experts && setting.sizes.ep > 1)
-    add_share(is_second_half, setting, gpus, routes, stages, costs.second_half);
+    add_share(is_second_half, settings, gpus, routes, stages, costs.second_half);
   if (!setting.training.lengths && !setting.training.experts.power_law) return;
-  add_share(goes_by_pairs, setting, gpus, routes, stages, costs.attention_share);
-  add_share(goes_by_experts, setting, gpus, routes, stages, costs.experts_share);
+  add_share(goes_by_pairs, settings, gpus, routes, stages, costs.attention_share);
+  add_share(goes_by_experts, settings, gpus, routes, stages, costs.experts_share);
   for (const StageParts& parts : stages) add_routed_layers(setting.model, parts, costs);
 }
 

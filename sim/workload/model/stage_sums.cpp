@@ -1,6 +1,7 @@
 #include "sim/workload/model/stage_sums.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/compute/recompute.hpp"
@@ -77,15 +78,31 @@ double StageSums::longest(const StageParts& stage) const {
          std::max(kernels.backward(), launches.backward());
 }
 
-std::vector<StageSums> stage_sums(const ModelSetting& setting, const std::vector<config::Gpu>& gpus,
+DeviceSettings::DeviceSettings(const config::Model& model, const config::Training& training,
+                               const config::Parallel& parallel,
+                               const config::Communication& communication) {
+  const auto add = [&](const config::Parallel& of_device) {
+    settings_.push_back({model, training, sizes_of(model, training, of_device, communication)});
+  };
+  if (parallel.tp_by_device.empty()) add(parallel);
+  std::map<std::uint32_t, std::size_t> of_tp;
+  for (std::uint32_t device = 0; device < parallel.tp_by_device.size(); ++device) {
+    const auto [known, is_new] = of_tp.try_emplace(parallel.tp_of(device), settings_.size());
+    if (is_new) add(parallel.on(device));
+    of_device_.push_back(known->second);
+  }
+}
+
+std::vector<StageSums> stage_sums(const DeviceSettings& settings,
+                                  const std::vector<config::Gpu>& gpus,
                                   const std::optional<config::LayerTimes>& times) {
   std::vector<StageSums> sums;
   sums.reserve(gpus.size());
   for (std::size_t device = 0; device < gpus.size(); ++device)
-    if (device > 0 && gpus[device] == gpus[device - 1])
+    if (settings.repeats(device) && gpus[device] == gpus[device - 1])
       sums.push_back(sums.back());
     else
-      sums.emplace_back(setting, gpus[device], times);
+      sums.emplace_back(settings[device], gpus[device], times);
   return sums;
 }
 

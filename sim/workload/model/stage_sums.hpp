@@ -34,8 +34,29 @@ class StageSums {
   PartSeconds head_;  // as often as it runs
 };
 
+// What of the model one GPU of each device has, of which most have the same.
+class DeviceSettings {
+ public:
+  DeviceSettings(const config::Model& model, const config::Training& training,
+                 const config::Parallel& parallel, const config::Communication& communication);
+
+  const ModelSetting& operator[](std::size_t device) const {
+    return settings_[of_device_.empty() ? 0 : of_device_[device]];
+  }
+  const ModelSetting& any() const { return settings_.front(); }  // for what all have alike
+  // Whether a device has what the one before it has.
+  bool repeats(std::size_t device) const {
+    return device > 0 && (of_device_.empty() || of_device_[device] == of_device_[device - 1]);
+  }
+
+ private:
+  std::vector<ModelSetting> settings_;
+  std::vector<std::size_t> of_device_;  // empty: all have the one
+};
+
 // By device, of which most have the same GPU.
-std::vector<StageSums> stage_sums(const ModelSetting& setting, const std::vector<config::Gpu>& gpus,
+std::vector<StageSums> stage_sums(const DeviceSettings& settings,
+                                  const std::vector<config::Gpu>& gpus,
                                   const std::optional<config::LayerTimes>& times);
 
 }  // namespace pipewright::workload

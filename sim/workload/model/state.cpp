@@ -46,12 +46,14 @@ Parameters stage_parameters(const ModelSetting& setting, const StageParts& stage
   return sum;
 }
 
-ZeroGroups zero_groups(const config::Parallel& parallel) {
+ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {
   const double copies = parallel.replicates();
   const double ranks = static_cast<double>(parallel.dp.value) * parallel.cp.value;
+  const double tp = parallel.tp_of(device);
+  const double of_experts = (parallel.etp ? parallel.etp->value : tp) * parallel.ep.value;
   return {.level = parallel.zero,
           .dense = ranks / copies,
-          .experts = static_cast<double>(parallel.expert_replicas()) / copies,
+          .experts = tp * ranks / of_experts / copies,
           .keeps_weights = parallel.keeps_weights()};
 }
 

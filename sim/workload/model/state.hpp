@@ -19,7 +19,7 @@ struct ZeroGroups {
   // Weights stay whole beside their shards, and gradients until they are complete.
   bool keeps_weights = false;
 };
-ZeroGroups zero_groups(const config::Parallel& parallel);
+ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device = 0);
 
 // What a GPU keeps of that many parameters: optimizer state, gradients and weights cut from level
 // 1, 2 and 3 on.
@@ -54,6 +54,11 @@ std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Commu
 // unless a bucket is given.
 inline bool reduced_by_layer(const config::Parallel& parallel, const config::Communication& talk) {
   return parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() && !talk.bucket;
+}
+
+// Whether a boundary tensor lies in parts on the ranks of tp when it is sent.
+inline bool cuts_boundary(const config::Parallel& parallel, const config::Communication& talk) {
+  return talk.scatter_gather || parallel.sequence;
 }
 
 // Levels 2 and 3, bytes: gradients before they are reduced to shards. A part is being reduced while

@@ -4,6 +4,7 @@
 #include "sim/workload/compute/kernels.hpp"
 #include "sim/workload/compute/recompute.hpp"
 #include "sim/workload/model/model_costs.hpp"
+#include "sim/workload/model/stage_sums.hpp"
 
 namespace pipewright::workload {
 namespace {
@@ -30,14 +31,14 @@ void add(const PassKernels& passes, const config::Gpu& gpu, DeviceKernels& sums)
 std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule, const Gpus& gpus) {
   const ModelJob job = model_job(scenario, gpus);
-  const ModelSetting setting{job.model, job.training,
-                             sizes_of(job.model, job.training, job.parallel, job.communication)};
+  const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
   const config::Recompute& recompute = job.training.recompute;
   std::vector<DeviceKernels> sums(gpus.size());
   const std::vector<StageParts> stages = model_partition(job, schedule.routes);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
     const std::uint32_t device = schedule.routes.device(stage, 0);
     const config::Gpu& gpu = gpus[device];
+    const ModelSetting& setting = settings[device];
     const LayerRange& layers = stages[stage].layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
       const PassKernels kernels = layer_kernels(setting, kind_of_layer(job.model, layer));

@@ -107,8 +107,8 @@ void take_memory(const config::Scenario& scenario, const Schedule& schedule, Sta
 
 // A stage that recomputes keeps its input, of which what one GPU is sent may be a part.
 void take_boundary(std::uint64_t bytes, StageCosts& costs) {
-  if (costs.input_bytes && costs.boundary_bytes > 0)
-    costs.input_bytes = *costs.input_bytes / costs.boundary_bytes * bytes;
+  if (costs.boundary_bytes > 0)
+    for (std::uint64_t& input : costs.input_bytes) input = input / costs.boundary_bytes * bytes;
   costs.boundary_bytes = bytes;
 }
 

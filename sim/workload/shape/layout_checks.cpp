@@ -167,9 +167,15 @@ void check_parameters(const config::Model& model) {
 
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const Parallel& parallel) {
-  return !repeats_tokens(model, parallel) &&
-         std::ranges::all_of(rules_of(model, training, parallel),
-                             [&](const Rule& rule) { return rule.holds(parallel); });
+  const auto fits = [&](const Parallel& one) {
+    return !repeats_tokens(model, one) &&
+           std::ranges::all_of(rules_of(model, training, one),
+                               [&](const Rule& rule) { return rule.holds(one); });
+  };
+  if (parallel.tp_by_device.empty()) return fits(parallel);
+  for (std::uint32_t device = 0; device < parallel.pp.value; ++device)
+    if (!fits(parallel.on(device))) return false;
+  return true;
 }
 
 Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
@@ -179,6 +185,11 @@ Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
 
 void check_layout(const config::Model& model, const config::Training& training,
                   const Parallel& parallel, const LayoutFits& also) {
+  if (!parallel.tp_by_device.empty()) {
+    for (std::uint32_t device = 0; device < parallel.pp.value; ++device)
+      check_layout(model, training, parallel.on(device), {});
+    return;
+  }
   if (repeats_tokens(model, parallel))
     throw config::Error(config::locate(
         parallel.tp.origin,

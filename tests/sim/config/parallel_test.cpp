@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "tests/sim/config/support.hpp"
 
@@ -36,6 +37,42 @@ TEST_CASE("sizes have short and long names") {
     CHECK(one.zero == 1);
   }
   CHECK(to_string(p.ep.origin) == "t:1:20");
+}
+
+TEST_CASE("devices may have a tp of their own, and then there are as many devices") {
+  const auto read = [](const std::string& keys) {
+    return read_scenario(read_yaml_text(
+        "{model: llama-3-8b, gpu: h100-sxm, microbatches: 4, parallel: {" + keys + "}}", "t"));
+  };
+  const Scenario scenario = read("tp_by_device: [8, 4, 4], sp: true, dp: 2");
+  CHECK(scenario.devices.value == 3);
+  CHECK(scenario.parallel.tp.value == 8);
+  CHECK(scenario.parallel.tp_of(2) == 4);
+  CHECK(scenario.parallel.gpus() == 32);
+  CHECK(scenario.parallel.tp_text() == "8/4/4");
+  CHECK(scenario.parallel.on(1).tp.value == 4);
+  CHECK(scenario.parallel.on(1).tp_by_device.empty());
+  // What a trace keeps says the same.
+  CHECK(read_scenario(read_yaml_text(scenario.text, "u")).parallel.gpus() == 32);
+  // All alike are as a tp.
+  CHECK(read("tp_by_device: [4, 4]").parallel.tp_by_device.empty());
+  CHECK(read("tp_by_device: [4, 4]").parallel.tp.value == 4);
+  CHECK(read("tp_by_device: [4, 4]").devices.value == 2);
+  CHECK(read("tp_by_device: [2, 2, 2, 2, 2, 2, 2, 1, 1, 1]").parallel.tp_text() == "2*7/1*3");
+
+  const auto fault = [&](const std::string& keys) { return error_of([&] { read(keys); }); };
+  using Catch::Matchers::Contains;
+  CHECK_THAT(fault("tp: 8, tp_by_device: [8, 4]"),
+             Contains("t:1:") && Contains("parallel.tp_by_device is given, and so is parallel.tp "
+                                          "(8); leave out one of them"));
+  CHECK_THAT(fault("pp: 4, tp_by_device: [8, 4]"),
+             Contains("parallel.tp_by_device has 2 sizes, and the pipeline 4 devices; allowed: one "
+                      "for each, or leave out pp"));
+  CHECK_THAT(fault("tp_by_device: 8"), Contains("such as [8, 8, 4, 4]"));
+  CHECK_THAT(fault("tp_by_device: [8, 0]"), Contains("tp_by_device"));
+  CHECK_THAT(fault("tp_by_device: [8, 4], vocab_parallel: vocab-1"), Contains("vocab_parallel"));
+  CHECK_THAT(fault("tp_by_device: [8, 4], dp: 2, order: tp-cp-ep-pp-dp"),
+             Contains("in parallel.order pp is not last; allowed: tp-cp-ep-dp-pp"));
 }
 
 TEST_CASE("an order may leave out axes of size 1, wherever it stands") {

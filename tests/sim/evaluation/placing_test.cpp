@@ -133,6 +133,25 @@ TEST_CASE("nodes of eight are used as they come", "[placement]") {
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
 }
 
+TEST_CASE("devices with a tp of their own keep it within a domain", "[placement]") {
+  const Racks nodes(4, "dgx-h100");
+  evaluation::Hardware hardware =
+      evaluation::open_hardware(nodes.scenario("tp_by_device: [4, 8, 4], sp: true"));
+  // The first and the last share a node.
+  CHECK(of_domains(hardware) == Counts{4, 8, 4});
+  CHECK(cluster::name_of(hardware.hosts[0]) == "node-0-gpu-0");
+  CHECK(cluster::name_of(hardware.hosts[4]) == "node-1-gpu-0");
+  CHECK(cluster::name_of(hardware.hosts[12]) == "node-0-gpu-4");
+  const auto place = [&](const std::string& parallel, const std::string& more = "") {
+    hardware = evaluation::place_on(hardware.cluster, nodes.scenario(parallel, more));
+    return of_domains(hardware);
+  };
+  CHECK(place("tp_by_device: [2, 8], dp: 2, sp: true") == Counts{4, 8, 8});
+  CHECK(place("tp_by_device: [4, 2], dp: 2, sp: true", ", placement: {domain: 4}") ==
+        Counts{4, 4, 4});
+  CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
+}
+
 TEST_CASE("a search says of a layout which groups straddle", "[placement]") {
   const Racks racks(3);
   const auto tree = [&](const std::string& more) {

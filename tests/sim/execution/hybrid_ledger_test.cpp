@@ -80,7 +80,7 @@ TEST_CASE("a recomputed stage keeps its input alone until R", "[ledger]") {
 TEST_CASE("a recomputed stage keeps its whole input, though a part of it was sent", "[ledger]") {
   tests::HybridJob job(on_one_device({{F, 0, 0}, {R, 0, 0}, {I, 0, 0}, {W, 0, 0}}, true), {});
   job.costs.boundary_bytes = 30 / 2;
-  job.costs.input_bytes = 30;
+  job.costs.input_bytes = {30};
   job.costs.activations = {{.held = 100, .released_by_input_grad = 60}};
   CHECK(book(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
 }

@@ -1,6 +1,7 @@
 #include "sim/workload/ranks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
 #include <string>
@@ -312,4 +313,98 @@ TEST_CASE("shards of experts lie within a replica of all shards", "[ranks]") {
   CHECK_THAT(error_of(parallel),
              Catch::Contains("parallel.replicate is 2, which does not divide tp x cp x dp / (etp "
                              "x ep) (1); allowed: 1"));
+}
+
+namespace {
+
+config::Parallel by_device(const std::vector<std::uint32_t>& tp, std::uint32_t dp = 1,
+                           std::uint32_t cp = 1) {
+  config::Parallel parallel =
+      layout({.tp = std::ranges::max(tp), .cp = cp, .dp = dp, .pp = std::uint32_t(tp.size())});
+  for (const std::uint32_t one : tp) parallel.tp_by_device.push_back({one, {}});
+  return parallel;
+}
+
+}  // namespace
+
+TEST_CASE("devices with a tp of their own follow each other", "[ranks]") {
+  // Of two replicas: ranks 0 to 7 are the first device's, 8 to 11 the second's.
+  const Ranks ranks(by_device({4, 2}, 2));
+  CHECK(ranks.size() == 12);
+  CHECK(ranks.are_uneven());
+  CHECK(ranks.groups(Group::tp) == Groups{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}, {10, 11}});
+  CHECK(ranks.groups(Group::dp) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {8, 10}, {9, 11}});
+  CHECK(ranks.ranks_per_stage(0) == 4);
+  CHECK(ranks.ranks_per_stage(1) == 2);
+  CHECK(ranks.group_size(Group::tp) == 4);
+  CHECK(ranks.group_size(Group::tp, 1) == 2);
+  CHECK(ranks.run(Group::dp, 1) == 4);
+  // Two ranks of the first device share what one of the second has.
+  CHECK(ranks.groups(Group::embedding) ==
+        Groups{{0, 8}, {1, 8}, {2, 9}, {3, 9}, {4, 10}, {5, 10}, {6, 11}, {7, 11}});
+  CHECK(ranks.groups(Group::pp) == ranks.groups(Group::embedding));
+  CHECK(ranks.groups(Group::world).size() == 1);
+}
+
+TEST_CASE("every rank of devices that differ has one place, and coordinates lead back to it",
+          "[ranks]") {
+  const Ranks ranks(by_device({1, 6, 4}, 3, 2));
+  CHECK(ranks.size() == 11 * 3 * 2);
+  std::vector<std::uint32_t> seen;
+  for (std::uint32_t device = 0; device < 3; ++device)
+    for (std::uint32_t replica = 0; replica < 3; ++replica)
+      for (std::uint32_t member = 0; member < ranks.ranks_per_stage(device); ++member) {
+        const std::uint32_t rank = ranks.rank_of({replica, device}, member);
+        seen.push_back(rank);
+        const workload::Coordinates at = ranks.of(rank);
+        CHECK(at.pp == device);
+        CHECK(at.dp == replica);
+        CHECK(ranks.rank(at) == rank);
+      }
+  std::ranges::sort(seen);
+  std::vector<std::uint32_t> all(ranks.size());
+  std::iota(all.begin(), all.end(), 0U);
+  CHECK(seen == all);
+  for (const Group kind : {Group::tp, Group::cp, Group::dp, Group::world}) {
+    std::uint32_t members = 0;
+    for (const auto& group : ranks.groups(kind)) members += std::uint32_t(group.size());
+    CHECK(members == ranks.size());
+  }
+}
+
+TEST_CASE("a device of one tp each is laid out as all devices of that tp", "[ranks]") {
+  const Ranks uneven(by_device({2, 2, 2}, 2, 2));
+  const Ranks even(layout({.tp = 2, .cp = 2, .dp = 2, .pp = 3}));
+  for (std::uint32_t rank = 0; rank < even.size(); ++rank) {
+    CHECK(uneven.of(rank).pp == even.of(rank).pp);
+    CHECK(uneven.of(rank).dp == even.of(rank).dp);
+    CHECK(uneven.of(rank).tp == even.of(rank).tp);
+  }
+  for (const Group kind : {Group::tp, Group::cp, Group::dp, Group::pp, Group::embedding}) {
+    auto groups = even.groups(kind);
+    auto others = uneven.groups(kind);
+    std::ranges::sort(groups);
+    std::ranges::sort(others);
+    CHECK(groups == others);
+  }
+}
+
+TEST_CASE("a cut tensor goes once to where its parts are, a whole one to each rank", "[ranks]") {
+  const Ranks ranks(by_device({4, 2, 3}));
+  using Flow = std::array<double, 3>;
+  const auto hop = [&](std::uint32_t from, std::uint32_t to, bool cut) {
+    std::vector<Flow> flows;
+    for (const auto& [source, destination, parts] : ranks.hop({0, from}, to, cut))
+      flows.push_back({double(source), double(destination), parts});
+    return flows;
+  };
+  // In parts of a quarter of the tensor, which is what the largest device's ranks have of it.
+  CHECK(hop(0, 1, true) == std::vector<Flow>{{0, 4, 1}, {1, 4, 1}, {2, 5, 1}, {3, 5, 1}});
+  CHECK(hop(1, 0, true) == std::vector<Flow>{{4, 0, 1}, {4, 1, 1}, {5, 2, 1}, {5, 3, 1}});
+  // Halves and thirds have sixths in common.
+  const double sixth = 4. / 6;
+  CHECK(hop(1, 2, true) ==
+        std::vector<Flow>{{4, 6, 2 * sixth}, {4, 7, sixth}, {5, 7, sixth}, {5, 8, 2 * sixth}});
+  CHECK(hop(0, 1, false) == std::vector<Flow>{{0, 4, 1}, {2, 5, 1}});
+  CHECK(hop(1, 0, false) == std::vector<Flow>{{4, 0, 1}, {4, 1, 1}, {5, 2, 1}, {5, 3, 1}});
 }

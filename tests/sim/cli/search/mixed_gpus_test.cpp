@@ -127,3 +127,61 @@ TEST_CASE("a search over splits and the order of types finds what trying all fin
     if (row["outcome"] == "simulated") found = std::min(found, row["time_s"].get<double>());
   CHECK(found == Approx(least));
 }
+
+namespace {
+
+std::string by_device(const std::string& tp, const std::string& more = "") {
+  return "cluster: a100-h100-mixed\n"
+         "model: {layers: 8, hidden: 4096, heads: 32, vocabulary: 32000, sequence: 2048}\n"
+         "parallel: {tp_by_device: " +
+         tp + ", sp: true, dp: 2}\nschedule: 1f1b\nmicrobatches: 8\n" + more;
+}
+
+}  // namespace
+
+TEST_CASE("a tp by device that is the same for all is that tp", "[mixed]") {
+  const tests::Workplace place;
+  CHECK(run(place, by_device("[8, 8]")) == run(place, scenario("")));
+}
+
+// Two A100 nodes hold two replicas of four GPUs, or of eight, of a stage.
+TEST_CASE("a stage on more GPUs is faster, on fewer it holds more", "[mixed]") {
+  const tests::Workplace place;
+  const json fewer = run(place, by_device("[4, 8]", a100_first));
+  const json more = run(place, by_device("[8, 8]", a100_first));
+  CHECK(fewer["makespan_s"] > more["makespan_s"]);
+  CHECK(fewer["devices"][0]["peak_memory_bytes"] > more["devices"][0]["peak_memory_bytes"]);
+  CHECK(fewer["devices"][1]["peak_memory_bytes"] == more["devices"][1]["peak_memory_bytes"]);
+  // On the timing engine, too, where nothing contends.
+  CHECK(seconds(place, by_device("[4, 8]", a100_first), "--engine timing") <=
+        Approx(fewer["makespan_s"].get<double>()));
+}
+
+TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
+  const tests::Workplace place;
+  const std::vector<std::string> all{"[8, 8]", "[4, 8]", "[8, 4]", "[4, 4]", "[2, 4, 8]", "[8]"};
+  double least = std::numeric_limits<double>::infinity();
+  std::string best;
+  for (const std::string& tp : all)
+    if (const double now = seconds(place, by_device(tp, h100_first)); now < least) {
+      least = now;
+      best = tp;
+    }
+  place.write("sweep.yaml", by_device(fmt::format("{{any_of: [{}]}}", fmt::join(all, ", ")),
+                                      h100_first + "search: {gpus: [16, 24, 28, 32]}\n"));
+  const tests::Ran ran = place.run("search sweep.yaml --json --quiet");
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == 0);
+  const json result = json::parse(ran.out);
+  CHECK(result["candidates"].size() == all.size());
+  CHECK(result["best"]["time_s"].get<double>() == Approx(least));
+  CHECK_THAT(result.dump(), Contains("tp_by_device"));
+  // Of constraints, tp is the mean, and pp how many there are.
+  const tests::Ran some =
+      place.run("search sweep.yaml --quiet --set \"search.constraints=['tp == 6 and pp == 2']\"");
+  CAPTURE(some.out, some.err);
+  CHECK_THAT(some.out, Contains("2 candidates") || Contains("tp_by_device [4, 8]") ||
+                           Contains("tp_by_device [8, 4]"));
+  CHECK_THAT(place.run("search sweep.yaml --quiet --set parallel.pp=2").err,
+             Contains("parallel.tp_by_device says how many devices there are"));
+}

@@ -29,6 +29,7 @@ struct Job {
   config::Partition::Rule rule = config::Partition::Rule::ends_less;
   std::uint32_t devices = 8;
   std::string gpu = "a100-80gb";
+  std::vector<std::uint32_t> tp_by_device = {};
 };
 
 // Calls `use` with a job that refers to what lives meanwhile.
@@ -36,7 +37,10 @@ template <class Use>
 auto with(const Job& given, const Use& use) {
   const config::Model model = library_model(given.model);
   const config::Training training = training_of(given.training);
-  const config::Parallel parallel = parallel_of(given.layout);
+  config::Parallel parallel = parallel_of(given.layout);
+  parallel.pp.value = given.devices;
+  for (const std::uint32_t tp : given.tp_by_device) parallel.tp_by_device.push_back({tp, {}});
+  if (!given.tp_by_device.empty()) parallel.tp.value = std::ranges::max(given.tp_by_device);
   const config::Partition partition{given.rule, {}, {}};
   const std::vector<config::Gpu> gpus(given.devices, config::find_gpu(given.gpu));
   return use(workload::ModelJob{model, training, parallel, partition, gpus});
@@ -156,10 +160,10 @@ TEST_CASE("where routes run in opposite directions, both ends have embedding and
 
 TEST_CASE("what a recomputing stage keeps is cut by sequence parallelism alone", "[model]") {
   const std::uint64_t whole = 2ULL * 3 * 1024 * 4096;
-  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1)).input_bytes == whole);
-  CHECK(costs({.layout = {.tp = 4, .sequence = true}}, Routes::looped(8, 1)).input_bytes ==
+  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1)).input_bytes.front() == whole);
+  CHECK(costs({.layout = {.tp = 4, .sequence = true}}, Routes::looped(8, 1)).input_bytes.front() ==
         whole / 4);
-  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1), 2).input_bytes == whole / 2);
+  CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1), 2).input_bytes.front() == whole / 2);
 }
 
 TEST_CASE("gradients before they are sharded stand among a device's buffers", "[model]") {
@@ -338,4 +342,61 @@ TEST_CASE("a layout that does not fit is refused", "[model]") {
              Catch::Contains("parallel.tp is 3"));
   CHECK_THAT(config::test::error_of([] { costs({.model = "llama-3-8b"}, Routes::looped(8, 1)); }),
              Catch::Contains("partition ends_less gives"));
+}
+
+// Of an even partition, which does not go by times.
+TEST_CASE("a stage costs on a device with a tp of its own what it costs where all have that",
+          "[model]") {
+  const std::vector<std::uint32_t> tp{4, 1, 2, 4};
+  for (const std::string model : {"zero-bubble-6.2b", "mixtral-8x7b"})
+    for (const std::uint32_t zero : {0U, 1U, 3U}) {
+      Job job{.model = model,
+              .layout = {.sequence = true, .cp = 2, .ep = 2, .dp = 2, .zero = zero},
+              .rule = config::Partition::Rule::even,
+              .devices = 4,
+              .tp_by_device = tp};
+      if (model == "zero-bubble-6.2b") job.layout.ep = 1;
+      const Routes routes = Routes::looped(4, 2);
+      const StageCosts uneven = costs(job, routes);
+      CAPTURE(model, zero);
+      for (std::uint32_t device = 0; device < 4; ++device) {
+        Job even = job;
+        even.tp_by_device.clear();
+        even.layout.tp = tp[device];
+        const StageCosts all = costs(even, routes);
+        CHECK(uneven.state[device] == all.state[device]);
+        CHECK(uneven.optimizer_seconds[device] == all.optimizer_seconds[device]);
+        for (const std::uint32_t stage : {device, device + 4}) {
+          CAPTURE(stage);
+          for (const auto kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad})
+            CHECK(times(uneven, kind)[stage] == times(all, kind)[stage]);
+          CHECK(uneven.activations[stage] == all.activations[stage]);
+          CHECK(uneven.input_bytes[stage] == all.input_bytes[stage]);
+          CHECK(uneven.traffic[stage].inside == all.traffic[stage].inside);
+          CHECK(uneven.traffic[stage].parameters == all.traffic[stage].parameters);
+          CHECK(uneven.gathered[stage] == all.gathered[stage]);
+          CHECK(uneven.launches[stage] == all.launches[stage]);
+          CHECK(uneven.overlap_slowdown[0][stage] == all.overlap_slowdown[0][stage]);
+        }
+        CHECK(uneven.model_flops_per_microbatch == all.model_flops_per_microbatch);
+        if (tp[device] == 4) CHECK(uneven.boundary_bytes == all.boundary_bytes);
+      }
+    }
+}
+
+TEST_CASE("a partition by cost gives a device of more GPUs more layers", "[model]") {
+  const auto layers_of = [](const std::vector<std::uint32_t>& tp) {
+    const Job job{.layout = {.sequence = true},
+                  .rule = config::Partition::Rule::by_cost,
+                  .devices = 2,
+                  .tp_by_device = tp};
+    std::vector<std::uint32_t> layers;
+    with(job, [&](const workload::ModelJob& j) {
+      for (const auto& stage : model_partition(j, Routes::looped(2, 1)))
+        layers.push_back(stage.layers.count);
+    });
+    return layers;
+  };
+  CHECK(layers_of({4, 2})[0] > 1.5 * layers_of({4, 2})[1]);
+  CHECK(layers_of({2, 4})[1] > 1.5 * layers_of({2, 4})[0]);
 }
