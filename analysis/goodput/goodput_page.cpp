@@ -32,6 +32,17 @@ std::string in_one_line(std::string words) {
   return html_text(words);
 }
 
+// Each line says something of its own, as it does on a terminal.
+std::string in_lines(std::string_view words) {
+  std::string html;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find('\n'), words.size());
+    html += (html.empty() ? "" : "<br>\n") + html_text(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return html;
+}
+
 std::string section(std::string_view heading, std::string_view content) {
   return fmt::format("<section><h2>{}</h2>{}</section>\n", heading, content);
 }
@@ -41,7 +52,7 @@ std::string sections(const GoodputReport& report) {
   html += section("Where the time goes", html_table(goodput_parts_table(report)));
   html += section("Days of one run", chart(report, days_picture, "what the job did when"));
   if (!report.intervals.empty())
-    html += section("How often to checkpoint",
+    html += section(goodput_intervals_heading(report),
                     chart(report, interval_picture, "effective training time over intervals") +
                         html_table(goodput_intervals(report)) + "<p>" +
                         in_one_line(goodput_formulas(report)) + "</p>");
@@ -57,7 +68,7 @@ void write_goodput_page(const std::filesystem::path& path, const GoodputReport& 
     write_head(stream, report.title, {"page.css", "compare.css"});
     Frame frame(stream, asset("goodput.html"));
     frame.fill("title", html_text(report.title + ": weeks of training"));
-    frame.fill("subject", in_one_line(goodput_subject(report)));
+    frame.fill("subject", in_lines(goodput_subject(report)));
     frame.fill("sections", sections(report));
     frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
     frame.finish();

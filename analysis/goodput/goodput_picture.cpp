@@ -10,6 +10,7 @@
 #include "analysis/canvas/legend.hpp"
 #include "analysis/canvas/plot.hpp"
 #include "analysis/goodput/goodput_report.hpp"
+#include "analysis/units_text.hpp"
 
 namespace pipewright::analysis {
 namespace {
@@ -125,8 +126,9 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
   Canvas& canvas = *page;
   const GoodputOutcome& shown = report.outcomes.at(report.shown);
   draw_heading(canvas, margin, width - margin, 22, report.title,
-               fmt::format("seed {}, {} interruptions: in the middle of {} seeds", shown.seed,
-                           shown.interruptions, report.outcomes.size()));
+               fmt::format("seed {}, {}: in the middle of {}", shown.seed,
+                           counted(shown.interruptions, "interruption"),
+                           counted(report.outcomes.size(), "seed")));
   canvas.text(margin, 40, canvas.fitted(report.what, width - 2 * margin, {.size = 9}),
               {.size = 9, .colour = faint_ink});
   draw_swatches(canvas, legend_of(report.spans), margin, width - margin, 60);
@@ -168,7 +170,7 @@ std::string interval_picture(const GoodputReport& report, double width, PictureK
   const Scale y = scale_of(least, most, plot.bottom, plot.top, 6);
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
   Canvas& canvas = *page;
-  draw_heading(canvas, 22, plot.right, 22, "How often to checkpoint", "mean over seeds");
+  draw_heading(canvas, 22, plot.right, 22, goodput_intervals_heading(report), "mean over seeds");
   draw_axes(canvas, {plot, x, y, [](double value) { return format_long_time(std::exp2(value)); },
                      [](double value) { return fmt::format("{:.4g}", value); },
                      "training between two checkpoints"});

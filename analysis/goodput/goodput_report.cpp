@@ -118,6 +118,17 @@ void add_variants(TextTable& table, const GoodputReport& report,
   if (!tokens.empty()) table.add_numbers({"tokens", "a day"}, tokens);
 }
 
+// Why an interval that was not given is longer than Daly's.
+std::string why_longer(const GoodputReport& report) {
+  if (report.interval_is_given || report.interval_s <= report.daly_s) return "";
+  if (report.interval_s == report.iteration_s)
+    return fmt::format("; an iteration takes {}", format_seconds(report.iteration_s));
+  if (report.interval_s == report.write_s)
+    return fmt::format("; one takes {} to write, for which the next waits",
+                       format_long_time(report.write_s));
+  return "";
+}
+
 }  // namespace
 
 std::string format_long_time(double seconds) {
@@ -133,10 +144,17 @@ std::string goodput_subject(const GoodputReport& report) {
       counted(report.nodes, "node"), format_seconds(report.iteration_s),
       report.mean_between_s ? "an interruption every " + format_long_time(*report.mean_between_s)
                             : std::string("nothing fails"));
-  text +=
-      fmt::format("checkpoints of {} every {} ({}), for which training waits {}\n",
-                  format_bytes(static_cast<std::uint64_t>(report.checkpoint_bytes)),
-                  format_long_time(report.interval_s), report.mode, format_seconds(report.stall_s));
+  const std::string bytes = format_bytes(static_cast<std::uint64_t>(report.checkpoint_bytes));
+  const std::string stall = format_seconds(report.stall_s);
+  if (report.peer_interval_s)
+    text += fmt::format(
+        "checkpoints of {} ({}): to peers every {}, to the storage every {}; training waits {} for "
+        "each\n",
+        bytes, report.mode, format_long_time(*report.peer_interval_s),
+        format_long_time(report.interval_s), stall);
+  else
+    text += fmt::format("checkpoints of {} every {} ({}), for which training waits {}\n", bytes,
+                        format_long_time(report.interval_s), report.mode, stall);
   return text;
 }
 
@@ -183,8 +201,14 @@ TextTable goodput_intervals(const GoodputReport& report) {
   for (std::size_t i = 0; i < report.intervals.size(); ++i) {
     const GoodputVariant& variant = report.intervals[i];
     names.push_back(format_long_time(variant.interval_s));
-    const bool asked = variant.interval_s == report.interval_s;
-    remarks.emplace_back(i == best ? asked ? "best, as asked" : "best" : asked ? "as asked" : "");
+    std::string remark = i == best ? "best" : "";
+    if (variant.interval_s == report.interval_s) {
+      if (report.interval_is_given)
+        remark += remark.empty() ? "as asked" : ", as asked";
+      else if (remark.empty())
+        remark = "as simulated";
+    }
+    remarks.push_back(std::move(remark));
   }
   TextTable table;
   table.add_numbers({"interval"}, names);
@@ -202,13 +226,26 @@ TextTable goodput_worth(const GoodputReport& report) {
   return table;
 }
 
+std::string goodput_intervals_heading(const GoodputReport& report) {
+  return report.peer_interval_s ? "How often to checkpoint to the storage"
+                                : "How often to checkpoint";
+}
+
 std::string goodput_formulas(const GoodputReport& report) {
   if (!report.mean_between_s) return "";
-  return fmt::format(
-      "Young's interval {}, Daly's {}. By Daly's model {} are effective, to first order {}:\n"
+  const std::string young = format_long_time(report.young_s);
+  const std::string daly = format_long_time(report.daly_s);
+  const std::string effective = fmt::format(
+      "{} are effective, to first order {}:\n"
       "failures one at a time, nodes always there, nothing slow.\n",
-      format_long_time(report.young_s), format_long_time(report.daly_s),
       percent(report.exact_ratio), percent(report.first_order_ratio));
+  if (!report.peer_interval_s)
+    return fmt::format("Young's interval {}, Daly's {}{}. By Daly's model {}", young, daly,
+                       why_longer(report), effective);
+  return fmt::format(
+      "Young's interval to the storage {}, Daly's {}, as if training waited for it.\n"
+      "By Daly's model of copies to peers every {} {}",
+      young, daly, format_long_time(*report.peer_interval_s), effective);
 }
 
 std::string goodput_text(const GoodputReport& report) {
@@ -219,7 +256,7 @@ std::string goodput_text(const GoodputReport& report) {
   text += goodput_bands(report).text();
   text += "\nWhere the time goes:\n\n" + goodput_parts_table(report).text();
   if (!report.intervals.empty())
-    text += fmt::format("\nHow often to checkpoint, {}:\n\n",
+    text += fmt::format("\n{}, {}:\n\n", goodput_intervals_heading(report),
                         counted(report.intervals.front().ratios.size(), "seed")) +
             goodput_intervals(report).text();
   if (const std::string formulas = goodput_formulas(report); !formulas.empty())
@@ -247,6 +284,7 @@ std::string goodput_json(const GoodputReport& report) {
               {"interval_s", report.interval_s}}},
             {"mean_between_interruptions_s", report.mean_between_s},
             {"seeds", report.outcomes.size()}};
+  if (report.peer_interval_s) json["checkpoint"]["peer_interval_s"] = *report.peer_interval_s;
   for (const Figure& figure : figures(report)) {
     const GoodputBand found = band(report, figure);
     json[figure.key] = {{"mean", found.mean}, {"p05", found.low}, {"p95", found.high}};

@@ -14,11 +14,13 @@ namespace pipewright::analysis {
 // "12.3 min", "3.1 h", "31.2 d"
 std::string format_long_time(double seconds);
 
-std::string goodput_subject(const GoodputReport& report);  // what was trained, in two lines
+std::string goodput_subject(const GoodputReport& report);  // what was trained, in three lines
 TextTable goodput_bands(const GoodputReport& report);      // over seeds
 TextTable goodput_parts_table(const GoodputReport& report);
 TextTable goodput_intervals(const GoodputReport& report);
 TextTable goodput_worth(const GoodputReport& report);
+// "How often to checkpoint"; to the storage, where peers have copies as well.
+std::string goodput_intervals_heading(const GoodputReport& report);
 // What formulas say to it.
 std::string goodput_formulas(const GoodputReport& report);
 

@@ -31,9 +31,12 @@ struct GoodputReport {
   std::string mode;  // of checkpoints
   double checkpoint_bytes = 0;
   double stall_s = 0;  // training waits for a checkpoint
+  double write_s = 0;  // until the storage has one
   double interval_s = 0;
-  std::optional<double> mean_between_s;  // interruptions; none: nothing fails
-  double young_s = 0;
+  bool interval_is_given = false;         // else the best by formula
+  std::optional<double> peer_interval_s;  // between copies to peers, where there are any
+  std::optional<double> mean_between_s;   // interruptions; none: nothing fails
+  double young_s = 0;                     // of checkpoints to the storage
   double daly_s = 0;
   double exact_ratio = 0;  // by Daly's model
   double first_order_ratio = 0;

@@ -49,21 +49,28 @@ double read_storage(const Field& field) {
   return parse_storage_rate(read_text(field, allowed), subject(field), "a rate of storage");
 }
 
-std::uint32_t read_nodes(const Field& field) {
-  if (read_text(field, "a number of nodes") == "0") return 0;
-  return read_count(field, "4");
+// A count that may be 0; `or_else` is what besides is allowed in its place.
+std::uint32_t read_nodes_or(const Field& field, std::string_view or_else) {
+  if (field.value.kind == Value::Kind::text && field.value.text == "0") return 0;
+  try {
+    return read_count(field, "4");
+  } catch (const Error&) {
+    throw wrong(field, fmt::format("a whole number from 0 to {}, such as 4{}", 1U << 31U, or_else));
+  }
 }
+
+std::uint32_t read_nodes(const Field& field) { return read_nodes_or(field, ""); }
 
 void read_spares(const Field& field, Goodput& goodput) {
   goodput.rest_is_spare = field.value.kind == Value::Kind::text && field.value.text == "rest";
-  if (!goodput.rest_is_spare) goodput.spares = read_nodes(field);
+  if (!goodput.rest_is_spare) goodput.spares = read_nodes_or(field, ", or rest");
 }
 
-// "auto" is Daly's.
-std::optional<double> read_interval(const Field& field) {
+// None is "auto".
+std::optional<Located<double>> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
   const double seconds = read_time(field, "an interval");
-  if (seconds > 0) return seconds;
+  if (seconds > 0) return Located<double>{seconds, field.value.origin};
   throw wrong(field, "a time above 0 such as 20 min, or auto");
 }
 
@@ -182,9 +189,7 @@ constexpr std::array checkpoint_table{
     Key<Checkpoint>{{.name = "peer_interval",
                      .help = "of training between two to a peer's memory",
                      .default_value = "1 min"},
-                    {[](const Field& f, Checkpoint& c) {
-                       c.peer_interval = read_interval(f).value_or(c.peer_interval);
-                     },
+                    {[](const Field& f, Checkpoint& c) { c.peer_interval = read_interval(f); },
                      {ValueType::time}}},
     Key<Checkpoint>{{.name = "peer",
                      .help = "of a node to its peer's memory, and back",

@@ -43,12 +43,13 @@ struct Goodput {
   enum class Mode : std::uint8_t { sync, async, peer };
   struct Checkpoint {
     Mode mode = Mode::sync;
-    std::optional<double> interval;  // of training between two to the storage; else Daly's
+    std::optional<Located<double>> interval;  // of training between two to the storage; else Daly's
     std::optional<std::uint64_t> bytes;
     std::optional<double> storage;  // bytes/s of all nodes together, written
     std::optional<double> read;     // likewise; else as written
     double copy = 25e9;             // bytes/s of a GPU to its host's memory
-    double peer_interval = 60;      // of training between two to a peer's memory
+    // Of training between two to a peer's memory; else a minute.
+    std::optional<Located<double>> peer_interval;
     double peer = 25e9;             // bytes/s of a node to another's memory
     std::optional<double> network;  // bytes/s of all nodes, which training and storage share
     std::optional<double> traffic;  // bytes/s of training on it

@@ -13,6 +13,8 @@ namespace pipewright::goodput {
 struct Iteration {
   std::string what;    // "1f1b: llama-3-70b on h100-sxm, tp 8, pp 4"
   double seconds = 0;  // of one
+  // A checkpoint comes at the end of one. Not where `seconds` only stands in for a time.
+  bool limits_intervals = true;
   std::optional<double> tokens;
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;

@@ -1,15 +1,40 @@
 #include "sim/goodput/journal.hpp"
 
+#include <algorithm>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/config/text/value.hpp"
+
 namespace pipewright::goodput {
 
 using analysis::GoodputOutcome;
 using nlohmann::json;
+
+namespace {
+
+// The first lines in which two questions differ.
+std::string difference(const std::string& there, const std::string& here) {
+  std::istringstream old_lines(there);
+  std::istringstream new_lines(here);
+  const auto next = [](std::istream& lines) -> std::string {
+    std::string line;
+    if (!std::getline(lines, line)) return "nothing";
+    return config::in_quotes(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+  };
+  while (old_lines && new_lines) {
+    const std::string old_line = next(old_lines);
+    const std::string new_line = next(new_lines);
+    if (old_line != new_line) return fmt::format("{} there, {} here", old_line, new_line);
+  }
+  return "by spaces alone";
+}
+
+}  // namespace
 
 std::string to_line(const JournalEntry& entry) {
   json outcomes = json::array();
@@ -43,11 +68,12 @@ Journal::Journal(std::filesystem::path path, const std::string& question, Start 
                try {
                  if (number > 1)
                    entries_.push_back(entry_of(line));
-                 else if (json::parse(line).at("question") != question)
-                   throw std::runtime_error(
-                       path.string() +
-                       ": these are the results of another scenario, or of other options; resume "
-                       "with the ones that they are of, or give this run another file");
+                 else if (const std::string asked = json::parse(line).at("question");
+                          asked != question)
+                   throw std::runtime_error(fmt::format(
+                       "{}: these are the results of another scenario, or of other options: {}; "
+                       "resume with the ones that they are of, or give this run another file",
+                       path.string(), difference(asked, question)));
                } catch (const json::exception& error) {
                  throw std::runtime_error(fmt::format("{}:{}: no results of pipewright goodput: {}",
                                                       path.string(), number, error.what()));

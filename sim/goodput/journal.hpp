@@ -18,7 +18,8 @@ struct JournalEntry {
 std::string to_line(const JournalEntry& entry);  // JSON, without an end of line
 JournalEntry entry_of(const std::string& line);  // throws nlohmann::json::exception
 
-// Seeds that were simulated, as lines of JSON. The first says what was asked.
+// Seeds that were simulated, as lines of JSON. The first says what was asked, but for how many
+// seeds there are to be.
 //
 //   {"pipewright_goodput":1,"question":"..."}
 //   {"variant":0,"outcomes":[[1,[..],3,0,0,12,true],...]}

@@ -12,8 +12,10 @@ namespace {
 
 Setting setting_of(const config::Scenario& scenario, const analysis::CandidateRow& row) {
   constexpr double any = 1;  // seconds; nothing that is sent is known either
+  // A bound, which knows no time yet, and the simulation after it have the same intervals.
   return make_setting(scenario.goodput.value_or(config::Goodput{}), scenario.parallel,
                       {.seconds = row.time_s > 0 ? row.time_s : any,
+                       .limits_intervals = false,
                        .gpus = static_cast<std::uint32_t>(row.work.gpus),
                        .nodes = row.site.nodes,
                        .cluster_nodes = row.site.cluster_nodes,

@@ -1,8 +1,10 @@
 #include "sim/goodput/runs.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +36,17 @@ std::vector<Task> tasks_of(const std::vector<Variant>& variants, std::uint64_t f
   return tasks;
 }
 
+// The variant, the first seed and how many seeds.
+using Key = std::tuple<std::size_t, std::uint64_t, std::size_t>;
+
+std::map<Key, const JournalEntry*> by_key(const std::vector<JournalEntry>& entries) {
+  std::map<Key, const JournalEntry*> found;
+  for (const JournalEntry& entry : entries)
+    if (!entry.outcomes.empty())
+      found[{entry.variant, entry.outcomes.front().seed, entry.outcomes.size()}] = &entry;
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variants,
@@ -46,13 +59,15 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
   };
   std::vector<Task> tasks = tasks_of(variants, options.first_seed);
   const std::size_t whole = tasks.size();
-  if (journal != nullptr)
-    for (const JournalEntry& entry : journal->entries()) {
-      keep(entry);
-      std::erase_if(tasks, [&](const Task& task) {
-        return task.variant == entry.variant && task.seeds.front() == entry.outcomes.front().seed;
-      });
-    }
+  if (journal != nullptr) {
+    // The last seeds of fewer are with others among more; these are done again, to the same bytes.
+    const std::map<Key, const JournalEntry*> done = by_key(journal->entries());
+    std::erase_if(tasks, [&](const Task& task) {
+      const auto found = done.find({task.variant, task.seeds.front(), task.seeds.size()});
+      if (found != done.end()) keep(*found->second);
+      return found != done.end();
+    });
+  }
   if (!tasks.empty()) load_simulator();
   std::vector<process::Body> bodies;
   for (const Task& task : tasks)

@@ -25,8 +25,8 @@ struct RunOptions {
 };
 
 // Simulates all seeds of all variants in child processes, a few seeds each, always the same ones
-// together. What the journal has is not done again; what is new goes into it. Throws
-// std::runtime_error where a process fails.
+// together. What the journal has of these is not done again, for however many seeds it was; what is
+// new goes into it. Throws std::runtime_error where a process fails.
 std::vector<std::vector<analysis::GoodputOutcome>> run(const std::vector<Variant>& variants,
                                                        const RunOptions& options,
                                                        Journal* journal = nullptr);

@@ -12,6 +12,10 @@ namespace pipewright::goodput {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
+// What a seed may have: hundreds of times what is seen on the largest clusters in a year, and
+// seconds of simulation.
+inline constexpr double most_incidents = 1e6;
+
 // What fails, of a whole job. Times in seconds.
 struct FailureKind {
   std::string name;
@@ -57,11 +61,12 @@ struct Setting {
   double planned_lasts = 0;
 
   config::Goodput::Mode mode = config::Goodput::Mode::sync;
-  double interval = 0;  // seconds of training between two checkpoints
-  double bytes = 0;     // of one
-  double storage = 1;   // bytes/s
-  double read = 1;      // bytes/s
-  double copy = 0;      // seconds in which GPUs copy to their hosts
+  double interval = 0;        // seconds of training between two checkpoints
+  double least_interval = 0;  // seconds of an iteration, at whose end a checkpoint is; 0: any
+  double bytes = 0;           // of one
+  double storage = 1;         // bytes/s
+  double read = 1;            // bytes/s
+  double copy = 0;            // seconds in which GPUs copy to their hosts
   double peer_interval = 0;
   double peer = 0;     // seconds until a peer has it, or gives it back
   double network = 0;  // bytes/s that training and storage share; 0: each has its own

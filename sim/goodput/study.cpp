@@ -28,7 +28,8 @@ std::vector<Variant> other_intervals(const Setting& asked, std::uint64_t seeds) 
   for (int step = -4; step <= 4; ++step) {
     Setting setting = asked;
     setting.interval = middle * std::pow(2, step / 2.0);
-    if (setting.interval < 1 || setting.interval > whole) continue;
+    if (setting.interval < std::max(1.0, asked.least_interval) || setting.interval > whole)
+      continue;
     if (std::abs(setting.interval / asked.interval - 1) < 1e-6) continue;
     variants.push_back({analysis::format_seconds(setting.interval), setting, seeds});
   }
@@ -109,24 +110,21 @@ analysis::GoodputReport describe(const config::Scenario& scenario, const Iterati
   report.mode = config::name_of(setting.mode);
   report.checkpoint_bytes = setting.bytes;
   report.stall_s = stall(setting);
+  report.write_s = flow_seconds(setting, setting.storage);
   report.interval_s = setting.interval;
-  const double rate = stops(setting);
-  const double load =
-      setting.mode == Goodput::Mode::peer ? setting.peer : setting.bytes / setting.read;
+  report.interval_is_given = scenario.goodput && scenario.goodput->checkpoint.interval;
+  if (setting.mode == Goodput::Mode::peer) report.peer_interval_s = setting.peer_interval;
+  const DalyModel model = daly_model(setting);
   const double up = 1 - planned_part(setting, setting.restart + setting.bytes / setting.read);
   report.exact_ratio = report.first_order_ratio =
-      up * setting.interval / (setting.interval + report.stall_s);
-  if (rate <= 0) return report;
-  const double mean = 1 / rate;
-  double detection = 0;
-  for (const FailureKind& kind : setting.failures) detection += kind.detection * kind.rate / rate;
-  const double restart = detection + setting.restart + load;
-  report.mean_between_s = mean;
-  report.young_s = young_interval(report.stall_s, mean);
-  report.daly_s = daly_interval(report.stall_s, mean);
-  report.exact_ratio = up * exact_ratio(setting.interval, report.stall_s, restart, mean);
+      up * model.interval / (model.interval + model.stall);
+  if (model.mean == never) return report;
+  report.mean_between_s = model.mean;
+  report.young_s = young_interval(model.storage_stall, model.mean);
+  report.daly_s = daly_interval(model.storage_stall, model.mean);
+  report.exact_ratio = up * exact_ratio(model.interval, model.stall, model.restart, model.mean);
   report.first_order_ratio =
-      up * first_order_ratio(setting.interval, report.stall_s, restart, mean);
+      up * first_order_ratio(model.interval, model.stall, model.restart, model.mean);
   return report;
 }
 
@@ -136,7 +134,9 @@ analysis::GoodputReport study(const config::Scenario& scenario, const Iteration&
                               const StudyOptions& options, Journal* journal) {
   const Setting setting = make_setting(scenario.goodput.value_or(Goodput{}), scenario.parallel,
                                        iteration, options.tokens);
-  std::vector<Variant> variants{{"as asked", setting, options.seeds}};
+  analysis::GoodputReport report = describe(scenario, iteration, setting);
+  std::vector<Variant> variants{
+      {report.interval_is_given ? "as asked" : "as simulated", setting, options.seeds}};
   std::size_t intervals = 0;
   if (!options.only_asked) {
     const std::uint64_t seeds = std::min(options.seeds, compared_seeds);
@@ -148,7 +148,6 @@ analysis::GoodputReport study(const config::Scenario& scenario, const Iteration&
       .first_seed = scenario.variation.seed, .jobs = options.jobs, .look = options.look};
   const auto outcomes = run(variants, run_options, journal);
 
-  analysis::GoodputReport report = describe(scenario, iteration, setting);
   report.target_tokens = options.tokens;
   report.outcomes = outcomes.front();
   for (std::size_t i = 1; i < variants.size(); ++i)

@@ -16,6 +16,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/goodput/iteration.hpp"
 #include "sim/goodput/journal.hpp"
+#include "sim/goodput/make_setting.hpp"
 #include "sim/goodput/study.hpp"
 #include "sim/search/space/objective_value.hpp"
 
@@ -32,7 +33,7 @@ po::options_description goodput_options() {
   add("only", "the training as asked: no other intervals, no what-ifs");
   add("jobs,j", several_words("N"), "processes (as many as there are cores)");
   add("results", several_words("FILE.jsonl"), "keep seeds here as they come");
-  add("resume", "go on with the results that are there");
+  add("resume", "go on with the results that are there, of however many seeds");
   add("output,o", several_words("FILE..")->composing(),
       "write .html (page), .svg, .png or .pdf (days of the run), .json or .csv (seeds)");
   add("json", "print the result as JSON and nothing else");
@@ -144,11 +145,11 @@ void write(const Output& output, const analysis::GoodputReport& report) {
   }
 }
 
-// All that the answer depends on, besides the program.
+// All that a seed's outcome depends on, besides the program. How many seeds there are, and which of
+// the other intervals and what-ifs, is not among it: a run with more goes on where one with fewer
+// ended.
 std::string question_of(const Request& request) {
-  return fmt::format("{}seeds: {}\ntokens: {}\nonly: {}\n", request.scenario.text,
-                     request.study.seeds, request.study.tokens.value_or(0),
-                     request.study.only_asked);
+  return fmt::format("{}tokens: {}\n", request.scenario.text, request.study.tokens.value_or(0));
 }
 
 }  // namespace
@@ -164,7 +165,10 @@ int goodput_command(const Arguments& arguments) {
         *request.results, question_of(request),
         request.resume ? goodput::Journal::Start::resume : goodput::Journal::Start::anew);
   const goodput::Iteration iteration = goodput::simulate_iteration(request.scenario);
-  if (!request.quiet && !request.json) print_notes(iteration.notes);
+  if (!request.quiet && !request.json) {
+    print_notes(iteration.notes);
+    print_notes(goodput::notes_of(request.scenario.goodput.value_or(config::Goodput{}), iteration));
+  }
   ProgressBar bar("goodput", !request.quiet && !request.json, ProgressBar::InLogs::yes);
   request.study.look = [&](double share) {
     throw_if_interrupted();

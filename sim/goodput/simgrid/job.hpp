@@ -62,6 +62,7 @@ class Job {
   void stop_as_planned();
   void go_back(const Saved& to);
   void go_back_to_last();
+  void forget_corruptions(double since);
   void lose_flows();
   void settle_speed();
   std::uint32_t dropped(std::uint32_t nodes) const;
@@ -97,6 +98,7 @@ class Job {
   double detection_ = 0;           // of what stopped it
   std::optional<double> planned_;  // it is to be stopped for so long, once all is stored
   double planned_until_ = 0;
+  double incidents_seen_ = 0;
   bool is_up_ = true;
 };
 

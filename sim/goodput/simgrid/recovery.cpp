@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "sim/goodput/simgrid/job.hpp"
 
@@ -13,6 +16,14 @@ bool Job::happen() {
     coming_.pop();
     return happen(event);
   }
+  // A job whose nodes fail faster than they are back never trains the tokens that it is to.
+  if (++incidents_seen_ > most_incidents && setting_.target < never)
+    throw std::runtime_error(fmt::format(
+        "after {:.4g} failures and other incidents in {:.4g} days {:.3g} % of the tokens "
+        "(--tokens) "
+        "are trained; allowed: what is trained in so many, with lower rates, more spares or fewer "
+        "tokens, or by itself, with no what-ifs (--only)",
+        most_incidents, now() / 86400, 100 * trained_ / setting_.target));
   return happen(incidents_.take());
 }
 
@@ -124,19 +135,22 @@ void Job::go_back(const Saved& to) {
   trained_ = to.trained;
   while (stored_.back().at > to.at) stored_.pop_back();
   if (at_peers_ && at_peers_->at > to.at) at_peers_.reset();
+  if (setting_.corruption_rate > 0) forget_corruptions(to.at);
+  next_write_ = stored_.back().trained + setting_.interval;
+  next_copy_ = trained_ + setting_.peer_interval;
+  for (auto span = spans_.rbegin(); span != spans_.rend() && span->start >= to.at - same; ++span)
+    if (span->part == Part::training || span->part == Part::slowed) span->part = Part::lost;
+}
+
+void Job::forget_corruptions(double since) {
   std::vector<Coming> kept;
   for (; !coming_.empty(); coming_.pop()) {
     const Coming& event = coming_.top();
     const bool corrupted = event.what == Coming::What::corruption_found;
-    if (corrupted && event.since.at >= to.at) continue;
+    if (corrupted && event.since.at >= since) continue;
     kept.push_back(event);
   }
   for (const Coming& event : kept) coming_.push(event);
-  next_write_ = stored_.back().trained + setting_.interval;
-  next_copy_ = trained_ + setting_.peer_interval;
-  for (analysis::GoodputSpan& span : spans_)
-    if (span.start >= to.at - same && (span.part == Part::training || span.part == Part::slowed))
-      span.part = Part::lost;
 }
 
 std::uint32_t Job::dropped(std::uint32_t nodes) const {

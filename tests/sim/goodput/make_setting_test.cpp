@@ -81,6 +81,76 @@ TEST_CASE("an interval that is not given is Daly's") {
   CHECK(setting.interval == Approx(goodput::daly_interval(50, 1 / goodput::stops(setting))));
 }
 
+TEST_CASE("a checkpoint comes at the end of an iteration at the earliest", "[goodput]") {
+  CHECK_THAT(error_of("{checkpoint: {interval: 1 s}}"),
+             Catch::Contains("goodput.checkpoint.interval is 1.000 s, and an iteration takes "
+                             "10.00 s, at whose end a checkpoint is; allowed: 10.00 s or longer, "
+                             "or auto"));
+  CHECK_THAT(error_of("{checkpoint: {mode: peer, peer_interval: 9 s}}"),
+             Catch::Contains("goodput.checkpoint.peer_interval is 9.000 s"));
+  CHECK(setting_of("{checkpoint: {interval: 10 s}}").interval == 10);
+  // Daly's would be a tenth of a second.
+  const std::string fast = "{checkpoint: {bytes: 1 B, storage: 1 TB/s}}";
+  CHECK(setting_of(fast).interval == 10);
+  goodput::Iteration stand_in = iteration();
+  stand_in.limits_intervals = false;
+  CHECK(goodput::make_setting(read(fast), config::Parallel{}, stand_in).interval < 10);
+}
+
+TEST_CASE("copies to peers are a minute apart, or an iteration where that takes longer",
+          "[goodput]") {
+  goodput::Iteration slow = iteration();
+  const config::Goodput goodput = read("{checkpoint: {mode: peer}}");
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, slow).peer_interval == 60);
+  slow.seconds = 90;
+  CHECK(goodput::make_setting(goodput, config::Parallel{}, slow).peer_interval == 90);
+}
+
+TEST_CASE("beside copies to peers the storage's interval is Daly's for what writing takes",
+          "[goodput]") {
+  const Setting setting = setting_of("{checkpoint: {mode: peer, storage: 100 GB/s}}");
+  const goodput::DalyModel model = goodput::daly_model(setting);
+  CHECK(model.storage_stall == Approx(50));  // 5 TB at 100 GB/s
+  CHECK(setting.interval == Approx(goodput::daly_interval(50, model.mean)));
+  // It goes back to the copies.
+  CHECK(model.interval == 60);
+  CHECK(model.stall == Approx(setting.copy));
+  CHECK(model.restart == Approx(300 + setting.peer));
+}
+
+TEST_CASE("more than a million incidents of a seed are refused", "[goodput]") {
+  const std::string often = "{failures: [{kind: nic, rate: 1}, {kind: gpu, rate: 1e6}]}";
+  const std::string words = error_of(often);
+  CHECK_THAT(words, Catch::Contains("1:"));  // the second of the failures
+  CHECK_THAT(words,
+             Catch::Contains("goodput.failures comes to 61.4 M incidents in the 30 days of a "
+                             "seed"));
+  CHECK_THAT(words, Catch::Contains("allowed: 1 M at most, with a lower rate or a shorter "
+                                    "goodput.duration"));
+  CHECK_THAT(error_of("{stragglers: {rate: 1e6, factor: 2}}"),
+             Catch::Contains("goodput.stragglers comes to"));
+  CHECK(error_of("{failures: [{kind: gpu, rate: 1e4}]}") == "no error");
+  // A failure a minute, and five until it trains again: tokens are never there.
+  CHECK_THROWS_WITH(setting_of("{failures: {kind: gpu, rate: 7e2}, restart: 1 h}", 1e12),
+                    Catch::Contains("incidents until the tokens are trained"));
+}
+
+TEST_CASE("more spares than a cluster has, and failures of more nodes than a job has, are told",
+          "[goodput]") {
+  goodput::Iteration job = iteration();
+  job.cluster_nodes = 2050;
+  const auto notes = [&](const std::string& map) { return goodput::notes_of(read(map), job); };
+  CHECK(notes("{spares: 2, failures: {kind: gpu, rate: 1, nodes: 2048}}").empty());
+  REQUIRE(notes("{spares: 3}").size() == 1);
+  CHECK_THAT(notes("{spares: 3}").front(),
+             Catch::Contains("goodput.spares is 3, and the cluster has 2050 nodes, of which the "
+                             "job takes 2048"));
+  CHECK_THAT(notes("{failures: {kind: network, rate: 1, nodes: 3000}}").front(),
+             Catch::Contains("nodes is 3000, and the job has 2048"));
+  job.cluster_nodes = 0;  // no cluster says how many there are
+  CHECK(notes("{spares: 3}").empty());
+}
+
 TEST_CASE("tokens become seconds of iterations") {
   const Setting setting = setting_of("{}", 1e9);
   CHECK(setting.target == Approx(1000 * 10));
@@ -123,4 +193,6 @@ TEST_CASE("errors of the map say what is wrong, where, and what would be right")
   starts("{checkpoint: {interval: 0}}", "a time above 0 such as 20 min, or auto");
   starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "more than the network has");
   starts("{spares: many}", "goodput.spares");
+  starts("{spares: -1}", "allowed: a whole number from 0 to 2147483648, such as 4, or rest");
+  starts("{failures: {rate: 1, nodes: -1}}", "allowed: a whole number from 0 to");
 }

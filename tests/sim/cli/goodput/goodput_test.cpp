@@ -85,9 +85,66 @@ TEST_CASE("results of another question are refused") {
   const Workplace place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
-  const Ran other = place.run("goodput job.yaml --seeds 20 --only --results r.jsonl --resume");
+  const Ran other =
+      place.run("goodput job.yaml --seeds 10 --only --spares 2 --results r.jsonl --resume");
   CHECK(other.status == 2);
   CHECK(contains(other.err, "r.jsonl: these are the results of another scenario"));
+  CHECK(contains(other.err, "'spares: 1' there, 'spares: 2' here"));
+}
+
+TEST_CASE("results are gone on with for more seeds and for fewer, to the same bytes", "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const auto run = [&](const std::string& words) {
+    const Ran ran = place.run("goodput job.yaml --quiet " + words);
+    CHECK(ran.err.empty());
+    REQUIRE(ran.status == 0);
+    return ran.out;
+  };
+  run("--seeds 15 --only --results r.jsonl");
+  const std::string kept = place.read("r.jsonl");
+  CHECK(run("--seeds 23 --results r.jsonl --resume") == run("--seeds 23"));
+  CHECK(place.read("r.jsonl").starts_with(kept));
+  CHECK(run("--seeds 12 --only --results r.jsonl --resume") == run("--seeds 12 --only"));
+}
+
+TEST_CASE("an interval is as asked only where it was", "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const std::string chosen = place.run("goodput job.yaml --seeds 5 --quiet").out;
+  CHECK_FALSE(contains(chosen, "as asked"));
+  CHECK(contains(chosen, "best"));
+  CHECK(contains(place.run("goodput job.yaml --seeds 5 --quiet --checkpoint-interval 2h").out,
+                 "as asked"));
+}
+
+TEST_CASE("copies to peers and checkpoints to the storage are told apart", "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  const Ran ran =
+      place.run("goodput job.yaml --seeds 5 --quiet --set goodput.checkpoint.mode=peer");
+  CHECK(contains(ran.out, "(peer): to peers every 60.00 s, to the storage every "));
+  CHECK(contains(ran.out, "How often to checkpoint to the storage, 5 seeds"));
+  CHECK(contains(ran.out, "as if training waited for it."));
+  CHECK(contains(ran.out, "By Daly's model of copies to peers every 60.00 s "));
+}
+
+TEST_CASE("the page has a line for each of what was trained, on what, and its checkpoints",
+          "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  REQUIRE(place.run("goodput job.yaml --seeds 5 --quiet --only -o days.html").status == 0);
+  const std::string page = place.read("days.html");
+  CHECK(contains(page, "<br>\n64 GPUs on 8 nodes"));
+  CHECK(contains(page, "<br>\ncheckpoints of "));
+}
+
+TEST_CASE("spares that the cluster does not have are told", "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", "cluster: dgx-h100-8\n" + scenario.substr(0, scenario.find("gpu:")) +
+                              scenario.substr(scenario.find("parallel:")));
+  CHECK(contains(place.run("goodput job.yaml --seeds 1 --only --spares 5").err,
+                 "goodput.spares is 5, and the cluster has 8 nodes, of which the job takes 8"));
 }
 
 TEST_CASE("a number of tokens gives days and a price") {
@@ -111,4 +168,15 @@ TEST_CASE("goodput's words that cannot be are told so") {
   CHECK(size.status == 2);
   CHECK(contains(size.err, "a checkpoint's size is not known"));
   CHECK(place.run("goodput --help").out.starts_with("usage: pipewright goodput SCENARIO"));
+}
+
+TEST_CASE("tokens that a job never trains end it with a word", "[goodput]") {
+  const Workplace place;
+  place.write("job.yaml", scenario);
+  // 96 nodes are in repair at once, of eight.
+  const Ran ran = place.run(
+      "goodput job.yaml --seeds 1 --only --tokens 1T --spares 0 --set goodput.failures.rate=12000 "
+      "goodput.failures.shape=1 goodput.repair='24 h'");
+  CHECK(ran.status == 2);
+  CHECK(contains(ran.err, "of the tokens (--tokens) are trained; allowed: "));
 }
