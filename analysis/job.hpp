@@ -12,7 +12,8 @@ struct JobInfo {
   std::string model;
   std::string gpu;  // of the first pipeline device
   std::uint32_t tp = 1;
-  std::string tp_by_device;  // "8/8/4/4", where they differ; `tp` is the largest then
+  std::string tp_by_device;            // "8/8/4/4", where they differ; `tp` is the largest then
+  std::vector<std::uint32_t> tp_each;  // the same as numbers
   std::uint32_t cp = 1;
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;  // ranks that share each expert

@@ -79,10 +79,11 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
 
 using JobMember = std::variant<std::string JobInfo::*, std::uint32_t JobInfo::*,
                                std::uint64_t JobInfo::*, double JobInfo::*, bool JobInfo::*>;
-constexpr std::array<std::pair<const char*, JobMember>, 28> job_fields{{
+constexpr std::array<std::pair<const char*, JobMember>, 29> job_fields{{
     {"model", &JobInfo::model},
     {"gpu", &JobInfo::gpu},
     {"tp", &JobInfo::tp},
+    {"tp_by_device", &JobInfo::tp_by_device},
     {"cp", &JobInfo::cp},
     {"ep", &JobInfo::ep},
     {"etp", &JobInfo::etp},

@@ -206,6 +206,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
       columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {
         const std::optional<JobInfo>& job = row.run->job;
         if (!job || (needs_model && job->model.empty())) return nullptr;
+        if (column.key == "tp" && !job->tp_each.empty()) return job->tp_each.at(row.device->device);
         return column.value(*job);
       });
   };

@@ -65,10 +65,11 @@ std::vector<Located<std::uint32_t>> read_cp_sizes(const Field& field) {
 
 std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
   constexpr std::string_view allowed = "a tp for each device of the pipeline, such as [8, 8, 4, 4]";
+  if (field.value.kind != Value::Kind::list || field.value.items.empty())
+    throw wrong(field, allowed);
   std::vector<Located<std::uint32_t>> sizes;
   for (const Field& item : items(field, allowed))
     sizes.push_back({read_count(item, "8"), item.value.origin});
-  if (sizes.empty()) throw wrong(field, allowed);
   return sizes;
 }
 

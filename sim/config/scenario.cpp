@@ -219,7 +219,7 @@ Value with_devices(const Value& given) {
   const Value* const sizes = parallel != nullptr && parallel->kind == Value::Kind::map
                                  ? find(*parallel, "tp_by_device")
                                  : nullptr;
-  if (sizes != nullptr && sizes->kind == Value::Kind::list) {
+  if (sizes != nullptr && !sizes->items.empty()) {
     const Origin& origin = sizes->origin;
     root.entries.push_back(
         {"devices", origin, make_text(std::to_string(sizes->items.size()), origin)});

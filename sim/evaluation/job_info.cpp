@@ -16,7 +16,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-// The types of the pipeline's devices, in the order in which they come.
+// The types of the pipeline's devices, in the order in which they come, and of their copies.
 std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -24,6 +24,9 @@ std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware
   };
   for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
   if (names.empty() && scenario.gpu) add(scenario.gpu->name);
+  // Other replicas may be on others.
+  if (hardware.is_mixed)
+    for (const cluster::Host* host : hardware.hosts) add(cluster::gpu_of(host));
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
@@ -55,6 +58,7 @@ analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& har
       .symmetric = scenario.symmetric,
       .straddling = straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups,
       .untried = untried(scenario, hardware, plan)};
+  for (const auto& tp : parallel.tp_by_device) job.tp_each.push_back(tp.value);
   if (!scenario.model) return job;
   const config::Model& model = scenario.model->value;
   const config::Training& training = scenario.training;

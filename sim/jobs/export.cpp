@@ -115,6 +115,12 @@ Launch export_job(const config::Scenario& scenario, Framework framework,
     throw config::Error(
         fmt::format("{} starts models, and the scenario has passes without one; give --model",
                     title_of(framework)));
+  if (const auto& sizes = scenario.parallel.tp_by_device; !sizes.empty())
+    throw config::Error(config::locate(
+        sizes.front().origin,
+        fmt::format("parallel.tp_by_device is {}, and {} starts jobs of one tp alone; allowed: "
+                    "parallel.tp, or without --launch",
+                    scenario.parallel.tp_text(), title_of(framework))));
   switch (framework) {
     case Framework::bridge:
     case Framework::nemo:

@@ -188,6 +188,15 @@ class GroupsTable {
   std::array<std::vector<std::string>, 7> columns_;
 };
 
+// The largest first, without those of one rank.
+using Groups = std::vector<std::vector<std::uint32_t>>;
+std::map<std::size_t, Groups, std::greater<>> by_size(Groups groups) {
+  std::map<std::size_t, Groups, std::greater<>> sizes;
+  for (auto& group : groups)
+    if (group.size() > 1) sizes[group.size()].push_back(std::move(group));
+  return sizes;
+}
+
 // A table of the kinds of groups that have more than one rank: how many there are, over which
 // classes of links they communicate, and, for a typical collective, the algorithm and the time that
 // it takes when all of them run it at once. `ties_embeddings`: the first and the last stage share
@@ -200,37 +209,35 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
   execution::CollectiveTimes times(cluster, ranks, placement, communication.all_reduce);
   for (const TypicalCollective& one :
        typical_collectives(parallel, ties_embeddings, communication, to_experts)) {
-    if (ranks.group_size(one.group) < 2) continue;
     const Algorithm algorithm = one.collective.kind == Collective::all_reduce
                                     ? communication.all_reduce
                                     : Algorithm::automatic;
-    auto groups = ranks.groups(one.group);
-    std::erase_if(groups, [](const auto& group) { return group.size() < 2; });  // of some devices
-    std::ranges::stable_sort(groups, std::greater{}, &std::vector<std::uint32_t>::size);
     const auto bytes = static_cast<double>(one.bytes);
-    Hops hops(placement);
-    for (const auto& group : groups) {
-      execution::FlowSum pairs;  // of all phases
-      for (const auto& phase : execution::plan(one.collective, bytes, group, algorithm, placement))
-        for (const execution::Flow& flow : phase.flows) pairs.add(flow.source, flow.destination, 0);
-      for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
+    for (const auto& [size, groups] : by_size(ranks.groups(one.group))) {
+      Hops hops(placement);
+      for (const auto& group : groups) {
+        execution::FlowSum pairs;  // of all phases
+        for (const auto& phase :
+             execution::plan(one.collective, bytes, group, algorithm, placement))
+          for (const execution::Flow& flow : phase.flows)
+            pairs.add(flow.source, flow.destination, 0);
+        for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
+      }
+      double seconds = 0;
+      for (std::uint32_t device = 0; device < ranks.devices(); ++device)
+        if (ranks.group_size(one.group, device) == size)
+          seconds = std::max(
+              seconds,
+              times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
+                            device));
+      table.add({one.name, fmt::format("{}", groups.size()), fmt::format("{}", size),
+                 fmt::format("{} of {}", workload::name_of(one.collective.kind),
+                             analysis::format_bytes(one.bytes)),
+                 choice_text(execution::choose(one.collective, bytes, groups.front(), algorithm,
+                                               placement)),
+                 analysis::format_seconds(seconds)},
+                hops);
     }
-    double seconds = 0;
-    for (std::uint32_t device = 0; device < ranks.devices(); ++device)
-      seconds = std::max(
-          seconds,
-          times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
-                        device));
-    table.add({one.name, fmt::format("{}", groups.size()),
-               groups.front().size() == groups.back().size()
-                   ? fmt::format("{}", groups.front().size())
-                   : fmt::format("{}..{}", groups.back().size(), groups.front().size()),
-               fmt::format("{} of {}", workload::name_of(one.collective.kind),
-                           analysis::format_bytes(one.bytes)),
-               choice_text(
-                   execution::choose(one.collective, bytes, groups.front(), algorithm, placement)),
-               analysis::format_seconds(seconds)},
-              hops);
   }
   if (ranks.devices() > 1) {
     Hops hops(placement);

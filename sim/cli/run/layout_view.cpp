@@ -86,10 +86,12 @@ std::vector<Numbers> rows_of(const std::vector<Column>& columns, const workload:
       outermost = column.index;
   std::vector<Numbers> rows;
   for (const std::uint32_t rank : sorted) {
-    const bool follows =
-        !rows.empty() && (outermost == nullptr ||
-                          ranks.of(rows.back().back()).*outermost == ranks.of(rank).*outermost);
-    if (!follows) rows.emplace_back();
+    const auto is_like = [&](std::uint32_t last) {
+      // Devices that differ need not fill whole nodes.
+      if (ranks.are_uneven() && placement.node(last) != placement.node(rank)) return false;
+      return outermost == nullptr || ranks.of(last).*outermost == ranks.of(rank).*outermost;
+    };
+    if (rows.empty() || !is_like(rows.back().back())) rows.emplace_back();
     rows.back().push_back(rank);
   }
   return rows;

@@ -7,7 +7,7 @@
 namespace pipewright::jobs {
 
 std::uint64_t gpus_of(const config::Scenario& scenario) {
-  return scenario.parallel.ranks_of_stage() * scenario.devices.value;
+  return static_cast<std::uint64_t>(scenario.parallel.gpus());
 }
 
 std::string quoted(const std::string& value) {

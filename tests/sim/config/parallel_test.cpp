@@ -69,6 +69,7 @@ TEST_CASE("devices may have a tp of their own, and then there are as many device
              Contains("parallel.tp_by_device has 2 sizes, and the pipeline 4 devices; allowed: one "
                       "for each, or leave out pp"));
   CHECK_THAT(fault("tp_by_device: 8"), Contains("such as [8, 8, 4, 4]"));
+  CHECK_THAT(fault("tp_by_device: []"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: [8, 0]"), Contains("tp_by_device"));
   CHECK_THAT(fault("tp_by_device: [8, 4], vocab_parallel: vocab-1"), Contains("vocab_parallel"));
   CHECK_THAT(fault("tp_by_device: [8, 4], dp: 2, order: tp-cp-ep-pp-dp"),

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -174,8 +175,11 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
   REQUIRE(ran.status == 0);
   const json result = json::parse(ran.out);
   CHECK(result["candidates"].size() == all.size());
-  CHECK(result["best"]["time_s"].get<double>() == Approx(least));
-  CHECK_THAT(result.dump(), Contains("tp_by_device"));
+  for (const json& row : result["candidates"]) {
+    if (row["candidate"] != result["best"]) continue;
+    CHECK(row["time_s"].get<double>() == Approx(least));
+    CHECK(row["values"]["parallel.tp_by_device"] == best);
+  }
   // Of constraints, tp is the mean, and pp how many there are.
   const tests::Ran some =
       place.run("search sweep.yaml --quiet --set \"search.constraints=['tp == 6 and pp == 2']\"");
@@ -183,5 +187,30 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
   CHECK_THAT(some.out, Contains("2 candidates") || Contains("tp_by_device [4, 8]") ||
                            Contains("tp_by_device [8, 4]"));
   CHECK_THAT(place.run("search sweep.yaml --quiet --set parallel.pp=2").err,
-             Contains("parallel.tp_by_device says how many devices there are"));
+             Contains("leave out pp"));
+}
+
+TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]") {
+  const tests::Workplace place;
+  const json result = run(place, by_device("[4, 8]", a100_first), "-o rows.csv --trace run.h5");
+  CHECK(result["job"]["tp_by_device"] == "4/8");
+  // GPUs of two replicas, of which the trace knows as many.
+  CHECK_THAT(place.run("show run.h5").out,
+             Contains("2 devices of up to 8 GPUs") && Contains("tp 4/8"));
+  std::vector<std::string> tp;
+  std::istringstream lines(place.read("rows.csv"));
+  std::size_t column = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    if (tp.empty()) column = std::size_t(std::ranges::find(cells, "tp") - cells.begin());
+    tp.push_back(cells.at(column));
+  }
+  CHECK(tp == std::vector<std::string>{"tp", "4", "8"});
+  const tests::Ran launch = place.run("run one.yaml --launch megatron");
+  CHECK(launch.status == 2);
+  CHECK_THAT(launch.err,
+             Contains("parallel.tp_by_device is 4/8, and Megatron-LM starts jobs of one "
+                      "tp alone"));
 }

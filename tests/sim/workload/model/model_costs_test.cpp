@@ -386,7 +386,9 @@ TEST_CASE("a stage costs on a device with a tp of its own what it costs where al
 
 TEST_CASE("a partition by cost gives a device of more GPUs more layers", "[model]") {
   const auto layers_of = [](const std::vector<std::uint32_t>& tp) {
-    const Job job{.layout = {.sequence = true},
+    const Job job{.model = "llama-3-70b",
+                  .training = "{}",
+                  .layout = {.sequence = true},
                   .rule = config::Partition::Rule::by_cost,
                   .devices = 2,
                   .tp_by_device = tp};
