@@ -307,3 +307,47 @@ TEST_CASE("why a candidate cannot be is kept, however late that is found out", "
   CHECK(run.gap == 0);
   REQUIRE(coordinator.take_final().size() == 1);
 }
+
+// Of more candidates than can be listed: two that are good, one of which takes a minute.
+TEST_CASE("a first simulation takes no longer than the search has lasted", "[coordinator]") {
+  constexpr double minute = 1.2e7;  // activities
+  const auto row = [](const Task& task, std::uint64_t candidate) {
+    CandidateRow known{.candidate = candidate, .work = {.gpus = 8, .samples = 4, .tokens = 100}};
+    known.bound_s = 1 + double(candidate);
+    known.basis = task.basis;
+    known.activities = candidate == 0 ? minute : 1000;
+    if (task.kind == Task::Kind::assess) {
+      known.outcome = candidate < 2 ? Outcome::open : Outcome::illegal;
+    } else {
+      known.outcome = Outcome::simulated;
+      known.time_s = known.bound_s;
+    }
+    return known;
+  };
+  std::uint64_t given = 0;
+  analysis::SearchRun run;
+  run.groups.resize(1);
+  Coordinator coordinator(run,
+                          {.total = 1000,
+                           .is_counted = false,
+                           .next =
+                               [&](auto) {
+                                 return std::vector{given++, given++};
+                               },
+                           .group = [](std::uint64_t) { return 0U; }},
+                          {.front = false});
+  std::vector<std::pair<std::uint64_t, double>> simulated;
+  for (double now = 0; now < 200; now += 0.25) {
+    const std::optional<Task> task = coordinator.next(0, now);
+    REQUIRE(task);
+    if (task->kind == Task::Kind::simulate) simulated.emplace_back(task->candidates[0], now);
+    std::vector<CandidateRow> rows;
+    for (const std::uint64_t candidate : task->candidates) rows.push_back(row(*task, candidate));
+    REQUIRE(coordinator.answered(0, {.id = task->id, .rows = rows}, now + 0.1));
+  }
+  REQUIRE(simulated.size() == 2);
+  CHECK(simulated[0].first == 1);
+  CHECK(simulated[0].second < 5);
+  CHECK(simulated[1].first == 0);
+  CHECK(simulated[1].second > 60);
+}
