@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -69,6 +71,14 @@ bool has_bound_only(const CandidateRow& row) {
                              row.outcome == Outcome::failed);
 }
 
+// A search of the whole sweep that came to its end has looked at all of them.
+double not_looked_at(const SearchRun& run) {
+  if (run.finished && run.shard.count == 1) return 0;
+  double left = run.combinations - static_cast<double>(run.rows.size());
+  for (const Excluded& one : run.excluded) left -= static_cast<double>(one.combinations);
+  return std::max(0.0, left);
+}
+
 constexpr double rounding = 1e-12;      // of an iteration
 constexpr double least_shown = 0.0005;  // rounds to 0.1 %
 
@@ -101,8 +111,10 @@ Findings find(const SearchRun& run) {
     if (row.group < run.groups.size() && !found.best_of_group[row.group])
       found.best_of_group[row.group] = i;
   }
-  for (std::uint32_t group = 0; group < run.groups.size(); ++group)
-    found.fronts.push_back(pareto_front(run, group));
+  found.fronts.resize(run.groups.size());
+  for (std::uint32_t group = 0; run.fronts && group < run.groups.size(); ++group)
+    found.fronts[group] = pareto_front(run, group);
+  found.not_looked_at = not_looked_at(run);
   const double best_cost = found.best ? cost_of(run, run.rows[*found.best]) : INFINITY;
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const CandidateRow& row = run.rows[i];
@@ -119,20 +131,29 @@ Findings find(const SearchRun& run) {
   return found;
 }
 
-std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis) {
-  std::vector<BestOf> best(run.axes[axis].values.size());
+namespace {
+
+// Of so many values, of which `value_of` a row is one, or none.
+using ValueOf = std::function<std::optional<std::size_t>(const CandidateRow&)>;
+std::vector<BestOf> best_of_each(const SearchRun& run, std::size_t values,
+                                 const ValueOf& value_of) {
+  std::vector<BestOf> best(values);
   for (std::uint32_t value = 0; value < best.size(); ++value) best[value].value = value;
   const auto better = [&](std::size_t a, std::optional<std::size_t> b) {
     return !b || cost_of(run, run.rows[a]) < cost_of(run, run.rows[*b]);
   };
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const CandidateRow& row = run.rows[i];
-    BestOf& of = best[choices(run.axes, row.candidate)[axis]];
+    const std::optional<std::size_t> value = value_of(row);
+    if (!value) continue;
+    BestOf& of = best[*value];
     ++of.outcomes[static_cast<std::size_t>(row.outcome)];
     if (has_bound_only(row) && better(i, of.bound)) of.bound = i;
   }
   for (const std::size_t i : ranking(run)) {
-    BestOf& of = best[choices(run.axes, run.rows[i].candidate)[axis]];
+    const std::optional<std::size_t> value = value_of(run.rows[i]);
+    if (!value) continue;
+    BestOf& of = best[*value];
     if (!of.row && std::isfinite(cost_of(run, run.rows[i]))) of.row = i;
   }
   for (BestOf& of : best)
@@ -140,15 +161,45 @@ std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis) {
   return best;
 }
 
-Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse) {
+}  // namespace
+
+std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis) {
+  return best_of_each(run, run.axes[axis].values.size(), [&](const CandidateRow& row) {
+    return std::optional<std::size_t>(choices(run.axes, row.candidate)[axis]);
+  });
+}
+
+std::vector<std::uint64_t> gpu_numbers(const SearchRun& run) {
+  std::set<std::uint64_t> numbers;
+  for (const CandidateRow& row : run.rows)
+    if (row.work.gpus > 0) numbers.insert(row.work.gpus);
+  return {numbers.begin(), numbers.end()};
+}
+
+std::vector<BestOf> best_by_gpus(const SearchRun& run) {
+  const std::vector<std::uint64_t> numbers = gpu_numbers(run);
+  return best_of_each(run, numbers.size(), [&](const CandidateRow& row) {
+    const auto at = std::ranges::lower_bound(numbers, row.work.gpus);
+    return row.work.gpus == 0 ? std::nullopt
+                              : std::optional(static_cast<std::size_t>(at - numbers.begin()));
+  });
+}
+
+namespace {
+
+Comparison compare(const SearchRun& run, std::size_t better, std::size_t worse, bool by_gpu) {
   const CandidateRow& a = run.rows[better];
   const CandidateRow& b = run.rows[worse];
   Comparison result{.better = better, .worse = worse, .parts = {}, .axes = {}};
   result.behind = behind(run.objective, cost_of(run, b), cost_of(run, a));
   result.iteration_s = a.time_s;
   // How many iterations of b do the work of one of a.
-  const double scale =
+  double scale =
       seconds_per_unit(b.work, b.time_s) / seconds_per_unit(a.work, a.time_s) * a.time_s / b.time_s;
+  result.is_of_gpu_time =
+      by_gpu && a.work.gpus != b.work.gpus && a.work.gpus > 0 && b.work.gpus > 0;
+  if (result.is_of_gpu_time)
+    scale *= static_cast<double>(b.work.gpus) / static_cast<double>(a.work.gpus);
   result.seconds = b.time_s * scale - a.time_s;
   result.bytes = static_cast<double>(b.peak_bytes) - static_cast<double>(a.peak_bytes);
   for (std::size_t i = 0; i < part_words.size(); ++i) {
@@ -164,6 +215,16 @@ Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t wo
       result.axes.push_back(
           {axis, run.axes[axis].values[of_a[axis]], run.axes[axis].values[of_b[axis]]});
   return result;
+}
+
+}  // namespace
+
+Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse) {
+  return compare(run, better, worse, true);
+}
+
+Comparison compare_wall_time(const SearchRun& run, std::size_t better, std::size_t worse) {
+  return compare(run, better, worse, false);
 }
 
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings) {

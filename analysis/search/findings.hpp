@@ -22,9 +22,11 @@ struct Reason {
 
 struct Findings {
   OutcomeCounts outcomes{};
-  std::vector<std::size_t> ranked;               // simulated rows, best first
-  std::optional<std::size_t> best;               // that reaches the objective
-  std::vector<std::vector<std::size_t>> fronts;  // by group
+  double not_looked_at = 0;         // combinations without a row that no rule cuts away
+  std::vector<std::size_t> ranked;  // simulated rows, best first
+  std::optional<std::size_t> best;  // that reaches the objective
+  // By group; empty where they were not to be proven, as they would lack points.
+  std::vector<std::vector<std::size_t>> fronts;
   std::vector<std::optional<std::size_t>> best_of_group;
   std::vector<Reason> illegal;  // most common first, as all here
   std::vector<Reason> does_not_fit;
@@ -43,6 +45,11 @@ struct BestOf {
   std::optional<std::size_t> bound;  // the best bound of the others that fit, if better than that
 };
 std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis);
+
+// The numbers of GPUs that candidates use, as far as they are known, and the best of each; `value`
+// is a place among these.
+std::vector<std::uint64_t> gpu_numbers(const SearchRun& run);
+std::vector<BestOf> best_by_gpus(const SearchRun& run);
 
 // By its simulated time if it has one, else by its bound.
 double cost_of(const SearchRun& run, const CandidateRow& row);
@@ -66,7 +73,8 @@ inline constexpr std::array<PartWords, 7> part_words{
      {"bubble", &TimeParts::idle}}};
 
 // Why one simulated row is worse than another: both for the same work, that of an iteration of the
-// better one.
+// better one. Where they have unlike numbers of GPUs, seconds are GPU-seconds over the number of
+// the better one: half the GPUs take twice as long, which says nothing about either.
 struct Comparison {
   struct Part {
     std::size_t part = 0;  // of part_words
@@ -81,13 +89,16 @@ struct Comparison {
   std::size_t worse = 0;
   double behind = 0;  // in the objective, as a part
   double seconds = 0;
-  double iteration_s = 0;   // of the better one
-  double bytes = 0;         // more at the peak
-  std::vector<Part> parts;  // all that differ, the largest difference first
+  bool is_of_gpu_time = false;  // as the numbers of GPUs differ
+  double iteration_s = 0;       // of the better one
+  double bytes = 0;             // more at the peak
+  std::vector<Part> parts;      // all that differ, the largest difference first
   std::vector<Axis> axes;
   std::size_t twins = 0;  // of the better one: the same time and memory
 };
 Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse);
+// The same in seconds of the clock, whatever the numbers of GPUs.
+Comparison compare_wall_time(const SearchRun& run, std::size_t better, std::size_t worse);
 
 // The best of those that differ from the first in time or memory, against it; where none does, one
 // that is as good.

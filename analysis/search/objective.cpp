@@ -94,6 +94,7 @@ std::string name_of(const Objective& objective) {
       return fmt::format("price of {} tokens at {} a GPU-hour", format_scaled(objective.tokens),
                          money(objective.currency, objective.price_per_gpu_hour));
     case Objective::Kind::memory:
+      if (objective.floor == 0) return "memory";
       return fmt::format(
           "memory with at least {}",
           format_rate(objective.floor, objective.floor_in_samples ? "samples" : "tokens"));

@@ -41,12 +41,23 @@ Objective read_objective(const trace::Hdf5Input& file) {
   return objective;
 }
 
+ShardNumber read_shard(const trace::Hdf5Input& file) {
+  const ShardNumber shard{file.number<std::uint32_t>("shard"),
+                          file.number<std::uint32_t>("shards")};
+  if (shard.number == 0 || shard.number > shard.count)
+    file.fail("attribute 'shard' is {} of {}: no such shard", shard.number, shard.count);
+  return shard;
+}
+
 void read_attributes(const trace::Hdf5Input& file, SearchRun& run) {
   run.title = file.text("title");
   run.sweep = file.text("sweep");
   run.objective = read_objective(file);
   run.combinations = real(file, "combinations");
   run.exhaustive = flag(file, "exhaustive");
+  // Files of before do not have these.
+  if (file.has_attribute("fronts")) run.fronts = flag(file, "fronts");
+  if (file.has_attribute("shards")) run.shard = read_shard(file);
   run.finished = flag(file, "finished");
   run.gap = real(file, "gap", true);
 }

@@ -36,6 +36,9 @@ void write_attributes(hid_t file, const SearchRun& run) {
     trace::write_number(file, "seeds", objective.seeds);
   trace::write_number(file, "combinations", run.combinations);
   trace::write_number(file, "exhaustive", std::uint32_t{run.exhaustive});
+  trace::write_number(file, "fronts", std::uint32_t{run.fronts});
+  trace::write_number(file, "shard", run.shard.number);
+  trace::write_number(file, "shards", run.shard.count);
   trace::write_number(file, "finished", std::uint32_t{run.finished});
   trace::write_number(file, "gap", run.gap);
 }

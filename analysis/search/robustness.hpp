@@ -67,6 +67,7 @@ struct Turn {
 
 struct Robustness {
   DrawSettings settings;
+  std::size_t top = 5;                    // so many of the best were asked for
   std::vector<std::string> link_classes;  // whose bandwidth was drawn
   std::optional<ErrorBand> band;
   std::vector<RobustRow> rows;  // the best of the search first

@@ -108,6 +108,7 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
 }
 
 std::string verdict(const Robustness& robust, const std::vector<RobustStanding>& all) {
+  if (robust.top == 1) return "nothing to compare it with: only one was asked for (top=1)\n";
   if (all.size() < 2) return "nothing to compare it with: no other differs in time or memory\n";
   std::vector<std::size_t> ties;
   std::vector<std::size_t> better;
@@ -185,7 +186,8 @@ std::string robustness_text(const SearchRun& run, const Robustness& robust) {
     text += "\nwhat would change the winner\n";
     for (const Turn& turn : robust.turns) text += folded(turn_text(run, robust, turn), 2);
   }
-  if (!robust.steady.empty()) text += fmt::format("  not {}\n", fmt::join(robust.steady, ", nor "));
+  if (!robust.steady.empty())
+    text += folded(fmt::format("not {}", fmt::join(robust.steady, ", nor ")), 2);
   for (const std::string& note : robust.notes) text += fmt::format("note: {}\n", printable(note));
   return text;
 }

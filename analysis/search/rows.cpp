@@ -26,6 +26,10 @@ std::vector<std::size_t> open_axes(const SearchRun& run) {
   return axes;
 }
 
+std::string shard_name(const SearchRun& run) {
+  return run.shard.count == 1 ? "" : fmt::format("shard {}/{}", run.shard.number, run.shard.count);
+}
+
 std::string named(const SearchRun& run, const CandidateRow& row) {
   const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
   std::string text;

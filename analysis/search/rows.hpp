@@ -72,6 +72,12 @@ struct Excluded {
   std::uint64_t combinations = 0;
 };
 
+// The part of a sweep that a search looked at: all of it, or one of several shards.
+struct ShardNumber {
+  std::uint32_t number = 1;  // from 1
+  std::uint32_t count = 1;
+};
+
 struct SearchRun {
   std::string title;  // the sweep's
   std::string sweep;  // its text
@@ -80,7 +86,9 @@ struct SearchRun {
   Objective objective;
   double combinations = 0;  // of all values of all axes
   std::vector<Excluded> excluded;
+  ShardNumber shard;  // what follows is of this part of the sweep
   bool exhaustive = false;
+  bool fronts = true;              // were to be proven, and not the best alone
   bool finished = false;           // else it was stopped, and
   double gap = 0;                  // nothing can be better than the best by more than this part
   std::vector<CandidateRow> rows;  // in order of candidates; those not looked at are missing
@@ -93,6 +101,9 @@ const std::string& value_of(const SearchRun& run, const CandidateRow& row, std::
 
 // Axes that leave a choice, as others tell nothing about a candidate.
 std::vector<std::size_t> open_axes(const SearchRun& run);
+
+// "shard 2/3"; empty where all of the sweep was looked at.
+std::string shard_name(const SearchRun& run);
 
 // "tp 8, pp 4, schedule zb-1p": a candidate among others of its search, for a terminal.
 std::string named(const SearchRun& run, const CandidateRow& row);

@@ -84,6 +84,12 @@ Json objective_json(const Objective& objective) {
   return json;
 }
 
+// Null where all of the sweep was searched.
+Json shard_json(const SearchRun& run) {
+  if (run.shard.count == 1) return nullptr;
+  return {{"number", run.shard.number}, {"count", run.shard.count}};
+}
+
 // The best with each value of the axes that leave a choice, by its name.
 Json best_by_json(const SearchRun& run) {
   Json json = Json::object();
@@ -104,6 +110,7 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
   Json json;
   for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
     json["outcomes"][outcome_names[outcome]] = findings.outcomes[outcome];
+  json["not_looked_at"] = number(findings.not_looked_at);
   json["proof"] = proof_text(run, findings);
   json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
   json["best_by"] = best_by_json(run);
@@ -124,13 +131,16 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 }  // namespace
 
 Json loss_json(const SearchRun& run, const Comparison& lost) {
+  const Comparison wall = compare_wall_time(run, lost.better, lost.worse);
   Json parts = Json::object();
-  for (const Comparison::Part& part : lost.parts) parts[part_words[part.part].words] = part.seconds;
+  for (const Comparison::Part& part : wall.parts) parts[part_words[part.part].words] = part.seconds;
   Json json{{"candidate", run.rows[lost.worse].candidate},
             {"behind", lost.behind},
-            {"more_s", lost.seconds},
+            {"more_s", wall.seconds},
             {"more_bytes", lost.bytes},
-            {"more_s_by_part", parts}};
+            {"more_s_by_part", parts},
+            {"gpus", run.rows[lost.worse].work.gpus},
+            {"gpus_of_better", run.rows[lost.better].work.gpus}};
   if (run.objective.kind == Objective::Kind::tokens_a_day)
     json["more_lost_time_ratio"] =
         run.rows[lost.worse].work.lost_part - run.rows[lost.better].work.lost_part;
@@ -213,6 +223,7 @@ void write_search_json(std::ostream& stream, const SearchRun& run, const Json& m
             {"axes", run.axes},
             {"combinations", number(run.combinations)},
             {"excluded", run.excluded},
+            {"shard", shard_json(run)},
             {"exhaustive", run.exhaustive},
             {"finished", run.finished},
             {"gap", number(run.gap)}};

@@ -17,6 +17,7 @@
 #include "analysis/search/rows.hpp"
 #include "analysis/search/search_export.hpp"
 #include "analysis/search/search_report.hpp"
+#include "analysis/search/search_tables.hpp"
 #include "analysis/trace/partial_file.hpp"
 
 namespace pipewright::analysis {
@@ -59,6 +60,14 @@ Json objective_json(const SearchRun& run) {
           {"name", name_of(run.objective)},
           {"currency", run.objective.currency},
           {"unit", tokens ? "tokens" : "samples"}};
+}
+
+// Why there is no best, as a sentence of the page.
+std::string none_words(const SearchRun& run, const Findings& findings) {
+  std::string text = none_text(run, findings);
+  text.front() = 'N';  // for "nothing was found"
+  text.back() = '.';   // for the end of the line
+  return text;
 }
 
 Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
@@ -154,6 +163,10 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"objective", objective_json(run)},
             {"groups", run.groups},
             {"proof", proof_text(run, findings)},
+            {"none", findings.best ? "" : none_words(run, findings)},
+            {"not_looked_at",
+             std::isfinite(findings.not_looked_at) ? Json(findings.not_looked_at) : Json(0)},
+            {"not_looked_at_words", not_looked_at_words(run)},
             {"parts", parts_json()},
             {"outcomes", outcome_words},
             {"best_of_group", findings.best_of_group},

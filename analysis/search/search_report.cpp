@@ -24,7 +24,8 @@ std::string heading(const SearchRun& run) {
   for (const std::size_t axis : open_axes(run))
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", printable(run.axes[axis].name),
                         run.axes[axis].values.size());
-  text += fmt::format("{} combinations", grouped(run.combinations));
+  text +=
+      fmt::format("{} combination{}", grouped(run.combinations), run.combinations == 1 ? "" : "s");
   return text + (axes.empty() ? "\n" : fmt::format(" of {}\n", axes));
 }
 
@@ -35,10 +36,15 @@ std::string effective_text(const CandidateRow& row) {
 
 std::string best_text(const SearchRun& run, const Findings& findings) {
   const CandidateRow& row = run.rows[*findings.best];
-  std::string text = fmt::format("best: {}\n", named(run, row));
+  const std::string shard = shard_name(run);
+  std::string text =
+      fmt::format("best{}: {}\n", shard.empty() ? "" : " of " + shard, named(run, row));
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
-  text += fmt::format("  {}", worth(run, row));
+  // What memory is worth is the memory itself, which goes with what there is of it.
+  const bool is_memory = run.objective.kind == Objective::Kind::memory;
+  text += is_memory ? fmt::format("  memory {}", memory_text(row))
+                    : fmt::format("  {}", worth(run, row));
   if (run.objective.kind == Objective::Kind::tokens_a_day)
     text += fmt::format(", {} of the time effective\n ", effective_text(row));
   const std::string_view mark = time_mark(row.assumed);
@@ -52,7 +58,7 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
     text += fmt::format(", {}{} MFU", mark, format_percent(mfu(row.work, row.time_s)));
   text += fmt::format(", iteration {}{}, bubble {}", mark, format_seconds(row.time_s),
                       format_percent(row.bubble_ratio));
-  if (row.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(row));
+  if (row.peak_bytes > 0 && !is_memory) text += fmt::format(", memory {}", memory_text(row));
   if (!row.note.empty()) text += fmt::format("\n  {}", printable(row.note));
   return text + "\n";
 }
@@ -95,8 +101,10 @@ std::string fronts_text(const SearchRun& run, const Findings& findings, std::siz
     const std::string of =
         run.groups.size() > 1 ? fmt::format(" of {}", printable(run.groups[group])) : "";
     const std::size_t left = rows.size() - std::min(rows.size(), most);
-    text +=
-        fmt::format("\nthroughput against memory{}: none of the others is better in both\n", of);
+    // Fronts are of an iteration, whatever weeks of it come to.
+    const bool of_weeks = run.objective.kind == Objective::Kind::tokens_a_day;
+    text += fmt::format("\n{} against memory{}: none of the others is better in both\n",
+                        of_weeks ? "throughput of an iteration" : "throughput", of);
     // The last are the fastest.
     text += row_table(run, rows.subspan(left), findings.best_of_group[group]);
     if (left > 0) text += fmt::format("and {} with less memory\n", left);
@@ -114,20 +122,29 @@ std::string none_text(const SearchRun& run, const Findings& findings) {
   const auto count = [&](Outcome outcome) {
     return findings.outcomes[static_cast<std::size_t>(outcome)];
   };
-  if (run.rows.empty()) return text + ": there was no candidate\n";
+  if (!run.finished)
+    return text + (count(Outcome::failed) > 0
+                       ? " before the search was stopped: what was simulated failed\n"
+                       : ": the search was stopped before a candidate was simulated\n");
+  if (run.rows.empty())
+    return fmt::format("{}: there was no candidate{}\n", text,
+                       run.shard.count == 1 ? "" : " in " + shard_name(run));
   if (count(Outcome::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
   if (findings.nearest && count(Outcome::illegal) + count(Outcome::does_not_fit) == run.rows.size())
     return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
                        named(run, run.rows[*findings.nearest]),
                        memory_text(run.rows[*findings.nearest]));
-  return text + (run.finished ? "\n" : " yet\n");
+  return text + "\n";
 }
 
 std::string loss_text(const char* who, const SearchRun& run, const Comparison& lost) {
   std::string text = fmt::format("{} has {}\n", who, axes_text(run, lost));
   if (lost.behind == 0) return text + "  and is as good\n";
   text += fmt::format("  it is {} behind", format_percent(lost.behind));
-  if (lost.seconds != 0)
+  if (lost.is_of_gpu_time)
+    text += fmt::format(", on {} GPUs for {}", run.rows[lost.worse].work.gpus,
+                        run.rows[lost.better].work.gpus);
+  else if (lost.seconds != 0)
     text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
                         format_seconds(lost.seconds));
   if (std::abs(lost.bytes) >= 1)
@@ -136,7 +153,8 @@ std::string loss_text(const char* who, const SearchRun& run, const Comparison& l
   const std::string effective = effective_text(run.rows[lost.worse]);
   if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
     text += fmt::format("\n    {} of the time effective for {}", effective, better);
-  return text + fmt::format("\n{}\n", wrapped(parts_text(lost), 4));
+  const char* of = lost.is_of_gpu_time ? "GPU time for the same work: " : "";
+  return text + fmt::format("\n{}\n", wrapped(of + parts_text(lost), 4));
 }
 
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name) {
@@ -151,31 +169,40 @@ std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& n
 }
 
 std::string proof_text(const SearchRun& run, const Findings& findings) {
+  const bool is_shard = run.shard.count > 1;
+  const std::string all = is_shard ? shard_name(run) + " of the sweep" : "the sweep";
+  const std::string of = is_shard ? " of " + shard_name(run) : "";
   std::string text;
   if (!findings.best)
-    text = run.finished ? "all of the sweep was looked at" : "stopped before anything was proven";
+    text = run.finished ? fmt::format("all of {} was looked at", all)
+                        : "stopped before anything was proven";
   else if (run.finished && !findings.failed_hopes.empty())
-    text = "finished: nothing of what could be simulated is better";
+    text = fmt::format("finished: nothing{} of what could be simulated is better", of);
   else if (run.finished && run.exhaustive)
-    text = "proven: all that fit were simulated";
+    text = fmt::format("proven: all{} that fit were simulated", of);
   else if (run.gap == 0)
-    text = run.finished ? "proven: nothing in the sweep is better"
-                        : "stopped: nothing in the sweep is better, but fronts may lack points";
+    text = run.finished
+               ? fmt::format("proven: nothing in {} is better", all)
+               : fmt::format("stopped: nothing in {} is better, but fronts may lack points", all);
   else if (run.gap < 1)
-    text = fmt::format("{}: nothing can be more than {} better",
-                       run.finished ? "finished" : "stopped", format_percent(run.gap));
+    text = fmt::format("{}: nothing{} can be more than {} better",
+                       run.finished ? "finished" : "stopped", of, format_percent(run.gap));
   else
-    text = "stopped before all were looked at: what was not may be better";
-  return text;
+    text = fmt::format("stopped before all{} were looked at: what was not may be better", of);
+  return text + (is_shard ? "; other shards were not looked at" : "");
 }
 
-std::string best_by_text(const SearchRun& run, std::size_t axis) {
-  const std::vector<BestOf> best = best_by(run, axis);
+namespace {
+
+// `best` of each of these values of what is called `name`.
+std::string best_of_text(const SearchRun& run, const std::string& name,
+                         const std::vector<std::string>& values, const std::vector<BestOf>& best,
+                         bool with_gpus = false) {
+  const Findings findings = find(run);
   std::vector<std::size_t> rows;
   std::string rest;
   const auto line = [&](const BestOf& of, const std::string& words) {
-    rest += fmt::format("{} {}: {}\n", printable(run.axes[axis].name),
-                        printable(run.axes[axis].values[of.value]), words);
+    rest += fmt::format("{} {}: {}\n", printable(name), printable(values[of.value]), words);
   };
   for (const BestOf& of : best) {
     if (of.row) rows.push_back(*of.row);
@@ -184,10 +211,26 @@ std::string best_by_text(const SearchRun& run, std::size_t axis) {
                            of.row ? "its best may be another, not simulated: at best" : "at best",
                            worth(run, run.rows[*of.bound])));
     else if (!of.row)
-      line(of, outcome_of_none(of.outcomes));
+      line(of, findings.not_looked_at > 0 && of.outcomes == OutcomeCounts{}
+                   ? "none was looked at"
+                   : outcome_of_none(of.outcomes));
   }
-  const std::vector<std::size_t> ranked = find(run).ranked;
-  return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front())) + rest;
+  const std::vector<std::size_t>& ranked = findings.ranked;
+  return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front()),
+                   with_gpus) +
+         rest;
+}
+
+}  // namespace
+
+std::string best_by_text(const SearchRun& run, std::size_t axis) {
+  return best_of_text(run, run.axes[axis].name, run.axes[axis].values, best_by(run, axis));
+}
+
+std::string best_by_gpus_text(const SearchRun& run) {
+  std::vector<std::string> values;
+  for (const std::uint64_t number : gpu_numbers(run)) values.push_back(fmt::to_string(number));
+  return best_of_text(run, "gpus", values, best_by_gpus(run), true);
 }
 
 std::string search_report(const SearchRun& run, const SearchReportOptions& options) {
@@ -208,6 +251,9 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
   for (const std::size_t axis : options.by)
     text += fmt::format("\nthe best of each {} that was simulated\n{}",
                         printable(run.axes[axis].name), best_by_text(run, axis));
+  if (options.by_gpus)
+    text += fmt::format("\nthe best of each number of GPUs that was simulated\n{}",
+                        best_by_gpus_text(run));
   return text + fronts_text(run, findings, options.front);
 }
 

@@ -13,6 +13,7 @@ struct SearchReportOptions {
   std::size_t top = 10;         // rows of the list of the best
   std::size_t front = 20;       // of a front, at the most
   std::vector<std::size_t> by;  // axes, of each value of which the best is shown
+  bool by_gpus = false;         // likewise of each number of GPUs, which follows from the axes
 };
 
 // What a search came to, for a terminal of 100 columns.
@@ -20,6 +21,7 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
 
 // The best with each value of an axis, and what of it was not needed to be known.
 std::string best_by_text(const SearchRun& run, std::size_t axis);
+std::string best_by_gpus_text(const SearchRun& run);
 
 // Whether what was found is the best, in plain words, a sentence.
 std::string proof_text(const SearchRun& run, const Findings& findings);

@@ -67,7 +67,8 @@ void add_reasons(std::vector<Line>& lines, const SearchRun& run, const std::vect
     add(lines, 0, 6, fmt::format("such as {}", named(run, row)));
   }
   if (found.size() > most_reasons)
-    add(lines, 0, 4, fmt::format("and for {} other reasons", found.size() - most_reasons));
+    add(lines, 0, 4,
+        fmt::format("and for {}", counted(found.size() - most_reasons, "other reason")));
 }
 
 using Columns = ReportColumns<CandidateRow>;
@@ -175,6 +176,11 @@ std::string outcome_of_none(const OutcomeCounts& outcomes) {
   return count(Outcome::illegal) > 0 ? "none legal" : "no candidate";
 }
 
+const char* not_looked_at_words(const SearchRun& run) {
+  if (run.shard.count == 1) return "not looked at";
+  return run.finished ? "in other shards, not looked at" : "not looked at, here or in other shards";
+}
+
 std::string counts_text(const SearchRun& run, const Findings& findings) {
   std::vector<Line> lines;
   std::uint64_t cut = 0;
@@ -186,7 +192,7 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     for (const Excluded& one : std::span(rules).first(std::min(rules.size(), most_rules)))
       if (one.combinations > 0) add(lines, one.combinations, 4, printable(one.rule));
     if (rules.size() > most_rules)
-      add(lines, 0, 4, fmt::format("and {} other rules", rules.size() - most_rules));
+      add(lines, 0, 4, fmt::format("and {}", counted(rules.size() - most_rules, "other rule")));
   }
   const auto count = [&](Outcome outcome) {
     return findings.outcomes[static_cast<std::size_t>(outcome)];
@@ -207,7 +213,6 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     if (outcome == Outcome::does_not_fit) add_reasons(lines, run, findings.does_not_fit);
     if (outcome == Outcome::failed) add_reasons(lines, run, findings.failed);
   }
-  TextTable table;
   std::vector<std::string> numbers;
   std::vector<std::string> words;
   for (const Line& line : lines) {
@@ -215,6 +220,11 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     numbers.push_back(bare ? "" : grouped(static_cast<double>(line.count)));
     words.push_back(line.words);
   }
+  if (findings.not_looked_at > 0) {
+    numbers.push_back(grouped(findings.not_looked_at));
+    words.emplace_back(not_looked_at_words(run));
+  }
+  TextTable table;
   table.add_numbers({}, std::move(numbers));
   table.add_names("", std::move(words));
   return table.text().substr(1);  // without the empty line of heads
@@ -236,12 +246,17 @@ std::string memory_text(const CandidateRow& row) {
 }
 
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
-                      std::optional<std::size_t> best) {
+                      std::optional<std::size_t> best, bool with_gpus) {
   if (rows.empty()) return "";
   std::vector<const CandidateRow*> shown_rows;
   for (const std::size_t i : rows) shown_rows.push_back(&run.rows[i]);
   std::string common;
   Columns columns = axis_columns(run, shown_rows, common);
+  if (with_gpus)
+    columns.insert(columns.begin(),
+                   {"gpus", {"GPUs"}, Quantity::count(), [](const CandidateRow& row) {
+                      return fmt::to_string(row.work.gpus);
+                    }});
   const bool is_price = run.objective.kind == Objective::Kind::price;
   if (is_price || run.objective.kind == Objective::Kind::time_to_train)
     columns.push_back(marked<CandidateRow>({"worth",

@@ -45,7 +45,10 @@ std::string best_of_those(const SearchRun& two) {
         "  the best of those is {}: better than the best that the search had found\n",
         named(two, other));
   std::string text = loss_text("  the best of those", two, compare_rows(two, 0, 1));
-  text += fmt::format("  {}, iteration {}", worth(two, other), format_seconds(other.time_s));
+  text += "  ";
+  if (two.objective.kind != Objective::Kind::memory)  // which comes last anyway
+    text += fmt::format("{}, ", worth(two, other));
+  text += fmt::format("iteration {}", format_seconds(other.time_s));
   if (other.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(other));
   return text + "\n";
 }

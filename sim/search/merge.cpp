@@ -47,6 +47,7 @@ SearchRun merge(std::vector<std::pair<std::string, SearchRun>> parts) {
   SearchRun whole = first;
   whole.rows.clear();
   whole.sweep = sweep;
+  whole.shard = {};
   whole.finished = true;
   constexpr double none = std::numeric_limits<double>::infinity();
   double least_left = none;                      // what candidates that are left may cost at best
@@ -66,6 +67,7 @@ SearchRun merge(std::vector<std::pair<std::string, SearchRun>> parts) {
                                            shard.number, count));
     whole.finished = whole.finished && part.finished;
     whole.exhaustive = whole.exhaustive && part.exhaustive;
+    whole.fronts = whole.fronts && part.fronts;
     if (!part.finished)
       least_left = std::min(least_left, best_cost(part).value_or(0) * (1 - part.gap));
     std::ranges::move(part.rows, std::back_inserter(whole.rows));

@@ -78,6 +78,8 @@ Search::Search(const Space& space, Workers& workers, const SearchOptions& option
       run_(describe(space)),
       pool_(workers, to_line(Handshake{space.sweep().text, options.facts})),
       workers_(workers.count()) {
+  run_.shard = {space.sweep().shard.number, space.sweep().shard.count};
+  run_.fronts = options.aim.front || options.aim.exhaustive;
   run_.rows = options.known;
   if (options.results) open_files();
 }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace pipewright::search {
 namespace {
 
@@ -54,6 +56,29 @@ Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& fact
   Value tree = sweep;
   add_constraint(tree, condition, option);
   return {read_sweep(tree), facts};
+}
+
+std::optional<std::string> why_no_candidate(std::uint64_t candidate, const Space& space,
+                                            const std::vector<ClusterFacts>& facts) {
+  const std::uint64_t wanted = candidate / space.schedules();
+  bool is_there = false;
+  space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
+    is_there = layout == wanted && std::ranges::count(schedules, candidate % space.schedules()) > 0;
+    return layout < wanted;
+  });
+  if (is_there) return std::nullopt;
+  // In a sweep of this combination alone the rule cuts away all there is. Parallel sizes that are
+  // open come to all GPUs of a cluster, but do not look open there.
+  Sweep alone = space.sweep();
+  alone.scenario = space.candidate(candidate);
+  const ClusterFacts& cluster = facts.at(space.cluster(wanted));
+  if (alone.gpus.empty() && cluster.gpus > 0) alone.gpus = {cluster.gpus};
+  const std::vector<analysis::Excluded> known = space.excluded();
+  for (const analysis::Excluded& rule : Space(std::move(alone), {cluster}).excluded())
+    if (rule.combinations > 0 &&
+        std::ranges::count(known, rule.rule, &analysis::Excluded::rule) > 0)
+      return fmt::format("the rule `{}` cuts it away", config::shown(rule.rule));
+  return "another one comes to the same";
 }
 
 analysis::SearchRun search_part(const analysis::SearchRun& whole, const Space& part,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,11 @@ namespace pipewright::search {
 // have in the whole. Throws config::Error, which names `option`, for what is no constraint.
 Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
                const std::string& condition, const std::string& option);
+
+// Why a combination of the sweep is no candidate: "the rule `tp <= 4` cuts it away". Nothing where
+// it is one, of whichever shard. Throws config::Error.
+std::optional<std::string> why_no_candidate(std::uint64_t candidate, const Space& space,
+                                            const std::vector<ClusterFacts>& facts);
 
 // Searches a part of a sweep, or a sweep of the same candidates on other GPUs, with what is known
 // of its candidates from the whole. The workers may have worked for another search. Throws as

@@ -37,9 +37,15 @@ function timeBars(rows, row, best) {
   return bars;
 }
 
-// Differences of parts, as a part of the better one's iteration; the largest first.
+// How many GPUs a row has for each of the better one; 1 where that is not known.
+const gpuShare = (rows, row, best) =>
+  (rows.gpus[row] > 0 && rows.gpus[best] > 0 ? rows.gpus[row] / rows.gpus[best] : 1);
+
+// Differences of parts, as a part of the better one's iteration; the largest first. Of unlike numbers
+// of GPUs GPU time is compared: half of them take twice as long, which says nothing about either.
 function partDifferences(rows, row, best) {
-  const mine = partSeconds(rows, row, best);
+  const share = gpuShare(rows, row, best);
+  const mine = partSeconds(rows, row, best).map((seconds) => seconds * share);
   const its = partSeconds(rows, best, best);
   return search.parts
     .map(({ words, colour }, i) => ({ words, colour, seconds: mine[i] - its[i],
@@ -53,7 +59,8 @@ const signed = (share) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
 function differenceWords(rows, row, best) {
   const parts = partDifferences(rows, row, best);
   if (parts.length === 0) return "its time goes where the best's does";
-  return parts.map(({ words, share }) => `${signed(share)} ${words}`).join(", ");
+  return (gpuShare(rows, row, best) === 1 ? "" : "GPU time for the same work: ") +
+         parts.map(({ words, share }) => `${signed(share)} ${words}`).join(", ");
 }
 
 function partsLegend(rows, row) {

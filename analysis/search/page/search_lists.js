@@ -5,7 +5,8 @@ const MOST_BEST = 200;  // rows of a table; the CSV file has all
 function fillWinner(element, rows, best) {
   if (best === null) {
     const { nearest } = search;
-    const words = nearest === null ? "Nothing was found."
+    const words = search.not_looked_at > 0 ? search.none
+      : nearest === null ? "Nothing was found."
       : `Nothing was found. The nearest to fitting, ${axisWords(rows, nearest)}, ` +
         `would hold ${memoryWords(rows, nearest)}.`;
     element.replaceChildren(warning(words));
@@ -54,7 +55,9 @@ function fillRunnerUp(element, rows, best, next, onChoose) {
   const head = textElement("h2", "Why the runner-up loses");
   const more = rows.seconds[best] > 0 ? sum(partSeconds(rows, next, best)) - sum(partSeconds(rows, best, best)) : 0;
   head.append(textElement("small", lost === 0 ? "it is as good"
-    : `${formatPercent(lost)} behind, ${more > 0 ? "+" : ""}${formatSeconds(more)} for the same work`));
+    : `${formatPercent(lost)} behind, ` + (gpuShare(rows, next, best) === 1
+      ? `${more > 0 ? "+" : ""}${formatSeconds(more)} for the same work`
+      : `on ${rows.gpus[next]} GPUs for ${rows.gpus[best]}; bars are of GPU time for the same work`)));
   const parts = partDifferences(rows, next, best);
   const widest = Math.max(...parts.map(({ share }) => Math.abs(share)), 1e-12);
   const bars = mark("differences-bars");
@@ -65,8 +68,9 @@ function fillRunnerUp(element, rows, best, next, onChoose) {
     bar.style.width = `${(50 * Math.abs(share)) / widest}%`;
     bar.style[share > 0 ? "left" : "right"] = "50%";
     field.append(bar);
-    bars.append(textElement("span", words), field,
-                textElement("span", `${signed(share)}, ${seconds > 0 ? "+" : ""}${formatSeconds(seconds)}`));
+    const time = gpuShare(rows, next, best) === 1
+      ? `, ${seconds > 0 ? "+" : ""}${formatSeconds(seconds)}` : "";
+    bars.append(textElement("span", words), field, textElement("span", signed(share) + time));
   }
   const show = textElement("button", "show it");
   show.onclick = () => onChoose(next);
@@ -126,8 +130,11 @@ function fillLists(element, rows, { front, ranked, best }, onChoose) {
     head.append(textElement("small", small));
     return head;
   };
-  element.append(heading("The front", "none of the others is better in throughput and in memory"),
-                 candidateTable(rows, [...front].reverse(), best, onChoose, 16));
+  if (front.length > 0) {
+    const throughput = search.objective.kind === "tokens_a_day" ? "throughput of an iteration" : "throughput";
+    element.append(heading("The front", `none of the others is better in ${throughput} and in memory`),
+                   candidateTable(rows, [...front].reverse(), best, onChoose, 16));
+  }
   if (ranked.length > 1)
     element.append(heading("The best", `of ${grouped(ranked.length)} simulated`),
                    candidateTable(rows, ranked.slice(0, MOST_BEST), best, onChoose, 10));
@@ -156,7 +163,9 @@ function fillOutcomes(element, rows) {
   const total = search.combinations === null ? "very many" : grouped(search.combinations);
   element.replaceChildren(
     head, textElement("p", `${total} combinations; rules cut away ${grouped(cut)}, ` +
-                           `${grouped(rows.count)} became candidates`, "note"),
+                           `${grouped(rows.count)} became candidates` +
+                           (search.not_looked_at > 0
+                             ? `; ${search.not_looked_at_words}: ${grouped(search.not_looked_at)}` : ""), "note"),
     stackedBar(parts), barLegend(parts), ruleList(), ...reasonLists(rows));
 }
 

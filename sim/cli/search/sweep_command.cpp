@@ -20,6 +20,7 @@
 #include "analysis/search/search_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/units_text.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/job/launch.hpp"
@@ -31,6 +32,7 @@
 #include "sim/search/merge.hpp"
 #include "sim/search/reuse.hpp"
 #include "sim/search/search.hpp"
+#include "sim/search/why_not.hpp"
 #include "sim/search/worker_pool.hpp"
 
 namespace pipewright::cli {
@@ -138,7 +140,10 @@ void check_not_empty(const search::Space& space) {
   if (!any) throw config::Error(space.why_empty());
 }
 
-std::size_t axis_of(const std::vector<analysis::SearchAxis>& axes, const std::string& name) {
+// Nothing for the number of GPUs, which is no axis but follows from several.
+std::optional<std::size_t> axis_of(const std::vector<analysis::SearchAxis>& axes,
+                                   const std::string& name) {
+  if (name == "gpus" || name == "search.gpus") return std::nullopt;
   try {
     return analysis::axis_named(axes, name);
   } catch (const std::invalid_argument& error) {
@@ -146,11 +151,21 @@ std::size_t axis_of(const std::vector<analysis::SearchAxis>& axes, const std::st
   }
 }
 
-// All numbers below that of combinations are candidates, if hardly all of them legal ones.
-void check_candidate(const SweepRequest& request, const search::Space& space) {
-  if (!request.candidate || static_cast<double>(*request.candidate) < space.combinations()) return;
-  throw UsageError(fmt::format("--candidate {}: the sweep has {:.0f} combinations, from 0 on",
-                               *request.candidate, space.combinations()));
+// Numbers below that of combinations are candidates where no rule cuts them away.
+void check_candidate(const SweepRequest& request, const search::Space& space,
+                     const std::vector<search::ClusterFacts>& facts) {
+  if (!request.candidate) return;
+  const std::uint64_t number = *request.candidate;
+  if (static_cast<double>(number) >= space.combinations())
+    throw UsageError(fmt::format("--candidate {}: the sweep has {:.0f} combinations, from 0 on",
+                                 number, space.combinations()));
+  const std::optional<std::string> why = search::why_no_candidate(number, space, facts);
+  if (!why) return;
+  const analysis::SearchRun shown{.axes = space.axes()};
+  throw UsageError(fmt::format(
+      "--candidate {} is {}, which is no candidate of the sweep: {}; those that are have their "
+      "numbers in -o FILE.csv",
+      number, named(shown, analysis::CandidateRow{.candidate = number}), *why));
 }
 
 // Results are never written over unasked: they may have cost hours.
@@ -217,8 +232,9 @@ std::vector<analysis::CandidateRow> reuse(const SweepRequest& request, const sea
     for (analysis::CandidateRow& row : search::reuse(read_earlier(file), space))
       rows.emplace(row.candidate, std::move(row));
     if (!request.quiet && !request.json)
-      fmt::print(stderr, "{}: {} candidates are known from it\n", file.string(),
-                 rows.size() - before);
+      fmt::print(stderr, "{}: {} known from it\n", file.string(),
+                 analysis::counted(rows.size() - before, "candidate") +
+                     (rows.size() - before == 1 ? " is" : " are"));
   }
   std::vector<analysis::CandidateRow> known;
   for (auto& [number, row] : rows) known.push_back(std::move(row));
@@ -283,7 +299,11 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
     return;
   }
   analysis::SearchReportOptions options{.top = request.top, .by = {}};
-  for (const std::string& axis : request.by) options.by.push_back(axis_of(run.axes, axis));
+  for (const std::string& name : request.by)
+    if (const std::optional<std::size_t> axis = axis_of(run.axes, name))
+      options.by.push_back(*axis);
+    else
+      options.by_gpus = true;
   fmt::print("{}{}", analysis::search_report(run, options), winner_text(run, answers));
   if (request.results) fmt::print("results {}\n", request.results->string());
   for (const std::filesystem::path& file : request.outputs)
@@ -315,6 +335,14 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
         "--robust works on one machine: keep the results with --results FILE.h5, and ask "
         "'pipewright search FILE.h5 --robust'");
 
+  // The extension says what is written, so that only an output of .yaml can be meant.
+  const auto is_scenario = [](const path& file) { return file.extension() == ".yaml"; };
+  if (request.candidate && std::ranges::none_of(request.outputs, is_scenario))
+    throw UsageError(fmt::format(
+        "--candidate {0} says which candidate is written as a scenario, and no output is one; add "
+        "-o candidate-{0}.yaml",
+        *request.candidate));
+
   // Results tell their sweep, of which one worker knows the clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
@@ -325,7 +353,7 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
   watch_for_interrupts();
   const std::unique_ptr<search::Workers> workers = means.make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
-  check_candidate(request, prepared.space);
+  check_candidate(request, prepared.space, prepared.facts);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
   const WinnerParts parts = parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
@@ -333,6 +361,8 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
   };
   analysis::SearchRun run =
       earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
+  // Results of before do not tell it, but their sweep does.
+  run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
   const WinnerAnswers answers = ask(request, parts, prepared, run, *workers, means);
   report(request, run, answers, scenario_of);
   if (interrupted()) return exit_interrupted;

@@ -33,7 +33,10 @@ std::uint64_t read_candidate(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [read_to, fault] = std::from_chars(text.data(), end, number);
   if (fault != std::errc() || read_to != end)
-    throw UsageError(fmt::format("--candidate is '{}'; a candidate's number is right", text));
+    throw UsageError(fmt::format(
+        "--candidate is '{}'; give the number of a candidate, as in --candidate 12 (the first "
+        "column of -o FILE.csv)",
+        text));
   return number;
 }
 
@@ -87,7 +90,7 @@ po::options_description sweep_options() {
   add("candidate", several_words("N"),
       "write this candidate as the scenario (.yaml), and not the best");
   add("by", several_words("AXIS..")->composing(),
-      "print the best for each value of an axis, as schedule");
+      "print the best for each value of an axis, as schedule, or of gpus");
   add("launch", several_words("F..")->composing(),
       "print what starts the best with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE "
       "writes it");

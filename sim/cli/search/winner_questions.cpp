@@ -18,6 +18,7 @@ analysis::Robustness sureness(const search::RobustSettings& settings, analysis::
   const std::uint64_t layout = run.rows[*best].candidate / means.space.schedules();
   const std::string& gpu = means.options.facts.at(means.space.cluster(layout)).gpu;
   analysis::Robustness robust = search::robustness(run, means.space, settings, means.trials, gpu);
+  robust.top = settings.top;
   if (!settings.turns) return robust;
   search::SearchOptions options = means.options;
   options.aim.front = true;

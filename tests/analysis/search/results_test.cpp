@@ -38,6 +38,9 @@ void check_same(const SearchRun& a, const SearchRun& b) {
   CHECK(a.objective.floor_in_samples == b.objective.floor_in_samples);
   CHECK(a.combinations == b.combinations);
   CHECK(a.exhaustive == b.exhaustive);
+  CHECK(a.shard.number == b.shard.number);
+  CHECK(a.shard.count == b.shard.count);
+  CHECK(a.fronts == b.fronts);
   CHECK(a.finished == b.finished);
   CHECK(a.gap == b.gap);
   REQUIRE(a.excluded.size() == b.excluded.size());
@@ -189,6 +192,15 @@ TEST_CASE("results from before they said what candidates rest on are read", "[se
     row.work.lost_part = 0;
   }
   check_same(run, read_results(path));
+}
+
+TEST_CASE("results tell of which shard they are, and whether fronts were to be proven") {
+  SearchRun run = sample_search(2, 3);
+  run.shard = {.number = 2, .count = 3};
+  run.fronts = false;
+  check_same(run, written_and_read(run));
+  run.shard = {.number = 4, .count = 3};
+  CHECK_THROWS_WITH(written_and_read(run), Contains("attribute 'shard' is 4 of 3: no such shard"));
 }
 
 TEST_CASE("the same results give the same bytes") {

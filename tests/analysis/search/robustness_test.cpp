@@ -75,6 +75,17 @@ TEST_CASE("a draw in which a simulation failed is compared with nothing", "[winn
   CHECK(all[1].conditions.behind.most == Approx(0.5));
 }
 
+TEST_CASE("where one candidate was asked for a report does not say that there is no other",
+          "[winner]") {
+  Robustness robust = under({1, 1}, {});
+  robust.rows.resize(1);
+  CHECK_THAT(robustness_text(two_candidates(), robust),
+             Contains("no other differs in time or memory\n"));
+  robust.top = 1;
+  CHECK_THAT(robustness_text(two_candidates(), robust),
+             Contains("nothing to compare it with: only one was asked for (top=1)\n"));
+}
+
 TEST_CASE("a report says which candidates tie, and what would change the winner", "[winner]") {
   Robustness robust = under({1, 1}, {0.5, 2});
   robust.turns = {{.what = "bandwidth of nic",

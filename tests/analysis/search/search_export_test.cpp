@@ -103,6 +103,16 @@ TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
   CHECK(json(run)["objective"]["seeds"] == 9);
 }
 
+TEST_CASE("JSON says of which shard it is and what was not looked at") {
+  SearchRun run = sample_search(3, 20);
+  CHECK(json(run)["shard"].is_null());
+  CHECK(json(run)["not_looked_at"] == 0);
+  run.shard = {.number = 2, .count = 3};
+  run.combinations += 12;
+  CHECK(json(run)["shard"] == nlohmann::json{{"number", 2}, {"count", 3}});
+  CHECK(json(run)["not_looked_at"] == 12);
+}
+
 TEST_CASE("JSON has every candidate with its values and figures") {
   const SearchRun run = sample_search(3, 20);
   const nlohmann::json all = json(run);

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "analysis/search/search_runs.hpp"
 #include "analysis/search/search_tables.hpp"
@@ -121,6 +122,99 @@ TEST_CASE("proof and gap are told in plain words") {
   CHECK(proof() == "stopped before all were looked at: what was not may be better");
   for (CandidateRow& row : run.rows) row.outcome = Outcome::open;
   CHECK(proof() == "stopped before anything was proven");
+}
+
+TEST_CASE("a shard claims nothing of the others") {
+  SearchRun run = small_search();
+  run.shard = {2, 3};
+  run.combinations += 14;
+  const std::string text = search_report(run);
+  CHECK_THAT(text, Contains("best of shard 2/3: tp 1, schedule zb-1p\n") &&
+                       Contains("proven: nothing in shard 2/3 of the sweep is better; other shards "
+                                "were not looked at\n") &&
+                       Contains("   15  in other shards, not looked at\n"));
+  run.exhaustive = true;
+  CHECK_THAT(proof_text(run, find(run)), Contains("all of shard 2/3 that fit were simulated; "));
+  run.finished = run.exhaustive = false;
+  run.gap = 0.5;
+  CHECK_THAT(proof_text(run, find(run)), Contains("nothing of shard 2/3 can be more than 50.0 %"));
+  run.rows.clear();
+  run.finished = true;
+  CHECK_THAT(search_report(run), Contains("there was no candidate in shard 2/3\n"));
+}
+
+TEST_CASE("what a search that was stopped did not look at is counted", "[search]") {
+  SearchRun run = small_search();
+  run.combinations += 1234;
+  run.finished = false;
+  run.gap = 1;
+  CHECK_THAT(search_report(run), Contains("1,235  not looked at\n"));
+  run.rows.clear();
+  CHECK_THAT(search_report(run, {.by = {0}}),
+             Contains("nothing was found: the search was stopped before a candidate was "
+                      "simulated\n") &&
+                 Contains("1,240  not looked at\n") && Contains("tp 2: none was looked at\n"));
+  run.finished = true;
+  CHECK_THAT(search_report(run), !Contains("not looked at"));
+}
+
+TEST_CASE("fronts are those of an iteration, and left out where they were not to be proven") {
+  SearchRun run = small_search();
+  CHECK_THAT(search_report(run), Contains("\nthroughput against memory: "));
+  run.objective = {.kind = Objective::Kind::tokens_a_day};
+  CHECK_THAT(search_report(run), Contains("\nthroughput of an iteration against memory: "));
+  run.fronts = false;
+  CHECK_THAT(search_report(run), !Contains("against memory"));
+  CHECK(find(run).fronts == std::vector<std::vector<std::size_t>>(1));
+}
+
+TEST_CASE("the memory that is sought is told once, with a floor only if there is one") {
+  SearchRun run = small_search();
+  run.objective = {.kind = Objective::Kind::memory};
+  CHECK_THAT(search_report(run), Contains("a model on a cluster, memory\n") &&
+                                     Contains("\n  memory 40.0 of 80.0 GiB, 10.9 k tokens/s, ") &&
+                                     Contains("bubble 20.0 %\n"));
+  run.objective.floor = 1;
+  CHECK_THAT(search_report(run), Contains("memory with at least 1 tokens/s"));
+}
+
+TEST_CASE("a runner-up on other GPUs is compared by the time of all of them") {
+  SearchRun run = small_search();
+  run.objective = {.kind = Objective::Kind::mfu};
+  // Twice the GPUs take 0.6 of the time: 1.2 of the GPU time.
+  run.rows[0] = simulated_row(0, 0.6, 60 * gib);
+  run.rows[0].work.gpus = 2 * run.rows[1].work.gpus;
+  run.rows[0].work.peak_flops = 2 * run.rows[1].work.peak_flops;
+  CHECK_THAT(
+      search_report(run),
+      Contains(fmt::format("  it is 16.7 % behind, on {} GPUs for {}\n"
+                           "    GPU time for the same work: +12.0 % compute, +4.0 % bubble, ",
+                           run.rows[0].work.gpus, run.rows[1].work.gpus)));
+  CHECK(compare_wall_time(run, 1, 0).seconds == Approx(-0.4));
+  CHECK(compare_rows(run, 1, 0).seconds == Approx(0.2));
+}
+
+TEST_CASE("the best of each number of GPUs is told, though that is no axis") {
+  SearchRun run = small_search();
+  run.rows[0].work.gpus = 4;
+  run.rows[1].work.gpus = 16;
+  run.rows[2].work.gpus = 32;
+  run.rows[3].work.gpus = 0;  // as of illegal ones
+  run.rows[4].work.gpus = 64;
+  const std::string text = search_report(run, {.by = {}, .by_gpus = true});
+  CHECK_THAT(text, Contains("\nthe best of each number of GPUs that was simulated\n") &&
+                       Contains("\n   4  1f1b        33.3    10.9 ") &&
+                       Contains("\n  16  zb-1p       best    16.4 ") &&
+                       Contains("gpus 32: at best") && Contains("gpus 64: none fits\n"));
+}
+
+TEST_CASE("one is counted as one") {
+  SearchRun run = small_search();
+  run.combinations = 1;
+  run.rows[0].outcome = run.rows[1].outcome = run.rows[2].outcome = Outcome::illegal;
+  for (std::size_t i = 0; i < 4; ++i) run.rows[i].note = std::string(i + 1, 'x');
+  CHECK_THAT(search_report(run),
+             Contains("\n1 combination of ") && Contains("and for 1 other reason\n"));
 }
 
 TEST_CASE("a failed candidate that might be better is named") {

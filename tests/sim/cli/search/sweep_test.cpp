@@ -182,6 +182,45 @@ TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
              Catch::Contains("\nbest: ") && Catch::Contains("\n  stopped: nothing can be"));
 }
 
+TEST_CASE("a search that is stopped at once says so, and accounts for all combinations",
+          "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  const tests::Ran ran = place.run("search sweep.yaml --budget '0 s' --quiet");
+  CHECK(ran.status == 1);
+  CHECK_THAT(ran.out,
+             Catch::Contains("the search was stopped before a candidate was simulated\n") &&
+                 Catch::Contains("  not looked at\n"));
+  const json run = json::parse(place.run("search sweep.yaml --budget '0 s' --quiet --json").out);
+  double sum = run["not_looked_at"].get<double>() + static_cast<double>(run["candidates"].size());
+  for (const json& rule : run["excluded"]) sum += rule["combinations"].get<double>();
+  CHECK(sum == run["combinations"].get<double>());
+}
+
+TEST_CASE("a combination that a rule cuts away is written as no scenario", "[sweep]") {
+  const tests::Workplace place;
+  // GPUs as they are asked for, and all of a cluster.
+  for (const char* const more : {"", " --set search={} cluster=dgx-h100-8 parallel.dp=auto"}) {
+    CAPTURE(more);
+    place.write("sweep.yaml", sweep);
+    const std::string error =
+        error_of(place, std::string("sweep.yaml --candidate 0 -o c0.yaml") + more);
+    CHECK_THAT(error, Catch::Contains("--candidate 0 is tp 1, pp 1, ") &&
+                          Catch::Contains("the rule `tp * cp * pp * dp == "));
+  }
+  CHECK(place.files() == "sweep.yaml");
+  place.write("fixed.yaml",
+              "model: llama-3-8b\nparallel: {tp: [1, 2, 4], pp: 2, zero: [0, 1]}\n"
+              "schedule: [1f1b, gpipe]\nmicrobatches: 4\n"
+              "search: {constraints: tp != 2}\n");
+  CHECK_THAT(error_of(place, "fixed.yaml --candidate 4 -o c.yaml"),
+             Catch::Contains("the rule `tp != 2`"));
+  CHECK_THAT(error_of(place, "fixed.yaml --candidate 2 -o c.yaml"),
+             Catch::Contains("another one comes to the same"));
+  CHECK_THAT(error_of(place, "fixed.yaml --candidate 99 -o c.yaml"),
+             Catch::Contains("12 combinations, from 0 on"));
+}
+
 TEST_CASE("shards that are searched by themselves come to the same best and proof", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
@@ -195,6 +234,16 @@ TEST_CASE("shards that are searched by themselves come to the same best and proo
     return json::parse(ran.out);
   };
   const json all = merged("merge part-1.h5 part-2.h5 part-3.h5");
+  CHECK(all["shard"].is_null());
+  CHECK(all["not_looked_at"] == 0);
+  // A shard says nothing of the others.
+  const json part = merged("part-2.h5");
+  CHECK(part["shard"] == json{{"number", 2}, {"count", 3}});
+  CHECK_THAT(part["proof"], Catch::StartsWith("proven: nothing in shard 2/3 of the sweep"));
+  CHECK(part["not_looked_at"].get<std::size_t>() + part["candidates"].size() ==
+        all["candidates"].size());
+  place.run("search part-2.h5 -o part.html");
+  CHECK_THAT(place.read("part.html"), Catch::Contains("nothing in shard 2/3 of the sweep"));
   CHECK(all["finished"] == true);
   CHECK(all["gap"] == 0);
   CHECK(all["best"] == whole["best"]);
@@ -248,5 +297,8 @@ TEST_CASE("what the command line says wrongly is told", "[sweep]") {
   CHECK_THAT(error_of(place, "sweep.yaml -o best.txt"), Catch::Contains(".html (page)"));
   CHECK_THAT(error_of(place, "sweep.yaml --by color"), Catch::Contains("tp, pp"));
   CHECK_THAT(error_of(place, "sweep.yaml --set variation.jitter='2 %'"), Catch::Contains("jitter"));
+  CHECK_THAT(error_of(place, "sweep.yaml --candidate 3"), Catch::Contains("-o candidate-3.yaml"));
+  CHECK_THAT(error_of(place, "sweep.yaml --candidate abc -o c.yaml"),
+             Catch::Contains("as in --candidate 12"));
   CHECK(place.run("search --help").status == 0);
 }

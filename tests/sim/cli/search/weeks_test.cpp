@@ -107,6 +107,7 @@ TEST_CASE("a search for tokens a day says how much of the time is effective", "[
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("tokens a day, 6 seeds of weeks"));
   CHECK_THAT(ran.out, Catch::Contains("of the time effective"));
+  CHECK_THAT(ran.out, Catch::Contains("\nthroughput of an iteration against memory: "));
   const std::string csv = place.read("all.csv");
   CHECK_THAT(csv.substr(0, csv.find('\n')),
              Catch::Contains(",effective_training_time_ratio,tokens_per_day,"));
