@@ -154,8 +154,8 @@ TEST_CASE("each fault in a layout is named") {
        "t:1:41: parallel.reshard_after_forward is for weights in shards, and parallel.zero is 1; "
        "allowed: zero 3, or leave it out"},
       {"dpp: 4",
-       "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), cp (or "
-       "context), cp_comm_type, "
+       "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), "
+       "tp_by_device, cp (or context), cp_comm_type, "
        "hierarchical_context_parallel_sizes, cp_load_balance, ep (or expert), etp, dp (or data), "
        "pp (or pipeline), vocab_parallel, sp (or "
        "sequence), zero, shard (or dp_shard), replicate (or dp_replicate), reshard_after_forward, "

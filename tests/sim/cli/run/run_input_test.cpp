@@ -133,6 +133,7 @@ TEST_CASE("outputs say what was run", "[run]") {
   CHECK(job == json{{"model", "llama-3-8b"},
                     {"gpu", "h100-sxm"},
                     {"tp", 4},
+                    {"tp_by_device", ""},
                     {"cp", 1},
                     {"ep", 1},
                     {"etp", 4},
