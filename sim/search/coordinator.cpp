@@ -112,21 +112,26 @@ std::optional<Coordinator::Work> Coordinator::next_known() {
   return first ? std::optional(work_on(*first)) : std::nullopt;
 }
 
+// Should be better than the best, and is soon done: one that takes longer than half of all that was
+// done so far can wait for others.
+std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
+  constexpr double until_good = 1.5;  // seconds
+  constexpr double activities_a_second = 2e5;
+  if (now < until_good) return std::nullopt;
+  const std::optional<std::size_t> first = order_.next_to_improve(now / 2 * activities_a_second);
+  return first ? std::optional(work_on(*first)) : std::nullopt;
+}
+
 // Of more than can be listed, there is always one with a lower bound. So all look around first, by
 // bounds that take milliseconds where closer ones of a new placement may take a second. Then the
 // best of those that are known well is simulated, once there was time to find a good one, and while
 // it is, half of the workers go on looking.
 std::optional<Coordinator::Work> Coordinator::next_of_many(double now) {
   constexpr double to_look_around = 1;  // seconds
-  constexpr double until_good = 1.5;
   if (now < to_look_around)
     if (std::optional<Work> work = next_new()) return work;
-  // One that takes longer than half of all that was done so far can wait for others.
-  constexpr double activities_a_second = 2e5;
-  if (now >= until_good && board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
-    if (const std::optional<std::size_t> first =
-            order_.next_to_improve(now / 2 * activities_a_second))
-      return work_on(*first);
+  if (board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
+    if (std::optional<Work> work = next_promising(now)) return work;
   if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (const std::optional<std::size_t> first = order_.next_to_refine()) return work_on(*first);
@@ -150,6 +155,13 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
   }
   if (!candidates_.is_counted && !all_given_)
     if (std::optional<Work> work = next_of_many(now)) return work;
+  // Bounds may take long until the first is known that has to be simulated. People want to see a
+  // good one before, which is worth a part of the time.
+  constexpr double early_part = 0.1;
+  if (candidates_.is_counted && board_.simulating() == 0 &&
+      board_.spent(TaskBoard::On::simulations, now) <
+          early_part * now * static_cast<double>(workers_))
+    if (std::optional<Work> work = next_promising(now)) return work;
   if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now) +
                                board_.spent(TaskBoard::On::simulations, now)))
     if (std::optional<Work> work = next_new()) return work;

@@ -90,6 +90,7 @@ class Coordinator {
   std::optional<Work> next_new();
   std::optional<Work> next_known();
   std::optional<Work> next_of_many(double now);
+  std::optional<Work> next_promising(double now);
   Work work_on(std::size_t row);
   bool is_time_for_new(double now, double spent_on_known) const;
   void give_out(std::size_t row, Work& work);
