@@ -280,7 +280,7 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   const config::Scenario read =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
   using jobs::Framework;
-  if (!read.model) return texts;
+  if (!read.model || !read.parallel.tp_by_device.empty()) return texts;
   for (const Framework one :
        {Framework::megatron, Framework::bridge, Framework::torchtitan, Framework::deepspeed})
     texts.emplace_back(jobs::title_of(one), jobs::export_job(read, one).text);

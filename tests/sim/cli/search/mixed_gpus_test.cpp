@@ -180,6 +180,10 @@ TEST_CASE("a search over tp by device finds what trying all finds", "[mixed]") {
     CHECK(row["time_s"].get<double>() == Approx(least));
     CHECK(row["values"]["parallel.tp_by_device"] == best);
   }
+  // The page offers nothing that would start another job.
+  const tests::Ran paged = place.run("search sweep.yaml --quiet -o page.html");
+  CHECK(paged.status == 0);
+  CHECK_THAT(place.read("page.html"), !Contains("torchrun --nnodes"));
   // Of constraints, tp is the mean, and pp how many there are.
   const tests::Ran some =
       place.run("search sweep.yaml --quiet --set \"search.constraints=['tp == 6 and pp == 2']\"");
