@@ -155,10 +155,12 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
   }
   if (!candidates_.is_counted && !all_given_)
     if (std::optional<Work> work = next_of_many(now)) return work;
-  // Bounds may take long until the first is known that has to be simulated. People want to see a
-  // good one before, which is worth a part of the time.
+  // Bounds of many may take long until the first is known that has to be simulated. People want to
+  // see a good one before, which is worth a part of the time; of few, who is simulated does not
+  // depend on the clock.
+  constexpr std::uint64_t many = 2000;
   constexpr double early_part = 0.1;
-  if (candidates_.is_counted && board_.simulating() == 0 &&
+  if (candidates_.is_counted && candidates_.total >= many && board_.simulating() == 0 &&
       board_.spent(TaskBoard::On::simulations, now) <
           early_part * now * static_cast<double>(workers_))
     if (std::optional<Work> work = next_promising(now)) return work;
