@@ -13,7 +13,21 @@ import sys
 ALLOWED = {
     "modules": ((), ("fmt/",)),
     "schedules": ((), ("fmt/",)),
-    "analysis": (("modules",), ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/")),
+    "analysis/trace": (("modules",), ("fmt/", "hdf5", "H5", "zlib", "nlohmann/")),
+    "analysis/report": (
+        ("modules", "analysis/trace"),
+        ("fmt/", "hdf5", "H5", "zlib", "cairo", "nlohmann/"),
+    ),
+    "analysis/hdf5": (("modules", "analysis/trace", "analysis/report"), ()),
+    "analysis/measured": (("analysis/trace", "analysis/report"), ("fmt/", "zlib", "nlohmann/")),
+    "analysis/commlogs": (
+        ("analysis/trace", "analysis/report", "analysis/measured"),
+        ("fmt/", "nlohmann/"),
+    ),
+    "analysis/web": (
+        ("analysis/trace", "analysis/report", "analysis/measured", "analysis/commlogs"),
+        ("fmt/", "zlib", "nlohmann/"),
+    ),
     "sim/config": (("schedules",), ("fmt/", "nlohmann/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
     "sim/jobs": (("schedules", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/search/results.hpp"
+#include "analysis/report/search/results.hpp"
 #include "analysis/trace/reader.hpp"
 #include "analysis/trace/writer.hpp"
 

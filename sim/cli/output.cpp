@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/page/page.hpp"
-#include "analysis/picture/pictures.hpp"
-#include "analysis/summary_report.hpp"
+#include "analysis/report/picture/pictures.hpp"
+#include "analysis/report/summary_report.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/web/page.hpp"
 #include "sim/cli/commands.hpp"
 
 namespace pipewright::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "analysis/trace/rows.hpp"
 
 namespace pipewright::cli {

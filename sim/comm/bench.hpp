@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/comm/reports/bench_report.hpp"
+#include "analysis/commlogs/reports/bench_report.hpp"
 #include "sim/comm/prediction.hpp"
 
 namespace pipewright::comm {

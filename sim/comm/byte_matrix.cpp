@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/config/text/yaml.hpp"
 
 namespace pipewright::comm {

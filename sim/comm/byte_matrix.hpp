@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/reports/bench_report.hpp"
+#include "analysis/commlogs/reports/bench_report.hpp"
 
 namespace pipewright::comm {
 

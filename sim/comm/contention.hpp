@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/pair_matrix.hpp"
+#include "analysis/commlogs/pair_matrix.hpp"
 #include "sim/comm/matrix.hpp"
 
 namespace pipewright::comm {

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/statistics.hpp"
+#include "analysis/report/statistics.hpp"
 
 namespace pipewright::comm {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/measurement.hpp"
+#include "analysis/commlogs/measurement.hpp"
 
 namespace pipewright::comm {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/reports/fit_report.hpp"
+#include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/comm/held_out.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/comm/reports/fit_report.hpp"
+#include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/cluster/record.hpp"
 
 namespace pipewright::comm {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/measurement.hpp"
+#include "analysis/commlogs/measurement.hpp"
 
 // Which rows a fit does not see, so that they can tell how good it is.
 namespace pipewright::comm {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/reports/interference_report.hpp"
+#include "analysis/commlogs/reports/interference_report.hpp"
 #include "sim/execution/collectives/plan.hpp"
 
 namespace pipewright::comm {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/comm/pair_matrix.hpp"
+#include "analysis/commlogs/pair_matrix.hpp"
 #include "sim/comm/fair_share.hpp"
 
 namespace pipewright::comm {

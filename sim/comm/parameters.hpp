@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/measurement.hpp"
+#include "analysis/commlogs/measurement.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/comm/least_squares.hpp"
 #include "sim/comm/prediction.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/comparison.hpp"
-#include "analysis/comm/operation.hpp"
-#include "analysis/comm/pictures/curve_picture.hpp"
+#include "analysis/commlogs/comparison.hpp"
+#include "analysis/commlogs/operation.hpp"
+#include "analysis/commlogs/pictures/curve_picture.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/execution/collectives/plan.hpp"
 #include "sim/execution/collectives/rank_placement.hpp"

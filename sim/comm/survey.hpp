@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/comm/reports/survey_report.hpp"
+#include "analysis/commlogs/reports/survey_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
 // What a cluster's failures, and its hashes, cost something that is asked again and again.

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comm/comparison.hpp"
-#include "analysis/comm/reports/fit_report.hpp"
+#include "analysis/commlogs/comparison.hpp"
+#include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
 // Where predictions by a platform file were tried, and what came of it: see cluster::Record.

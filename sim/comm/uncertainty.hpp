@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/comm/reports/fit_report.hpp"
+#include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/comm/selection.hpp"
 
 // What measurements can tell of a model's unknowns, and what not.

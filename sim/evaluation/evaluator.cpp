@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/evaluation/layouts.hpp"

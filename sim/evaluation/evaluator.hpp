@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/scenario.hpp"
 
 namespace pipewright::evaluation {

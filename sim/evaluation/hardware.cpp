@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/assumed.hpp"
+#include "analysis/report/assumed.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/library.hpp"

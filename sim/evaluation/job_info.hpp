@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/job.hpp"
+#include "analysis/report/job.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/workload/plan/planner.hpp"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/execution/replica_groups.hpp"
 #include "sim/workload/traffic.hpp"

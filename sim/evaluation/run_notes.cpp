@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/config/training_checks.hpp"
 #include "sim/evaluation/placing.hpp"
 #include "sim/workload/model/activation_memory.hpp"

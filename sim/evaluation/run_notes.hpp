@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 // What a reader should know beside a run's figures, a sentence each.

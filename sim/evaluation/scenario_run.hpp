@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/job.hpp"
-#include "analysis/summary.hpp"
+#include "analysis/report/job.hpp"
+#include "analysis/report/summary.hpp"
 #include "analysis/trace/sink.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/hardware.hpp"

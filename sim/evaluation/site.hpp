@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "analysis/trace/sink.hpp"
 #include "sim/evaluation/hardware.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
 #include "schedules/families/catalog.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/evaluation/network_estimate.hpp"

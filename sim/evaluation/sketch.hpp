@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/evaluation/layouts.hpp"
 #include "sim/workload/plan/planner.hpp"
 

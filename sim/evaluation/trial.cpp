@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/network_estimate.hpp"
 #include "sim/execution/run.hpp"

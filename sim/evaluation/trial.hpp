@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/robustness.hpp"
+#include "analysis/report/search/robustness.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/hardware.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/why/why.hpp"
 #include "analysis/trace/rows.hpp"
-#include "analysis/why/why.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/planner.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/palette.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/palette.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/workload/batch/batch.hpp"
 #include "sim/workload/shape/shape.hpp"
 

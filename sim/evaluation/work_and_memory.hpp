@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/search/objective.hpp"
+#include "analysis/report/search/objective.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/execution/ledger.hpp"
 #include "sim/workload/plan/planner.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/goodput/outcome.hpp"
+#include "analysis/report/goodput/outcome.hpp"
 #include "sim/process/line_journal.hpp"
 
 namespace pipewright::goodput {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/goodput/at_best.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/goodput/closed_forms.hpp"
 #include "sim/goodput/failure_trace.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/goodput/outcome.hpp"
+#include "analysis/report/goodput/outcome.hpp"
 #include "sim/goodput/journal.hpp"
 #include "sim/goodput/setting.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/goodput/outcome.hpp"
+#include "analysis/report/goodput/outcome.hpp"
 #include "sim/goodput/setting.hpp"
 
 namespace pipewright::goodput {

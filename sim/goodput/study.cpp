@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/goodput/closed_forms.hpp"
 #include "sim/goodput/make_setting.hpp"
 #include "sim/goodput/runs.hpp"

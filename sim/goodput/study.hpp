@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "analysis/goodput/report.hpp"
+#include "analysis/report/goodput/report.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/goodput/iteration.hpp"
 #include "sim/goodput/journal.hpp"

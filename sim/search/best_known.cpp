@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/front.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/front.hpp"
 #include "sim/search/why_not.hpp"
 
 namespace pipewright::search {

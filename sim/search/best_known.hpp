@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/search/front.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/rows.hpp"
 
 namespace pipewright::search {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/search/findings.hpp"
+#include "analysis/report/search/findings.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/cluster_costs.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/cluster_costs.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/space.hpp"

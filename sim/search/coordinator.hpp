@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/search/bound_order.hpp"
 #include "sim/search/messages.hpp"
 #include "sim/search/task_board.hpp"

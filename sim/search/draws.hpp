@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/search/robustness.hpp"
+#include "analysis/report/search/robustness.hpp"
 
 namespace pipewright::search {
 

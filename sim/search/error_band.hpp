@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "analysis/search/robustness.hpp"
+#include "analysis/report/search/robustness.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::search {

@@ -13,9 +13,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/results.hpp"
-#include "analysis/search/row_json.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/results.hpp"
+#include "analysis/report/search/row_json.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "analysis/trace/error.hpp"
 #include "sim/config/text/value.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/process/line_journal.hpp"
 
 // What a search has found so far, whatever happens to it: lines of JSON, each written at once
@@ -14,7 +14,7 @@
 // nobody that is bounded away.
 //
 //   {"pipewright_search":1,"sweep":"...","axes":[{"key":"parallel.tp","values":["1","2"]},...]}
-//   {"candidate":17,...}        as analysis/search/row_json.hpp has it; one a candidate
+//   {"candidate":17,...}        as analysis/report/search/row_json.hpp has it; one a candidate
 //   ...
 //
 // The first line says what was searched.

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/front.hpp"
-#include "analysis/search/objective.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/objective.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/space/sweep.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 
 namespace pipewright::search {
 

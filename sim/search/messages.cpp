@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/row_json.hpp"
 
 namespace pipewright::search {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/search/space/sweep.hpp"
 
 // What a coordinator and its workers say to each other: one line of JSON each, first a handshake

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
+#include "analysis/report/search/findings.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/search/why_not.hpp"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/search/space.hpp"
 
 namespace pipewright::search {

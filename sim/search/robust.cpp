@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
+#include "analysis/report/search/findings.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/search/best_known.hpp"

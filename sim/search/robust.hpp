@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "analysis/search/robustness.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/robustness.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/space.hpp"
 #include "sim/search/trials.hpp"

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/results.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/results.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "analysis/trace/error.hpp"
 #include "sim/search/batches.hpp"
 #include "sim/search/journal.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/search/coordinator.hpp"
 #include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/space/sweep.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/search/robustness.hpp"
+#include "analysis/report/search/robustness.hpp"
 
 namespace pipewright::search {
 

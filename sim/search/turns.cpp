@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
+#include "analysis/report/search/findings.hpp"
 
 namespace pipewright::search {
 namespace {

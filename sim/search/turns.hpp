@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/search/robustness.hpp"
+#include "analysis/report/search/robustness.hpp"
 #include "sim/search/trials.hpp"
 
 namespace pipewright::search {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
-#include "analysis/search/why_not.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/why_not.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/search.hpp"
 #include "sim/search/space.hpp"

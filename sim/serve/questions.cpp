@@ -11,13 +11,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/page.hpp"
-#include "analysis/picture/titles.hpp"
-#include "analysis/summary_report.hpp"
+#include "analysis/report/picture/titles.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/why/why.hpp"
 #include "analysis/trace/reader.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/why/why.hpp"
+#include "analysis/web/page.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "analysis/explore/explore_page.hpp"
+#include "analysis/web/explore/explore_page.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/readable.hpp"
 #include "sim/process/process.hpp"

@@ -9,13 +9,13 @@
 #include <benchmark/benchmark.h>
 #include <hdf5.h>
 
-#include "analysis/page/page.hpp"
-#include "analysis/summary.hpp"
-#include "analysis/summary_report.hpp"
+#include "analysis/report/summary.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/why/why.hpp"
 #include "analysis/trace/reader.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/why/why.hpp"
+#include "analysis/web/page.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/execution/run.hpp"
 

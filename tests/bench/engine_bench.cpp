@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
 #include "schedules/families/catalog.hpp"

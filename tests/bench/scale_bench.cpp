@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/front.hpp"
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/process/run.hpp"
 #include "sim/workload/plan/modelled.hpp"

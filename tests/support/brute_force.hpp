@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/search/space.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/front.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/front.hpp"
 
 namespace pipewright::tests {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "support/random.hpp"
 
 namespace pipewright::tests {

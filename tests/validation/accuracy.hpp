@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/workload/stage_costs.hpp"
 
 // Published measurements and what the simulator makes of them.

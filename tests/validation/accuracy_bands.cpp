@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/statistics.hpp"
+#include "analysis/report/statistics.hpp"
 #include "validation/accuracy.hpp"
 
 namespace pipewright::accuracy {

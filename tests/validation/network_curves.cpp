@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/reports/compare_page.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
+#include "analysis/web/comm/compare_page.hpp"
 #include "sim/comm/prediction.hpp"
 #include "support/reference.hpp"
 #include "validation/apart.hpp"

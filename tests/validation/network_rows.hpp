@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/comm/measurement.hpp"
+#include "analysis/commlogs/measurement.hpp"
 #include "sim/cluster/cluster.hpp"
 
 // Published curves of collectives, which are read in place.

@@ -12,12 +12,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/page.hpp"
-#include "analysis/palette.hpp"
-#include "analysis/summary.hpp"
-#include "analysis/units_text.hpp"
-#include "tests/analysis/page/full_trace.hpp"
-#include "tests/analysis/picture/one_f_one_b_trace.hpp"
+#include "analysis/report/palette.hpp"
+#include "analysis/report/summary.hpp"
+#include "analysis/report/units_text.hpp"
+#include "analysis/web/page.hpp"
+#include "tests/analysis/report/picture/one_f_one_b_trace.hpp"
+#include "tests/analysis/web/full_trace.hpp"
 
 using namespace pipewright;
 using nlohmann::json;

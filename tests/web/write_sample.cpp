@@ -9,10 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/page.hpp"
-#include "analysis/picture/titles.hpp"
-#include "tests/analysis/picture/fused_trace.hpp"
-#include "tests/analysis/picture/one_f_one_b_trace.hpp"
+#include "analysis/report/picture/titles.hpp"
+#include "analysis/web/page.hpp"
+#include "tests/analysis/report/picture/fused_trace.hpp"
+#include "tests/analysis/report/picture/one_f_one_b_trace.hpp"
 
 using namespace pipewright;
 

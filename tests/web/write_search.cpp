@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/rows.hpp"
-#include "analysis/search/search_page.hpp"
-#include "tests/analysis/search/made_search.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/web/search/search_page.hpp"
+#include "tests/analysis/report/search/made_search.hpp"
 
 using namespace pipewright;
 using analysis::Outcome;

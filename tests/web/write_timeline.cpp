@@ -13,12 +13,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/page/page.hpp"
-#include "analysis/why/critical_path.hpp"
-#include "analysis/why/time_split.hpp"
-#include "tests/analysis/page/lane_trace.hpp"
-#include "tests/analysis/picture/fused_trace.hpp"
-#include "tests/analysis/picture/one_f_one_b_trace.hpp"
+#include "analysis/report/why/critical_path.hpp"
+#include "analysis/report/why/time_split.hpp"
+#include "analysis/web/page.hpp"
+#include "tests/analysis/report/picture/fused_trace.hpp"
+#include "tests/analysis/report/picture/one_f_one_b_trace.hpp"
+#include "tests/analysis/web/lane_trace.hpp"
 
 using namespace pipewright;
 using nlohmann::json;

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/reports/bench_page.hpp"
-#include "analysis/comm/reports/bench_report.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/commlogs/reports/bench_report.hpp"
+#include "analysis/report/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/web/comm/bench_page.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"

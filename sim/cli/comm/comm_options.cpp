@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/comm/logs/read_log.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/commlogs/logs/read_log.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/comm/byte_matrix.hpp"
 #include "sim/config/text/library.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/comm/measurement.hpp"
+#include "analysis/commlogs/measurement.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/communication.hpp"

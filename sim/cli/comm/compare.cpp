@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/pictures/curve_picture.hpp"
-#include "analysis/comm/reports/compare_page.hpp"
-#include "analysis/comm/reports/compare_report.hpp"
-#include "analysis/comm/reports/compare_tables.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/commlogs/pictures/curve_picture.hpp"
+#include "analysis/commlogs/reports/compare_report.hpp"
+#include "analysis/commlogs/reports/compare_tables.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/web/comm/compare_page.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"

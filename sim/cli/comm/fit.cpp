@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/commands.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/pictures/heat_map.hpp"
-#include "analysis/comm/reports/matrix_report.hpp"
+#include "analysis/commlogs/pictures/heat_map.hpp"
+#include "analysis/commlogs/reports/matrix_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"

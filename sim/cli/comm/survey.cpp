@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/summary.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/report/summary.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/units_text.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"

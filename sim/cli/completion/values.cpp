@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/comm/operation.hpp"
+#include "analysis/commlogs/operation.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/help/topics.hpp"

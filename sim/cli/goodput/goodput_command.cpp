@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/goodput/goodput_report.hpp"
+#include "analysis/report/goodput/goodput_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"

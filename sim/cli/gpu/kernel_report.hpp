@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report_table.hpp"
+#include "analysis/report/report_table.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/workload/kernel_table/fit_gpu.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/cli/help/topics.hpp"
 
 namespace pipewright::cli {

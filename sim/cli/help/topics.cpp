@@ -31,7 +31,7 @@ std::span<const Topic> topics() {
       Topic{"platforms", "platforms/README.md"},
       Topic{"metrics", "analysis/metrics.md"},
       Topic{"trace-format", "analysis/trace/format.md"},
-      Topic{"results-format", "analysis/search/format.md"},
+      Topic{"results-format", "analysis/report/search/format.md"},
   };
   return table;
 }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/assumed.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/text_table.hpp"
 
 namespace pipewright::cli {
 namespace {

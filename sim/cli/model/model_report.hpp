@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report_table.hpp"
+#include "analysis/report/report_table.hpp"
 #include "sim/cli/model/model_figures.hpp"
 
 namespace pipewright::cli {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report_table.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cluster/checks/faults.hpp"
 

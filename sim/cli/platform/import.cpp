@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"

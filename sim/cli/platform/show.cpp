@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report_table.hpp"
-#include "analysis/text_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cluster/checks/describe.hpp"
 

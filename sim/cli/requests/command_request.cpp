@@ -5,9 +5,9 @@
 
 #include <unistd.h>
 
-#include "analysis/search/columns.hpp"
-#include "analysis/search/rows.hpp"
-#include "analysis/search/search_export.hpp"
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_export.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/requests/captured.hpp"
 #include "sim/cli/requests/requests.hpp"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "analysis/report_table.hpp"
+#include "analysis/report/report_table.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "analysis/compare/condition.hpp"
+#include "analysis/measured/compare/condition.hpp"
 #include "analysis/trace/error.hpp"
 #include "schedules/deadlock.hpp"
 #include "sim/cli/requests/requests.hpp"

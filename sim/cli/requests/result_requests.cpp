@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/compare/condition.hpp"
-#include "analysis/compare/trace_comparison.hpp"
-#include "analysis/summary_columns.hpp"
-#include "analysis/summary_report.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/measured/compare/condition.hpp"
+#include "analysis/measured/compare/trace_comparison.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/why/why.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/packed.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/why/why.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/requests/shared_block.hpp"

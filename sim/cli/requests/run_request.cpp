@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/summary_report.hpp"
+#include "analysis/report/summary_report.hpp"
 #include "analysis/trace/packed.hpp"
 #include "analysis/trace/sink.hpp"
 #include "sim/cli/requests/requests.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/text_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/run/layout_view.hpp"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/text_table.hpp"
+#include "analysis/report/text_table.hpp"
 
 namespace pipewright::cli {
 namespace {

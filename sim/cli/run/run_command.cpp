@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/statistics.hpp"
-#include "analysis/summary.hpp"
-#include "analysis/summary_report.hpp"
+#include "analysis/report/statistics.hpp"
+#include "analysis/report/summary.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/training_cost.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/training_cost.hpp"
-#include "analysis/units_text.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"

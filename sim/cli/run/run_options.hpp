@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/training_cost.hpp"
+#include "analysis/report/training_cost.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/job/launch.hpp"
 #include "sim/cli/options.hpp"

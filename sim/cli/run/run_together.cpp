@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/page/page.hpp"
-#include "analysis/together/sharing.hpp"
+#include "analysis/report/sharing.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/web/page.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "schedules/text/counted.hpp"
 #include "schedules/text/torch_check.hpp"
 #include "schedules/text/torch_csv.hpp"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/units_text.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/assumed.hpp"
-#include "analysis/picture/pictures.hpp"
-#include "analysis/report_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/picture/pictures.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/units_text.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/report_table.hpp"
-#include "analysis/summary_columns.hpp"
-#include "analysis/text_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/schedule/uncontended.hpp"
 

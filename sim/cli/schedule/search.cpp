@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "analysis/assumed.hpp"
-#include "analysis/summary_columns.hpp"
-#include "analysis/summary_report.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/units_text.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/summary_report.hpp"
+#include "analysis/report/summary_report.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/config/scenario.hpp"

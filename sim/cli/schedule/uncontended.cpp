@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/assumed.hpp"
-#include "analysis/report_table.hpp"
-#include "analysis/summary_columns.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/sink.hpp"
-#include "analysis/units_text.hpp"
 #include "schedules/search/search.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"

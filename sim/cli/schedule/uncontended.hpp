@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report_table.hpp"
-#include "analysis/summary.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "schedules/justify.hpp"
 #include "sim/cluster/cluster.hpp"

@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "analysis/search/row_json.hpp"
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/row_json.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/evaluator.hpp"

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/search/cluster_worker.hpp"
 #include "sim/cli/search/sweep_command.hpp"

@@ -12,15 +12,15 @@
 
 #include <fmt/format.h>
 
-#include "analysis/search/findings.hpp"
-#include "analysis/search/results.hpp"
-#include "analysis/search/rows.hpp"
-#include "analysis/search/search_export.hpp"
-#include "analysis/search/search_page.hpp"
-#include "analysis/search/search_report.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/results.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_export.hpp"
+#include "analysis/report/search/search_report.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/web/search/search_page.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/job/launch.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/units_text.hpp"
+#include "analysis/report/units_text.hpp"
 
 namespace pipewright::cli {
 namespace {

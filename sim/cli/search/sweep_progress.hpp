@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/search/coordinator.hpp"
 

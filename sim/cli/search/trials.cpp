@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report_table.hpp"
+#include "analysis/report/report_table.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/config/scenario.hpp"

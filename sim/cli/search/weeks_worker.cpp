@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/goodput/layout_weeks.hpp"
 #include "sim/goodput/simulate.hpp"

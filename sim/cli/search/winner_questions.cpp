@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/search/findings.hpp"
+#include "analysis/report/search/findings.hpp"
 #include "sim/search/best_known.hpp"
 #include "sim/search/more_memory.hpp"
 #include "sim/search/why_not.hpp"

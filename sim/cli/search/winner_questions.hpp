@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report_table.hpp"
-#include "analysis/search/cluster_costs.hpp"
-#include "analysis/search/robustness.hpp"
-#include "analysis/search/rows.hpp"
-#include "analysis/search/search_page.hpp"
-#include "analysis/search/why_not.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/search/cluster_costs.hpp"
+#include "analysis/report/search/robustness.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/why_not.hpp"
+#include "analysis/web/search/search_page.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/search/cluster_costs.hpp"
 #include "sim/search/robust.hpp"

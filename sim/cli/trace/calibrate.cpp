@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/import/kernel_profile.hpp"
-#include "analysis/text_table.hpp"
-#include "analysis/units_text.hpp"
+#include "analysis/measured/kernel_profile.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/trace/measured.hpp"

@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/against_measured.hpp"
-#include "analysis/compare/log_comparison.hpp"
-#include "analysis/compare/pass_order.hpp"
-#include "analysis/compare/snapshot_comparison.hpp"
-#include "analysis/compare/trace_comparison.hpp"
-#include "analysis/import/formats.hpp"
-#include "analysis/import/logs/training_log.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/measured/compare/against_measured.hpp"
+#include "analysis/measured/compare/log_comparison.hpp"
+#include "analysis/measured/compare/pass_order.hpp"
+#include "analysis/measured/compare/snapshot_comparison.hpp"
+#include "analysis/measured/compare/trace_comparison.hpp"
+#include "analysis/measured/formats.hpp"
+#include "analysis/measured/logs/training_log.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/trace/measured.hpp"

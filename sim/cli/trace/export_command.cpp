@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/export/exports.hpp"
-#include "analysis/summary_report.hpp"
+#include "analysis/report/export/exports.hpp"
+#include "analysis/report/summary_report.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "sim/cli/commands.hpp"

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/import/files/input_file.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/measured/files/input_file.hpp"
+#include "analysis/report/text_table.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/execution/recorder.hpp"
 

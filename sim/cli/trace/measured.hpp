@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/pass_order.hpp"
-#include "analysis/import/measured_run.hpp"
+#include "analysis/measured/compare/pass_order.hpp"
+#include "analysis/measured/measured_run.hpp"
 #include "analysis/trace/rows.hpp"
 #include "schedules/families/catalog.hpp"
 #include "schedules/schedule.hpp"

@@ -6,16 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "analysis/compare/pass_times.hpp"
-#include "analysis/compare/run_figures.hpp"
-#include "analysis/import/formats.hpp"
-#include "analysis/text_table.hpp"
+#include "analysis/measured/compare/pass_times.hpp"
+#include "analysis/measured/compare/run_figures.hpp"
+#include "analysis/measured/formats.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/trace/rows.hpp"
 #include "analysis/trace/sink.hpp"
 #include "analysis/trace/writer.hpp"
-#include "analysis/units_text.hpp"
 #include "schedules/text/torch_csv.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/options.hpp"

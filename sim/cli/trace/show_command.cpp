@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/summary_report.hpp"
+#include "analysis/report/summary_report.hpp"
 #include "analysis/trace/sink.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/why/why.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/reader.hpp"
-#include "analysis/why/why.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"

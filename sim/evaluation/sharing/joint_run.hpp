@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/job.hpp"
+#include "analysis/report/job.hpp"
 #include "analysis/trace/rows.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/hardware.hpp"

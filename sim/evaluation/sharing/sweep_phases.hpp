@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/together/sharing.hpp"
+#include "analysis/report/sharing.hpp"
 #include "sim/evaluation/sharing/joint_run.hpp"
 
 namespace pipewright::evaluation {

@@ -5,7 +5,7 @@
 #include <queue>
 #include <vector>
 
-#include "analysis/goodput/outcome.hpp"
+#include "analysis/report/goodput/outcome.hpp"
 #include "sim/goodput/incidents.hpp"
 #include "sim/goodput/simgrid/lines.hpp"
 

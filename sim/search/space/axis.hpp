@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/search/rows.hpp"
+#include "analysis/report/search/rows.hpp"
 #include "sim/config/gpu.hpp"
 #include "sim/config/model.hpp"
 #include "sim/search/space/open_values.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/search/objective.hpp"
+#include "analysis/report/search/objective.hpp"
 #include "sim/config/text/fields.hpp"
 
 namespace pipewright::search {

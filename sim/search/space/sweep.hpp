@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/search/objective.hpp"
+#include "analysis/report/search/objective.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/value.hpp"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/search/row_json.hpp"
-#include "analysis/summary.hpp"
+#include "analysis/report/search/row_json.hpp"
+#include "analysis/report/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/config/text/yaml.hpp"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/evaluation/work_and_memory.hpp"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/execution/pass_work.hpp"

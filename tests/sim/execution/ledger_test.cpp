@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "support/timed.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/pass_collectives.hpp"
+#include "analysis/report/pass_collectives.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "schedules/families/catalog.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "support/jobs.hpp"

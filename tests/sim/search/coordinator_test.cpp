@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/search/front.hpp"
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "support/search_play.hpp"
 
 using namespace pipewright;

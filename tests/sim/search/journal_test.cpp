@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <sys/resource.h>
 
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "analysis/trace/error.hpp"
 #include "support/program.hpp"
 #include "support/search_world.hpp"

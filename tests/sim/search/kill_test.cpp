@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/search/front.hpp"
-#include "analysis/search/results.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/results.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/search.hpp"

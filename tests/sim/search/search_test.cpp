@@ -5,9 +5,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/search/front.hpp"
-#include "analysis/search/results.hpp"
-#include "analysis/search/row_json.hpp"
+#include "analysis/report/search/front.hpp"
+#include "analysis/report/search/results.hpp"
+#include "analysis/report/search/row_json.hpp"
 #include "analysis/trace/error.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/search/journal.hpp"

@@ -86,7 +86,7 @@ TEST_CASE("links lead to topics, to files from the root, or to the web", "[cli]"
   CHECK(cli::link_name("schedules.md") == "help schedules");
   CHECK(cli::link_name("../docs/schedules.md#blocks") == "help schedules");
   CHECK(cli::link_name("trace/format.md") == "help trace-format");
-  CHECK(cli::link_name("../analysis/search/format.md") == "help results-format");
+  CHECK(cli::link_name("../analysis/report/search/format.md") == "help results-format");
   CHECK(cli::link_name("../platforms/README.md") == "help platforms");
   CHECK(cli::link_name("../README.md") == "README.md");
   CHECK(cli::link_name("../examples/read_trace.py") == "examples/read_trace.py");

@@ -6,7 +6,7 @@
 #include "sim/config/gpu.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "support/program.hpp"
-#include "tests/analysis/import/chrome_samples.hpp"
+#include "tests/analysis/measured/chrome_samples.hpp"
 
 using namespace pipewright;
 

@@ -6,7 +6,7 @@
 
 #include "support/paths.hpp"
 #include "support/program.hpp"
-#include "tests/analysis/export/chrome_rules.hpp"
+#include "tests/analysis/report/export/chrome_rules.hpp"
 
 using namespace pipewright;
 

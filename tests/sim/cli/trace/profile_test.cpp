@@ -4,7 +4,7 @@
 #include "analysis/trace/reader.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
-#include "tests/analysis/import/chrome_samples.hpp"
+#include "tests/analysis/measured/chrome_samples.hpp"
 #include "tests/analysis/trace/samples.hpp"
 
 using namespace pipewright;

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "analysis/summary.hpp"
+#include "analysis/report/summary.hpp"
 #include "sim/cluster/make/make_platform.hpp"
 #include "sim/execution/timing/engine.hpp"
 #include "support/timed.hpp"

@@ -1,0 +1,95 @@
+#include "analysis/commlogs/operation.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pipewright::analysis {
+
+std::span<const OperationInfo> operation_list() {
+  static constexpr std::array<OperationInfo, operations> list{{
+      {.operation = Operation::all_reduce,
+       .name = "all-reduce",
+       .nccl_test = "all_reduce_perf",
+       .help = "sums over all ranks, to all",
+       .reduces = true},
+      {.operation = Operation::all_gather,
+       .name = "all-gather",
+       .nccl_test = "all_gather_perf",
+       .help = "every rank's part, to all",
+       .in_parts = true},
+      {.operation = Operation::reduce_scatter,
+       .name = "reduce-scatter",
+       .nccl_test = "reduce_scatter_perf",
+       .help = "sums over all ranks, a part to each",
+       .in_parts = true,
+       .reduces = true},
+      {.operation = Operation::all_to_all,
+       .name = "all-to-all",
+       .nccl_test = "alltoall_perf",
+       .help = "a part from each rank to each",
+       .in_parts = true},
+      {.operation = Operation::broadcast,
+       .name = "broadcast",
+       .nccl_test = "broadcast_perf",
+       .help = "what rank 0 has, to all",
+       .rooted = true},
+      {.operation = Operation::reduce,
+       .name = "reduce",
+       .nccl_test = "reduce_perf",
+       .help = "sums over all ranks, to rank 0",
+       .reduces = true,
+       .rooted = true},
+      {.operation = Operation::gather,
+       .name = "gather",
+       .nccl_test = "gather_perf",
+       .help = "every rank's part, to rank 0",
+       .in_parts = true,
+       .rooted = true},
+      {.operation = Operation::scatter,
+       .name = "scatter",
+       .nccl_test = "scatter_perf",
+       .help = "a part of what rank 0 has, to each",
+       .in_parts = true,
+       .rooted = true},
+      {.operation = Operation::send_recv,
+       .name = "send-recv",
+       .nccl_test = "sendrecv_perf",
+       .help = "from each rank to the next, all at once"},
+      {.operation = Operation::pairwise,
+       .name = "pairwise",
+       .nccl_test = "",
+       .help = "between ranks i and i + n/2, both ways, all at once"},
+  }};
+  return list;
+}
+
+const OperationInfo& info_of(Operation operation) {
+  return operation_list()[static_cast<std::size_t>(operation)];
+}
+
+std::string_view to_string(Operation operation) { return info_of(operation).name; }
+
+std::optional<Operation> parse_operation(std::string_view name) {
+  std::string dashed(name);
+  std::ranges::replace(dashed, '_', '-');
+  for (const OperationInfo& info : operation_list())
+    if (info.name == dashed) return info.operation;
+  return std::nullopt;
+}
+
+double algorithm_bandwidth(std::uint64_t bytes, double seconds) {
+  return static_cast<double>(bytes) / seconds;
+}
+
+double bus_factor(Operation operation, std::uint32_t ranks) {
+  const double n = ranks;
+  if (operation == Operation::all_reduce) return 2 * (n - 1) / n;
+  return info_of(operation).in_parts ? (n - 1) / n : 1;
+}
+
+std::uint64_t element_count(Operation operation, std::uint32_t ranks, std::uint64_t bytes,
+                            std::uint32_t element_bytes) {
+  return bytes / element_bytes / (info_of(operation).in_parts ? ranks : 1);
+}
+
+}  // namespace pipewright::analysis

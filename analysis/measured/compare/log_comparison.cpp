@@ -1,0 +1,211 @@
+#include "analysis/measured/compare/log_comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/compare/metric.hpp"
+#include "analysis/report/statistics.hpp"
+#include "analysis/report/units_text.hpp"
+#include "analysis/trace/error.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using trace::PassKind;
+
+// What a device does in an iteration, in Megatron's words.
+using DeviceTimes = std::map<std::string, double>;
+
+std::vector<DeviceTimes> predicted_times(const RunFigures& run) {
+  std::vector<DeviceTimes> times(run.summary.devices.size());
+  const double iterations = std::max(1U, run.summary.run.iterations);
+  for (const TimedPass& pass : run.passes) {
+    const char* const timer =
+        pass.key.kind == PassKind::forward ? "forward-compute" : "backward-compute";
+    times.at(pass.device)[timer] += (pass.end - pass.start) / iterations;
+  }
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const DeviceSummary& device = run.summary.devices[i];
+    times[i]["forward-backward"] = (device.end_s - device.start_s) / iterations;
+    if (device.parts.optimizer > 0) times[i]["optimizer"] = device.parts.optimizer / iterations;
+  }
+  return times;
+}
+
+void set_error(TimerComparison& timer) {
+  if (timer.predicted && timer.measured && timer.measured->most > 0)
+    timer.error = timer.predicted->most / timer.measured->most - 1;
+}
+
+std::optional<Range> range_of(const std::vector<DeviceTimes>& devices, const std::string& name) {
+  std::optional<Range> range;
+  for (const DeviceTimes& device : devices) {
+    const auto time = device.find(name);
+    if (time == device.end()) continue;
+    if (!range) range = Range{time->second, time->second};
+    range->least = std::min(range->least, time->second);
+    range->most = std::max(range->most, time->second);
+  }
+  return range;
+}
+
+// Means over the iterations that report a timer.
+struct Measured {
+  double least = 0;
+  double most = 0;
+  double count = 0;
+  std::map<std::uint32_t, double> of_rank;  // sums
+};
+
+std::map<std::string, Measured> measured_timers(std::span<const LogIteration> iterations) {
+  std::map<std::string, Measured> timers;
+  for (const LogIteration& iteration : iterations)
+    for (const auto& [name, timer] : iteration.timers) {
+      Measured& sum = timers[name];
+      sum.least += timer.least_s;
+      sum.most += timer.most_s;
+      ++sum.count;
+      for (const auto& [rank, time] : timer.of_rank) sum.of_rank[rank] += time;
+    }
+  return timers;
+}
+
+// Pipeline ranks are the outermost of Megatron's order (tp-cp-ep-dp-pp).
+std::vector<double> of_devices(const Measured& timer, std::size_t devices) {
+  const std::size_t ranks = timer.of_rank.size();
+  if (ranks == 0 || ranks % devices != 0 || timer.of_rank.rbegin()->first + 1 != ranks) return {};
+  const std::size_t group = ranks / devices;
+  std::vector<double> means(devices, 0);
+  for (const auto& [rank, time] : timer.of_rank)
+    means[rank / group] += time / timer.count / static_cast<double>(group);
+  return means;
+}
+
+// DeepSpeed's names of what Megatron-LM times too.
+std::string megatron_name(const std::string& name) {
+  return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
+}
+
+const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
+                                 std::vector<std::string>& notes) {
+  const std::size_t count = log.runs.size();
+  const std::size_t number = wanted.value_or(count);
+  if (number < 1 || number > count)
+    throw trace::TraceError(
+        fmt::format("the log has {}, and no run {}", counted(count, "run"), number));
+  if (count > 1 && !wanted)
+    notes.push_back(
+        fmt::format("the log holds {}, where the number of the iteration falls; compared is the "
+                    "last one, from line {} on, and --run takes another",
+                    counted(count, "run"), log.runs[number - 1].line));
+  return log.runs[number - 1];
+}
+
+std::vector<RateComparison> compare_rates(const RunFigures& predicted,
+                                          std::span<const LogIteration> iterations) {
+  const Summary& summary = predicted.summary;
+  std::optional<double> tokens = summary.tokens_per_s;
+  if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
+  struct Rate {
+    Metric metric;  // as it is predicted
+    std::optional<double> LogIteration::*measured;
+  };
+  const std::array rates{
+      Rate{{"samples_per_s", "samples/s", MetricKind::samples_per_s, summary.samples_per_s},
+           &LogIteration::samples_per_s},
+      Rate{{"tokens_per_gpu_s", "tokens/s a GPU", MetricKind::tokens_per_s, tokens},
+           &LogIteration::tokens_per_gpu_s},
+      Rate{{"flops_per_gpu", "model's FLOP/s a GPU", MetricKind::flops,
+            summary.full_attention_flops_per_gpu},
+           &LogIteration::flops_per_gpu}};
+  std::vector<RateComparison> rows;
+  for (const Rate& rate : rates) {
+    double sum = 0;
+    double count = 0;
+    for (const LogIteration& one : iterations)
+      if (const auto value = one.*rate.measured) {
+        sum += *value;
+        ++count;
+      }
+    if (count == 0) continue;
+    Metric measured = rate.metric;
+    measured.value = sum / count;
+    rows.push_back({rate.metric, measured});
+  }
+  return rows;
+}
+
+std::map<std::uint32_t, MeasuredMemory> measured_memory(const LoggedTraining& run) {
+  std::map<std::uint32_t, MeasuredMemory> ranks;
+  for (const auto& [rank, memory] : run.memory)
+    ranks[rank] = {memory.allocated, memory.peak_allocated, memory.peak_reserved, {}};
+  return ranks;
+}
+
+void note_what_is_missing(LogComparison& result, std::size_t timed) {
+  const auto is_pass = [](const TimerComparison& timer) {
+    return timer.name != "iteration" && timer.predicted;
+  };
+  if (timed == 0 && result.iterations > 0)
+    result.notes.emplace_back("the log says no time of an iteration");
+  if (!result.timers.empty() && std::ranges::none_of(result.timers, is_pass))
+    result.notes.emplace_back(
+        "the log has no timers of forward and backward passes, so that no stage is compared");
+}
+
+}  // namespace
+
+LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
+                          const LogChoice& choice) {
+  LogComparison result{.assumed = predicted.summary.run.assumed};
+  const LoggedTraining& run = chosen_run(log, choice.run, result.notes);
+  if (choice.skip > 0 && choice.skip >= run.iterations.size())
+    throw trace::TraceError(fmt::format("the log has {}, and {} are skipped",
+                                        counted(run.iterations.size(), "iteration"), choice.skip));
+  const auto iterations = std::span(run.iterations).subspan(choice.skip);
+  result.iterations = iterations.size();
+  std::vector<double> times;
+  for (const LogIteration& one : iterations)
+    if (one.elapsed_s) times.push_back(*one.elapsed_s);
+  const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
+                      std::max(1.0, static_cast<double>(times.size()));
+  result.deviation_s = standard_deviation(times, mean);
+
+  const double time = predicted.iteration_s.value_or(predicted.summary.makespan_s);
+  result.timers.push_back({"iteration",
+                           Range{time, time},
+                           times.empty() ? std::nullopt : std::optional(Range{mean, mean}),
+                           {}});
+  const std::vector<DeviceTimes> devices = predicted_times(predicted);
+  result.devices.resize(devices.size());
+  const auto timers = measured_timers(iterations);
+  for (const auto& [name, timer] : timers) {
+    const std::string ours_name = megatron_name(name);
+    result.timers.push_back({name,
+                             range_of(devices, ours_name),
+                             Range{timer.least / timer.count, timer.most / timer.count},
+                             {}});
+    const std::vector<double> means = of_devices(timer, devices.size());
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      const auto ours = devices[i].find(ours_name);
+      if (ours == devices[i].end()) continue;
+      result.devices[i].push_back(
+          {name, Range{ours->second, ours->second}, Range{means[i], means[i]}, {}});
+      set_error(result.devices[i].back());
+    }
+  }
+  for (TimerComparison& timer : result.timers) set_error(timer);
+  result.rates = compare_rates(predicted, iterations);
+  result.memory = compare_memory(predicted, measured_memory(run));
+  note_what_is_missing(result, times.size());
+  return result;
+}
+
+}  // namespace pipewright::analysis

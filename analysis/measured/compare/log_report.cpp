@@ -1,0 +1,179 @@
+// How a comparison with a log is told.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/compare/log_comparison.hpp"
+#include "analysis/measured/compare/metric.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr const char* unknown = "-";
+
+std::string text_of(const std::optional<Range>& range) {
+  if (!range) return unknown;
+  const std::string least = format_seconds(range->least);
+  const std::string most = format_seconds(range->most);
+  // "max time across ranks" has no least.
+  return least == most || range->least == 0 ? most : least + ".." + most;
+}
+
+// A timer of the whole run, or of one device of it.
+struct TimerRow {
+  const TimerComparison* timer;
+  std::optional<std::size_t> device;
+};
+
+std::vector<TimerRow> rows_of(const std::vector<TimerComparison>& timers,
+                              std::optional<std::size_t> device = {}) {
+  std::vector<TimerRow> rows;
+  for (const TimerComparison& timer : timers) rows.push_back({&timer, device});
+  return rows;
+}
+
+std::vector<TimerRow> device_rows(const LogComparison& comparison) {
+  std::vector<TimerRow> rows;
+  for (std::size_t device = 0; device < comparison.devices.size(); ++device)
+    for (const TimerRow& row : rows_of(comparison.devices[device], device)) rows.push_back(row);
+  return rows;
+}
+
+ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = false) {
+  using Side = std::optional<Range> TimerComparison::*;
+  const auto text_of_side = [](Side side) {
+    return [side](const TimerRow& row) { return text_of(row.timer->*side); };
+  };
+  const auto json_of_side = [](Side side) {
+    return [side](const TimerRow& row) -> Json {
+      const std::optional<Range>& range = row.timer->*side;
+      if (!range) return nullptr;
+      return {{"least_s", range->least}, {"most_s", range->most}};
+    };
+  };
+  return {
+      table_only<TimerRow>({"name",
+                            {heading},
+                            Quantity::name(),
+                            [](const TimerRow& row) {
+                              return row.device
+                                         ? fmt::format("{}  {}", *row.device, row.timer->name)
+                                         : row.timer->name;
+                            }}),
+      {"timer", [](const TimerRow& row) { return row.timer->name; }},
+      marked(table_only<TimerRow>({"predicted_text",
+                                   {"predicted"},
+                                   Quantity::count(),
+                                   text_of_side(&TimerComparison::predicted)}),
+             [=](const TimerRow& row) { return is_assumed && row.timer->predicted; }),
+      table_only<TimerRow>({"measured_text",
+                            {"measured"},
+                            Quantity::count(),
+                            text_of_side(&TimerComparison::measured)}),
+      {"predicted", json_of_side(&TimerComparison::predicted)},
+      {"measured", json_of_side(&TimerComparison::measured)},
+      {"error",
+       {"error"},
+       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
+       [](const TimerRow& row) { return row.timer->error; }},
+      {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
+}
+
+// Of either side, for conditions.
+Metrics metrics_of(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
+                   Metric RateComparison::*rate, std::optional<double> peak) {
+  const std::optional<Range>& time = comparison.timers.front().*side;
+  Metrics metrics{{"iteration_s", "iteration", MetricKind::seconds,
+                   time ? std::optional(time->most) : std::nullopt}};
+  for (const RateComparison& one : comparison.rates) metrics.push_back(one.*rate);
+  metrics.push_back({"peak_memory_bytes", "peak memory", MetricKind::bytes, peak});
+  return metrics;
+}
+
+ReportColumns<RateComparison> rate_columns() {
+  const auto text_of = [](const Metric& metric) {
+    return metric.value ? Json(format_value(metric.quantity, *metric.value)) : Json();
+  };
+  const auto value_of = [](const Metric& metric) {
+    return metric.value ? Json(*metric.value) : Json();
+  };
+  return {
+      table_only<RateComparison>({"label",
+                                  {"of an iteration"},
+                                  Quantity::name(),
+                                  [](const RateComparison& row) { return row.measured.label; }}),
+      {"name", [](const RateComparison& row) { return row.measured.name; }},
+      table_only<RateComparison>(
+          {"",
+           {"predicted"},
+           Quantity::count(),
+           [=](const RateComparison& row) { return text_of(row.predicted); }}),
+      table_only<RateComparison>(
+          {"",
+           {"measured"},
+           Quantity::count(),
+           [=](const RateComparison& row) { return text_of(row.measured); }}),
+      {"predicted", [=](const RateComparison& row) { return value_of(row.predicted); }},
+      {"measured", [=](const RateComparison& row) { return value_of(row.measured); }},
+      {"error",
+       {"error"},
+       Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
+       [](const RateComparison& row) -> Json {
+         if (!row.predicted.value || !row.measured.value || *row.measured.value <= 0) return Json();
+         return *row.predicted.value / *row.measured.value - 1;
+       }}};
+}
+
+}  // namespace
+
+Metrics predicted_metrics(const LogComparison& comparison) {
+  return metrics_of(comparison, &TimerComparison::predicted, &RateComparison::predicted,
+                    predicted_peak(comparison.memory));
+}
+
+Metrics measured_metrics(const LogComparison& comparison) {
+  return metrics_of(comparison, &TimerComparison::measured, &RateComparison::measured,
+                    measured_peak(comparison.memory));
+}
+
+std::string console_text(const LogComparison& comparison) {
+  std::string text = fmt::format(
+      "predicted  {}\nmeasured   {}, {}, standard deviation {}\n",
+      printable(comparison.predicted_name), printable(comparison.measured_name),
+      counted(comparison.iterations, "iteration"), format_seconds(comparison.deviation_s));
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
+  const bool is_assumed = times_rest_on(comparison.assumed);
+  text += '\n' + table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
+  const std::vector<TimerRow> devices = device_rows(comparison);
+  if (!devices.empty())
+    text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
+            table_text(timer_columns("device", is_assumed), devices);
+  if (!comparison.rates.empty()) text += '\n' + table_text(rate_columns(), comparison.rates);
+  if (!comparison.memory.empty()) text += '\n' + table_text(memory_columns(), comparison.memory);
+  text += assumed_lines({comparison.assumed});
+  if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
+  return text;
+}
+
+std::string json_text(const LogComparison& comparison) {
+  Json json;
+  json["predicted"] = comparison.predicted_name;
+  json["measured"] = comparison.measured_name;
+  json["iterations"] = comparison.iterations;
+  json["deviation_s"] = comparison.deviation_s;
+  add_assumed(json, comparison.assumed);
+  json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
+  json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
+  json["rates"] = json_rows(rate_columns(), comparison.rates);
+  json["memory"] = json_rows(memory_columns(), comparison.memory);
+  json["notes"] = comparison.notes;
+  json["conditions"] = judgements_json(comparison.judgements);
+  return json_document(json);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,131 @@
+#include "analysis/measured/compare/run_figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/measured_run.hpp"
+#include "analysis/report/palette.hpp"
+#include "analysis/trace/reader.hpp"
+#include "analysis/trace/sink.hpp"
+#include "analysis/trace/tables.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+// Between the first and the last iteration that begin.
+std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
+  std::map<std::uint32_t, double> starts;
+  for (const TimedPass& pass : passes) {
+    const auto [start, is_new] = starts.emplace(pass.key.iteration, pass.start);
+    if (!is_new) start->second = std::min(start->second, pass.start);
+  }
+  if (starts.size() < 2) return std::nullopt;
+  return (starts.rbegin()->second - starts.begin()->second) /
+         static_cast<double>(starts.size() - 1);
+}
+
+}  // namespace
+
+void RunFiguresSink::begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
+                           const std::vector<trace::StageRow>& stages) {
+  summary_.begin(run, devices, stages);
+}
+
+void RunFiguresSink::pass(const trace::PassRow& row) {
+  summary_.pass(row);
+  figures.passes.push_back(timed(row));
+}
+
+void RunFiguresSink::transfer(const trace::TransferRow& row) {
+  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
+}
+
+void RunFiguresSink::collective(const trace::CollectiveRow& row) {
+  figures.traffic.of_class.at(static_cast<std::size_t>(traffic_of(row.kind))) += row.bytes;
+}
+
+void RunFiguresSink::link_use(const trace::LinkUseRow& row) {
+  const trace::LinkRow& link = links_.at(row.link);
+  figures.traffic.of_link_class[link.link_class] += row.bytes * link.alike;
+  if (row.traffic == trace::TrafficClass::in_passes) figures.traffic.in_passes_on_links = true;
+}
+
+void RunFiguresSink::finish() {
+  summary_.finish();
+  figures.summary = summary_.summary();
+  const trace::RunInfo& run = figures.summary.run;
+  figures.iteration_s = run.engine == measured_engine
+                            ? measured_iteration(figures.passes)
+                            : figures.summary.makespan_s / std::max(1U, run.iterations);
+}
+
+RunFigures read_figures(const std::filesystem::path& file) {
+  RunFiguresSink sink;
+  trace::replay(file, sink);
+  sink.figures.name = file.string();
+  return std::move(sink.figures);
+}
+
+RunFigures figures_of(const trace::Trace& trace, std::string name) {
+  RunFiguresSink sink;
+  trace::replay(trace, sink);
+  sink.figures.name = std::move(name);
+  return std::move(sink.figures);
+}
+
+Metrics metrics_of(const RunFigures& run) {
+  const Summary& summary = run.summary;
+  TimeParts most;  // each part of the device that has most of it
+  double busy = 0;
+  double in_flight = 0;
+  std::uint64_t memory = 0;
+  for (const DeviceSummary& device : summary.devices) {
+    most.p2p = std::max(most.p2p, device.parts.p2p);
+    most.in_passes = std::max(most.in_passes, device.parts.in_passes);
+    most.gradients = std::max(most.gradients, device.parts.gradients);
+    most.weights = std::max(most.weights, device.parts.weights);
+    busy = std::max(busy, device.busy_s);
+    most.optimizer = std::max(most.optimizer, device.parts.optimizer);
+    in_flight = std::max(in_flight, device.peak_in_flight);
+    memory = std::max(memory, device.peak_memory_bytes);
+  }
+  Metrics metrics{
+      {"makespan_s", "time", MetricKind::seconds, summary.makespan_s},
+      {"iteration_s", "iteration", MetricKind::seconds, run.iteration_s},
+      {"bubble_ratio", "bubble ratio", MetricKind::ratio, summary.bubble_ratio},
+      {"span_bubble_s", "span bubble", MetricKind::seconds, summary.span_bubble_s},
+      {"busy_s", "busy", MetricKind::seconds, busy},
+      {"exposed_communication_s", "exposed communication", MetricKind::seconds,
+       exposed_communication(summary)},
+      {"p2p_s", "  point to point", MetricKind::seconds, most.p2p},
+      {"in_passes_s", "  collectives in passes", MetricKind::seconds, most.in_passes},
+      {"gradients_s", "  gradient reduction", MetricKind::seconds, most.gradients},
+      {"weights_s", "  weight gathering", MetricKind::seconds, most.weights},
+      {"optimizer_step_s", "optimizer step", MetricKind::seconds, most.optimizer},
+      {"peak_memory_bytes", "memory peak", MetricKind::bytes,
+       memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
+      {"peak_in_flight", "peak in flight", MetricKind::count, in_flight},
+      {"samples_per_s", "throughput", MetricKind::samples_per_s, summary.samples_per_s},
+      {"tokens_per_s", "throughput", MetricKind::tokens_per_s, summary.tokens_per_s},
+      {"model_flops_per_gpu", "of the model, a GPU", MetricKind::flops,
+       summary.model_flops_per_gpu},
+      {"mfu", "MFU of 16 bits, causal attention", MetricKind::ratio, summary.mfu},
+      {"mfu_full_attention", "MFU of 16 bits, full attention", MetricKind::ratio,
+       summary.mfu_full_attention},
+      {"mfu_precision", "MFU of the recipe's type", MetricKind::ratio, summary.mfu_precision},
+      {"hfu", "HFU of 16 bits", MetricKind::ratio, summary.hfu},
+  };
+  const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)
+    metrics.push_back({fmt::format("{}_bytes", classes[i]),
+                       fmt::format("traffic, {}", traffic_styles.at(i).words), MetricKind::bytes,
+                       static_cast<double>(run.traffic.of_class[i])});
+  for (const auto& [name, bytes] : run.traffic.of_link_class)
+    metrics.push_back(
+        {"link_bytes." + name, "links, " + name, MetricKind::bytes, static_cast<double>(bytes)});
+  return metrics;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,105 @@
+#include "analysis/measured/compare/snapshot_comparison.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/compare/metric.hpp"
+#include "analysis/report/text_table.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+MeasuredMemory measured_memory(const MemorySnapshot& snapshot) {
+  MeasuredMemory memory{.between = snapshot.allocated, .at_peak = snapshot.at_peak};
+  if (snapshot.has_history) {
+    memory.peak_allocated = snapshot.peak_allocated;
+    memory.peak_reserved = snapshot.peak_reserved;
+  }
+  return memory;
+}
+
+void add_notes(const MemorySnapshot& snapshot, std::vector<std::string>& notes) {
+  const std::string file = printable(snapshot.file.string());
+  if (!snapshot.has_history)
+    notes.push_back(fmt::format(
+        "{} has no history: what was held when it was taken is compared; "
+        "torch.cuda.memory._record_memory_history() before the iteration records the peak",
+        file));
+  if (snapshot.untold > 0.5 * snapshot.peak_allocated)
+    notes.push_back(
+        fmt::format("{}: of {} no stack says what they are for, such as what was allocated before "
+                    "the record",
+                    file, format_value(MetricKind::bytes, snapshot.untold)));
+}
+
+// Not more points than a picture shows: of each stretch of actions the one that holds most.
+Json over_time(const MemorySnapshot& snapshot) {
+  constexpr std::size_t most = 512;
+  const std::size_t stretch = snapshot.over_time.size() / most + 1;
+  Json points = Json::array();
+  for (std::size_t from = 0; from < snapshot.over_time.size(); from += stretch) {
+    const auto begin = snapshot.over_time.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto end =
+        begin + static_cast<std::ptrdiff_t>(std::min(stretch, snapshot.over_time.size() - from));
+    const auto top = std::max_element(
+        begin, end, [](const auto& one, const auto& other) { return one.bytes < other.bytes; });
+    points.push_back({{"time_s", top->time_s}, {"bytes", top->bytes}});
+  }
+  return points;
+}
+
+Metrics metrics_of(std::optional<double> peak) {
+  return {{"peak_memory_bytes", "peak memory", MetricKind::bytes, peak}};
+}
+
+}  // namespace
+
+SnapshotComparison compare_snapshots(const RunFigures& predicted,
+                                     const std::vector<std::filesystem::path>& files) {
+  SnapshotComparison result;
+  std::map<std::uint32_t, MeasuredMemory> ranks;
+  for (const std::filesystem::path& file : files) {
+    MemorySnapshot snapshot = read_snapshot(file);
+    ranks[static_cast<std::uint32_t>(ranks.size())] = measured_memory(snapshot);
+    add_notes(snapshot, result.notes);
+    result.snapshots.push_back(std::move(snapshot));
+  }
+  result.memory = compare_memory(predicted, ranks);
+  return result;
+}
+
+Metrics predicted_metrics(const SnapshotComparison& comparison) {
+  return metrics_of(predicted_peak(comparison.memory));
+}
+
+Metrics measured_metrics(const SnapshotComparison& comparison) {
+  return metrics_of(measured_peak(comparison.memory));
+}
+
+std::string console_text(const SnapshotComparison& comparison) {
+  std::string text =
+      fmt::format("predicted  {}\nmeasured   {}\n", printable(comparison.predicted_name),
+                  printable(comparison.measured_name));
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
+  text += '\n' + table_text(memory_columns(), comparison.memory);
+  if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
+  return text;
+}
+
+std::string json_text(const SnapshotComparison& comparison) {
+  Json json;
+  json["predicted"] = comparison.predicted_name;
+  json["measured"] = comparison.measured_name;
+  json["memory"] = json_rows(memory_columns(), comparison.memory);
+  json["allocated"] = Json::array();
+  for (const MemorySnapshot& snapshot : comparison.snapshots)
+    json["allocated"].push_back(over_time(snapshot));
+  json["notes"] = comparison.notes;
+  json["conditions"] = judgements_json(comparison.judgements);
+  return json_document(json);
+}
+
+}  // namespace pipewright::analysis

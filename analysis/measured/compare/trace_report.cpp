@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/compare/metric.hpp"
+#include "analysis/measured/compare/trace_comparison.hpp"
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr const char* unknown = "-";
+
+// Metrics that some run has more than nothing of, in the first one's order. An iteration's time
+// tells something new only of runs with unlike numbers of them.
+std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs, bool with_iteration) {
+  std::vector<const Metric*> rows;
+  for (const Metrics& run : runs)
+    for (const Metric& metric : run) {
+      const bool shown =
+          std::ranges::any_of(rows, [&](const Metric* row) { return row->name == metric.name; });
+      const bool always = metric.name == "makespan_s" || metric.name == "bubble_ratio";
+      if (metric.name == "iteration_s" && !with_iteration) continue;
+      if (!shown && metric.value && (always || *metric.value != 0)) rows.push_back(&metric);
+    }
+  return rows;
+}
+
+// What each run's values are, and of all but the first how they differ from its.
+std::string metrics_table(const std::vector<RunFigures>& runs) {
+  std::vector<Metrics> metrics;
+  for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
+  using Row = const Metric*;
+  ReportColumns<Row> columns{
+      {"label", {""}, Quantity::name(), [](const Row& row) { return row->label; }}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    columns.push_back(marked<Row>({"value",
+                                   {printable(runs[i].name)},
+                                   Quantity::count(),
+                                   [&, i](const Row& row) -> Json {
+                                     const Metric* const own = find_metric(metrics[i], row->name);
+                                     if (own == nullptr || !own->value) return nullptr;
+                                     return format_value(own->quantity, *own->value);
+                                   }},
+                                  [is_assumed = times_rest_on(runs[i].summary.run.assumed)](
+                                      const Row& row) { return is_assumed && is_of_time(*row); }));
+    const auto add = [&](const char* heading, const auto& text_of) {
+      columns.push_back(
+          {heading, {heading}, Quantity::count(), [&metrics, i, text_of](const Row& row) -> Json {
+             const Metric* const first = find_metric(metrics.front(), row->name);
+             const Metric* const own = find_metric(metrics[i], row->name);
+             if (first == nullptr || own == nullptr || !first->value || !own->value) return unknown;
+             return text_of(own->quantity, *first->value, *own->value);
+           }});
+    };
+    if (i == 0) continue;
+    add("difference", format_difference);
+    add("change", [](MetricKind, double base, double value) { return format_change(base, value); });
+  }
+  return table_text(columns, rows_of(metrics, unlike_iterations(runs)));
+}
+
+// A table that grows with the run shows its first rows.
+template <class Row>
+std::string table_of_first(const ReportColumns<Row>& columns, std::vector<Row> rows) {
+  constexpr std::size_t most = 24;
+  const std::size_t more = rows.size() - std::min(rows.size(), most);
+  rows.resize(rows.size() - more);
+  const std::string table = table_text(columns, rows);
+  return more > 0 ? table + fmt::format("and {} more (--json lists all)\n", more) : table;
+}
+
+// The memory peak of a device in bytes.
+struct PeakChange {
+  std::uint32_t device;
+  double was, is;
+};
+
+std::string memory_table(const RunFigures& first, const RunFigures& run) {
+  const auto& before = first.summary.devices;
+  const auto& after = run.summary.devices;
+  if (before.size() != after.size()) return {};
+  std::vector<PeakChange> changed;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    if (before[i].peak_memory_bytes != after[i].peak_memory_bytes)
+      changed.push_back({after[i].device, static_cast<double>(before[i].peak_memory_bytes),
+                         static_cast<double>(after[i].peak_memory_bytes)});
+  if (changed.empty()) return {};
+  const Quantity bytes =
+      Quantity::each_as([](double value) { return format_value(MetricKind::bytes, value); });
+  const ReportColumns<PeakChange> columns{
+      {"device", {"device"}, Quantity::name(), &PeakChange::device},
+      {"was", {printable(first.name)}, bytes, &PeakChange::was},
+      {"is", {printable(run.name)}, bytes, &PeakChange::is},
+      {"difference",
+       {"difference"},
+       Quantity::count(),
+       [](const PeakChange& one) { return format_difference(MetricKind::bytes, one.was, one.is); }},
+      {"change", {"change"}, Quantity::count(), [](const PeakChange& one) {
+         return format_change(one.was, one.is);
+       }}};
+  return "\nmemory peak of the devices that differ:\n" + table_of_first(columns, changed);
+}
+
+std::string describe_shift(const Moved& pass) {
+  std::string text =
+      fmt::format("{}: starts at {}, was {} ({})", describe(pass.pass),
+                  format_seconds(pass.second_start), format_seconds(pass.first_start),
+                  format_difference(MetricKind::seconds, pass.first_start, pass.second_start));
+  if (pass.first_device != pass.second_device)
+    text += fmt::format("; on device {}, was {}", pass.second_device, pass.first_device);
+  return text;
+}
+
+std::string describe_first(const Moved& pass) {
+  if (difference(pass.first_length, pass.second_length) == 0) return describe_shift(pass);
+  return fmt::format("{}; takes {}, was {}", describe_shift(pass),
+                     format_seconds(pass.second_length), format_seconds(pass.first_length));
+}
+
+ReportColumns<KindChange> kind_columns() {
+  using Kind = KindChange;
+  const Quantity seconds = Quantity::each_as(format_seconds);
+  const auto shift = [](const Kind& kind) {
+    const bool has_moved = kind.later + kind.earlier > 0;
+    return format_difference(MetricKind::seconds, 0, has_moved ? kind.mean_shift : 0);
+  };
+  const auto change = [](const Kind& kind) {
+    return format_change(kind.first_length, kind.second_length);
+  };
+  return {table_only<Kind>({"name",
+                            {"passes"},
+                            Quantity::name(),
+                            [](const Kind& kind) {
+                              return fmt::format("{} of stage {}", pass_letter(kind.kind),
+                                                 kind.stage);
+                            }}),
+          {"stage", &Kind::stage},
+          {"kind", [](const Kind& kind) { return pass_letter(kind.kind); }},
+          {"passes", {"number"}, Quantity::count(), &Kind::passes},
+          {"later", {"later"}, Quantity::count(), &Kind::later},
+          {"earlier", {"earlier"}, Quantity::count(), &Kind::earlier},
+          {"mean_shift_s", &Kind::mean_shift},
+          {"mean_duration_s", {"mean is"}, seconds, &Kind::second_length},
+          {"baseline_mean_duration_s", {"mean was"}, seconds, &Kind::first_length},
+          table_only<Kind>({"change", {"change"}, Quantity::count(), change}),
+          table_only<Kind>({"shift", {"mean shift"}, Quantity::count(), shift})};
+}
+
+// Of those that changed, the first ones.
+std::string kinds_table(const Moves& moves) {
+  std::vector<KindChange> changed;
+  std::ranges::copy_if(moves.kinds, std::back_inserter(changed), [](const KindChange& kind) {
+    return kind.later + kind.earlier > 0 || difference(kind.first_length, kind.second_length) != 0;
+  });
+  if (changed.empty()) return {};
+  return table_of_first(
+      picked(kind_columns(), {"name", "passes", "baseline_mean_duration_s", "mean_duration_s",
+                              "change", "later", "earlier", "shift"}),
+      changed);
+}
+
+std::string moves_text(const RunFigures& first, const RunFigures& run, const Moves& moves) {
+  std::string text =
+      fmt::format("\npasses of {} against {}: ", printable(run.name), printable(first.name));
+  if (!moves.not_comparable.empty())
+    return text + "not compared, as " + moves.not_comparable + "\n";
+  text += fmt::format("{} in both", moves.matched);
+  if (moves.only_first > 0) text += fmt::format(", {} are gone", moves.only_first);
+  if (moves.only_second > 0) text += fmt::format(", {} are new", moves.only_second);
+  if (moves.elsewhere > 0) text += fmt::format(", {} on another device", moves.elsewhere);
+  if (!moves.first) return text + "; none moved\n";
+  text += fmt::format("\n{} start later, {} earlier, {} as before; {} take longer, {} shorter\n",
+                      moves.later, moves.earlier, moves.unmoved, moves.longer, moves.shorter);
+  text += fmt::format("first to differ: {}\n", describe_first(*moves.first));
+  for (const Moved& pass : moves.largest)
+    text += fmt::format("{} {}\n",
+                        &pass == moves.largest.data() ? "largest shifts: " : "                ",
+                        describe_shift(pass));
+  return text + '\n' + kinds_table(moves);
+}
+
+ReportColumns<Moved> move_columns() {
+  ReportColumns<Moved> columns = of_part<Moved>(pass_columns(), &Moved::pass);
+  const ReportColumns<Moved> more{{"device", &Moved::second_device},
+                                  {"baseline_device", &Moved::first_device},
+                                  {"start_s", &Moved::second_start},
+                                  {"baseline_start_s", &Moved::first_start},
+                                  {"shift_s", &Moved::shift},
+                                  {"duration_s", &Moved::second_length},
+                                  {"baseline_duration_s", &Moved::first_length}};
+  columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
+}
+
+Json moves_json(const Moves& moves) {
+  Json json;
+  if (!moves.not_comparable.empty()) {
+    json["not_compared"] = moves.not_comparable;
+    return json;
+  }
+  json["in_both"] = moves.matched;
+  json["only_in_baseline"] = moves.only_first;
+  json["only_here"] = moves.only_second;
+  json["on_another_device"] = moves.elsewhere;
+  json["later"] = moves.later;
+  json["earlier"] = moves.earlier;
+  json["unmoved"] = moves.unmoved;
+  json["longer"] = moves.longer;
+  json["shorter"] = moves.shorter;
+  json["first_to_differ"] = moves.first ? json_object(move_columns(), *moves.first) : Json();
+  json["largest_shifts"] = json_rows(move_columns(), moves.largest);
+  json["by_stage_and_kind"] = json_rows(kind_columns(), moves.kinds);
+  return json;
+}
+
+Json run_json(const RunFigures& run) {
+  Json json;
+  json["file"] = run.name;
+  json["schedule"] = run.summary.run.schedule;
+  add_assumed(json, run.summary.run.assumed);
+  json["job"] = run.summary.run.job;
+  json["metrics"] = metrics_json(metrics_of(run));
+  json["devices"] =
+      json_rows(picked(device_columns(run.summary.makespan_s),
+                       {"device", "busy_s", "exposed_communication_s", "peak_memory_bytes"}),
+                run.summary.devices);
+  return json;
+}
+
+}  // namespace
+
+std::string console_text(const TraceComparison& comparison) {
+  const RunFigures& first = comparison.runs.front();
+  std::string text;
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
+    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
+      text += fmt::format("note: {}\n", note);
+  if (!text.empty()) text += '\n';
+  text += metrics_table(comparison.runs);
+  std::vector<trace::Assumed> assumed;
+  for (const RunFigures& run : comparison.runs) assumed.push_back(run.summary.run.assumed);
+  text += assumed_lines(assumed);
+  const std::string links = link_note(comparison.runs);
+  if (!links.empty()) text += fmt::format("note: {}\n", links);
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
+    text += memory_table(first, comparison.runs[i]);
+    text += moves_text(first, comparison.runs[i], comparison.moves[i - 1]);
+  }
+  if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
+  return text;
+}
+
+std::string json_text(const TraceComparison& comparison) {
+  const RunFigures& first = comparison.runs.front();
+  Json json;
+  json["baseline"] = run_json(first);
+  json["others"] = Json::array();
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i) {
+    Json run = run_json(comparison.runs[i]);
+    run["differences"] = differences_json(metrics_of(first), metrics_of(comparison.runs[i]));
+    run["notes"] = unlike_notes(first, comparison.runs[i]);
+    run["passes"] = moves_json(comparison.moves[i - 1]);
+    json["others"].push_back(std::move(run));
+  }
+  json["notes"] = Json::array();
+  if (const std::string note = link_note(comparison.runs); !note.empty())
+    json["notes"].push_back(note);
+  json["conditions"] = judgements_json(comparison.judgements);
+  return json_document(json);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,59 @@
+#include "analysis/measured/logs/log_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/measured/logs/log_text.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/trace/error.hpp"
+
+namespace pipewright::analysis {
+
+LoggedTraining& LogBuilder::run() {
+  if (log_.runs.empty()) log_.runs.push_back({line_number, {}, std::exchange(early_memory_, {})});
+  return log_.runs.back();
+}
+
+LogIteration& LogBuilder::iteration(std::uint64_t number) {
+  if (const LogIteration* const before = last(); before != nullptr && number < before->number)
+    log_.runs.push_back({line_number, {}, {}});
+  LoggedTraining& own = run();
+  if (own.iterations.empty() || own.iterations.back().number != number)
+    own.iterations.push_back({.number = number});
+  LogIteration& found = own.iterations.back();
+  for (const auto& [name, seconds] : std::exchange(kept_, {}))
+    found.timers[name] = {seconds, seconds, {}};
+  return found;
+}
+
+LogIteration* LogBuilder::last() {
+  if (log_.runs.empty() || log_.runs.back().iterations.empty()) return nullptr;
+  return &log_.runs.back().iterations.back();
+}
+
+bool LogBuilder::just_had(std::uint64_t number) const {
+  if (log_.runs.empty()) return false;
+  const auto& iterations = log_.runs.back().iterations;
+  return iterations.size() > 1 && iterations[iterations.size() - 2].number == number;
+}
+
+std::uint64_t LogBuilder::next_number() { return last() == nullptr ? 1 : last()->number + 1; }
+
+LogMemory& LogBuilder::memory(std::uint32_t rank) {
+  return log_.runs.empty() ? early_memory_[rank] : log_.runs.back().memory[rank];
+}
+
+void LogBuilder::fail(std::string_view what, std::string_view line) const {
+  constexpr std::size_t most = 120;
+  throw trace::TraceError(fmt::format("{}: {}: '{}'", source_.place(), what,
+                                      printable(std::string(trimmed(line).substr(0, most)))));
+}
+
+TrainingLog LogBuilder::take() {
+  if (!early_memory_.empty()) run();
+  return std::move(log_);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "analysis/measured/files/input_file.hpp"
+#include "analysis/measured/logs/log_rows.hpp"
+
+namespace pipewright::analysis {
+
+// Whether a line is of a log that can be read: see `log_formats`.
+bool is_log_line(std::string_view line);
+
+// Reads the lines that training programs print, whatever a launcher puts before them. Throws
+// trace::TraceError, also where no line has an iteration.
+TrainingLog read_training_log(const std::filesystem::path& file, const ReadProgress& progress = {});
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,146 @@
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include "analysis/report/export/exports.hpp"
+#include "analysis/report/export/text_out.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/trace/tables.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using trace::Column;
+using trace::ColumnType;
+
+// All reals of a trace are seconds, and flow seconds, but for a link's bandwidth.
+std::string heading(const Column& column) {
+  const std::string name = column.name;
+  if (name == "bandwidth") return name + "_bytes_per_s";
+  if (name == "memory_capacity") return name + "_bytes";
+  return column.type == ColumnType::f64 ? name + "_s" : name;
+}
+
+void write_value(TextOut& out, const void* row, const Column& column) {
+  switch (column.type) {
+    case ColumnType::u32:
+      return out.print("{}", trace::value_at<std::uint32_t>(row, column));
+    case ColumnType::u64:
+      return out.print("{}", trace::value_at<std::uint64_t>(row, column));
+    case ColumnType::f64:
+      return out.print("{}", trace::value_at<double>(row, column));
+    case ColumnType::text:
+      return out.write(csv_field(
+          *reinterpret_cast<const std::string*>(static_cast<const char*>(row) + column.offset)));
+    default:
+      return out.write(trace::enum_names(column.type)[trace::value_at<std::uint8_t>(row, column)]);
+  }
+}
+
+template <class Row>
+class CsvTable {
+ public:
+  void open(std::ostream* stream) {
+    if (stream == nullptr) return;
+    out_.emplace(*stream);
+    const char* before = "";
+    for (const Column& column : trace::Table<Row>::columns) {
+      out_->print("{}{}", before, heading(column));
+      before = ",";
+    }
+    out_->write("\n");
+  }
+  void add(const Row& row) {
+    if (!out_) return;
+    const char* before = "";
+    for (const Column& column : trace::Table<Row>::columns) {
+      out_->write(before);
+      write_value(*out_, &row, column);
+      before = ",";
+    }
+    out_->write("\n");
+  }
+  void flush() {
+    if (out_) out_->flush();
+  }
+
+ private:
+  std::optional<TextOut> out_;
+};
+
+template <class... Rows>
+using Tables = std::tuple<CsvTable<Rows>...>;
+using AllTables = Tables<trace::DeviceRow, trace::StageRow, trace::PassCollectiveRow,
+                         trace::PassRow, trace::TransferRow, trace::MemoryRow, trace::CollectiveRow,
+                         trace::StepRow, trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
+
+constexpr const char* run_table = "run";
+
+template <class Row>
+const char* name_of(const CsvTable<Row>&) {
+  return trace::Table<Row>::name;
+}
+
+void write_run(std::ostream& stream, const trace::RunInfo& run) {
+  TextOut out(stream);
+  out.write("attribute,value\n");
+  for (const auto& field : trace::text_fields)
+    out.print("{},{}\n", field.name, csv_field(run.*field.member));
+  for (const auto& field : trace::count_fields) out.print("{},{}\n", field.name, run.*field.member);
+  for (const auto& field : trace::real_fields) out.print("{},{}\n", field.name, run.*field.member);
+  out.print("{},{}\n", trace::assumed_field, csv_field(trace::joined_keys(run.assumed)));
+  out.print("{},{}\n", trace::assumed_gpu_field, csv_field(run.assumed.gpu));
+  out.flush();
+}
+
+class CsvExport final : public trace::Sink {
+ public:
+  using StreamOf = std::function<std::ostream*(const std::string&)>;
+  explicit CsvExport(StreamOf stream_of) : stream_of_(std::move(stream_of)) {}
+
+  void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
+             const std::vector<trace::StageRow>& stages) override {
+    if (std::ostream* stream = stream_of_(run_table)) write_run(*stream, run);
+    std::apply([&](auto&... table) { (table.open(stream_of_(name_of(table))), ...); }, tables_);
+    for (const trace::DeviceRow& device : devices) add(device);
+    for (const trace::StageRow& stage : stages) add(stage);
+  }
+  void pass_collective(const trace::PassCollectiveRow& row) override { add(row); }
+  void pass(const trace::PassRow& row) override { add(row); }
+  void transfer(const trace::TransferRow& row) override { add(row); }
+  void memory(const trace::MemoryRow& row) override { add(row); }
+  void collective(const trace::CollectiveRow& row) override { add(row); }
+  void step(const trace::StepRow& row) override { add(row); }
+  bool wants_links() const override { return true; }
+  void link(const trace::LinkRow& row) override { add(row); }
+  void link_use(const trace::LinkUseRow& row) override { add(row); }
+  void path(const trace::PathRow& row) override { add(row); }
+  void finish() override {
+    std::apply([](auto&... table) { (table.flush(), ...); }, tables_);
+  }
+
+ private:
+  template <class Row>
+  void add(const Row& row) {
+    std::get<CsvTable<Row>>(tables_).add(row);
+  }
+
+  StreamOf stream_of_;
+  AllTables tables_;
+};
+
+}  // namespace
+
+std::vector<std::string> csv_table_names() {
+  std::vector<std::string> names{run_table};
+  const AllTables tables;
+  std::apply([&](const auto&... table) { (names.emplace_back(name_of(table)), ...); }, tables);
+  return names;
+}
+
+std::unique_ptr<trace::Sink> csv_export(
+    const std::function<std::ostream*(const std::string& table)>& stream_of) {
+  return std::make_unique<CsvExport>(stream_of);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,63 @@
+#include "analysis/report/export/spans.hpp"
+
+#include <algorithm>
+
+namespace pipewright::analysis {
+
+Span PassSpans::next(const trace::PassRow& pass) {
+  Span span{nanoseconds(pass.start), nanoseconds(pass.end), nanoseconds(pass.released)};
+  Span& last = last_.at(pass.device);
+  const bool fused = span.start == last.start && span.end == last.end;
+  if (!fused) span.start = std::max(span.start, last.released);
+  span.end = std::max(span.start, span.end);
+  span.released = std::max(span.end, span.released);
+  if (fused) span.released = std::max(span.released, last.released);
+  last = span;
+  return span;
+}
+
+using trace::PassKind;
+using trace::TransferKind;
+
+Handovers::Handovers(const std::vector<trace::StageRow>& stages) {
+  for (const trace::StageRow& stage : stages) stages_ = std::max(stages_, stage.stage + 1);
+}
+
+std::optional<Handover> Handovers::produced(const trace::PassRow& pass, const Span& span) {
+  const Side side{true, pass.device, span};
+  if (pass.kind == PassKind::forward && pass.stage + 1 < stages_)
+    return match(TransferKind::activation, pass.stage, pass.microbatch, side);
+  if (makes_gradient(pass.kind) && pass.stage > 0)
+    return match(TransferKind::gradient, pass.stage, pass.microbatch, side);
+  return {};
+}
+
+std::optional<Handover> Handovers::consumed(const trace::PassRow& pass, const Span& span) {
+  const Side side{false, pass.device, span};
+  if (pass.kind == PassKind::forward && pass.stage > 0)
+    return match(TransferKind::activation, pass.stage - 1, pass.microbatch, side);
+  if (makes_gradient(pass.kind) && pass.stage + 1 < stages_)
+    return match(TransferKind::gradient, pass.stage + 1, pass.microbatch, side);
+  return {};
+}
+
+// `stage` is the one that produces.
+std::optional<Handover> Handovers::match(TransferKind kind, std::uint32_t stage,
+                                         std::uint32_t microbatch, const Side& side) {
+  const std::uint64_t key = (std::uint64_t{stage} << 33) |
+                            (std::uint64_t{kind == TransferKind::gradient} << 32) | microbatch;
+  const auto [found, first] = waiting_.try_emplace(key, side);
+  if (first) return {};
+  const Side other = found->second;
+  if (other.produces == side.produces) {  // the same pass twice: the later one counts
+    found->second = side;
+    return {};
+  }
+  waiting_.erase(found);
+  const Side& producer = side.produces ? side : other;
+  const Side& consumer = side.produces ? other : side;
+  if (producer.device == consumer.device || producer.span.end > consumer.span.start) return {};
+  return Handover{kind, producer.device, consumer.device, producer.span, consumer.span};
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,320 @@
+#include "analysis/report/goodput/goodput_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr double day = 86400;
+constexpr double hour = 3600;
+
+// A quantity of a seed, and how its mean and band are written.
+struct Figure {
+  std::string key;
+  std::string name;
+  std::function<double(const GoodputOutcome&)> of;
+  std::function<std::string(double)> write;
+};
+
+std::string percent(double ratio) { return fmt::format("{:.2f} %", 100 * ratio); }
+
+std::vector<Figure> figures(const GoodputReport& report) {
+  const auto number = [](int decimals) {
+    return [decimals](double value) { return fmt::format("{:.{}f}", value, decimals); };
+  };
+  std::vector<Figure> all{{"effective_training_time_ratio", "effective training time",
+                           &GoodputOutcome::ratio, percent}};
+  if (report.tokens_per_iteration) {
+    all.push_back({"tokens_per_day", "tokens a day",
+                   [&](const GoodputOutcome& one) { return *report.tokens_a_day(one.ratio()); },
+                   format_scaled});
+    if (!report.target_tokens)
+      all.push_back({"tokens", "tokens in all",
+                     [&](const GoodputOutcome& one) {
+                       return *report.tokens_a_day(one.ratio()) * one.seconds() / day;
+                     },
+                     format_scaled});
+  }
+  if (report.target_tokens)
+    all.push_back({"days", "days to " + format_scaled(*report.target_tokens) + " tokens",
+                   [](const GoodputOutcome& one) { return one.seconds() / day; }, number(2)});
+  all.push_back({"interruptions", "interruptions",
+                 [](const GoodputOutcome& one) { return static_cast<double>(one.interruptions); },
+                 number(1)});
+  all.push_back({"hours_lost", "hours of training lost",
+                 [](const GoodputOutcome& one) { return one[GoodputPart::lost] / hour; },
+                 number(1)});
+  const double gpus =
+      report.gpus * (1.0 + static_cast<double>(report.spares.value_or(0)) / report.nodes);
+  const auto gpu_hours = [gpus](const GoodputOutcome& one) { return one.seconds() / hour * gpus; };
+  all.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled});
+  if (report.price_per_gpu_hour)
+    all.push_back({"price", fmt::format("price ({})", report.currency),
+                   [gpu_hours, price = *report.price_per_gpu_hour](const GoodputOutcome& one) {
+                     return gpu_hours(one) * price;
+                   },
+                   format_scaled});
+  return all;
+}
+
+GoodputBand band(const GoodputReport& report, const Figure& figure) {
+  std::vector<double> values;
+  for (const GoodputOutcome& outcome : report.outcomes) values.push_back(figure.of(outcome));
+  return band_of(values);
+}
+
+double mean_part(const GoodputReport& report, GoodputPart part) {
+  double sum = 0;
+  for (const GoodputOutcome& outcome : report.outcomes) sum += outcome[part];
+  return sum / static_cast<double>(report.outcomes.size());
+}
+
+double mean_seconds(const GoodputReport& report) {
+  double sum = 0;
+  for (const GoodputOutcome& outcome : report.outcomes) sum += outcome.seconds();
+  return sum / static_cast<double>(report.outcomes.size());
+}
+
+std::string gain_text(const GoodputGain& gain) {
+  return fmt::format("{:+.2f} +- {:.2f}", 100 * gain.mean, 100 * gain.half_width);
+}
+
+Json variant_json(const GoodputReport& report, const GoodputVariant& variant) {
+  const GoodputBand ratio = band_of(variant.ratios);
+  const GoodputGain gain = gain_of(variant, report.outcomes);
+  Json json{{"name", variant.name},
+            {"interval_s", variant.interval_s},
+            {"effective_training_time_ratio", ratio.mean},
+            {"gain", gain.mean},
+            {"gain_half_width", gain.half_width},
+            {"seeds", variant.ratios.size()}};
+  if (const auto tokens = report.tokens_a_day(gain.mean)) json["tokens_per_day_gain"] = *tokens;
+  return json;
+}
+
+void add_variants(TextTable& table, const GoodputReport& report,
+                  const std::vector<GoodputVariant>& variants) {
+  std::vector<std::string> ratios;
+  std::vector<std::string> gains;
+  std::vector<std::string> tokens;
+  for (const GoodputVariant& variant : variants) {
+    const GoodputGain gain = gain_of(variant, report.outcomes);
+    ratios.push_back(percent(band_of(variant.ratios).mean));
+    gains.push_back(gain_text(gain));
+    if (const auto more = report.tokens_a_day(gain.mean))
+      // The same to the last bit but a few is the same.
+      tokens.push_back(std::abs(gain.mean) < 1e-9
+                           ? "0"
+                           : (*more < 0 ? "-" : "+") + format_scaled(std::abs(*more)));
+  }
+  table.add_numbers({"effective", "time"}, ratios);
+  table.add_numbers({"gain, 90 %", "% points"}, gains);
+  if (!tokens.empty()) table.add_numbers({"tokens", "a day"}, tokens);
+}
+
+// Why an interval that was not given is longer than Daly's.
+std::string why_longer(const GoodputReport& report) {
+  if (report.interval_is_given || report.interval_s <= report.daly_s) return "";
+  if (report.interval_s == report.iteration_s)
+    return fmt::format("; an iteration takes {}", format_seconds(report.iteration_s));
+  if (report.interval_s == report.write_s)
+    return fmt::format("; one takes {} to write, for which the next waits",
+                       format_long_time(report.write_s));
+  return "";
+}
+
+}  // namespace
+
+std::string format_long_time(double seconds) {
+  if (seconds < 120) return format_seconds(seconds);
+  if (seconds < 2 * hour) return fmt::format("{:.1f} min", seconds / 60);
+  if (seconds < 2 * day) return fmt::format("{:.1f} h", seconds / hour);
+  return fmt::format("{:.1f} d", seconds / day);
+}
+
+std::string goodput_subject(const GoodputReport& report) {
+  std::string text = fmt::format(
+      "{}\n{} on {}, an iteration every {}; {}\n", report.what, counted(report.gpus, "GPU"),
+      counted(report.nodes, "node"), format_seconds(report.iteration_s),
+      report.mean_between_s ? "an interruption every " + format_long_time(*report.mean_between_s)
+                            : std::string("nothing fails"));
+  const std::string bytes = format_bytes(static_cast<std::uint64_t>(report.checkpoint_bytes));
+  const std::string stall = format_seconds(report.stall_s);
+  if (report.peer_interval_s)
+    text += fmt::format(
+        "checkpoints of {} ({}): to peers every {}, to the storage every {}; training waits {} for "
+        "each\n",
+        bytes, report.mode, format_long_time(*report.peer_interval_s),
+        format_long_time(report.interval_s), stall);
+  else
+    text += fmt::format("checkpoints of {} every {} ({}), for which training waits {}\n", bytes,
+                        format_long_time(report.interval_s), report.mode, stall);
+  return text;
+}
+
+TextTable goodput_bands(const GoodputReport& report) {
+  std::vector<std::string> names;
+  std::vector<std::string> means;
+  std::vector<std::string> bands;
+  for (const Figure& figure : figures(report)) {
+    const GoodputBand found = band(report, figure);
+    names.push_back(figure.name);
+    means.push_back(figure.write(found.mean));
+    bands.push_back(fmt::format("{} .. {}", figure.write(found.low), figure.write(found.high)));
+  }
+  TextTable table;
+  table.add_names("", names);
+  table.add_numbers({"mean"}, means);
+  table.add_numbers({"90 % of seeds"}, bands);
+  return table;
+}
+
+TextTable goodput_parts_table(const GoodputReport& report) {
+  std::vector<std::string> names;
+  std::vector<std::string> shares;
+  std::vector<std::string> minutes;
+  const double whole = mean_seconds(report);
+  for (std::size_t i = 0; i < goodput_parts; ++i) {
+    const double seconds = mean_part(report, static_cast<GoodputPart>(i));
+    if (seconds < 1e-6 * whole) continue;
+    names.emplace_back(goodput_part_names.at(i));
+    shares.push_back(percent(seconds / whole));
+    minutes.push_back(fmt::format("{:.1f}", seconds / whole * day / 60));
+  }
+  TextTable table;
+  table.add_names("", names);
+  table.add_numbers({"share"}, shares);
+  table.add_numbers({"minutes", "a day"}, minutes);
+  return table;
+}
+
+TextTable goodput_intervals(const GoodputReport& report) {
+  const std::size_t best = best_interval(report);
+  std::vector<std::string> names;
+  std::vector<std::string> remarks;
+  for (std::size_t i = 0; i < report.intervals.size(); ++i) {
+    const GoodputVariant& variant = report.intervals[i];
+    names.push_back(format_long_time(variant.interval_s));
+    std::string remark = i == best ? "best" : "";
+    if (variant.interval_s == report.interval_s) {
+      if (report.interval_is_given)
+        remark += remark.empty() ? "as asked" : ", as asked";
+      else if (remark.empty())
+        remark = "as simulated";
+    }
+    remarks.push_back(std::move(remark));
+  }
+  TextTable table;
+  table.add_numbers({"interval"}, names);
+  add_variants(table, report, report.intervals);
+  table.add_names("", remarks);
+  return table;
+}
+
+TextTable goodput_worth(const GoodputReport& report) {
+  std::vector<std::string> names;
+  for (const GoodputVariant& variant : report.worth) names.push_back(variant.name);
+  TextTable table;
+  table.add_names("with", names);
+  add_variants(table, report, report.worth);
+  return table;
+}
+
+std::string goodput_intervals_heading(const GoodputReport& report) {
+  return report.peer_interval_s ? "How often to checkpoint to the storage"
+                                : "How often to checkpoint";
+}
+
+std::string goodput_formulas(const GoodputReport& report) {
+  if (!report.mean_between_s) return "";
+  const std::string young = format_long_time(report.young_s);
+  const std::string daly = format_long_time(report.daly_s);
+  const std::string effective = fmt::format(
+      "{} are effective, to first order {}:\n"
+      "failures one at a time, nodes always there, nothing slow.\n",
+      percent(report.exact_ratio), percent(report.first_order_ratio));
+  if (!report.peer_interval_s)
+    return fmt::format("Young's interval {}, Daly's {}{}. By Daly's model {}", young, daly,
+                       why_longer(report), effective);
+  return fmt::format(
+      "Young's interval to the storage {}, Daly's {}, as if training waited for it.\n"
+      "By Daly's model of copies to peers every {} {}",
+      young, daly, format_long_time(*report.peer_interval_s), effective);
+}
+
+std::string goodput_text(const GoodputReport& report) {
+  std::string text = goodput_subject(report);
+  text += fmt::format("\n{} of {}:\n\n", counted(report.outcomes.size(), "seed"),
+                      report.target_tokens ? format_scaled(*report.target_tokens) + " tokens"
+                                           : format_long_time(report.outcomes.front().seconds()));
+  text += goodput_bands(report).text();
+  text += "\nWhere the time goes:\n\n" + goodput_parts_table(report).text();
+  if (!report.intervals.empty())
+    text += fmt::format("\n{}, {}:\n\n", goodput_intervals_heading(report),
+                        counted(report.intervals.front().ratios.size(), "seed")) +
+            goodput_intervals(report).text();
+  if (const std::string formulas = goodput_formulas(report); !formulas.empty())
+    text += "\n" + formulas;
+  if (!report.worth.empty())
+    text += fmt::format("\nWhat a change is worth, {}:\n\n",
+                        counted(report.worth.front().ratios.size(), "seed")) +
+            goodput_worth(report).text();
+  return text;
+}
+
+std::string goodput_json(const GoodputReport& report) {
+  Json json{{"title", report.title},
+            {"what", report.what},
+            {"gpus", report.gpus},
+            {"nodes", report.nodes},
+            {"spares", report.spares},
+            {"iteration_s", report.iteration_s},
+            {"tokens_per_iteration", report.tokens_per_iteration},
+            {"target_tokens", report.target_tokens},
+            {"checkpoint",
+             {{"mode", report.mode},
+              {"bytes", report.checkpoint_bytes},
+              {"stall_s", report.stall_s},
+              {"interval_s", report.interval_s}}},
+            {"mean_between_interruptions_s", report.mean_between_s},
+            {"seeds", report.outcomes.size()}};
+  if (report.peer_interval_s) json["checkpoint"]["peer_interval_s"] = *report.peer_interval_s;
+  for (const Figure& figure : figures(report)) {
+    const GoodputBand found = band(report, figure);
+    json[figure.key] = {{"mean", found.mean}, {"p05", found.low}, {"p95", found.high}};
+  }
+  for (std::size_t i = 0; i < goodput_parts; ++i)
+    json["seconds"][std::string(goodput_part_names.at(i))] =
+        mean_part(report, static_cast<GoodputPart>(i));
+  if (report.mean_between_s)
+    json["formulas"] = {{"young_interval_s", report.young_s},
+                        {"daly_interval_s", report.daly_s},
+                        {"exact_ratio", report.exact_ratio},
+                        {"first_order_ratio", report.first_order_ratio}};
+  for (const GoodputVariant& one : report.intervals)
+    json["intervals"].push_back(variant_json(report, one));
+  if (!report.intervals.empty())
+    json["best_interval_s"] = report.intervals[best_interval(report)].interval_s;
+  for (const GoodputVariant& one : report.worth) json["worth"].push_back(variant_json(report, one));
+  return json_document(json);
+}
+
+std::string goodput_csv(const GoodputReport& report) {
+  ReportColumns<GoodputOutcome> columns{{"seed", &GoodputOutcome::seed}};
+  for (const Figure& figure : figures(report)) columns.emplace_back(figure.key, figure.of);
+  for (std::size_t i = 0; i < goodput_parts; ++i)
+    columns.emplace_back(std::string(goodput_part_names.at(i)) + "_s",
+                         [i](const GoodputOutcome& one) { return Json(one.parts.at(i)); });
+  columns.emplace_back("corruptions", &GoodputOutcome::corruptions);
+  columns.emplace_back("stragglers", &GoodputOutcome::stragglers);
+  columns.emplace_back("checkpoints", &GoodputOutcome::checkpoints);
+  return csv_text(columns, report.outcomes);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,271 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+// A report is declared once, as columns of its rows; tables for a terminal, JSON and CSV follow:
+//
+//   struct Link { std::string name; double bandwidth; std::optional<double> latency; };
+//
+//   const ReportColumns<Link> columns{
+//       {"link", {"link"}, Quantity::name(), &Link::name},
+//       {"bandwidth_bytes_per_s", {"band-", "width"}, Quantity::rate(), &Link::bandwidth},
+//       {"latency_s", {"latency"}, Quantity::seconds(3), &Link::latency},
+//       {"is_slow", [](const Link& link) { return link.bandwidth < 1e9; }}};
+//
+//   table_text(columns, links);   //       band-
+//                                 //       width  latency
+//                                 //  link   G/s       us
+//                                 //  nvl    450     1.25
+//   json_rows(columns, links);    //  [{"link":"nvl","bandwidth_bytes_per_s":450e9,...}]
+//   csv_text(columns, links);     //  link,bandwidth_bytes_per_s,latency_s,is_slow
+//
+// A column without a heading is in files alone, one from table_only in tables alone. Columns may
+// be lambdas that hold what else they need, such as the time that shares are of.
+namespace nlohmann {
+
+// Nothing is null.
+template <class Value>
+struct adl_serializer<std::optional<Value>> {
+  template <class Json>
+  static void to_json(Json& json, const std::optional<Value>& value) {
+    if (value)
+      json = *value;
+    else
+      json = nullptr;
+  }
+};
+
+}  // namespace nlohmann
+
+namespace pipewright::analysis {
+
+// A cell of a report: null where it is unknown. Objects keep the order of their keys.
+using Json = nlohmann::ordered_json;
+
+inline void to_json(Json& json, const Range& range) {
+  json = Json::array({range.least, range.most});
+}
+
+// The value of a field that a row does not have: its key is left out of the row's object.
+inline Json no_field() { return Json::value_t::discarded; }
+
+// What the cells of a column are, and so how a table writes them. A cell with two numbers is the
+// range between them, a text stands as it is.
+struct Quantity {
+  // The scale of all numbers of the column, from the largest of them. Its unit is the last line of
+  // the heading.
+  std::function<ColumnScale(double largest)> scale;
+  std::function<std::string(double)> each;  // or how every number is written by itself
+  double times = 1;                         // 100 for percentages of ratios
+  double negligible = 0;                    // what counts as nothing where a column may be empty
+  std::string unknown = "-";                // for null
+  bool zero_is_unknown = false;             // in tables
+  bool is_name = false;                     // to the left, under a heading of one line
+
+  static Quantity name() { return {.is_name = true}; }
+  static Quantity count() { return {}; }      // to the right, as it is
+  static Quantity seconds(int digits);        // significant digits
+  static Quantity bytes();                    // in KiB, MiB, ...
+  static Quantity rate();                     // things per second: k/s, M/s, ...
+  static Quantity percent(int decimals = 1);  // from a ratio
+  static Quantity on(ColumnScale scale);      // one that several columns share
+  static Quantity each_as(std::function<std::string(double)> write);  // with units of their own
+};
+
+template <class Row>
+struct ReportColumn {
+  std::string key;                   // in JSON and CSV, with the unit: "busy_s"
+  std::vector<std::string> heading;  // lines in a table, without the unit
+  Quantity quantity;
+  std::function<Json(const Row&)> value;
+  bool is_optional = false;  // a table leaves it out where no row has more than nothing
+  bool is_in_files = true;
+  std::function<bool(const Row&)> is_marked;  // whose cells have a ~ in tables; none: of no row
+
+  ReportColumn(std::string key_, std::vector<std::string> heading_, Quantity quantity_,
+               std::function<Json(const Row&)> value_)
+      : key(std::move(key_)),
+        heading(std::move(heading_)),
+        quantity(std::move(quantity_)),
+        value(std::move(value_)) {}
+  ReportColumn(std::string key_, std::function<Json(const Row&)> value_)
+      : key(std::move(key_)), value(std::move(value_)) {}
+};
+template <class Row>
+using ReportColumns = std::vector<ReportColumn<Row>>;
+
+template <class Row>
+ReportColumn<Row> table_only(ReportColumn<Row> column) {
+  column.is_in_files = false;
+  return column;
+}
+template <class Row>
+ReportColumn<Row> optional(ReportColumn<Row> column) {
+  column.is_optional = true;
+  return column;
+}
+
+// A column whose figures rest on numbers that no source has, in rows of which `rests` is true.
+template <class Row, class Rests>
+ReportColumn<Row> marked(ReportColumn<Row> column, Rests rests) {
+  column.is_marked = [rests = std::move(rests)](const Row& row) { return std::invoke(rests, row); };
+  return column;
+}
+
+// The columns of these keys, in their order: where a table or a file shows fewer, or in another
+// order. Throws std::logic_error if there is no such column.
+template <class Row>
+ReportColumns<Row> picked(const ReportColumns<Row>& columns,
+                          std::initializer_list<std::string_view> keys);
+
+// Columns of a row that is part of another row.
+template <class Row, class Part, class Projection>
+ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of);
+
+// Adds a column to a table whose other columns come from elsewhere. `marks`: see is_marked.
+void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
+                const std::vector<Json>& cells, bool is_optional = false,
+                const std::vector<bool>& marks = {});
+template <class Row, std::ranges::input_range Rows>
+void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows);
+
+// Each line ends with '\n'; see TextTable. Empty texts are no cells: tables of no rows have heads.
+template <class Row, std::ranges::input_range Rows>
+std::string table_text(const ReportColumns<Row>& columns, const Rows& rows);
+
+template <class Row>
+Json json_object(const ReportColumns<Row>& columns, const Row& row);
+template <class Row, std::ranges::input_range Rows>
+Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
+// A whole file: indented, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
+std::string json_document(const Json& json);
+// In one line without an end, likewise, or as `not_utf8` says. To write and to read are compiled in
+// one place only: each takes the compiler seconds.
+std::string json_line(const Json& json,
+                      Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
+Json parse_json(std::string_view text);  // throws Json::parse_error
+
+// A field of CSV: see csv_field for texts; null is empty. Numbers read back as they were.
+std::string csv_cell(const Json& cell);
+template <class Row>
+std::string csv_heading(const ReportColumns<Row>& columns);  // without an end of line
+template <class Row>
+std::string csv_line(const ReportColumns<Row>& columns, const Row& row);  // likewise
+template <class Row, std::ranges::input_range Rows>
+std::string csv_text(const ReportColumns<Row>& columns, const Rows& rows);
+
+// How the templates do it.
+
+[[noreturn]] void throw_no_column(std::string_view key);
+
+template <class Row>
+ReportColumns<Row> picked(const ReportColumns<Row>& columns,
+                          std::initializer_list<std::string_view> keys) {
+  ReportColumns<Row> found;
+  for (const std::string_view key : keys) {
+    const auto column = std::ranges::find(columns, key, &ReportColumn<Row>::key);
+    if (column == columns.end()) throw_no_column(key);
+    found.push_back(*column);
+  }
+  return found;
+}
+
+template <class Row, class Part, class Projection>
+ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of) {
+  ReportColumns<Row> all;
+  for (const ReportColumn<Part>& column : columns) {
+    ReportColumn<Row> one(column.key, column.heading, column.quantity,
+                          [part_of, value = column.value](const Row& row) {
+                            return value(std::invoke(part_of, row));
+                          });
+    one.is_optional = column.is_optional;
+    one.is_in_files = column.is_in_files;
+    if (column.is_marked)
+      one.is_marked = [part_of, is_marked = column.is_marked](const Row& row) {
+        return is_marked(std::invoke(part_of, row));
+      };
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+template <class Row, std::ranges::input_range Rows>
+void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows) {
+  for (const ReportColumn<Row>& column : columns) {
+    if (column.heading.empty()) continue;
+    std::vector<Json> cells;
+    std::vector<bool> marks;
+    for (const Row& row : rows) {
+      cells.push_back(column.value(row));
+      if (column.is_marked) marks.push_back(column.is_marked(row));
+    }
+    add_column(table, column.heading, column.quantity, cells, column.is_optional, marks);
+  }
+}
+
+template <class Row, std::ranges::input_range Rows>
+std::string table_text(const ReportColumns<Row>& columns, const Rows& rows) {
+  TextTable table;
+  add_columns(table, columns, rows);
+  return table.text();
+}
+
+template <class Row>
+Json json_object(const ReportColumns<Row>& columns, const Row& row) {
+  Json object = Json::object();
+  for (const ReportColumn<Row>& column : columns) {
+    if (!column.is_in_files) continue;
+    Json value = column.value(row);
+    if (!value.is_discarded()) object[column.key] = std::move(value);
+  }
+  return object;
+}
+
+template <class Row, std::ranges::input_range Rows>
+Json json_rows(const ReportColumns<Row>& columns, const Rows& rows) {
+  Json list = Json::array();
+  for (const Row& row : rows) list.push_back(json_object(columns, row));
+  return list;
+}
+
+template <class Row>
+std::string csv_heading(const ReportColumns<Row>& columns) {
+  std::string line;
+  for (const ReportColumn<Row>& column : columns)
+    if (column.is_in_files) line += (line.empty() ? "" : ",") + column.key;
+  return line;
+}
+
+template <class Row>
+std::string csv_line(const ReportColumns<Row>& columns, const Row& row) {
+  std::string line;
+  const char* separator = "";
+  for (const ReportColumn<Row>& column : columns) {
+    if (!column.is_in_files) continue;
+    line += separator + csv_cell(column.value(row));
+    separator = ",";
+  }
+  return line;
+}
+
+template <class Row, std::ranges::input_range Rows>
+std::string csv_text(const ReportColumns<Row>& columns, const Rows& rows) {
+  std::string text = csv_heading(columns) + '\n';
+  for (const Row& row : rows) text += csv_line(columns, row) + '\n';
+  return text;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,131 @@
+#include "analysis/report/search/results_layout.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/report/search/columns.hpp"
+
+namespace pipewright::analysis::results {
+namespace {
+
+using trace::ColumnType;
+using trace::Handle;
+
+// HDF5 keeps a table's type in 64 KiB; a name of an enum takes some bytes beside its own.
+constexpr std::size_t most_name_bytes = 24 << 10;
+constexpr std::size_t name_overhead = 12;
+constexpr std::size_t most_column_name = 64;
+
+std::optional<std::int64_t> whole(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  // "007" is a name.
+  if (error != std::errc() || stop != end || fmt::to_string(value) != text) return std::nullopt;
+  return value;
+}
+
+std::optional<std::vector<std::int64_t>> all_whole(const std::vector<std::string>& values) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : values) {
+    const auto value = whole(text);
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
+bool can_be_enum(const std::vector<std::string>& values) {
+  const std::set<std::string> distinct(values.begin(), values.end());
+  return distinct.size() == values.size() && values.size() <= UINT16_MAX &&
+         std::ranges::none_of(
+             values, [](auto& v) { return v.empty() || v.find('\0') != std::string::npos; });
+}
+
+template <class Number, class Names>
+Handle enum_of(hid_t base, const Names& names) {
+  Handle type(H5Tenum_create(base), H5Tclose);
+  Number value = 0;
+  for (const auto& name : names) {
+    H5Tenum_insert(type.get(), std::string(name).c_str(), &value);
+    ++value;
+  }
+  return type;
+}
+
+}  // namespace
+
+const Layout::Field& Layout::add(std::string name, Handle type) {
+  const std::size_t size = H5Tget_size(type.get());
+  fields_.push_back({std::move(name), row_bytes_, std::move(type)});
+  row_bytes_ += size;
+  return fields_.back();
+}
+
+bool Layout::has(const std::string& name) const {
+  return std::ranges::any_of(fields_, [&](const Field& field) { return field.name == name; });
+}
+
+Handle Layout::type() const {
+  Handle row(H5Tcreate(H5T_COMPOUND, row_bytes_), H5Tclose);
+  for (const Field& field : fields_)
+    H5Tinsert(row.get(), field.name.c_str(), field.offset, field.type.get());
+  return row;
+}
+
+std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes) {
+  std::vector<AxisColumn> forms;
+  std::size_t bytes = 0;
+  for (const SearchAxis& axis : axes) {
+    AxisColumn& column = forms.emplace_back();
+    if (auto numbers = all_whole(axis.values)) {
+      column = {AxisColumn::Form::numbers, std::move(*numbers)};
+      continue;
+    }
+    std::size_t more = 0;
+    for (const std::string& value : axis.values) more += value.size() + name_overhead;
+    if (!can_be_enum(axis.values) || bytes + more > most_name_bytes) continue;
+    bytes += more;
+    column.form = AxisColumn::Form::names;
+  }
+  return forms;
+}
+
+FixedColumns add_fixed(Layout& layout, const Has& has) {
+  FixedColumns columns{};
+  const auto add = [&](const char* name, Handle type) {
+    return layout.add(name, std::move(type)).offset;
+  };
+  columns.candidate = add("candidate", trace::file_type(ColumnType::u64));
+  columns.group = add("group", trace::file_type(ColumnType::u32));
+  columns.outcome = add("outcome", enum_of<std::uint8_t>(H5T_STD_U8LE, outcome_names));
+  columns.note = add("note", trace::file_type(ColumnType::u32));
+  if (has.assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
+  static_assert(std::tuple_size_v<decltype(columns.figures)> == figure_columns.size());
+  columns.figure_count = has.figures;
+  for (std::size_t i = 0; i < has.figures; ++i)
+    columns.figures[i] = add(figure_columns[i].name, trace::file_type(figure_columns[i].type));
+  return columns;
+}
+
+void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
+              const std::vector<AxisColumn>& forms) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::string base = axes[i].name.substr(0, axes[i].name.find('\0'));
+    if (base.empty() || base.size() > most_column_name) base = "axis";
+    std::string name = base;
+    for (int number = 2; layout.has(name); ++number) name = fmt::format("{}_{}", base, number);
+    if (forms[i].form == AxisColumn::Form::names)
+      layout.add(name, enum_of<std::uint16_t>(H5T_STD_U16LE, axes[i].values));
+    else if (forms[i].form == AxisColumn::Form::numbers)
+      layout.add(name, Handle(H5Tcopy(H5T_STD_I64LE), H5Tclose));
+    else
+      layout.add(name, trace::file_type(ColumnType::u32));
+  }
+}
+
+}  // namespace pipewright::analysis::results

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/trace/hdf5.hpp"
+
+// What the writer and the reader of results files agree on. format.md says it in prose.
+namespace pipewright::analysis::results {
+
+inline constexpr const char* what = "search";
+inline constexpr std::uint32_t version = 3;
+template <class Value>
+struct ObjectiveField {
+  const char* name;
+  Value Objective::*member;
+};
+inline constexpr std::array<ObjectiveField<double>, 3> objective_fields{
+    {{"objective_tokens", &Objective::tokens},
+     {"price_per_gpu_hour", &Objective::price_per_gpu_hour},
+     {"throughput_floor", &Objective::floor}}};
+
+// Small tables.
+struct GroupRow {
+  std::string name;
+};
+struct AxisRow {
+  std::string key;
+  std::string name;
+  std::uint32_t values = 0;
+};
+struct ValueRow {
+  std::uint32_t axis = 0;
+  std::string value;
+};
+#define PIPEWRIGHT_COLUMN(Row, member) \
+  trace::Column { #member, trace::column_type<decltype(Row::member)>(), offsetof(Row, member) }
+// What candidates rest on; the first row is of those that rest on nothing of it.
+struct AssumedRow {
+  std::string gpu;
+  std::string keys;  // a blank between two
+};
+inline constexpr const char* assumed_table = "assumed";
+inline constexpr std::array assumed_columns{PIPEWRIGHT_COLUMN(AssumedRow, gpu),
+                                            PIPEWRIGHT_COLUMN(AssumedRow, keys)};
+inline constexpr std::array group_columns{PIPEWRIGHT_COLUMN(GroupRow, name)};
+inline constexpr std::array axis_columns{PIPEWRIGHT_COLUMN(AxisRow, key),
+                                         PIPEWRIGHT_COLUMN(AxisRow, name),
+                                         PIPEWRIGHT_COLUMN(AxisRow, values)};
+inline constexpr std::array value_columns{PIPEWRIGHT_COLUMN(ValueRow, axis),
+                                          PIPEWRIGHT_COLUMN(ValueRow, value)};
+inline constexpr std::array excluded_columns{PIPEWRIGHT_COLUMN(Excluded, rule),
+                                             PIPEWRIGHT_COLUMN(Excluded, combinations)};
+#undef PIPEWRIGHT_COLUMN
+
+// The columns of a table one after the other, without gaps.
+class Layout {
+ public:
+  struct Field {
+    std::string name;
+    std::size_t offset;
+    trace::Handle type;
+  };
+  const Field& add(std::string name, trace::Handle type);
+  bool has(const std::string& name) const;
+
+  const std::vector<Field>& fields() const { return fields_; }
+  std::size_t row_bytes() const { return row_bytes_; }
+  trace::Handle type() const;  // a compound
+
+ private:
+  std::vector<Field> fields_;
+  std::size_t row_bytes_ = 0;
+};
+
+// How the values of an axis stand in its column.
+struct AxisColumn {
+  enum class Form {
+    numbers,  // all are whole: as they are
+    names,    // an enum
+    places,   // which of table `axis_values` it is, for what HDF5 cannot have as an enum
+  };
+  Form form = Form::places;
+  std::vector<std::int64_t> numbers;
+};
+std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
+
+// The columns of table `candidates` that are the same in all files, those of figure_columns last.
+struct FixedColumns {
+  std::size_t candidate, group, outcome, note;  // offsets
+  std::optional<std::size_t> assumed;
+  std::array<std::size_t, figure_columns.size()> figures;
+  std::size_t figure_count;  // of these, that are there
+};
+// What files of before may lack: a column `assumed`, and the last of the figures.
+struct Has {
+  bool assumed = true;
+  std::size_t figures = figure_columns.size();
+};
+FixedColumns add_fixed(Layout& layout, const Has& has = {});
+void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
+              const std::vector<AxisColumn>& forms);
+
+}  // namespace pipewright::analysis::results

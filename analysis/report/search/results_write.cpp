@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/results.hpp"
+#include "analysis/report/search/results_layout.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/trace/hdf5.hpp"
+#include "analysis/trace/partial_file.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using namespace results;
+using trace::check;
+using trace::checked;
+using trace::Handle;
+
+void write_attributes(hid_t file, const SearchRun& run) {
+  trace::write_text(file, "format", fmt::format("pipewright-{}", what));
+  trace::write_number(file, "version", version);
+  trace::write_text(file, "title", run.title);
+  trace::write_text(file, "sweep", run.sweep);
+  const Objective& objective = run.objective;
+  trace::write_text(file, "objective",
+                    objective_names.at(static_cast<std::size_t>(objective.kind)));
+  for (const auto& field : objective_fields)
+    trace::write_number(file, field.name, objective.*field.member);
+  trace::write_text(file, "currency", objective.currency);
+  trace::write_number(file, "floor_in_samples", std::uint32_t{objective.floor_in_samples});
+  if (objective.kind == Objective::Kind::tokens_a_day)
+    trace::write_number(file, "seeds", objective.seeds);
+  trace::write_number(file, "combinations", run.combinations);
+  trace::write_number(file, "exhaustive", std::uint32_t{run.exhaustive});
+  trace::write_number(file, "fronts", std::uint32_t{run.fronts});
+  trace::write_number(file, "shard", run.shard.number);
+  trace::write_number(file, "shards", run.shard.count);
+  trace::write_number(file, "finished", std::uint32_t{run.finished});
+  trace::write_number(file, "gap", run.gap);
+}
+
+template <class Row, std::size_t Count>
+void write_small(hid_t file, const char* name, const std::array<trace::Column, Count>& columns,
+                 const std::vector<Row>& rows) {
+  const trace::TextRows packed(columns, rows.data(), sizeof(Row), rows.size());
+  trace::write_dataset(file, name, packed.type(), rows.size(), packed.bytes().data());
+}
+
+void write_space(hid_t file, const SearchRun& run) {
+  std::vector<GroupRow> groups;
+  for (const std::string& name : run.groups) groups.push_back({name});
+  std::vector<AxisRow> axes;
+  std::vector<ValueRow> values;
+  for (const SearchAxis& axis : run.axes) {
+    for (const std::string& value : axis.values)
+      values.push_back({static_cast<std::uint32_t>(axes.size()), value});
+    axes.push_back({axis.key, axis.name, static_cast<std::uint32_t>(axis.values.size())});
+  }
+  write_small(file, "groups", group_columns, groups);
+  write_small(file, "axes", axis_columns, axes);
+  write_small(file, "axis_values", value_columns, values);
+  write_small(file, "excluded", excluded_columns, run.excluded);
+}
+
+// A dataset whose rows `fill(row index, bytes of it)` makes, a chunk at a time.
+template <class Fill>
+void write_rows(hid_t file, const char* name, const Handle& type, hsize_t rows, const Fill& fill) {
+  const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
+  const hsize_t chunk = std::clamp<hsize_t>(rows, 1, trace::chunk_rows);
+  const Handle properties = trace::chunked(chunk);
+  Handle dataset = checked(
+      H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose);
+  const std::size_t row_bytes = H5Tget_size(type.get());
+  std::vector<char> bytes(chunk * row_bytes);
+  for (hsize_t first = 0; first < rows; first += chunk) {
+    const hsize_t count = std::min(chunk, rows - first);
+    std::fill(bytes.begin(), bytes.end(), '\0');
+    for (hsize_t i = 0; i < count; ++i) fill(first + i, bytes.data() + i * row_bytes);
+    const Handle piece = checked(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr));
+    check(H5Dwrite(dataset.get(), type.get(), piece.get(), space.get(), H5P_DEFAULT, bytes.data()));
+  }
+  trace::close(dataset);
+}
+
+// Distinct notes, of which the first is empty, and which of them each row has.
+struct Notes {
+  explicit Notes(const std::vector<CandidateRow>& rows) {
+    std::unordered_map<std::string_view, std::uint32_t> known{{"", 0}};
+    for (const CandidateRow& row : rows) {
+      const std::string_view note = std::string_view(row.note).substr(0, longest_note);
+      const auto [at, is_new] = known.try_emplace(note, static_cast<std::uint32_t>(texts.size()));
+      if (is_new) texts.push_back(note);
+      longest = std::max(longest, note.size());
+      of_row.push_back(at->second);
+    }
+  }
+  std::vector<std::string_view> texts{""};
+  std::vector<std::uint32_t> of_row;
+  std::size_t longest = 1;
+};
+
+// Likewise of what rows rest on, of which there are few.
+struct AssumedRows {
+  explicit AssumedRows(const std::vector<CandidateRow>& rows) {
+    std::map<std::pair<std::string, std::string>, std::uint32_t> known{{{"", ""}, 0}};
+    for (const CandidateRow& row : rows) {
+      const AssumedRow own{row.assumed.gpu, trace::joined_keys(row.assumed)};
+      const auto [at, is_new] =
+          known.try_emplace({own.gpu, own.keys}, static_cast<std::uint32_t>(table.size()));
+      if (is_new) table.push_back(own);
+      of_row.push_back(at->second);
+    }
+  }
+  std::vector<AssumedRow> table{{}};
+  std::vector<std::uint32_t> of_row;
+};
+
+// Puts values one after the other.
+class Cursor {
+ public:
+  explicit Cursor(char* at) : at_(at) {}
+  template <class Value>
+  void put(const Value& value) {
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
+  }
+
+ private:
+  char* at_;
+};
+
+void write_candidates(hid_t file, const SearchRun& run) {
+  const Notes notes(run.rows);
+  const AssumedRows assumed(run.rows);
+  const std::vector<AxisColumn> forms = forms_of(run.axes);
+  Layout layout;
+  add_fixed(layout);
+  add_axes(layout, run.axes, forms);
+  write_rows(file, "candidates", layout.type(), run.rows.size(), [&](hsize_t i, char* bytes) {
+    const CandidateRow& row = run.rows[i];
+    Cursor cursor(bytes);
+    cursor.put(row.candidate);
+    cursor.put(row.group);
+    cursor.put(row.outcome);
+    cursor.put(notes.of_row[i]);
+    cursor.put(assumed.of_row[i]);
+    for (const trace::Column& column : figure_columns) cursor.put(bits(row, column));
+    const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
+    for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+      if (forms[axis].form == AxisColumn::Form::numbers)
+        cursor.put(forms[axis].numbers[digits[axis]]);
+      else if (forms[axis].form == AxisColumn::Form::names)
+        cursor.put(static_cast<std::uint16_t>(digits[axis]));
+      else
+        cursor.put(digits[axis]);
+    }
+  });
+  write_small(file, assumed_table, assumed_columns, assumed.table);
+  write_rows(file, "notes", trace::text_type(notes.longest), notes.texts.size(),
+             [&](hsize_t i, char* bytes) {
+               std::copy(notes.texts[i].begin(), notes.texts[i].end(), bytes);
+             });
+}
+
+}  // namespace
+
+void write_results(const std::filesystem::path& path, const SearchRun& run) {
+  if (!std::ranges::is_sorted(run.rows, std::ranges::less_equal{}, &CandidateRow::candidate))
+    throw std::logic_error("results of a search out of order, or one of them twice");
+  trace::PartialFile partial(path);
+  trace::write_guarded(path, [&] {
+    Handle file = trace::create_file(partial.temporary());
+    write_attributes(file.get(), run);
+    write_space(file.get(), run);
+    write_candidates(file.get(), run);
+    check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL));
+    trace::close(file);
+  });
+  partial.commit();
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,167 @@
+#include "analysis/report/search/row_json.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/search/columns.hpp"
+#include "analysis/trace/error.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using nlohmann::json;
+
+// JSON is UTF-8. A note that is not has its bytes as the characters of these numbers instead.
+constexpr const char* plain_note = "note";
+constexpr const char* basis_field = "basis";
+constexpr const char* activities_field = "activities";
+constexpr const char* site_field = "site";
+constexpr const char* note_of_bytes = "note_latin1";
+
+std::string as_characters(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xC0 | (code >> 6));
+      text += static_cast<char>(0x80 | (code & 0x3F));
+    }
+  }
+  return text;
+}
+
+std::string as_bytes(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    if (code < 0x80) {
+      bytes += text[i];
+    } else if ((code & 0xFE) == 0xC2 && i + 1 < text.size()) {
+      bytes += static_cast<char>((code << 6) | (static_cast<unsigned char>(text[++i]) & 0x3F));
+    } else {
+      throw std::runtime_error("its note has characters that are no bytes");
+    }
+  }
+  return bytes;
+}
+
+std::string note_field(const std::string& note) {
+  try {
+    return fmt::format(",\"{}\":{}", plain_note, json(note).dump());
+  } catch (const json::type_error&) {
+    return fmt::format(",\"{}\":{}", note_of_bytes, json(as_characters(note)).dump());
+  }
+}
+
+void add_real(std::string& line, const char* name, double value) {
+  if (std::bit_cast<std::uint64_t>(value) == 0) return;
+  if (!std::isfinite(value))
+    throw std::logic_error(fmt::format("a search's row whose {} is {}", name, value));
+  if (value == 0)
+    fmt::format_to(std::back_inserter(line), ",\"{}\":-0.0", name);
+  else
+    fmt::format_to(std::back_inserter(line), ",\"{}\":{}", name, value);
+}
+
+// Names of files may be any bytes, of which those that are no UTF-8 do not matter here.
+void add_assumed(std::string& line, const trace::Assumed& assumed) {
+  if (assumed.keys.empty()) return;
+  const json both{{"gpu", assumed.gpu}, {"keys", assumed.keys}};
+  line += fmt::format(",\"{}\":{}", trace::assumed_field,
+                      both.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::uint64_t count_of(const json& value, std::uint64_t most = UINT64_MAX) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    throw std::runtime_error(fmt::format("{} is no count", value.dump()));
+  return value.get<std::uint64_t>();
+}
+
+double real_of(const json& value) {
+  if (!value.is_number()) throw std::runtime_error(fmt::format("{} is no number", value.dump()));
+  return value.get<double>();
+}
+
+Outcome outcome_of(const std::string& name) {
+  const auto* const at = std::ranges::find(outcome_names, name);
+  if (at == outcome_names.end())
+    throw std::runtime_error(fmt::format("there is no outcome '{}'", name));
+  return static_cast<Outcome>(at - outcome_names.begin());
+}
+
+CandidateRow row_of(const json& value) {
+  CandidateRow row;
+  row.candidate = count_of(value.at("candidate"));
+  row.outcome = outcome_of(value.at("outcome").get<std::string>());
+  for (const auto& [key, field] : value.items()) {
+    const auto* const column = std::ranges::find(
+        figure_columns, key, [](const trace::Column& c) { return std::string_view(c.name); });
+    if (column != figure_columns.end() && column->type == trace::ColumnType::u64)
+      figure<std::uint64_t>(row, *column) = count_of(field);
+    else if (column != figure_columns.end())
+      figure<double>(row, *column) = real_of(field);
+    else if (key == "group")
+      row.group = static_cast<std::uint32_t>(count_of(field, UINT32_MAX));
+    else if (key == basis_field)
+      row.basis = static_cast<Basis>(count_of(field, static_cast<std::uint64_t>(Basis::passes)));
+    else if (key == activities_field)
+      row.activities = real_of(field);
+    else if (key == site_field)
+      row.site = {field.at(0), field.at(1), field.at(2)};
+    else if (key == plain_note)
+      row.note = field.get<std::string>();
+    else if (key == trace::assumed_field)
+      row.assumed = {field.at("gpu").get<std::string>(),
+                     field.at("keys").get<std::vector<std::string>>()};
+    else if (key == note_of_bytes)
+      row.note = as_bytes(field.get<std::string>());
+    else if (key != "candidate" && key != "outcome")
+      throw std::runtime_error(fmt::format("'{}' is no field of it", key));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string to_json_line(const CandidateRow& row) {
+  std::string line =
+      fmt::format("{{\"candidate\":{},\"group\":{},\"outcome\":\"{}\"", row.candidate, row.group,
+                  outcome_names.at(static_cast<std::size_t>(row.outcome)));
+  if (!row.note.empty()) line += note_field(row.note);
+  if (row.basis != Basis::order)
+    fmt::format_to(std::back_inserter(line), ",\"{}\":{}", basis_field,
+                   static_cast<int>(row.basis));
+  add_real(line, activities_field, row.activities);
+  if (row.site.nodes > 0)
+    fmt::format_to(std::back_inserter(line), ",\"{}\":[{},{},{}]", site_field, row.site.nodes,
+                   row.site.cluster_nodes, row.site.traffic_bytes);
+  for (const trace::Column& column : figure_columns) {
+    if (column.type == trace::ColumnType::f64) {
+      add_real(line, column.name, figure<double>(row, column));
+    } else if (const auto count = figure<std::uint64_t>(row, column); count != 0) {
+      fmt::format_to(std::back_inserter(line), ",\"{}\":{}", column.name, count);
+    }
+  }
+  add_assumed(line, row.assumed);
+  return line += '}';
+}
+
+CandidateRow row_of_json(std::string_view line) {
+  try {
+    return row_of(json::parse(line));
+  } catch (const json::exception& error) {
+    throw trace::TraceError(fmt::format("no row of a search: {}", error.what()));
+  } catch (const std::runtime_error& error) {
+    throw trace::TraceError(fmt::format("no row of a search: {}", error.what()));
+  }
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,243 @@
+#include "analysis/report/search/search_export.hpp"
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_report.hpp"
+#include "analysis/report/text_table.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+std::string csv_number(const CandidateRow& row, const trace::Column& column) {
+  if (bits(row, column) == 0) return "";
+  return column.type == trace::ColumnType::u64 ? fmt::to_string(figure<std::uint64_t>(row, column))
+                                               : fmt::to_string(figure<double>(row, column));
+}
+
+// What follows from a simulated row's figures; 0 where it is not known.
+struct Derived {
+  const char* name;
+  double (*value)(const CandidateRow& row);
+};
+constexpr std::array derived_figures{
+    Derived{"samples_per_s", [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
+    Derived{"tokens_per_s", [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
+    Derived{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
+    Derived{"mfu_full_attention",
+            [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
+
+// What the objective adds to the figures, if it is none of them.
+std::vector<std::string> objective_headings(const Objective& objective) {
+  switch (objective.kind) {
+    case Objective::Kind::time_to_train:
+      return {"time_to_train_s"};
+    case Objective::Kind::price:
+      return {csv_field(fmt::format("price ({})", objective.currency))};
+    case Objective::Kind::tokens_a_day:
+      return {"effective_training_time_ratio", "tokens_per_day"};
+    default:
+      return {};
+  }
+}
+
+// Of a simulated row, under these headings.
+std::string objective_values(const SearchRun& run, const CandidateRow& row) {
+  if (run.objective.kind != Objective::Kind::tokens_a_day)
+    return fmt::format(",{}", cost_of(run, row));
+  return fmt::format(",{},{}", 1 - row.work.lost_part, done_a_day(row.work, row.time_s));
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json objective_json(const Objective& objective) {
+  Json json{{"kind", objective_names.at(static_cast<std::size_t>(objective.kind))},
+            {"name", name_of(objective)}};
+  switch (objective.kind) {
+    case Objective::Kind::price:
+      json["price_per_gpu_hour"] = objective.price_per_gpu_hour;
+      json["currency"] = objective.currency;
+      [[fallthrough]];
+    case Objective::Kind::time_to_train:
+      json["tokens"] = objective.tokens;
+      break;
+    case Objective::Kind::memory:
+      json[objective.floor_in_samples ? "floor_samples_per_s" : "floor_tokens_per_s"] =
+          objective.floor;
+      break;
+    case Objective::Kind::tokens_a_day:
+      json["seeds"] = objective.seeds;
+      break;
+    default:
+      break;
+  }
+  return json;
+}
+
+// Null where all of the sweep was searched.
+Json shard_json(const SearchRun& run) {
+  if (run.shard.count == 1) return nullptr;
+  return {{"number", run.shard.number}, {"count", run.shard.count}};
+}
+
+// The best with each value of the axes that leave a choice, by its name.
+Json best_by_json(const SearchRun& run) {
+  Json json = Json::object();
+  const auto number_of = [&](const std::optional<std::size_t>& row) {
+    return row ? Json(run.rows[*row].candidate) : Json(nullptr);
+  };
+  for (const std::size_t axis : open_axes(run)) {
+    Json& values = json[run.axes[axis].name] = Json::array();
+    for (const BestOf& best : best_by(run, axis))
+      values.push_back({{"value", run.axes[axis].values[best.value]},
+                        {"best", number_of(best.row)},
+                        {"better_bound", number_of(best.bound)}});
+  }
+  return json;
+}
+
+Json findings_json(const SearchRun& run, const Findings& findings) {
+  Json json;
+  for (std::size_t outcome = 0; outcome < outcome_names.size(); ++outcome)
+    json["outcomes"][outcome_names[outcome]] = findings.outcomes[outcome];
+  json["not_looked_at"] = number(findings.not_looked_at);
+  json["proof"] = proof_text(run, findings);
+  json["best"] = findings.best ? Json(run.rows[*findings.best].candidate) : Json(nullptr);
+  json["best_by"] = best_by_json(run);
+  const auto lost = runner_up(run, findings);
+  json["runner_up"] = lost ? loss_json(run, *lost) : Json(nullptr);
+  json["failed_with_better_bounds"] = Json::array();
+  for (const std::size_t i : findings.failed_hopes)
+    json["failed_with_better_bounds"].push_back(run.rows[i].candidate);
+  json["fronts"] = Json::array();
+  for (std::size_t group = 0; group < run.groups.size(); ++group) {
+    Json candidates = Json::array();
+    for (const std::size_t i : findings.fronts[group]) candidates.push_back(run.rows[i].candidate);
+    json["fronts"].push_back({{"group", run.groups[group]}, {"candidates", candidates}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json loss_json(const SearchRun& run, const Comparison& lost) {
+  const Comparison wall = compare_wall_time(run, lost.better, lost.worse);
+  Json parts = Json::object();
+  for (const Comparison::Part& part : wall.parts) parts[part_words[part.part].words] = part.seconds;
+  Json json{{"candidate", run.rows[lost.worse].candidate},
+            {"behind", lost.behind},
+            {"more_s", wall.seconds},
+            {"more_bytes", lost.bytes},
+            {"more_s_by_part", parts},
+            {"gpus", run.rows[lost.worse].work.gpus},
+            {"gpus_of_better", run.rows[lost.better].work.gpus}};
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    json["more_lost_time_ratio"] =
+        run.rows[lost.worse].work.lost_part - run.rows[lost.better].work.lost_part;
+  return json;
+}
+
+Json candidate_json(const SearchRun& run, const CandidateRow& row) {
+  Json json{{"candidate", row.candidate}};
+  if (row.group < run.groups.size()) json["group"] = run.groups[row.group];
+  json["outcome"] = outcome_names.at(static_cast<std::size_t>(row.outcome));
+  if (!row.note.empty()) json["note"] = row.note;
+  Json& values = json["values"] = Json::object();
+  const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
+  for (std::size_t axis = 0; axis < digits.size(); ++axis)
+    values[run.axes[axis].key] = run.axes[axis].values[digits[axis]];
+  for (const trace::Column& column : figure_columns) {
+    if (bits(row, column) == 0) continue;
+    if (column.type == trace::ColumnType::u64)
+      json[column.name] = figure<std::uint64_t>(row, column);
+    else
+      json[column.name] = number(figure<double>(row, column));
+  }
+  if (row.outcome != Outcome::simulated) return json;
+  add_assumed(json, row.assumed);
+  for (const Derived& one : derived_figures)
+    if (const double value = one.value(row); value > 0) json[one.name] = value;
+  if (run.objective.kind == Objective::Kind::time_to_train)
+    json["time_to_train_s"] = number(cost_of(run, row));
+  if (run.objective.kind == Objective::Kind::tokens_a_day) {
+    json["effective_training_time_ratio"] = 1 - row.work.lost_part;
+    json["tokens_per_day"] = done_a_day(row.work, row.time_s);
+  }
+  if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
+  return json;
+}
+
+void to_json(Json& json, const SearchAxis& axis) {
+  json = {{"key", axis.key}, {"name", axis.name}, {"values", axis.values}};
+}
+
+void to_json(Json& json, const Excluded& excluded) {
+  json = {{"rule", excluded.rule}, {"combinations", excluded.combinations}};
+}
+
+void write_search_csv(std::ostream& stream, const SearchRun& run) {
+  std::string line = "candidate,group,outcome";
+  for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
+  for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
+  const std::vector<std::string> objective = objective_headings(run.objective);
+  for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
+  for (const std::string& heading : objective) line += fmt::format(",{}", heading);
+  stream << line << fmt::format(",{},note\n", trace::assumed_field);
+  for (const CandidateRow& row : run.rows) {
+    line = fmt::format("{},{},{}", row.candidate,
+                       csv_field(row.group < run.groups.size() ? run.groups[row.group] : ""),
+                       outcome_names.at(static_cast<std::size_t>(row.outcome)));
+    const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
+    for (std::size_t axis = 0; axis < digits.size(); ++axis)
+      line += fmt::format(",{}", csv_field(run.axes[axis].values[digits[axis]]));
+    for (const trace::Column& column : figure_columns)
+      line += fmt::format(",{}", csv_number(row, column));
+    for (const Derived& one : derived_figures) {
+      const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
+      line += value > 0 ? fmt::format(",{}", value) : ",";
+    }
+    if (row.outcome == Outcome::simulated && !objective.empty())
+      line += objective_values(run, row);
+    else
+      line.append(objective.size(), ',');
+    stream << line << ',' << csv_field(trace::joined_keys(row.assumed)) << ','
+           << csv_field(row.note) << '\n';
+  }
+}
+
+void write_search_json(std::ostream& stream, const SearchRun& run, const Json& more) {
+  Json head{{"title", run.title},
+            {"sweep", run.sweep},
+            {"objective", objective_json(run.objective)},
+            {"groups", run.groups},
+            {"axes", run.axes},
+            {"combinations", number(run.combinations)},
+            {"excluded", run.excluded},
+            {"shard", shard_json(run)},
+            {"exhaustive", run.exhaustive},
+            {"finished", run.finished},
+            {"gap", number(run.gap)}};
+  head.update(findings_json(run, find(run)));
+  if (!more.empty()) head.update(more);
+  std::string text = json_document(head);
+  text.resize(text.size() - 3);  // the candidates come before the last brace
+  stream << text << ",\n  \"candidates\": [";
+  const char* before = "\n    ";
+  for (const CandidateRow& row : run.rows) {
+    stream << before << json_line(candidate_json(run, row));
+    before = ",\n    ";
+  }
+  stream << (run.rows.empty() ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,291 @@
+#include "analysis/report/search/search_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+constexpr std::size_t most_reasons = 3;
+constexpr std::size_t most_rules = 6;
+constexpr std::size_t most_characters = 76;
+constexpr std::size_t most_lines = 2;
+
+// Words on lines that fit beside the counts; what does not fit on two is left out.
+std::vector<std::string> folded(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = text.size();
+    if (end - at > most_characters) {
+      end = text.rfind(' ', at + most_characters);
+      if (end == std::string::npos || end <= at) end = at + most_characters;
+    }
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+    lines.push_back(text.substr(at, end - at));
+    at = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
+    if (lines.size() == most_lines && at < text.size()) {
+      lines.back() += " ...";
+      break;
+    }
+  }
+  return lines;
+}
+
+struct Line {
+  std::uint64_t count;
+  std::string words;
+};
+
+// The first line has the count.
+void add(std::vector<Line>& lines, std::uint64_t count, std::size_t blanks,
+         const std::string& words) {
+  for (const std::string& text : folded(words)) {
+    lines.push_back({count, std::string(blanks, ' ') + text});
+    count = 0;
+  }
+}
+
+void add_reasons(std::vector<Line>& lines, const SearchRun& run, const std::vector<Reason>& found) {
+  if (found.size() == 1 && run.rows[found.front().example].note.empty()) return;
+  for (const Reason& reason : std::span(found).first(std::min(found.size(), most_reasons))) {
+    const CandidateRow& row = run.rows[reason.example];
+    add(lines, reason.rows, 4, row.note.empty() ? "no reason was given" : printable(row.note));
+    add(lines, 0, 6, fmt::format("such as {}", named(run, row)));
+  }
+  if (found.size() > most_reasons)
+    add(lines, 0, 4,
+        fmt::format("and for {}", counted(found.size() - most_reasons, "other reason")));
+}
+
+using Columns = ReportColumns<CandidateRow>;
+
+bool is_whole(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Of the axes in which rows differ; what they have in common goes to `common`.
+Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> rows,
+                     std::string& common) {
+  Columns columns;
+  for (const std::size_t axis : open_axes(run)) {
+    const auto value = [&run, axis](const CandidateRow& row) { return value_of(run, row, axis); };
+    const std::string name = printable(run.axes[axis].name);
+    const std::string first = value(*rows.front());
+    if (std::ranges::all_of(rows, [&](const auto* row) { return value(*row) == first; })) {
+      common += fmt::format("{}{} {}", common.empty() ? "" : ", ", name, printable(first));
+      continue;
+    }
+    const bool whole = std::ranges::all_of(
+        rows, [&](const auto* row) { return is_whole(printable(value(*row))); });
+    columns.push_back({name, {name}, whole ? Quantity::count() : Quantity::name(), value});
+  }
+  return columns;
+}
+
+std::string behind_text(const SearchRun& run, double least, const CandidateRow& row) {
+  const double cost = cost_of(run, row);
+  if (!std::isfinite(cost)) return "floor";
+  if (cost == least) return "best";
+  return fmt::format("{:.1f}", 100 * behind(run.objective, cost, least));
+}
+
+std::string percent(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); }
+
+std::string whole_percent(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
+
+bool is_timed_by_assumed(const CandidateRow& row) { return times_rest_on(row.assumed); }
+
+// What each row is good for; columns in which all have nothing are left out.
+Columns figure_columns_of(bool of_tokens) {
+  using Row = CandidateRow;
+  const auto timed = [](ReportColumn<Row> column) {
+    return marked(optional<Row>(std::move(column)), is_timed_by_assumed);
+  };
+  return {timed({"throughput",
+                 {of_tokens ? "tokens" : "samples"},
+                 Quantity::rate(),
+                 [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+          timed({"mfu",
+                 {"causal", "MFU of", "16 bits"},
+                 Quantity::percent(),
+                 [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+          timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
+          optional<Row>(
+              {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
+          optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
+          marked(optional<Row>({"fullness",
+                                {"of it", "%"},
+                                Quantity::each_as(whole_percent),
+                                [](const Row& row) {
+                                  return row.capacity_bytes == 0
+                                             ? 0
+                                             : static_cast<double>(row.peak_bytes) /
+                                                   static_cast<double>(row.capacity_bytes);
+                                }}),
+                 [](const Row& row) { return capacity_rests_on(row.assumed); })};
+}
+
+// What is left of it in weeks.
+Columns weeks_columns(bool of_tokens) {
+  return {marked<CandidateRow>({"a_day",
+                                {of_tokens ? "tokens" : "samples", "a day"},
+                                Quantity::count(),
+                                [](const CandidateRow& row) {
+                                  return format_scaled(done_a_day(row.work, seconds_of(row)));
+                                }},
+                               is_timed_by_assumed),
+          {"effective", {"effective", "time", "%"}, Quantity::count(), [](const CandidateRow& row) {
+             return fmt::format("{:.2f}", (1 - row.work.lost_part) / 0.01);
+           }}};
+}
+
+}  // namespace
+
+std::string grouped(double count) {
+  if (!(count < 1e15)) return fmt::format("{:.2g}", count);
+  const std::string digits = fmt::format("{:.0f}", count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string outcome_of_none(const OutcomeCounts& outcomes) {
+  const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
+  if (count(Outcome::simulated) > 0) return "below the floor";
+  if (count(Outcome::failed) > 0) return "failed";
+  if (count(Outcome::open) > 0) return "not simulated yet";
+  if (count(Outcome::bounded_away) > 0) return "bounded away";
+  if (count(Outcome::does_not_fit) > 0) return "none fits";
+  return count(Outcome::illegal) > 0 ? "none legal" : "no candidate";
+}
+
+const char* not_looked_at_words(const SearchRun& run) {
+  if (run.shard.count == 1) return "not looked at";
+  return run.finished ? "in other shards, not looked at" : "not looked at, here or in other shards";
+}
+
+std::string counts_text(const SearchRun& run, const Findings& findings) {
+  std::vector<Line> lines;
+  std::uint64_t cut = 0;
+  for (const Excluded& one : run.excluded) cut += one.combinations;
+  if (cut > 0) {
+    lines.push_back({cut, "cut away by rules"});
+    std::vector<Excluded> rules = run.excluded;
+    std::ranges::stable_sort(rules, std::ranges::greater{}, &Excluded::combinations);
+    for (const Excluded& one : std::span(rules).first(std::min(rules.size(), most_rules)))
+      if (one.combinations > 0) add(lines, one.combinations, 4, printable(one.rule));
+    if (rules.size() > most_rules)
+      add(lines, 0, 4, fmt::format("and {}", counted(rules.size() - most_rules, "other rule")));
+  }
+  const auto count = [&](Outcome outcome) {
+    return findings.outcomes[static_cast<std::size_t>(outcome)];
+  };
+  const std::uint64_t fit = count(Outcome::open) + count(Outcome::bounded_away) +
+                            count(Outcome::simulated) + count(Outcome::failed);
+  for (const Outcome outcome : {Outcome::illegal, Outcome::does_not_fit, Outcome::bounded_away,
+                                Outcome::open, Outcome::failed, Outcome::simulated}) {
+    if (count(outcome) == 0 && outcome != Outcome::simulated) continue;
+    std::string words = outcome_words.at(static_cast<std::size_t>(outcome));
+    if (outcome == Outcome::open) words = "not simulated yet";
+    if (outcome == Outcome::simulated && fit > 0)
+      words += fmt::format(
+          ", {} of those left",
+          format_percent(static_cast<double>(count(outcome)) / static_cast<double>(fit)));
+    lines.push_back({count(outcome), words});
+    if (outcome == Outcome::illegal) add_reasons(lines, run, findings.illegal);
+    if (outcome == Outcome::does_not_fit) add_reasons(lines, run, findings.does_not_fit);
+    if (outcome == Outcome::failed) add_reasons(lines, run, findings.failed);
+  }
+  std::vector<std::string> numbers;
+  std::vector<std::string> words;
+  for (const Line& line : lines) {
+    const bool bare = line.count == 0 && line.words.front() == ' ';
+    numbers.push_back(bare ? "" : grouped(static_cast<double>(line.count)));
+    words.push_back(line.words);
+  }
+  if (findings.not_looked_at > 0) {
+    numbers.push_back(grouped(findings.not_looked_at));
+    words.emplace_back(not_looked_at_words(run));
+  }
+  TextTable table;
+  table.add_numbers({}, std::move(numbers));
+  table.add_names("", std::move(words));
+  return table.text().substr(1);  // without the empty line of heads
+}
+
+std::string worth(const SearchRun& run, const CandidateRow& row) {
+  const bool is_time = run.objective.kind != Objective::Kind::memory;
+  return fmt::format("{}{}", is_time ? time_mark(row.assumed) : "",
+                     printable(shown(run.objective, row.work, cost_of(run, row))));
+}
+
+std::string memory_text(const CandidateRow& row) {
+  if (row.capacity_bytes == 0) return format_bytes(row.peak_bytes);
+  const ColumnScale scale =
+      memory_scale(static_cast<double>(std::max(row.peak_bytes, row.capacity_bytes)));
+  return fmt::format("{} of {}{} {}", scale(static_cast<double>(row.peak_bytes)),
+                     capacity_rests_on(row.assumed) ? assumed_mark : "",
+                     scale(static_cast<double>(row.capacity_bytes)), scale.unit);
+}
+
+std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
+                      std::optional<std::size_t> best, bool with_gpus) {
+  if (rows.empty()) return "";
+  std::vector<const CandidateRow*> shown_rows;
+  for (const std::size_t i : rows) shown_rows.push_back(&run.rows[i]);
+  std::string common;
+  Columns columns = axis_columns(run, shown_rows, common);
+  if (with_gpus)
+    columns.insert(columns.begin(),
+                   {"gpus", {"GPUs"}, Quantity::count(), [](const CandidateRow& row) {
+                      return fmt::to_string(row.work.gpus);
+                    }});
+  const bool is_price = run.objective.kind == Objective::Kind::price;
+  if (is_price || run.objective.kind == Objective::Kind::time_to_train)
+    columns.push_back(marked<CandidateRow>({"worth",
+                                            {is_price ? "price" : "time", "to train"},
+                                            Quantity::count(),
+                                            [&](const CandidateRow& row) {
+                                              return shown(run.objective, row.work,
+                                                           cost_of(run, row));
+                                            }},
+                                           is_timed_by_assumed));
+  if (run.objective.kind == Objective::Kind::tokens_a_day)
+    std::ranges::move(weeks_columns(shown_rows.front()->work.tokens > 0),
+                      std::back_inserter(columns));
+  if (best)
+    columns.push_back({"behind",
+                       {"behind", "%"},
+                       Quantity::count(),
+                       [&run, least = cost_of(run, run.rows[*best])](const CandidateRow& row) {
+                         return behind_text(run, least, row);
+                       }});
+  std::ranges::move(figure_columns_of(shown_rows.front()->work.tokens > 0),
+                    std::back_inserter(columns));
+  const auto each = std::views::transform(
+      shown_rows, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
+  std::vector<trace::Assumed> assumed;
+  for (const CandidateRow* row : shown_rows) assumed.push_back(row->assumed);
+  return table_text(columns, each) +
+         (common.empty() || rows.size() == 1 ? "" : fmt::format("all with {}\n", common)) +
+         assumed_lines(assumed);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,344 @@
+#include "analysis/report/summary_report.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/summary_columns.hpp"
+#include "analysis/report/text_table.hpp"
+#include "analysis/report/units_text.hpp"
+#include "analysis/trace/tables.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using trace::MemoryCategory;
+
+// "weights 12.1 GiB, activations 30.2 GiB"
+std::string contents(const DeviceSummary& device) {
+  const auto names = trace::enum_names(trace::ColumnType::memory_category);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (device.at_peak[i] > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i],
+                          format_bytes(device.at_peak[i]));
+  return text;
+}
+
+std::string named(const DeviceSummary& device) {
+  return device.host.empty() ? fmt::format("device {}", device.device)
+                             : fmt::format("device {} ({})", device.device, printable(device.host));
+}
+
+// What is held from the start to the end of a run.
+std::uint64_t resting(const DeviceSummary& device) {
+  std::uint64_t bytes = 0;
+  for (const auto category :
+       {MemoryCategory::weights, MemoryCategory::gradients, MemoryCategory::optimizer,
+        MemoryCategory::buffers, MemoryCategory::allowance})
+    bytes += device.at_peak[static_cast<std::size_t>(category)];
+  return bytes;
+}
+
+// ", from 0.49 s on", ", from the start, with weights and state alone"
+std::string since(const DeviceSummary& device, const ColumnScale& time) {
+  if (!device.over_since_s) return "";
+  if (resting(device) > device.memory_capacity_bytes)
+    return ", from 0 s on, with weights and state alone";
+  return fmt::format(", from {} {} on", time(*device.over_since_s), time.unit);
+}
+
+constexpr std::size_t largest_device_table = 16;
+
+// What a run was, in parts: three sizes, then words.
+constexpr std::size_t sizes = 3;
+std::vector<std::string> description(const trace::RunInfo& run) {
+  std::string devices = counted(run.devices, "device");
+  if (run.ranks_per_stage > 1)
+    devices += fmt::format(" of {}{} GPUs", run.gpus > 0 ? "up to " : "", run.ranks_per_stage);
+  if (run.replicas > 1) devices = fmt::format("{} replicas x {}", run.replicas, devices);
+  return {devices,
+          counted(run.microbatches, "microbatch"),
+          counted(run.iterations, "iteration"),
+          "engine " + printable(run.engine),
+          "network " + printable(run.network),
+          "p2p " + printable(run.p2p)};
+}
+
+// What runs have in common goes into a line, their job into another; what differs goes into each
+// run's name.
+struct Labels {
+  std::string common;
+  std::vector<std::string> names;
+};
+
+Labels labels(std::span<const Summary> runs) {
+  std::vector<std::vector<std::string>> parts;
+  Labels found;
+  for (const Summary& run : runs) {
+    parts.push_back(description(run.run));
+    std::string name = printable(run.run.schedule);
+    if (run.run.chunks > 1) name += fmt::format(" x{}", run.run.chunks);
+    found.names.push_back(std::move(name));
+  }
+  for (std::size_t i = 0; i < parts.front().size(); ++i) {
+    const std::string& first = parts.front()[i];
+    if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p[i] == first; })) {
+      if (!found.common.empty()) found.common += i < sizes ? " x " : ", ";
+      found.common += first;
+    } else {
+      for (std::size_t run = 0; run < parts.size(); ++run) found.names[run] += ", " + parts[run][i];
+    }
+  }
+  std::vector<std::string> jobs;
+  for (const Summary& run : runs) jobs.push_back(run.run.job);
+  const JobParts job = split_jobs(jobs);
+  if (!job.common.empty()) found.common += '\n' + job.common;
+  for (std::size_t run = 0; run < runs.size(); ++run)
+    if (!job.own[run].empty()) found.names[run] += ", " + job.own[run];
+  return found;
+}
+
+TextTable table_of(std::span<const Summary> runs, const std::vector<std::string>& names) {
+  TextTable table;
+  table.add_names("schedule", names);
+  add_columns(table,
+              picked(run_columns(runs),
+                     {"makespan_s", "samples_per_s", "tokens_per_s", "model_flops_per_gpu", "mfu",
+                      "bubble_ratio", "span_bubble_s", "busy", "in_flight", "memory",
+                      "exposed_communication_s", "exposed_share"}),
+              runs);
+  return table;
+}
+
+std::string device_table(const Summary& run) {
+  ReportColumns<DeviceSummary> columns = picked(
+      device_columns(run.makespan_s),
+      {"device", "host", "passes", "start_s", "end_s", "busy_s", "idle", "peak_in_flight",
+       "peak_memory_bytes", "peak_allocated_bytes", "of_capacity", "exposed_communication_s"});
+  const auto leave_out = [&](std::string_view key) {
+    std::erase_if(columns, [&](const auto& column) { return column.key == key; });
+  };
+  if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
+    leave_out("of_capacity");
+  else if (capacity_rests_on(run.run.assumed))
+    std::ranges::find(columns, "of_capacity", &ReportColumn<DeviceSummary>::key)->is_marked =
+        [](const DeviceSummary&) { return true; };
+  const auto keeps_more = [](const DeviceSummary& device) {
+    return device.peak_allocated_bytes() < device.peak_memory_bytes;
+  };
+  if (!std::ranges::any_of(run.devices, keeps_more)) leave_out("peak_allocated_bytes");
+  return table_text(columns, run.devices);
+}
+
+// Of a run with more in it than passes and transfers.
+std::string time_table(const Summary& run) {
+  const bool has_more = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
+    return d.parts.optimizer + d.parts.exposed() - d.parts.p2p > 0;
+  });
+  return has_more ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
+}
+
+// Where copies were left out.
+std::string symmetry_line(const Summary& run) {
+  if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
+  if (!run.job->lengths.empty())
+    return fmt::format("replica 0, which has most to do, was simulated for all {}\n",
+                       run.run.replicas);
+  return fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
+                     run.run.replicas);
+}
+
+// Where microbatches differ: how much there is to learn from, and what evenness would save.
+std::string uneven_line(const Summary& run, std::string_view name) {
+  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
+  std::string line = name.empty() ? "" : fmt::format("{}: ", name);
+  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
+  if (!run.job->lengths.empty())
+    line +=
+        fmt::format("{:.4g} million tokens an iteration, {:.1f} % of what is computed is padding; ",
+                    tokens / 1e6, 100 * run.job->padding);
+  constexpr double worth_it = 0.0005;
+  if (run.job->uneven < worth_it)
+    return line + "spreading the work evenly over microbatches and ranks would save no time\n";
+  return line + fmt::format(
+                    "spread evenly over microbatches and ranks, the same work would take "
+                    "{:.1f} % less time\n",
+                    100 * run.job->uneven);
+}
+
+Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  Json list = json_rows(run_columns(runs), runs);
+  for (std::size_t i = 0; i < std::min(list.size(), more.size()); ++i)
+    for (const JsonField& field : more[i])
+      std::visit([&](const auto& value) { list[i][field.key] = value; }, field.value);
+  return list;
+}
+
+// A device and the run that it is of: a line of CSV.
+struct DeviceOfRun {
+  const Summary* run;
+  const DeviceSummary* device;
+};
+
+ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
+  ReportColumns<DeviceOfRun> columns;
+  const auto add = [&](ReportColumns<DeviceOfRun> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  const auto add_run = [&](std::initializer_list<std::string_view> keys) {
+    add(of_part<DeviceOfRun>(picked(run_columns(runs), keys),
+                             [](const DeviceOfRun& row) -> auto& { return *row.run; }));
+  };
+  const auto add_device = [&](std::initializer_list<std::string_view> keys) {
+    add(of_part<DeviceOfRun>(picked(device_columns(0), keys),
+                             [](const DeviceOfRun& row) -> auto& { return *row.device; }));
+  };
+  // Empty where the run has no job, or one without a model where they need that.
+  const auto add_job = [&](std::initializer_list<std::string_view> keys, bool needs_model) {
+    for (const ReportColumn<JobInfo>& column : picked(job_columns(), keys))
+      columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {
+        const std::optional<JobInfo>& job = row.run->job;
+        if (!job || (needs_model && job->model.empty())) return nullptr;
+        if (column.key == "tp" && !job->tp_each.empty()) return job->tp_each.at(row.device->device);
+        return column.value(*job);
+      });
+  };
+  add_run({"schedule"});
+  add_device({"device", "host", "busy_s", "start_s", "end_s", "exposed_communication_s",
+              "peak_in_flight", "peak_memory_bytes", "peak_allocated_bytes",
+              "memory_capacity_bytes", "passes"});
+  add_run({"chunks", "engine", "p2p", "makespan_s"});
+  add_job({"model", "gpu", "tp", "cp", "ep", "dp", "pp", "zero"}, false);
+  add_job({"global_batch_samples", "microbatch_samples", "sequence_tokens"}, true);
+  add_job({"recompute", "precision", "cuda_graphs", "offload"}, false);
+  add_job({"flash_attention"}, true);
+  columns.emplace_back("assumed", [](const DeviceOfRun& row) -> Json {
+    return trace::joined_keys(row.run->run.assumed);
+  });
+  std::ranges::find(columns, "peak_in_flight", &ReportColumn<DeviceOfRun>::key)->key +=
+      "_microbatches";
+  return columns;
+}
+
+}  // namespace
+
+std::string over_capacity_line(const Summary& run, const std::string& name) {
+  const DeviceSummary* worst = nullptr;
+  int count = 0;
+  for (const DeviceSummary& device : run.devices) {
+    if (device.fits()) continue;
+    ++count;
+    if (worst == nullptr || device.over_capacity_bytes() > worst->over_capacity_bytes())
+      worst = &device;
+  }
+  if (worst == nullptr) return "";
+  const ColumnScale time = time_scale(run.makespan_s, 4);
+  const std::string has =
+      fmt::format("{}{}", capacity_rests_on(run.run.assumed) ? assumed_mark : "",
+                  format_bytes(worst->memory_capacity_bytes));
+  const std::string whose = worst->memory_host.empty()
+                                ? fmt::format("its {}", has)
+                                : fmt::format("the {} of {}", has, printable(worst->memory_host));
+  std::string line = fmt::format(
+      "! {} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name, named(*worst),
+      format_bytes(worst->peak_memory_bytes), time(worst->peak_time_s), time.unit,
+      format_bytes(worst->over_capacity_bytes()), whose, since(*worst, time), contents(*worst));
+  if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
+  return line + '\n';
+}
+
+std::string component_table(const Summary& run) {
+  using Device = DeviceSummary;
+  std::uint64_t most = 0;
+  for (const Device& device : run.devices) most = std::max(most, device.peak_memory_bytes);
+  ColumnScale bytes = memory_scale(static_cast<double>(most));
+  bytes.decimals = std::max(bytes.decimals, 2);  // beside the largest, the smallest shows as well
+  ReportColumns<Device> columns{
+      {"device", {"at its peak, device"}, Quantity::name(), &Device::device}};
+  const auto names = trace::enum_names(trace::ColumnType::memory_category);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    columns.push_back(
+        optional<Device>({names[i], {names[i]}, Quantity::on(bytes), [i](const Device& device) {
+                            return device.at_peak[i];
+                          }}));
+  columns.push_back(
+      optional<Device>({"sum", {"sum"}, Quantity::on(bytes), &Device::peak_memory_bytes}));
+  return table_text(columns, run.devices);
+}
+
+std::string peak_line(const Summary& run) {
+  const auto fullest =
+      std::max_element(run.devices.begin(), run.devices.end(),
+                       [](auto& a, auto& b) { return a.peak_memory_bytes < b.peak_memory_bytes; });
+  return fmt::format("memory peak of {}, {}, {} of it allocated: {}\n", named(*fullest),
+                     format_bytes(fullest->peak_memory_bytes),
+                     format_bytes(fullest->peak_allocated_bytes()), contents(*fullest));
+}
+
+std::vector<std::string> names_of(std::span<const Summary> runs) {
+  return runs.empty() ? std::vector<std::string>() : labels(runs).names;
+}
+
+TextTable summary_table(std::span<const Summary> runs) { return table_of(runs, names_of(runs)); }
+
+std::string common_line(std::span<const Summary> runs) {
+  return runs.empty() ? std::string() : labels(runs).common;
+}
+
+std::string console_table(std::span<const Summary> runs) {
+  if (runs.empty()) return "";
+  const Labels label = labels(runs);
+  std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
+  text += table_of(runs, label.names).text();
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    text += uneven_line(runs[i], runs.size() > 1 ? label.names[i] : std::string());
+  std::vector<trace::Assumed> assumed;
+  for (const Summary& run : runs) assumed.push_back(run.run.assumed);
+  text += assumed_lines(assumed);
+  for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
+  if (runs.size() > 1 || runs[0].devices.empty()) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+    text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
+  if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
+  if (!runs[0].pass_collectives.empty())
+    text += '\n' + table_text(pass_collective_columns(), runs[0].pass_collectives);
+  if (runs[0].run.model_flops <= 0) return text;
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+    text += '\n' + component_table(runs[0]);
+  text += '\n' + peak_line(runs[0]);
+  return text;
+}
+
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  const Json json = list_json(runs, more);
+  return json_document(runs.size() == 1 ? json[0] : json);
+}
+
+Json json_of(const Summary& run) { return list_json({&run, 1}, {})[0]; }
+
+void add_from_json(const Json& json, Summary& run) {
+  run.job = job_of(json.at("job"));
+  const Json& devices = json.at("devices");
+  for (std::size_t i = 0; i < std::min(run.devices.size(), devices.size()); ++i)
+    run.devices[i].memory_host = devices[i].value("memory_host", "");
+}
+
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
+  return json_document(list_json(runs, more));
+}
+
+std::string csv_summary(std::span<const Summary> runs) {
+  std::vector<DeviceOfRun> rows;
+  for (const Summary& run : runs)
+    for (const DeviceSummary& device : run.devices) rows.push_back({&run, &device});
+  return csv_text(csv_columns(runs), rows);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,75 @@
+#include "analysis/report/why/critical_path.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "analysis/report/why/trace_index.hpp"
+
+namespace pipewright::analysis {
+
+namespace {
+
+struct PartKind {
+  const char* words;
+  bool is_communication = false;
+};
+
+// In the order of CriticalPart.
+constexpr std::array<PartKind, critical_parts> part_kinds{{{"compute"},
+                                                           {"collectives in passes", true},
+                                                           {"transfers", true},
+                                                           {"rendezvous"},
+                                                           {"blocked sends", true},
+                                                           {"weights gathered", true},
+                                                           {"gradients reduced", true},
+                                                           {"embeddings reduced", true},
+                                                           {"norm of gradients", true},
+                                                           {"optimizer's step"},
+                                                           {"other replicas"},
+                                                           {"not known"}}};
+
+const PartKind& kind_of(CriticalPart part) { return part_kinds.at(static_cast<std::size_t>(part)); }
+
+}  // namespace
+
+const char* words(CriticalPart part) { return kind_of(part).words; }
+
+PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>& path) {
+  PathSplit split;
+  std::map<std::tuple<CriticalPart, trace::PassKind, std::string>, PathShare> parts;
+  std::map<std::uint32_t, double> stages;
+  for (const CriticalPiece& piece : path) {
+    const double seconds = piece.end - piece.start;
+    const bool computes = piece.part == CriticalPart::compute;
+    const auto kind = computes ? trace.passes[piece.pass].kind : trace::PassKind::forward;
+    const std::string link =
+        piece.link < trace.links.size() ? trace.links[piece.link].link_class : "";
+    PathShare& share = parts[{piece.part, kind, link}];
+    share.part = piece.part;
+    share.kind = kind;
+    share.link_class = link;
+    share.seconds += seconds;
+    ++share.pieces;
+    if (piece.alone > 0) {
+      const double longer = seconds - piece.alone;
+      share.contention_s =
+          share.contention_s.value_or(0) + (longer > time_tolerance(piece.end) ? longer : 0);
+    }
+    if (piece.pass != no_pass) stages[piece.stage] += seconds;
+    if (computes)
+      split.computing_s += seconds;
+    else if (piece.part == CriticalPart::optimizer)
+      split.optimizer_s += seconds;
+    else
+      (kind_of(piece.part).is_communication ? split.communication_s : split.waiting_s) += seconds;
+  }
+  for (const auto& [key, share] : parts) split.parts.push_back(share);
+  for (const auto& [stage, seconds] : stages) split.stages.push_back({stage, seconds});
+  std::ranges::stable_sort(split.parts, std::ranges::greater{}, &PathShare::seconds);
+  std::ranges::stable_sort(split.stages, std::ranges::greater{}, &StageShare::seconds);
+  return split;
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,193 @@
+#include "analysis/report/why/trace_index.hpp"
+
+#include <algorithm>
+
+namespace pipewright::analysis {
+
+using trace::CollectiveRow;
+using trace::PassKind;
+using trace::PassRow;
+using trace::StepRow;
+
+void RowsByPlace::make_room(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches) {
+  stages_ = stages;
+  microbatches_ = microbatches;
+  const std::uint64_t most = 8 * std::uint64_t{rows} + 1024;
+  if (stages > 0 && microbatches <= most / stages)
+    table_.resize(stages * microbatches);
+  else
+    map_.reserve(rows);
+}
+
+void RowsByPlace::add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row) {
+  const auto number = static_cast<std::uint32_t>(row + 1);
+  const std::uint64_t place = stage * microbatches_ + microbatch;
+  std::uint32_t& at = table_.empty() ? map_[place] : table_[place];
+  if (at == 0) at = number;
+}
+
+std::size_t RowsByPlace::find(std::uint32_t stage, std::uint32_t microbatch) const {
+  if (stage >= stages_ || microbatch >= microbatches_) return no_row;
+  const std::uint64_t place = stage * microbatches_ + microbatch;
+  if (!table_.empty()) return table_[place] == 0 ? no_row : table_[place] - 1;
+  const auto found = map_.find(place);
+  return found == map_.end() ? no_row : found->second - 1;
+}
+
+TraceIndex::TraceIndex(const trace::Trace& trace)
+    : trace_(trace),
+      units_on_(trace.devices.size()),
+      steps_on_(trace.devices.size()),
+      collectives_on_(trace.devices.size()) {
+  add_units();
+  add_passes();
+  for (const StepRow& row : trace.steps) steps_on_.at(row.device).push_back(&row);
+  for (auto& rows : steps_on_) std::ranges::stable_sort(rows, {}, &StepRow::end);
+  for (const CollectiveRow& row : trace.collectives) collectives_on_.at(row.device).push_back(&row);
+  for (auto& rows : collectives_on_) std::ranges::stable_sort(rows, {}, &CollectiveRow::end);
+  for (const trace::StageRow& row : trace.stages) {
+    if (row.stage >= in_passes_.size()) {
+      in_passes_.resize(std::size_t{row.stage} + 1);
+      in_pairs_.resize(in_passes_.size());
+    }
+    in_passes_[row.stage] = row.exposed_in_passes();
+    in_pairs_[row.stage] = row.exposed_in_pairs();
+  }
+  for (const trace::PathRow& row : trace.paths)
+    paths_.try_emplace({row.traffic, row.source, row.destination, row.stage}, &row);
+  for (const PassRow& row : trace.passes) makespan_ = std::max(makespan_, row.end);
+  knows_inputs_ =
+      trace.devices.size() == 1 ||
+      std::ranges::any_of(trace.passes, [](const PassRow& row) { return row.ready > 0; });
+  for (const StepRow& row : trace.steps) makespan_ = std::max(makespan_, row.end);
+}
+
+void TraceIndex::add_units() {
+  unit_of_.reserve(trace_.passes.size());
+  units_.reserve(trace_.passes.size());
+  for (std::size_t i = 0; i < trace_.passes.size(); ++i) {
+    const PassRow& row = trace_.passes[i];
+    auto& on_device = units_on_.at(row.device);
+    const std::size_t before = on_device.empty() ? no_row : on_device.back();
+    if (before != no_row && !units_[before].is_fused()) {
+      const PassRow& other = trace_.passes[units_[before].first];
+      const bool pair = (row.kind == PassKind::forward) != (other.kind == PassKind::forward);
+      if (pair && row.start == other.start && row.end == other.end) {
+        units_[before].last = i;
+        unit_of_.push_back(static_cast<std::uint32_t>(before));
+        continue;
+      }
+    }
+    const std::size_t unit = units_.size();
+    units_.push_back({.first = i, .last = i, .previous = before});
+    on_device.push_back(static_cast<std::uint32_t>(unit));
+    unit_of_.push_back(static_cast<std::uint32_t>(unit));
+  }
+}
+
+void TraceIndex::add_passes() {
+  std::uint64_t stages = 0;
+  std::uint64_t microbatches = 0;
+  const auto see = [&](std::uint32_t stage, std::uint32_t microbatch) {
+    stages = std::max(stages, std::uint64_t{stage} + 1);
+    microbatches = std::max(microbatches, std::uint64_t{microbatch} + 1);
+  };
+  for (const PassRow& row : trace_.passes) see(row.stage, row.microbatch);
+  for (const trace::TransferRow& row : trace_.transfers) see(row.stage, row.microbatch);
+  for (RowsByPlace* rows : {&forwards_, &gradients_})
+    rows->make_room(trace_.passes.size(), stages, microbatches);
+  for (RowsByPlace* rows : {&activation_transfers_, &gradient_transfers_})
+    rows->make_room(trace_.transfers.size(), stages, microbatches);
+  for (std::size_t i = 0; i < trace_.passes.size(); ++i) {
+    const PassRow& row = trace_.passes[i];
+    if (row.kind == PassKind::forward) forwards_.add(row.stage, row.microbatch, i);
+    if (makes_gradient(row.kind)) gradients_.add(row.stage, row.microbatch, i);
+  }
+  for (std::size_t i = 0; i < trace_.transfers.size(); ++i) {
+    const trace::TransferRow& row = trace_.transfers[i];
+    const bool activation = row.kind == trace::TransferKind::activation;
+    (activation ? activation_transfers_ : gradient_transfers_).add(row.stage, row.microbatch, i);
+  }
+}
+
+std::size_t TraceIndex::producer(const PassRow& pass) const {
+  switch (pass.kind) {
+    case PassKind::forward:
+      return pass.stage == 0 ? no_row : forwards_.find(pass.stage - 1, pass.microbatch);
+    case PassKind::weight_grad:  // the gradient that I left
+      return gradients_.find(pass.stage, pass.microbatch);
+    case PassKind::recompute:  // what F kept
+      return forwards_.find(pass.stage, pass.microbatch);
+    case PassKind::input_grad:
+    case PassKind::backward:
+      break;
+  }
+  const std::size_t above = gradients_.find(pass.stage + 1, pass.microbatch);
+  // On the last stage the loss turns the activation into the gradient.
+  return above != no_row ? above : forwards_.find(pass.stage, pass.microbatch);
+}
+
+std::size_t TraceIndex::consumer(const PassRow& pass) const {
+  if (pass.kind == PassKind::forward) return forwards_.find(pass.stage + 1, pass.microbatch);
+  if (!makes_gradient(pass.kind) || pass.stage == 0) return no_row;
+  return gradients_.find(pass.stage - 1, pass.microbatch);
+}
+
+std::size_t TraceIndex::transfer_to(const PassRow& pass) const {
+  if (pass.kind == PassKind::forward)
+    return pass.stage == 0 ? no_row : activation_transfers_.find(pass.stage - 1, pass.microbatch);
+  if (!makes_gradient(pass.kind)) return no_row;
+  return gradient_transfers_.find(pass.stage + 1, pass.microbatch);
+}
+
+const trace::PathRow* TraceIndex::path(trace::TrafficClass traffic, std::uint32_t source,
+                                       std::uint32_t destination, std::uint32_t stage) const {
+  const auto found = paths_.find({traffic, source, destination, stage});
+  return found == paths_.end() ? nullptr : found->second;
+}
+
+const trace::PathRow* TraceIndex::path_of_output(std::size_t pass) const {
+  const PassRow& row = trace_.passes[pass];
+  const std::size_t to = consumer(row);
+  if (to == no_row) return nullptr;
+  const bool forward = row.kind == PassKind::forward;
+  return path(forward ? trace::TrafficClass::activation : trace::TrafficClass::gradient, row.device,
+              trace_.passes[to].device, 0);
+}
+
+double TraceIndex::exposed_within(std::size_t pass) const {
+  const PassRow& row = trace_.passes[pass];
+  if (row.stage >= in_passes_.size()) return 0;
+  const bool fused = units_[unit_of(pass)].is_fused();
+  const auto& of_stage = fused ? in_pairs_[row.stage] : in_passes_[row.stage];
+  return std::min(of_stage.at(static_cast<std::size_t>(row.kind)), own_seconds(pass));
+}
+
+double TraceIndex::own_seconds(std::size_t pass) const {
+  const PassRow& row = trace_.passes[pass];
+  return (row.end - row.start) / (units_[unit_of(pass)].is_fused() ? 2 : 1);
+}
+
+const StepRow* TraceIndex::step_at(std::uint32_t device, double time) const {
+  const auto& rows = steps_on_[device];
+  const auto at = std::ranges::lower_bound(rows, time, {}, &StepRow::end);
+  return at == rows.end() ? nullptr : *at;
+}
+
+const StepRow* TraceIndex::step_before(std::uint32_t device, double time) const {
+  const auto& rows = steps_on_[device];
+  const auto after =
+      std::upper_bound(rows.begin(), rows.end(), time + time_tolerance(time),
+                       [](double limit, const StepRow* row) { return limit < row->end; });
+  return after == rows.begin() ? nullptr : *(after - 1);
+}
+
+const StepRow* TraceIndex::step_before_unit(std::size_t unit) const {
+  const PassRow& row = trace_.passes[units_[unit].first];
+  const StepRow* step = step_before(row.device, row.start);
+  if (step == nullptr || units_[unit].previous == no_row) return step;
+  const double end = trace_.passes[units_[units_[unit].previous].last].end;
+  return step->start < end - time_tolerance(end) ? nullptr : step;
+}
+
+}  // namespace pipewright::analysis

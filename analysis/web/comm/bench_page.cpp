@@ -1,0 +1,76 @@
+#include "analysis/web/comm/bench_page.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "analysis/commlogs/pictures/bench_picture.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/web/comm/html_parts.hpp"
+#include "analysis/web/html_file.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+BenchCurve curve_of(const BenchReport& report) {
+  BenchCurve curve{
+      .simulated = {}, .formula = {}, .factor = report.factor(), .assumed = report.assumed};
+  for (const BenchRow& row : report.rows) {
+    curve.simulated.push_back({row.bytes, row.seconds});
+    curve.formula.push_back({row.bytes, row.formula});
+  }
+  return curve;
+}
+
+// A narrow screen gets a narrow picture, in which letters are as large.
+std::string chart(const BenchCurve& curve, CurveAxis axis, std::string_view words) {
+  constexpr double wide = 760;
+  constexpr double narrow = 380;
+  const auto address = [&](double width) {
+    return svg_address(bench_picture(curve, axis, width, PictureKind::svg));
+  };
+  return fmt::format(
+      "<picture><source media=\"print, (min-width: 640px)\" srcset=\"{}\">"
+      "<img class=\"chart\" alt=\"{} over sizes, simulated and by the formula\" src=\"{}\">"
+      "</picture>",
+      address(wide), words, address(narrow));
+}
+
+// A curve of one size would be a dot.
+std::string charts(const BenchReport& report) {
+  if (report.rows.size() < 2) return "";
+  const BenchCurve curve = curve_of(report);
+  return fmt::format(
+      "<section><h2>Bus bandwidth</h2>{}</section>\n<section><h2>Time</h2>{}</section>",
+      chart(curve, CurveAxis::bus_bandwidth, "bus bandwidths"),
+      chart(curve, CurveAxis::time, "times"));
+}
+
+// Lines are a terminal's.
+std::string findings(const BenchReport& report) {
+  std::string html;
+  for (std::string finding : bench_findings(report)) {
+    std::ranges::replace(finding, '\n', ' ');
+    html += fmt::format("<p class=\"verdict\">{}</p>\n", html_text(finding));
+  }
+  return html;
+}
+
+}  // namespace
+
+void write_bench_page(const std::filesystem::path& path, const BenchReport& report) {
+  trace::write_file(path, [&](std::ostream& stream) {
+    const std::string title = fmt::format("{}: {}", report.cluster, bench_title(report));
+    write_head(stream, title, {"page.css", "compare.css"});
+    Frame frame(stream, asset("bench.html"));
+    frame.fill("title", html_text(title));
+    frame.fill("findings", findings(report));
+    frame.fill("charts", charts(report));
+    frame.fill("table", html_table(bench_table(report)));
+    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
+    frame.finish();
+  });
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,275 @@
+#include "analysis/web/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <future>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/palette.hpp"
+#include "analysis/report/picture/titles.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "analysis/report/why/why.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/web/html_file.hpp"
+#include "analysis/web/run_tables.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double share(double bytes, double bandwidth, double s) {
+  return bandwidth > 0 && s > 0 ? bytes / (bandwidth * s) : 0;
+}
+
+// What components are called, and their colours.
+template <class Styles>
+Json components(const Styles& styles) {
+  Json list = Json::array();
+  for (const ComponentStyle& style : styles)
+    list.push_back({{"words", style.words}, {"fill", hex(style.colour)}});
+  return list;
+}
+
+// Of what a device's time goes to, by the names that `why --json` has.
+Json time_fills() {
+  using namespace time_colours;
+  return {{"in_passes_s", hex(in_passes)},   {"p2p_s", hex(transfers)},
+          {"weights_s", hex(weights)},       {"gradients_s", hex(gradients)},
+          {"embeddings_s", hex(embeddings)}, {"norm_s", hex(norm)},
+          {"optimizer_s", hex(optimizer)},   {"warm_up_s", hex(warm_up)},
+          {"steady_s", hex(steady)},         {"cool_down_s", hex(cool_down)}};
+}
+
+Json colours(std::uint32_t chunks) {
+  Json kinds = Json::array();
+  for (int kind = 0; kind < trace::pass_kinds; ++kind) {
+    Json shades = Json::array();
+    for (std::uint32_t chunk = 0; chunk < std::max(1U, chunks); ++chunk) {
+      const Colour colour = pass_colour(static_cast<trace::PassKind>(kind), chunk, chunks);
+      shades.push_back({{"fill", hex(colour)}, {"dark_text", wants_dark_text(colour)}});
+    }
+    kinds.push_back(shades);
+  }
+  return kinds;
+}
+
+Json links_json(const trace::Trace& trace, double makespan_s) {
+  const std::vector<LinkTotals> totals = link_totals(trace, makespan_s);
+  Json links = Json::array();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const trace::LinkRow& link = trace.links[i];
+    Json json{{"name", link.name},
+              {"link_class", link.link_class},
+              {"alike", link.alike},
+              {"bandwidth", link.bandwidth},
+              {"bytes", totals[i].bytes},
+              {"mean_use", totals[i].mean_use},
+              {"waited_s", totals[i].waited_s}};
+    json["peak_use"] = totals[i].peak_use ? Json(*totals[i].peak_use) : Json(nullptr);
+    links.push_back(std::move(json));
+  }
+  return links;
+}
+
+// Bytes of boundary tensors that devices send to one another.
+Json traffic(const trace::Trace& trace) {
+  std::uint64_t bytes = 0;
+  for (const trace::TransferRow& row : trace.transfers) bytes += row.bytes;
+  return bytes > 0 ? Json(bytes) : Json(nullptr);
+}
+
+// What `pipewright why --json` writes, without what only a simulation can say.
+Json why_json(const trace::Trace& trace, const Summary& summary) {
+  if (trace.passes.empty() || summary.makespan_s <= 0) return nullptr;
+  return Json::parse(why_json_text(why(trace)));
+}
+
+Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle& title,
+              double ticks_per_s, double start_s) {
+  Json run;
+  run["name"] = title.name;
+  run["details"] = title.details;
+  run["makespan"] = std::llround((start_s + summary.makespan_s) * ticks_per_s);  // its end
+  run["chunks"] = trace.run.chunks;
+  run["iterations"] = trace.run.iterations;
+  run["colours"] = colours(trace.run.chunks);
+  run["hosts"] = Json::array();
+  run["capacities"] = Json::array();
+  for (const trace::DeviceRow& device : trace.devices) {
+    run["hosts"].push_back(device.host);
+    run["capacities"].push_back(device.memory_capacity);
+  }
+  run["links"] = links_json(trace, summary.makespan_s);
+  run["why"] = why_json(trace, summary);
+  run["facts"] = {{"job", trace.run.job},
+                  {"engine", trace.run.engine},
+                  {"network", trace.run.network},
+                  {"point to point", trace.run.p2p},
+                  {"versions", trace.run.versions}};
+  run["scenario"] = trace.run.scenario;
+  return run;
+}
+
+std::string title_of(std::span<const Summary> runs, const AtOnce* at_once) {
+  const std::string subject = subject_of(runs).name;
+  return fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ",
+                     fmt::join(at_once != nullptr ? at_once->names : run_names(runs), ", "));
+}
+
+double start_of(const AtOnce* at_once, std::size_t run) {
+  return at_once != nullptr ? at_once->starts_s.at(run) : 0;
+}
+
+// In an order in which each uses only those before it.
+constexpr std::array scripts{
+    "units.js",        "elements.js",     "columns.js",  "theme.js",   "rows.js",
+    "view.js",         "gestures.js",     "paints.js",   "spans.js",   "raster.js",
+    "row_marks.js",    "overlay.js",      "timeline.js", "minimap.js", "describe.js",
+    "search.js",       "selection.js",    "controls.js", "plot.js",    "memory.js",
+    "memory_stack.js", "memory_panel.js", "links.js",    "tables.js",  "metrics.js",
+    "why.js",          "panels.js",       "expose.js",   "page.js"};
+
+// An element for each table of each run, where page.js finds it.
+std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s,
+                           const AtOnce* at_once) {
+  std::string elements;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<ColumnTable> tables = run_tables(runs[i], ticks_per_s, start_of(at_once, i));
+    for (std::size_t table = 0; table < tables.size(); ++table)
+      elements += fmt::format("<script type=\"text/plain\" id=\"{}-{}\">{}</script>\n",
+                              tables[table].schema->name, i, base64(gzip(encode(tables, table))));
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s) {
+  struct Piece {
+    double end = 0;
+    double bytes = 0;
+  };
+  std::vector<LinkTotals> totals(trace.links.size());
+  std::vector<std::map<double, Piece>> pieces(totals.size());  // by their start
+  for (const trace::LinkUseRow& row : trace.link_use) {
+    LinkTotals& link = totals.at(row.link);
+    link.bytes.at(static_cast<std::size_t>(row.traffic)) += row.bytes;
+    link.waited_s += row.waited;
+    Piece& piece = pieces[row.link][row.start];
+    piece.end = std::max(piece.end, row.end);
+    piece.bytes += static_cast<double>(row.bytes);
+  }
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const double bandwidth = trace.links[i].bandwidth;
+    const auto& carried = totals[i].bytes;
+    const auto sum = std::accumulate(carried.begin(), carried.end(), std::uint64_t{0});
+    totals[i].mean_use = share(static_cast<double>(sum), bandwidth, makespan_s);
+    // One row for the whole run tells of no peak.
+    for (const auto& [start, piece] : pieces[i]) {
+      if (piece.end - start > 0.5 * makespan_s) continue;
+      totals[i].peak_use = std::max(totals[i].peak_use.value_or(0),
+                                    share(piece.bytes, bandwidth, piece.end - start));
+    }
+  }
+  return totals;
+}
+
+int tick_digits(double longest_s) {
+  constexpr int digits = 11;  // of the longest run
+  return longest_s > 0 ? digits - 1 - static_cast<int>(std::floor(std::log10(longest_s))) : 0;
+}
+
+std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
+                      int digits, const AtOnce* at_once) {
+  const double ticks_per_s = std::pow(10.0, digits);
+  Json page;
+  page["at_once"] = at_once != nullptr;
+  page["tick_digits"] = digits;
+  page["tables"] = schema_json(page_tables());
+  page["assumed_words"] = assumed_words;
+  page["kinds"] = Json::array();
+  for (const KindStyle& kind : kind_styles)
+    page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});
+  page["categories"] = components(memory_styles);
+  page["traffic"] = components(traffic_styles);
+  page["time_fills"] = time_fills();
+  const Subject subject = subject_of(summaries);
+  page["subject"] = {{"name", subject.name},
+                     {"details", at_once != nullptr ? at_once->words : subject.details}};
+  std::vector<RunTitle> titles = run_titles(summaries);
+  const std::vector<std::string> names = at_once != nullptr ? at_once->names : run_names(summaries);
+  for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
+  page["runs"] = Json::array();
+  // The same figures as `--json` writes, on the page's time axis.
+  std::vector<Summary> placed(summaries.begin(), summaries.end());
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    for (DeviceSummary& device : placed[i].devices) {
+      device.start_s += start_of(at_once, i);
+      device.end_s += start_of(at_once, i);
+      device.peak_time_s += start_of(at_once, i);
+      if (device.over_since_s) *device.over_since_s += start_of(at_once, i);
+    }
+  const Json figures = Json::parse(json_list(placed));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    page["runs"].push_back(
+        run_json(runs[i], summaries[i], titles[i], ticks_per_s, start_of(at_once, i)));
+    page["runs"].back()["summary"] = figures[i];
+    page["runs"].back()["summary"]["p2p_bytes"] = traffic(runs[i]);
+  }
+  // Bytes of names that are no UTF-8 become U+FFFD.
+  return script_safe(page.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+namespace {
+
+void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
+           const std::filesystem::path& file) {
+  if (runs.empty()) throw std::logic_error("a page of no runs");
+  std::vector<Summary> summaries;
+  double longest_s = 0;
+  for (const trace::Trace& run : runs) {
+    summaries.push_back(summarize(run));
+    longest_s =
+        std::max(longest_s, start_of(at_once, summaries.size() - 1) + summaries.back().makespan_s);
+  }
+  const int digits = tick_digits(longest_s);
+  // Why runs take their time is half of the work.
+  std::future<std::string> data =
+      std::async(std::launch::async, [&] { return page_json(runs, summaries, digits, at_once); });
+  const std::string tables = table_elements(runs, std::pow(10.0, digits), at_once);
+
+  trace::write_file(file, [&](std::ostream& stream) {
+    write_head(stream, title_of(summaries, at_once), {"uPlot.min.css", "page.css", "timeline.css"});
+    Frame frame(stream, asset("page.html"));
+    frame.fill("glossary", asset("glossary.html"));
+    frame.fill("data", data.get());
+    frame.fill("tables", tables);
+    frame.fill("chart script", asset("uPlot.iife.min.js"));
+    frame.fill("script", joined_scripts(scripts));
+    frame.finish();
+  });
+}
+
+}  // namespace
+
+void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file) {
+  write(runs, nullptr, file);
+}
+
+void write_page(std::span<const trace::Trace> runs, const AtOnce& at_once,
+                const std::filesystem::path& file) {
+  write(runs, &at_once, file);
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,223 @@
+#include "analysis/web/search/search_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "analysis/report/assumed.hpp"
+#include "analysis/report/palette.hpp"
+#include "analysis/report/report_table.hpp"
+#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_export.hpp"
+#include "analysis/report/search/search_report.hpp"
+#include "analysis/report/search/search_tables.hpp"
+#include "analysis/trace/partial_file.hpp"
+#include "analysis/web/html_file.hpp"
+
+namespace pipewright::analysis {
+namespace {
+
+template <class Value>
+void put(std::string& bytes, Value value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+bool is_known(const CandidateRow& row) { return seconds_of(row) > 0; }
+
+double known_cost(const SearchRun& run, const CandidateRow& row) {
+  if (!is_known(row)) return 0;
+  const double cost = cost_of(run, row);
+  return std::isfinite(cost) ? cost : 0;
+}
+
+// In the order of part_words.
+constexpr std::array part_colours{style(trace::PassKind::forward).colour,
+                                  time_colours::in_passes,
+                                  time_colours::transfers,
+                                  time_colours::gradients,
+                                  time_colours::weights,
+                                  time_colours::optimizer,
+                                  time_colours::warm_up};
+static_assert(part_colours.size() == part_words.size());
+
+Json parts_json() {
+  Json parts = Json::array();
+  for (std::size_t i = 0; i < part_words.size(); ++i)
+    parts.push_back({{"words", part_words[i].words}, {"colour", hex(part_colours[i])}});
+  return parts;
+}
+
+Json objective_json(const SearchRun& run) {
+  const bool tokens =
+      std::ranges::any_of(run.rows, [](const CandidateRow& row) { return row.work.tokens > 0; });
+  return {{"kind", objective_names.at(static_cast<std::size_t>(run.objective.kind))},
+          {"name", name_of(run.objective)},
+          {"currency", run.objective.currency},
+          {"unit", tokens ? "tokens" : "samples"}};
+}
+
+// Why there is no best, as a sentence of the page.
+std::string none_words(const SearchRun& run, const Findings& findings) {
+  std::string text = none_text(run, findings);
+  text.front() = 'N';  // for "nothing was found"
+  text.back() = '.';   // for the end of the line
+  return text;
+}
+
+Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
+  constexpr std::size_t most = 5;
+  Json all = Json::array();
+  for (const Reason& reason : reasons) {
+    if (all.size() == most) break;
+    all.push_back(
+        {{"rows", reason.rows}, {"row", reason.example}, {"note", run.rows[reason.example].note}});
+  }
+  return all;
+}
+
+// Those of the page of a run, then our own, each after those that it uses.
+constexpr std::array scripts{"units.js",        "elements.js",    "columns.js",      "theme.js",
+                             "tables.js",       "search_data.js", "search_paint.js", "candidate.js",
+                             "plot_frame.js",   "scatter.js",     "parallel.js",     "heat_map.js",
+                             "search_lists.js", "search_page.js"};
+
+// [[row, text, [[program, text], ...]], ...]
+std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
+                      const LaunchesOf& launches_of) {
+  Json all = Json::array();
+  const auto started = rows_with_scenarios(findings, most_launches);
+  for (const std::size_t row : rows_with_scenarios(findings, most_scenarios)) {
+    Json one{row, scenario_of(run.rows[row].candidate)};
+    if (launches_of && std::ranges::find(started, row) != started.end()) {
+      Json launches = Json::array();
+      for (const auto& [program, text] : launches_of(run.rows[row].candidate))
+        launches.push_back({program, text});
+      one.push_back(launches);
+    }
+    all.push_back(one);
+  }
+  return base64(gzip(json_line(all)));
+}
+
+}  // namespace
+
+PageColumns page_columns(const SearchRun& run) {
+  PageColumns columns;
+  const auto reals = [&](const std::function<double(const CandidateRow&)>& value) {
+    for (const CandidateRow& row : run.rows) put(columns.bytes, value(row));
+  };
+  reals([](const CandidateRow& row) { return static_cast<double>(row.candidate); });
+  reals([&](const CandidateRow& row) { return known_cost(run, row); });
+  reals([](const CandidateRow& row) { return throughput(row.work, seconds_of(row)); });
+  reals(seconds_of);
+  reals([](const CandidateRow& row) { return row.bound_s; });
+  reals([](const CandidateRow& row) { return mfu(row.work, seconds_of(row)); });
+  reals([](const CandidateRow& row) { return row.bubble_ratio; });
+  reals([](const CandidateRow& row) { return row.span_bubble_s; });
+  reals([](const CandidateRow& row) { return static_cast<double>(row.peak_bytes); });
+  reals([](const CandidateRow& row) { return static_cast<double>(row.capacity_bytes); });
+  reals([](const CandidateRow& row) { return static_cast<double>(row.work.gpus); });
+  for (const PartWords& part : part_words)
+    reals([&](const CandidateRow& row) { return row.parts.*part.part; });
+
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (const CandidateRow& row : run.rows) {
+    const auto [at, is_new] =
+        known.try_emplace(row.note, static_cast<std::uint32_t>(columns.notes.size()));
+    if (is_new) columns.notes.push_back(row.note);
+    put(columns.bytes, at->second);
+  }
+  for (const CandidateRow& row : run.rows)
+    put(columns.bytes, static_cast<std::uint16_t>(row.group));
+  for (const CandidateRow& row : run.rows) {
+    auto at = std::ranges::find(columns.assumed, row.assumed);
+    if (at == columns.assumed.end()) at = columns.assumed.insert(at, row.assumed);
+    put(columns.bytes, static_cast<std::uint16_t>(at - columns.assumed.begin()));
+  }
+  std::string axes(2 * run.axes.size() * run.rows.size(), '\0');
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    const std::vector<std::uint32_t> digits = choices(run.axes, run.rows[i].candidate);
+    for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+      const std::size_t at = 2 * (axis * run.rows.size() + i);
+      axes[at] = static_cast<char>(digits[axis] & 0xFF);
+      axes[at + 1] = static_cast<char>(digits[axis] >> 8);
+    }
+  }
+  columns.bytes += axes;
+  for (const CandidateRow& row : run.rows) put(columns.bytes, row.outcome);
+  return columns;
+}
+
+std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns,
+                      const WinnerWords& winner) {
+  Json json{{"title", run.title},
+            {"sweep", run.sweep},
+            {"rows", run.rows.size()},
+            {"combinations", std::isfinite(run.combinations) ? Json(run.combinations) : Json()},
+            {"objective", objective_json(run)},
+            {"groups", run.groups},
+            {"proof", proof_text(run, findings)},
+            {"none", findings.best ? "" : none_words(run, findings)},
+            {"not_looked_at",
+             std::isfinite(findings.not_looked_at) ? Json(findings.not_looked_at) : Json(0)},
+            {"not_looked_at_words", not_looked_at_words(run)},
+            {"parts", parts_json()},
+            {"outcomes", outcome_words},
+            {"best_of_group", findings.best_of_group},
+            {"fronts", findings.fronts},
+            {"failed_hopes", findings.failed_hopes},
+            {"best", findings.best},
+            {"nearest", findings.nearest},
+            {"notes", columns.notes},
+            {"assumed_words", assumed_words},
+            {"assumed", Json::array()}};
+  for (const trace::Assumed& one : columns.assumed) {
+    Json object;
+    add_assumed(object, one);
+    json["assumed"].push_back(std::move(object));
+  }
+  json["winner"] = winner.text;
+  json["bands"] = Json::array();
+  for (const WinnerWords::Band& band : winner.bands)
+    json["bands"].push_back({{"row", band.row}, {"low", band.low}, {"high", band.high}});
+  json["axes"] = run.axes;
+  json["excluded"] = run.excluded;
+  json["reasons"] = {{"illegal", reasons_json(run, findings.illegal)},
+                     {"does not fit", reasons_json(run, findings.does_not_fit)},
+                     {"failed", reasons_json(run, findings.failed)}};
+  // Bytes of names that are no UTF-8 become U+FFFD.
+  return script_safe(json_line(json));
+}
+
+std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most) {
+  std::set<std::size_t> rows;
+  for (const auto& front : findings.fronts) rows.insert(front.begin(), front.end());
+  const auto best = std::span(findings.ranked).first(std::min(most, findings.ranked.size()));
+  rows.insert(best.begin(), best.end());
+  return rows;
+}
+
+void write_search_page(const std::filesystem::path& path, const SearchRun& run,
+                       const ScenarioOf& scenario_of, const LaunchesOf& launches_of,
+                       const WinnerWords& winner) {
+  const Findings findings = find(run);
+  const PageColumns columns = page_columns(run);
+  trace::write_file(path, [&](std::ostream& stream) {
+    const std::string& subject = run.groups.size() == 1 ? run.groups[0] : run.title;
+    write_head(stream, subject + ": search", {"page.css", "search.css"});
+    Frame frame(stream, asset("search.html"));
+    frame.fill("data", page_head(run, findings, columns, winner));
+    frame.fill("rows", base64(gzip(columns.bytes)));
+    frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));
+    frame.fill("script", joined_scripts(scripts));
+    frame.finish();
+  });
+}
+
+}  // namespace pipewright::analysis

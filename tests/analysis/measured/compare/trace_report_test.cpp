@@ -1,0 +1,192 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/measured/compare/trace_comparison.hpp"
+#include "tests/analysis/report/runs.hpp"
+
+using namespace pipewright;
+using namespace pipewright::analysis;
+
+TEST_CASE("metrics are those of the summary, with traffic beside them", "[compare]") {
+  trace::Trace trace = test::two_device_run();
+  trace.links = {{0, "up", "nic", 3, 1e9}, {1, "nv", "nvlink", 1, 1e9}};
+  trace.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0},
+                    {0, trace::TrafficClass::gradient, 0, 1, 100, 1, 0},
+                    {1, trace::TrafficClass::gradient, 0, 1, 7, 1, 0}};
+  trace.transfers = {{0, 1, 0, 0, trace::TransferKind::gradient, 1000, 1, 1, 1.5}};
+  const Metrics metrics = metrics_of(figures_of(trace, "a"));
+  const auto value = [&](const char* name) { return find_metric(metrics, name)->value; };
+  CHECK(value("makespan_s") == 10);
+  CHECK(value("bubble_ratio") == Approx(0.4).epsilon(1e-12));
+  CHECK(value("span_bubble") == 4);
+  CHECK(value("exposed_communication") == 1);
+  CHECK(value("peak_memory_bytes") == 7 * 0x1p30);
+  CHECK(value("samples_per_s").value() == Approx(0.6));
+  CHECK_FALSE(value("mfu").has_value());
+  CHECK(value("gradient_bytes") == 1000);
+  CHECK(value("activation_bytes") == 0);
+  CHECK(value("link_bytes.nic") == 1800);
+  CHECK(value("link_bytes.nvlink") == 7);
+}
+
+TEST_CASE("conditions are judged of every run and told", "[compare]") {
+  const NamedMetrics base{
+      "a.h5",
+      {{"makespan_s", "time", MetricKind::seconds, 10}, {"mfu", "MFU", MetricKind::ratio, {}}}};
+  const std::vector<NamedMetrics> others{
+      {"b.h5", {{"makespan_s", "time", MetricKind::seconds, 11}}},
+      {"c.h5", {{"makespan_s", "time", MetricKind::seconds, 9}}}};
+  const std::vector<Condition> conditions{read_condition("makespan>+5%", base.metrics)};
+  const auto judgements = judge(conditions, base, others);
+  REQUIRE(judgements.size() == 2);
+  CHECK(judgements[0].holds);
+  CHECK_FALSE(judgements[1].holds);
+  CHECK(any_holds(judgements));
+  CHECK(describe(judgements) ==
+        "makespan>+5% holds: b.h5 has 11.00 s, a.h5 10.00 s (+10.0 %)\n"
+        "makespan>+5% does not hold: c.h5 has 9.000 s, a.h5 10.00 s (-10.0 %)\n");
+  // A condition on what is not known must not pass in silence.
+  const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
+  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is not known of b.h5"));
+}
+
+TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
+  const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", MetricKind::seconds, 9e-3}}};
+  const NamedMetrics measured{"m.json",
+                              {{"pass_span_s", "pass span", MetricKind::seconds, 9.2e-3}}};
+  std::vector<Condition> conditions;
+  for (const char* const text :
+       {"pass span<-2%", "pass_span>+2%", "pass_span<-1ms", "pass_span>9.1ms"})
+    conditions.push_back(read_condition(text, measured.metrics));
+  CHECK(describe(judge_error(conditions, predicted, measured)) ==
+        "pass span<-2% holds: predicted 9.000 ms is 2.2 % below measured 9.200 ms\n"
+        "pass_span>+2% does not hold: predicted 9.000 ms is 2.2 % below measured 9.200 ms\n"
+        "pass_span<-1ms does not hold: predicted 9.000 ms is 200 us below measured 9.200 ms\n"
+        "pass_span>9.1ms holds: measured 9.200 ms\n");
+  CHECK_THAT(describe(judge_error(conditions, measured, measured)),
+             Catch::Contains("is the same as measured"));
+}
+
+TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compare]") {
+  const RunFigures once = figures_of(test::two_device_run(), "a.h5");
+  trace::Trace trace = test::two_device_run();
+  trace.run.iterations = 2;
+  trace.run.microbatches = 1;
+  trace.run.replicas = 4;
+  const RunFigures twice = figures_of(trace, "b.h5");
+  CHECK(unlike_notes(once, once).empty());
+  CHECK(unlike_notes(once, twice) ==
+        std::vector<std::string>{
+            "b.h5 has 2 iterations, a.h5 1; their times are in the row iteration",
+            "b.h5 has 1 microbatch, a.h5 2 an iteration", "b.h5 has 4 replicas, a.h5 1"});
+  TraceComparison comparison{{once, twice}, {}, {}};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  CHECK_THAT(console_text(comparison), Catch::StartsWith("note: b.h5 has 2 iterations") &&
+                                           Catch::Contains("\niteration") &&
+                                           Catch::Contains("-50.0 %"));
+  CHECK(nlohmann::json::parse(json_text(comparison))["others"][0]["notes"].size() == 3);
+  comparison.runs[1] = once;
+  CHECK(console_text(comparison).find("iteration ") == std::string::npos);
+
+  const auto with_model = [](double flops, double tokens) {
+    trace::Trace one = test::two_device_run();
+    one.run.model_flops = flops;
+    one.run.tokens_per_microbatch = tokens;
+    return figures_of(one, "m.h5");
+  };
+  CHECK_THAT(unlike_notes(once, with_model(0, 6000)).at(0), Catch::Contains("sequence lengths"));
+  CHECK(unlike_notes(with_model(6e12, 3000), once).empty());  // unknown
+  CHECK_THAT(unlike_notes(with_model(6e12, 1000), with_model(7e12, 1000)).at(0),
+             Catch::Contains("different models"));
+}
+
+TEST_CASE("what jobs have of their own is said", "[compare]") {
+  RunFigures bf16 = figures_of(test::two_device_run(), "a.h5");
+  RunFigures fp8 = figures_of(test::two_device_run(), "b.h5");
+  CHECK(unlike_notes(bf16, fp8).empty());  // of runs without a model
+  bf16.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16";
+  CHECK(unlike_notes(bf16, fp8).empty());
+  fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, fp8, recompute full";
+  CHECK(unlike_notes(bf16, fp8) ==
+        std::vector<std::string>{
+            "what was run is not the same: a.h5 has bf16; b.h5 has fp8, recompute full"});
+  fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16, recompute full";
+  CHECK(unlike_notes(bf16, fp8) ==
+        std::vector<std::string>{"what was run is not the same: b.h5 has recompute full"});
+}
+
+TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
+  trace::Trace fast = test::two_device_run();
+  fast.links = {{0, "up", "nic", 1, 1e9}};
+  fast.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0}};
+  CHECK(link_note(std::vector{figures_of(fast, "none.h5")}).empty());
+  for (trace::StageRow& stage : fast.stages) stage.waits_f = 0.25;
+  trace::Trace full = fast;
+  full.link_use.push_back({0, trace::TrafficClass::in_passes, 0, 1, 500, 1, 0});
+  const RunFigures without = figures_of(fast, "fast.h5");
+  const RunFigures with = figures_of(full, "full.h5");
+  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("are not on these links"));
+  CHECK(link_note(std::vector{with, with}).empty());
+  CHECK_THAT(link_note(std::vector{with, without}),
+             Catch::Contains("links of full.h5 count collectives in passes") &&
+                 Catch::Contains("those of fast.h5 do not"));
+  const Metrics metrics = metrics_of(without);
+  CHECK(find_metric(metrics, "activation_bytes")->label == "traffic, activations");
+  CHECK(find_metric(metrics, "gradient_bytes")->label == "traffic, gradients of activations");
+}
+
+TEST_CASE("the table of a comparison", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  for (double* const time :
+       {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
+    *time += 1;
+  second.memory[1].bytes *= 2;
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b\x1b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const std::string text = console_text(comparison);
+  INFO(text);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("11.00 s") &&
+                       Catch::Contains("+1.000 s") && Catch::Contains("+10.0 %"));
+  CHECK_THAT(text, Catch::Contains("+2.0 GiB") && Catch::Contains("+100.0 %"));
+  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 as before"));
+  CHECK_THAT(text, Catch::Contains("first to differ: B of microbatch 1 on stage 0: starts at "
+                                   "9.000 s, was 8.000 s (+1.000 s)"));
+  CHECK_THAT(text, Catch::Contains("B of stage 0"));
+  CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
+}
+
+TEST_CASE("of compared runs those figures are marked that count an assumed time", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  second.run.assumed = {"l40s", {"launch"}};
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a.h5"), figures_of(second, "b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const std::string text = console_text(comparison);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("~10.00 s") &&
+                       Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
+                       !Catch::Contains("~7.0 GiB") &&
+                       Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+}
+
+TEST_CASE("the JSON of a comparison has every number", "[compare]") {
+  trace::Trace second = test::two_device_run();
+  for (double* const time :
+       {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
+    *time += 1;
+  TraceComparison comparison;
+  comparison.runs = {figures_of(test::two_device_run(), "a\xff.h5"), figures_of(second, "b.h5")};
+  comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
+  const auto json = nlohmann::json::parse(json_text(comparison));
+  CHECK(json["baseline"]["metrics"]["makespan_s"] == 10);
+  const auto& other = json["others"][0];
+  CHECK(other["differences"]["makespan_s"]["difference"] == 1);
+  CHECK(other["differences"]["makespan_s"]["change"] == Approx(0.1));
+  CHECK(other["metrics"]["mfu"].is_null());
+  CHECK(other["passes"]["later"] == 1);
+  CHECK(other["passes"]["first_to_differ"]["kind"] == "B");
+  CHECK(other["passes"]["by_stage_and_kind"].size() == 4);
+  CHECK(other["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
+}

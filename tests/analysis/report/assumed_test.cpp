@@ -1,0 +1,29 @@
+#include "analysis/report/assumed.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright;
+using namespace pipewright::analysis;
+
+TEST_CASE("a line names each GPU's file once, with all of its keys without a source", "[assumed]") {
+  CHECK(assumed_lines({}).empty());
+  CHECK(assumed_lines({{}, {"h100-sxm", {}}}).empty());
+  CHECK(assumed_lines({{"b200", {"launch"}}}) ==
+        "~ rests on numbers of b200 that no source has: launch\n");
+  CHECK(assumed_lines({{"b200", {"launch"}}, {"l40s", {"clock"}}, {"b200", {"clock", "launch"}}}) ==
+        "~ rests on numbers of b200 that no source has: launch, clock\n"
+        "~ rests on numbers of l40s that no source has: clock\n");
+  CHECK(assumed_lines({{"a\nb", {"launch"}}}).find("a\\nb") != std::string::npos);
+}
+
+TEST_CASE("no time rests on what a GPU has free", "[assumed]") {
+  const trace::Assumed both{"mine", {"free_memory", "launch"}};
+  const trace::Assumed memory{"mine", {"free_memory"}};
+  CHECK(times_rest_on(both));
+  CHECK(capacity_rests_on(both));
+  CHECK(!times_rest_on(memory));
+  CHECK(capacity_rests_on(memory));
+  CHECK(time_mark(both) == "~");
+  CHECK(time_mark(memory).empty());
+  CHECK(!times_rest_on({}));
+}

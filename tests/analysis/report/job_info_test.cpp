@@ -1,0 +1,142 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/summary.hpp"
+#include "analysis/report/summary_report.hpp"
+#include "tests/analysis/report/runs.hpp"
+
+using namespace pipewright;
+using analysis::JobInfo;
+using Json = nlohmann::json;
+
+namespace {
+
+JobInfo plain() {
+  return {.model = "llama-3-8b",
+          .gpu = "h100-sxm",
+          .tp = 2,
+          .pp = 4,
+          .global_batch = 64,
+          .microbatch_size = 1,
+          .sequence = 8192,
+          .precision = "bf16",
+          .cuda_graphs = "none",
+          .recompute = "none",
+          .offload = "none",
+          .partition = "even"};
+}
+
+analysis::Summary run_of(const JobInfo& job) {
+  analysis::Summary summary = analysis::summarize(test::two_device_run());
+  summary.job = job;
+  summary.run.job = describe(job);
+  return summary;
+}
+
+std::string table_of(const analysis::Summary& summary) {
+  return analysis::console_table({&summary, 1});
+}
+
+}  // namespace
+
+TEST_CASE("a job is told without what is as usual", "[report]") {
+  JobInfo job = plain();
+  CHECK(describe(job) == "llama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens, bf16");
+  job.sequence_parallel = true;
+  job.zero = 3;
+  job.microbatch_size = 2;
+  job.recompute = "full";
+  job.partition = "ends_less";
+  job.precision = "fp8";
+  job.cuda_graphs = "layer";
+  job.flash_attention = false;
+  job.offload = "4 layers a stage";
+  job.dispatch = "alltoall";
+  CHECK(describe(job) ==
+        "llama-3-8b on h100-sxm, tp 2, sp, pp 4, zero 3, batch 64 of 8192 tokens, microbatch 2, "
+        "partition ends_less, fp8, cuda graphs layer, scores kept, recompute full, offload 4 "
+        "layers a stage");
+  job.dispatch = "deepep fp8 overlapped";
+  CHECK_THAT(describe(job), Catch::Contains("microbatch 2, dispatch deepep fp8 overlapped, part"));
+  job.tp = 1;  // then no sequence is cut
+  CHECK(describe(job).find(", sp") == std::string::npos);
+  CHECK(describe(JobInfo{.gpu = "h100-sxm"}).empty());
+}
+
+TEST_CASE("a table tells the job below what the run was", "[report]") {
+  CHECK_THAT(table_of(run_of(plain())),
+             Catch::Contains("p2p eager\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 "
+                             "tokens, bf16\n\n"));
+  CHECK_THAT(table_of(run_of({})), Catch::Contains("p2p eager\n\n"));
+  analysis::Summary copies = run_of({.symmetric = true});
+  copies.run.replicas = 8;
+  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8: they were "
+                                               "checked to be alike\n\n"));
+}
+
+TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
+  JobInfo job = plain();
+  job.lengths = "uniform from 1 to 512";
+  job.uneven = 0.123;
+  CHECK_THAT(
+      table_of(run_of(job)),
+      Catch::Contains("% of what is computed is padding; spread evenly over microbatches and "
+                      "ranks, the same work would take 12.3 % less time\n"));
+  job.uneven = -0.002;  // shorter documents are less efficient
+  CHECK_THAT(table_of(run_of(job)),
+             Catch::Contains("spreading the work evenly over microbatches and ranks would save no "
+                             "time\n"));
+}
+
+TEST_CASE("what jobs of several runs have of their own goes into their names", "[report]") {
+  JobInfo other = plain();
+  other.precision = "fp8";
+  other.cuda_graphs = "layer";
+  const std::vector<analysis::Summary> runs{run_of(plain()), run_of(other)};
+  const std::string text = analysis::console_table(runs);
+  CHECK_THAT(text,
+             Catch::Contains("\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens\n"));
+  CHECK_THAT(text, Catch::Contains("\n1f1b, bf16  "));
+  CHECK_THAT(text, Catch::Contains("\n1f1b, fp8, cuda graphs layer "));
+}
+
+TEST_CASE("jobs are cut into what all have and what each has", "[report]") {
+  const analysis::JobParts split = analysis::split_jobs({"a on b, tp 2, bf16", "a on b, tp 2", ""});
+  CHECK(split.common.empty());
+  CHECK(split.own == std::vector<std::string>{"a on b, tp 2, bf16", "a on b, tp 2", ""});
+  const analysis::JobParts two =
+      analysis::split_jobs({"a on b, bf16, dp 2", "a on b, dp 2, \x1b[2J"});
+  CHECK(two.common == "a on b, dp 2");
+  CHECK(two.own.at(0) == "bf16");
+  CHECK(two.own.at(1).find('\x1b') == std::string::npos);
+  CHECK(analysis::split_jobs({}).own.empty());
+}
+
+TEST_CASE("names of models and GPUs do no harm in a terminal", "[report]") {
+  JobInfo job = plain();
+  job.model = "a\x1b[2J";
+  job.gpu = "b\nc";
+  const std::string text = describe(job);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\n') == std::string::npos);
+}
+
+TEST_CASE("JSON and CSV have the job, or nothing in its place", "[report]") {
+  const analysis::Summary known = run_of(plain());
+  const Json json = Json::parse(analysis::json_summary({&known, 1}));
+  CHECK(json["job"]["model"] == "llama-3-8b");
+  CHECK(json["job"]["tp"] == 2);
+  CHECK(json["job"]["global_batch_samples"] == 64);
+  CHECK(json["job"]["precision"] == "bf16");
+  CHECK(json["job"]["cuda_graphs"] == "none");
+  CHECK(json["job"]["flash_attention"] == true);
+  CHECK(json["job"]["offload"] == "none");
+  CHECK_THAT(
+      analysis::csv_summary({&known, 1}),
+      Catch::EndsWith(",10,llama-3-8b,h100-sxm,2,1,1,1,4,0,64,1,8192,none,bf16,none,none,true,\n"));
+  const analysis::Summary timed = run_of({.pp = 4});
+  CHECK_THAT(analysis::csv_summary({&timed, 1}), Catch::EndsWith(",10,,,1,1,1,1,4,0,,,,,,,,,\n"));
+  const analysis::Summary unknown = analysis::summarize(test::two_device_run());
+  CHECK(Json::parse(analysis::json_summary({&unknown, 1})).at("job").is_null());
+  CHECK_THAT(analysis::csv_summary({&unknown, 1}), Catch::EndsWith(",10,,,,,,,,,,,,,,,,,\n"));
+}

@@ -1,0 +1,44 @@
+#include <catch2/catch.hpp>
+
+#include "analysis/report/picture/layout.hpp"
+#include "tests/analysis/report/picture/one_f_one_b_trace.hpp"
+
+namespace pipewright::analysis {
+
+using trace::PassKind;
+
+TEST_CASE("boxes are labelled where the numbers of a kind fit, all in one size") {
+  const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
+  const LabelStyle wide = label_style(run, 30e3, 22);  // a forward is 30 points wide
+  CHECK(wide.of(PassKind::forward));
+  CHECK(wide.of(PassKind::backward));
+  CHECK(wide.size == 10.5);
+
+  const LabelStyle narrow = label_style(run, 6e3, 22);  // 6 and 12 points
+  CHECK_FALSE(narrow.of(PassKind::forward));
+  CHECK(narrow.of(PassKind::backward));
+  CHECK(narrow.size < 10.5);
+
+  CHECK_FALSE(label_style(run, 1e3, 22).any());
+  CHECK_FALSE(label_style(run, 30e3, 8).any());  // rows too low for text
+}
+
+TEST_CASE("half boxes have smaller labels, or none") {
+  const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
+  const LabelStyle high = label_style(run, 30e3, 22);
+  CHECK(high.half_size > 6.5);
+  CHECK(high.half_size < high.size);
+  CHECK(high.half_size < 11);
+  const LabelStyle low = label_style(run, 30e3, 15);
+  CHECK(low.any());
+  CHECK(low.half_size == 0);
+}
+
+TEST_CASE("a label needs room for its digits") {
+  CHECK(label_fits(7, 10, 8));
+  CHECK_FALSE(label_fits(17, 10, 8));
+  CHECK(label_fits(17, 10, 14));
+  CHECK_FALSE(label_fits(117, 10, 14));
+}
+
+}  // namespace pipewright::analysis

@@ -1,0 +1,102 @@
+#include "analysis/report/search/robustness.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "analysis/report/search/search_runs.hpp"
+
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+// Two candidates of as much work, and seconds of both under four draws.
+SearchRun two_candidates() {
+  SearchRun run;
+  run.axes = {{"parallel.tp", "tp", {"1", "2"}}, {"schedule", "schedule", {"1f1b"}}};
+  run.groups = {"a model on a cluster"};
+  run.rows = {simulated_row(0, 1.0, 40 * gib), simulated_row(1, 1.1, 60 * gib)};
+  return run;
+}
+
+Robustness under(const std::vector<double>& one, const std::vector<double>& other) {
+  Robustness robust;
+  robust.settings.draws = static_cast<std::uint32_t>(one.size());
+  const std::vector<double> none(one.size(), 1);
+  robust.rows = {{0, one, none, none}, {1, other, none, none}};
+  return robust;
+}
+
+}  // namespace
+
+TEST_CASE("wins are counted by draw, and a draw that two win is shared", "[winner]") {
+  const auto all = standings(two_candidates(), under({1, 2, 2, 2}, {2, 1, 2, 4}));
+  CHECK(all[0].conditions.wins == Approx(2.5 / 4));
+  CHECK(all[1].conditions.wins == Approx(1.5 / 4));
+}
+
+TEST_CASE("the most that a candidate loses is against the best of that draw", "[winner]") {
+  const auto all = standings(two_candidates(), under({1, 2}, {4, 1}));
+  // Throughput in proportion to 1 / time: half of the other's, and a quarter.
+  CHECK(all[0].conditions.worst == Approx(0.5));
+  CHECK(all[1].conditions.worst == Approx(0.75));
+}
+
+TEST_CASE("differences are paired: what slows both down alike does not make a tie", "[winner]") {
+  const auto all = standings(two_candidates(), under({1, 10, 3}, {1.25, 12.5, 3.75}));
+  CHECK(all[1].conditions.behind.least == Approx(0.2));
+  CHECK(all[1].conditions.behind.most == Approx(0.2));
+  CHECK_FALSE(all[1].conditions.is_tie());
+  CHECK(standings(two_candidates(), under({1, 2}, {2, 1}))[1].conditions.is_tie());
+}
+
+TEST_CASE("the model's own error decides where the conditions alone do not", "[winner]") {
+  Robustness robust = under({1, 1}, {1.25, 1.25});
+  robust.rows[1].own_error = {0.5, 1};
+  const auto all = standings(two_candidates(), robust);
+  CHECK(all[1].conditions.wins == 0);
+  CHECK(all[1].with_error.wins == Approx(0.5));
+}
+
+TEST_CASE("a band of time has the error that all layouts share", "[winner]") {
+  Robustness robust = under({1, 1}, {2, 2});
+  robust.rows[0].whole_error = {0.9, 1.1};
+  const auto all = standings(two_candidates(), robust);
+  // The 5th and 95th percentile of 0.9 and 1.1, linear between the two.
+  CHECK(all[0].seconds.least == Approx(0.91));
+  CHECK(all[0].seconds.most == Approx(1.09));
+}
+
+TEST_CASE("a draw in which a simulation failed is compared with nothing", "[winner]") {
+  const auto all = standings(two_candidates(), under({1, 1}, {0, 2}));
+  CHECK(all[1].conditions.behind.least == Approx(0.5));
+  CHECK(all[1].conditions.behind.most == Approx(0.5));
+}
+
+TEST_CASE("where one candidate was asked for a report does not say that there is no other",
+          "[winner]") {
+  Robustness robust = under({1, 1}, {});
+  robust.rows.resize(1);
+  CHECK_THAT(robustness_text(two_candidates(), robust),
+             Contains("no other differs in time or memory\n"));
+  robust.top = 1;
+  CHECK_THAT(robustness_text(two_candidates(), robust),
+             Contains("nothing to compare it with: only one was asked for (top=1)\n"));
+}
+
+TEST_CASE("a report says which candidates tie, and what would change the winner", "[winner]") {
+  Robustness robust = under({1, 1}, {0.5, 2});
+  robust.turns = {{.what = "bandwidth of nic",
+                   .below = true,
+                   .factor = 0.5,
+                   .value = 12.5e9,
+                   .row = 1,
+                   .lead = 0.02,
+                   .far = 0.25}};
+  const std::string text = robustness_text(two_candidates(), robust);
+  CHECK_THAT(text, Contains("2 candidates under the same 2 draws (seed 1)\n"));
+  CHECK_THAT(text, Contains("a tie with 1: 2, as 0 lies within 90 % of the paired differences\n"));
+  CHECK_THAT(text, Contains("bandwidth of nic below 50 % (12.5 GB/s): 2 wins, by 2.0 % at 25 %\n"));
+}

@@ -1,0 +1,170 @@
+#include "analysis/report/search/search_export.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_runs.hpp"
+
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+std::string csv(const SearchRun& run) {
+  std::ostringstream stream;
+  write_search_csv(stream, run);
+  return stream.str();
+}
+
+nlohmann::json json(const SearchRun& run) {
+  std::ostringstream stream;
+  write_search_json(stream, run);
+  return nlohmann::json::parse(stream.str());
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+SearchRun one_row() {
+  SearchRun run = sample_search(1, 1);
+  run.rows = {simulated_row(1, 2, 1024, 1)};
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads") {
+  const std::vector<std::string> lines = lines_of(csv(one_row()));
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] ==
+        "candidate,group,outcome,tp,recompute,schedule,gpus,samples,tokens,model_flop,"
+        "full_attention_flop,peak_flop_per_s,peak_bytes,capacity_bytes,bound_s,time_s,bubble_ratio,"
+        "span_bubble_s,"
+        "compute_s,in_passes_s,p2p_s,gradients_s,weights_s,optimizer_s,idle_s,lost_time_ratio,"
+        "samples_per_s,"
+        "tokens_per_s,mfu,mfu_full_attention,assumed,note");
+  CHECK(lines[1] ==
+        "1,gpt-7b on "
+        "h100,simulated,1,none,zb-1p,8,16,16384,1000000000000000,1250000000000000,2500000000000000,"
+        "1024,85899345920,1.8,2,0.2,0.2,1.2,0.2,0.04,0.1,0.02,0.04,0.4,,8,8192,0.2,0.25,,");
+  SearchRun run = one_row();
+  run.rows[0].assumed = {"b200", {"launch", "clock"}};
+  CHECK_THAT(csv(run), Catch::EndsWith(",0.25,launch clock,\n"));
+  const auto candidate = json(run)["candidates"][0];
+  CHECK(candidate["assumed"] == nlohmann::json{"launch", "clock"});
+  CHECK(candidate["assumed_gpu"] == "b200");
+  CHECK(json(one_row())["candidates"][0]["assumed"].empty());
+}
+
+TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
+  SearchRun run = sample_search(2, 20);
+  run.rows[4].note = "=cmd(),\"x\"\ny";
+  run.rows[4].outcome = Outcome::failed;
+  const std::string text = csv(run);
+  CHECK_THAT(text, Contains(",\"'=cmd(),\"\"x\"\"\ny\"\n"));
+  const std::size_t columns = static_cast<std::size_t>(std::ranges::count(lines_of(text)[0], ','));
+  run.rows[4].note.clear();
+  for (const std::string& line : lines_of(csv(run)))
+    CHECK(static_cast<std::size_t>(std::ranges::count(line, ',')) == columns);
+}
+
+TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
+  SearchRun run = one_row();
+  run.objective = {.kind = Objective::Kind::time_to_train, .tokens = 16384 * 50.0};
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,time_to_train_s,assumed,note") &&
+                           Contains(",0.2,0.25,100,,\n"));
+  CHECK(json(run)["candidates"][0]["time_to_train_s"] == 100);
+  run.objective = {.kind = Objective::Kind::price,
+                   .tokens = 16384 * 1800.0,
+                   .price_per_gpu_hour = 2.5,
+                   .currency = "EUR"};
+  CHECK_THAT(csv(run), Contains("mfu_full_attention,price (EUR),assumed,note") &&
+                           Contains(",0.2,0.25,20,,\n"));
+  CHECK(json(run)["candidates"][0]["price"] == 20);
+  CHECK(json(run)["objective"]["currency"] == "EUR");
+  run.objective = {.kind = Objective::Kind::tokens_a_day, .seeds = 9};
+  run.rows[0].work.lost_part = 0.25;
+  // 16,384 tokens in two seconds, for three quarters of 86,400 of them.
+  CHECK_THAT(csv(run),
+             Contains("mfu_full_attention,effective_training_time_ratio,tokens_per_day,assumed") &&
+                 Contains(",0.2,0.25,0.75,530841600,,\n"));
+  CHECK(json(run)["candidates"][0]["tokens_per_day"] == 16384 * 43200 * 0.75);
+  CHECK(json(run)["candidates"][0]["effective_training_time_ratio"] == 0.75);
+  CHECK(json(run)["objective"]["seeds"] == 9);
+}
+
+TEST_CASE("JSON says of which shard it is and what was not looked at") {
+  SearchRun run = sample_search(3, 20);
+  CHECK(json(run)["shard"].is_null());
+  CHECK(json(run)["not_looked_at"] == 0);
+  run.shard = {.number = 2, .count = 3};
+  run.combinations += 12;
+  CHECK(json(run)["shard"] == nlohmann::json{{"number", 2}, {"count", 3}});
+  CHECK(json(run)["not_looked_at"] == 12);
+}
+
+TEST_CASE("JSON has every candidate with its values and figures") {
+  const SearchRun run = sample_search(3, 20);
+  const nlohmann::json all = json(run);
+  REQUIRE(all["candidates"].size() == run.rows.size());
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    const nlohmann::json& one = all["candidates"][i];
+    const CandidateRow& row = run.rows[i];
+    CHECK(one["candidate"] == row.candidate);
+    CHECK(one["values"]["schedule"] == value_of(run, row, 2));
+    CHECK(one.contains("time_s") == (row.outcome == Outcome::simulated));
+    if (row.outcome != Outcome::simulated) continue;
+    CHECK(one["time_s"] == row.time_s);
+    CHECK(one["tokens_per_s"] == row.work.tokens / row.time_s);
+    CHECK(one["idle_s"] == row.parts.idle);
+  }
+}
+
+TEST_CASE("JSON has what the report says") {
+  SearchRun run = sample_search(4, 20);
+  run.finished = false;
+  run.gap = INFINITY;
+  const Findings found = find(run);
+  const nlohmann::json all = json(run);
+  CHECK(all["best"] == run.rows[*found.best].candidate);
+  CHECK(all["runner_up"]["candidate"] == run.rows[found.ranked[1]].candidate);
+  CHECK(all["outcomes"]["simulated"] == found.ranked.size());
+  CHECK(all["fronts"][1]["candidates"].size() == found.fronts[1].size());
+  CHECK(all["gap"].is_null());
+  CHECK(all["axes"][1]["values"] == std::vector<std::string>{"none", "full"});
+  CHECK(all["excluded"][0]["combinations"] == 100);
+}
+
+TEST_CASE("JSON has the best with each value of what was open, and the best of all among them") {
+  const SearchRun run = sample_search(4, 20);
+  const Findings found = find(run);
+  const nlohmann::json all = json(run);
+  for (const std::size_t axis : open_axes(run)) {
+    const nlohmann::json& values = all["best_by"][run.axes[axis].name];
+    REQUIRE(values.size() == best_by(run, axis).size());
+    for (const nlohmann::json& one : values)
+      if (one["value"] == value_of(run, run.rows[*found.best], axis))
+        CHECK(one["best"] == run.rows[*found.best].candidate);
+  }
+}
+
+TEST_CASE("JSON is JSON whatever the names are, and of no candidates too") {
+  SearchRun run = one_row();
+  run.title = "\xff\"\\\n";
+  run.rows[0].note = "\x80";
+  CHECK(json(run)["candidates"].size() == 1);
+  run.rows.clear();
+  CHECK(json(run)["candidates"].empty());
+  CHECK(json(run)["best"].is_null());
+  CHECK(json({})["candidates"].empty());
+}

@@ -1,0 +1,280 @@
+#include "analysis/report/search/search_report.hpp"
+
+#include <sstream>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "analysis/report/search/search_runs.hpp"
+#include "analysis/report/search/search_tables.hpp"
+
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+// Two simulated ones, one that was bounded away, one of each that is not legal or does not fit.
+SearchRun small_search() {
+  SearchRun run;
+  run.title = "a model";
+  run.axes = {{"parallel.tp", "tp", {"1", "2", "4"}}, {"schedule", "schedule", {"1f1b", "zb-1p"}}};
+  run.groups = {"a model on a cluster"};
+  run.combinations = 1006;
+  run.excluded = {{"tp <= 4", 1000}};
+  run.finished = true;
+  run.rows = {simulated_row(0, 1.5, 40 * gib), simulated_row(1, 1, 60 * gib),
+              simulated_row(2, 3, 50 * gib), simulated_row(4, 1, 90 * gib),
+              simulated_row(5, 1, 99 * gib)};
+  run.rows[2].outcome = Outcome::bounded_away;
+  run.rows[2].time_s = 0;
+  run.rows[3].outcome = Outcome::illegal;
+  run.rows[3].note = "tp 4 does not divide 6 heads";
+  run.rows[4].outcome = Outcome::does_not_fit;
+  run.rows[4].note = "device 0 would hold 99.0 GiB of 80.0 GiB";
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a report says what was searched, what is best and that nothing is better") {
+  const std::string text = search_report(small_search());
+  CHECK_THAT(text, Contains("a model: a model on a cluster, throughput\n1,006 combinations of tp "
+                            "(3), schedule (2)\n"));
+  CHECK_THAT(text, Contains("best: tp 1, schedule zb-1p\n"
+                            "  16.4 k tokens/s, 40.0 % MFU, iteration 1.000 s, bubble 20.0 %, "
+                            "memory 60.0 of 80.0 GiB\n"
+                            "  proven: nothing in the sweep is better\n"));
+}
+
+TEST_CASE("a report counts the outcomes and gives a reason and an example for each") {
+  const std::string text = search_report(small_search());
+  CHECK_THAT(text, Contains("1,000  cut away by rules\n"));
+  CHECK_THAT(text, Contains("1,000      tp <= 4\n"));
+  CHECK_THAT(text, Contains("    1  illegal\n"
+                            "    1      tp 4 does not divide 6 heads\n"
+                            "             such as tp 4, schedule 1f1b\n"));
+  CHECK_THAT(text, Contains("    1  bounded away\n"));
+  CHECK_THAT(text, Contains("    2  simulated, 66.7 % of those left\n"));
+}
+
+TEST_CASE("a report says why the runner-up loses") {
+  CHECK_THAT(search_report(small_search()),
+             Contains("the runner-up has schedule 1f1b for zb-1p\n"
+                      "  it is 33.3 % behind, +500.0 ms for the same work, -20.0 GiB of memory\n"
+                      "    +30.0 % compute, +10.0 % bubble, +5.0 % collectives in passes, "
+                      "+2.5 % gradients, +1.0 % p2p,\n"
+                      "    +1.0 % optimizer, +0.5 % weights\n"));
+}
+
+TEST_CASE("a report has the best as a table, with what they share below") {
+  CHECK_THAT(search_report(small_search()),
+             Contains("the best 2 of 2 simulated\n"
+                      "                           causal\n"
+                      "                           MFU of\n"
+                      "          behind  tokens  16 bits  iteration  bubble  memory  of it\n"
+                      "schedule       %     k/s        %          s       %     GiB      %\n"
+                      "zb-1p       best    16.4     40.0      1.000    20.0    60.0     75\n"
+                      "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
+                      "all with tp 1\n"));
+}
+
+TEST_CASE("candidates whose times rest on assumed numbers alone are marked", "[search]") {
+  SearchRun run = small_search();
+  run.rows[1].assumed = {"b200", {"launch"}};
+  CHECK_THAT(search_report(run),
+             Contains("  ~16.4 k tokens/s, ~40.0 % MFU, iteration ~1.000 s, bubble 20.0 %, memory "
+                      "60.0 of 80.0 GiB\n") &&
+                 Contains("zb-1p       best   ~16.4    ~40.0     ~1.000    20.0    60.0     75\n"
+                          "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
+                          "all with tp 1\n"
+                          "~ rests on numbers of b200 that no source has: launch\n"));
+  run.rows[1].assumed = {"b200", {"free_memory"}};
+  CHECK_THAT(search_report(run), Contains("  16.4 k tokens/s") &&
+                                     Contains("memory 60.0 of ~80.0 GiB\n") &&
+                                     Contains("    60.0    ~75\n"));
+  run.objective = {
+      .kind = Objective::Kind::price, .tokens = 1e12, .price_per_gpu_hour = 2, .currency = "EUR"};
+  run.rows[1].assumed = {"b200", {"launch"}};
+  CHECK_THAT(search_report(run), Contains("\n  ~"));
+  run.objective = {.kind = Objective::Kind::memory, .floor = 1};
+  CHECK_THAT(worth(run, run.rows[1]), Catch::StartsWith("60.0 GiB"));
+}
+
+TEST_CASE("the best by an axis tells what was not needed to be known") {
+  const std::string text = best_by_text(small_search(), 0);
+  CHECK_THAT(text, Contains("tp 2: at best"));
+  CHECK_THAT(text, Contains("tp 4: none fits\n"));
+}
+
+TEST_CASE("proof and gap are told in plain words") {
+  SearchRun run = small_search();
+  const auto proof = [&] { return proof_text(run, find(run)); };
+  run.exhaustive = true;
+  CHECK(proof() == "proven: all that fit were simulated");
+  run.exhaustive = run.finished = false;
+  CHECK(proof() == "stopped: nothing in the sweep is better, but fronts may lack points");
+  run.gap = 0.018;
+  CHECK(proof() == "stopped: nothing can be more than 1.8 % better");
+  run.gap = 1;
+  CHECK(proof() == "stopped before all were looked at: what was not may be better");
+  for (CandidateRow& row : run.rows) row.outcome = Outcome::open;
+  CHECK(proof() == "stopped before anything was proven");
+}
+
+TEST_CASE("a shard claims nothing of the others") {
+  SearchRun run = small_search();
+  run.shard = {2, 3};
+  run.combinations += 14;
+  const std::string text = search_report(run);
+  CHECK_THAT(text, Contains("best of shard 2/3: tp 1, schedule zb-1p\n") &&
+                       Contains("proven: nothing in shard 2/3 of the sweep is better; other shards "
+                                "were not looked at\n") &&
+                       Contains("   15  in other shards, not looked at\n"));
+  run.exhaustive = true;
+  CHECK_THAT(proof_text(run, find(run)), Contains("all of shard 2/3 that fit were simulated; "));
+  run.finished = run.exhaustive = false;
+  run.gap = 0.5;
+  CHECK_THAT(proof_text(run, find(run)), Contains("nothing of shard 2/3 can be more than 50.0 %"));
+  run.rows.clear();
+  run.finished = true;
+  CHECK_THAT(search_report(run), Contains("there was no candidate in shard 2/3\n"));
+}
+
+TEST_CASE("what a search that was stopped did not look at is counted", "[search]") {
+  SearchRun run = small_search();
+  run.combinations += 1234;
+  run.finished = false;
+  run.gap = 1;
+  CHECK_THAT(search_report(run), Contains("1,235  not looked at\n"));
+  run.rows.clear();
+  CHECK_THAT(search_report(run, {.by = {0}}),
+             Contains("nothing was found: the search was stopped before a candidate was "
+                      "simulated\n") &&
+                 Contains("1,240  not looked at\n") && Contains("tp 2: none was looked at\n"));
+  run.finished = true;
+  CHECK_THAT(search_report(run), !Contains("not looked at"));
+}
+
+TEST_CASE("fronts are those of an iteration, and left out where they were not to be proven") {
+  SearchRun run = small_search();
+  CHECK_THAT(search_report(run), Contains("\nthroughput against memory: "));
+  run.objective = {.kind = Objective::Kind::tokens_a_day};
+  CHECK_THAT(search_report(run), Contains("\nthroughput of an iteration against memory: "));
+  run.fronts = false;
+  CHECK_THAT(search_report(run), !Contains("against memory"));
+  CHECK(find(run).fronts == std::vector<std::vector<std::size_t>>(1));
+}
+
+TEST_CASE("the memory that is sought is told once, with a floor only if there is one") {
+  SearchRun run = small_search();
+  run.objective = {.kind = Objective::Kind::memory};
+  CHECK_THAT(search_report(run), Contains("a model on a cluster, memory\n") &&
+                                     Contains("\n  memory 40.0 of 80.0 GiB, 10.9 k tokens/s, ") &&
+                                     Contains("bubble 20.0 %\n"));
+  run.objective.floor = 1;
+  CHECK_THAT(search_report(run), Contains("memory with at least 1 tokens/s"));
+}
+
+TEST_CASE("a runner-up on other GPUs is compared by the time of all of them") {
+  SearchRun run = small_search();
+  run.objective = {.kind = Objective::Kind::mfu};
+  // Twice the GPUs take 0.6 of the time: 1.2 of the GPU time.
+  run.rows[0] = simulated_row(0, 0.6, 60 * gib);
+  run.rows[0].work.gpus = 2 * run.rows[1].work.gpus;
+  run.rows[0].work.peak_flops = 2 * run.rows[1].work.peak_flops;
+  CHECK_THAT(
+      search_report(run),
+      Contains(fmt::format("  it is 16.7 % behind, on {} GPUs for {}\n"
+                           "    GPU time for the same work: +12.0 % compute, +4.0 % bubble, ",
+                           run.rows[0].work.gpus, run.rows[1].work.gpus)));
+  CHECK(compare_wall_time(run, 1, 0).seconds == Approx(-0.4));
+  CHECK(compare_rows(run, 1, 0).seconds == Approx(0.2));
+}
+
+TEST_CASE("the best of each number of GPUs is told, though that is no axis") {
+  SearchRun run = small_search();
+  run.rows[0].work.gpus = 4;
+  run.rows[1].work.gpus = 16;
+  run.rows[2].work.gpus = 32;
+  run.rows[3].work.gpus = 0;  // as of illegal ones
+  run.rows[4].work.gpus = 64;
+  const std::string text = search_report(run, {.by = {}, .by_gpus = true});
+  CHECK_THAT(text, Contains("\nthe best of each number of GPUs that was simulated\n") &&
+                       Contains("\n   4  1f1b        33.3    10.9 ") &&
+                       Contains("\n  16  zb-1p       best    16.4 ") &&
+                       Contains("gpus 32: at best") && Contains("gpus 64: none fits\n"));
+}
+
+TEST_CASE("one is counted as one") {
+  SearchRun run = small_search();
+  run.combinations = 1;
+  run.rows[0].outcome = run.rows[1].outcome = run.rows[2].outcome = Outcome::illegal;
+  for (std::size_t i = 0; i < 4; ++i) run.rows[i].note = std::string(i + 1, 'x');
+  CHECK_THAT(search_report(run),
+             Contains("\n1 combination of ") && Contains("and for 1 other reason\n"));
+}
+
+TEST_CASE("a failed candidate that might be better is named") {
+  SearchRun run = small_search();
+  run.rows[2].outcome = Outcome::failed;
+  run.rows[2].bound_s = 0.9;
+  run.rows[2].note = "its process was killed";
+  CHECK_THAT(search_report(run),
+             Contains("  1 that failed might be, such as tp 2, schedule 1f1b; --resume tries them "
+                      "again\n"));
+  run.rows[2].bound_s = 1.1;
+  CHECK_THAT(search_report(run), !Contains("might be"));
+}
+
+TEST_CASE("where nothing was found the report says why and how near it was") {
+  SearchRun run = small_search();
+  run.rows.erase(run.rows.begin(), run.rows.begin() + 3);
+  CHECK_THAT(search_report(run),
+             Contains("nothing was found: no candidate fits; the nearest, tp 4, schedule zb-1p, "
+                      "holds 99.0 of 80.0 GiB\n"));
+  run.rows.pop_back();
+  CHECK_THAT(search_report(run), Contains("nothing was found: no candidate is legal\n"));
+  run.rows.clear();
+  CHECK_THAT(search_report(run), Contains("nothing was found: there was no candidate\n"));
+  run = small_search();
+  run.objective = {.kind = Objective::Kind::memory, .floor = 1e9};
+  CHECK_THAT(search_report(run), Contains("is below the floor"));
+}
+
+TEST_CASE("no name or note reaches a terminal raw") {
+  SearchRun run = small_search();
+  run.title += "\x1b[31m";
+  run.axes[0].name = "t\x07p";
+  run.axes[1].values[1] = "zb\n\x1b]0;x";
+  run.groups = {"a\tb", "c"};
+  run.excluded[0].rule = "x\x1b";
+  run.rows[3].note = std::string(500, 'y') + "\x1b";
+  run.objective = {.kind = Objective::Kind::price, .tokens = 1, .price_per_gpu_hour = 1};
+  run.objective.currency = "\x1b$";
+  const std::string text = search_report(run, {.by = {0, 1}});
+  CHECK(text.find_first_of("\x1b\x07\t") == std::string::npos);
+}
+
+TEST_CASE("lines of a report fit a terminal unless names are long") {
+  std::istringstream lines(search_report(sample_search(3), {.by = {1, 2}}));
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
+TEST_CASE("an axis is found by its name or key") {
+  const SearchRun run = small_search();
+  CHECK(axis_named(run.axes, "tp") == 0);
+  CHECK(axis_named(run.axes, "parallel.tp") == 0);
+  CHECK_THROWS_WITH(axis_named(run.axes, "dp"),
+                    "'dp' is no axis of the search: they are tp, schedule");
+}
+
+TEST_CASE("counts are grouped by thousands") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(1234567) == "1,234,567");
+  CHECK(grouped(1e18) == "1e+18");
+}

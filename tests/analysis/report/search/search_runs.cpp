@@ -1,0 +1,131 @@
+#include "analysis/report/search/search_runs.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analysis/report/search/columns.hpp"
+#include "support/random.hpp"
+
+namespace pipewright::tests {
+
+using namespace analysis;
+
+namespace {
+
+CandidateRow row_with(std::uint64_t candidate, std::uint32_t group, Outcome outcome) {
+  CandidateRow row;
+  row.candidate = candidate;
+  row.group = group;
+  row.outcome = outcome;
+  return row;
+}
+
+}  // namespace
+
+CandidateRow random_row(std::uint32_t seed) {
+  Random random(seed);
+  const auto any = [&]() -> std::uint64_t {
+    return (static_cast<std::uint64_t>(random.whole(0, UINT32_MAX)) << 32) |
+           random.whole(0, UINT32_MAX);
+  };
+  CandidateRow row;
+  row.candidate = any();
+  row.group = random.whole(0, UINT32_MAX);
+  row.outcome = static_cast<Outcome>(random.whole(0, outcome_names.size() - 1));
+  for (std::uint32_t length = random.whole(0, 20); length > 0; --length)
+    row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
+  if (random.flip())
+    row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "launch"}};
+  for (const trace::Column& column : figure_columns) {
+    if (random.flip()) continue;
+    if (column.type == trace::ColumnType::u64) {
+      figure<std::uint64_t>(row, column) = any();
+    } else {
+      const double value = std::bit_cast<double>(any());
+      figure<double>(row, column) = std::isfinite(value) ? value : -0.0;
+    }
+  }
+  return row;
+}
+
+CandidateRow simulated_row(std::uint64_t candidate, double time_s, std::uint64_t peak_bytes,
+                           std::uint32_t group) {
+  CandidateRow row = row_with(candidate, group, Outcome::simulated);
+  row.work = {.gpus = 8,
+              .samples = 16,
+              .tokens = 16384,
+              .model_flop = 1e15,
+              .full_attention_flop = 1.25e15,
+              .peak_flops = 2.5e15};
+  row.peak_bytes = peak_bytes;
+  row.capacity_bytes = std::uint64_t{80} << 30;
+  row.bound_s = 0.9 * time_s;
+  row.time_s = time_s;
+  row.bubble_ratio = 0.2;
+  row.span_bubble_s = 0.1 * time_s;
+  row.parts = {.compute = 0.6 * time_s,
+               .in_passes = 0.1 * time_s,
+               .p2p = 0.02 * time_s,
+               .gradients = 0.05 * time_s,
+               .weights = 0.01 * time_s,
+               .optimizer = 0.02 * time_s,
+               .idle = 0.2 * time_s};
+  return row;
+}
+
+SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
+  Random random(seed);
+  SearchRun run;
+  run.title = "a sample";
+  run.sweep = "parallel: {tp: auto, pp: auto}\nschedule: [1f1b, zb-1p, v-half]\n";
+  SearchAxis tp{"parallel.tp", "tp", {}};
+  for (std::uint32_t i = 0; i < layouts; ++i) tp.values.push_back(fmt::format("{}", i + 1));
+  run.axes = {tp,
+              {"training.recompute", "recompute", {"none", "full"}},
+              {"schedule", "schedule", {"1f1b", "zb-1p", "v-half"}}};
+  run.groups = {"gpt-7b on a100", "gpt-7b on h100"};
+  run.combinations = 6.0 * layouts + 100;
+  run.excluded = {{"tp <= gpus_per_node", 100}};
+  run.finished = true;
+  for (std::uint64_t candidate = 0; candidate < 6 * layouts; ++candidate) {
+    const double time_s = random.real(1, 3);
+    const std::uint64_t peak = std::uint64_t{random.whole(20, 100)} << 30;
+    CandidateRow row = simulated_row(candidate, time_s, peak, random.whole(0, 1));
+    row.outcome = static_cast<Outcome>(random.whole(1, outcome_names.size() - 1));
+    if (row.outcome == Outcome::illegal) {
+      row = row_with(candidate, row.group, Outcome::illegal);
+      row.note = fmt::format("pp {} does not divide 32 layers", random.whole(3, 9));
+    } else if (row.outcome == Outcome::does_not_fit) {
+      row.peak_bytes = row.capacity_bytes + peak;
+      row.bound_s = 0;
+      row.note = fmt::format("device {} would hold too much", random.whole(0, 7));
+    } else if (row.outcome == Outcome::failed) {
+      row.note = "its process was killed: out of memory";
+    }
+    if (row.outcome == Outcome::simulated && random.flip())
+      row.assumed = {run.groups[row.group], {"launch", "clock"}};
+    if (row.outcome != Outcome::simulated) {
+      row.time_s = row.bubble_ratio = row.span_bubble_s = 0;
+      row.parts = {};
+    }
+    run.rows.push_back(row);
+  }
+  return run;
+}
+
+bool same(const CandidateRow& a, const CandidateRow& b) {
+  bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
+  equal = equal && a.note == b.note && a.assumed == b.assumed;
+  for (const trace::Column& column : figure_columns) {
+    if (column.type == trace::ColumnType::u64)
+      equal = equal && figure<std::uint64_t>(a, column) == figure<std::uint64_t>(b, column);
+    else
+      equal = equal && std::bit_cast<std::uint64_t>(figure<double>(a, column)) ==
+                           std::bit_cast<std::uint64_t>(figure<double>(b, column));
+  }
+  return equal;
+}
+
+}  // namespace pipewright::tests

@@ -1,0 +1,60 @@
+#include "analysis/report/search/why_not.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "analysis/report/search/search_runs.hpp"
+
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+SearchRun run_of(std::vector<CandidateRow> rows) {
+  SearchRun run;
+  run.axes = {{"parallel.tp", "tp", {"1", "2", "4", "8"}}};
+  run.groups = {"a model on a cluster"};
+  run.finished = true;
+  run.rows = std::move(rows);
+  return run;
+}
+
+CandidateRow misfit(std::uint64_t candidate) {
+  CandidateRow row = simulated_row(candidate, 1, 99 * gib);
+  row.outcome = Outcome::does_not_fit;
+  row.note = "device 0 would hold 99.0 GiB of 80.0 GiB";
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("the best of those is told with what it has for the best's, and its loss", "[winner]") {
+  const SearchRun run = run_of({simulated_row(0, 1, 60 * gib), simulated_row(1, 1.25, 40 * gib)});
+  const std::string text = why_not_text(run, {"tp == 2", run_of({run.rows[1], misfit(2)}), ""});
+  CHECK_THAT(text, Contains("why not tp == 2?\n"
+                            "  2 candidates\n"
+                            "  the best of those has tp 2 for 1\n"
+                            "  it is 20.0 % behind, +250.0 ms for the same work, -20.0 GiB of "
+                            "memory\n"));
+}
+
+TEST_CASE("of the winner itself it is said that it is one of those", "[winner]") {
+  const SearchRun run = run_of({simulated_row(0, 1, 60 * gib)});
+  CHECK_THAT(why_not_text(run, {"tp == 1", run, ""}), Contains("  the best is one of those\n"));
+  CHECK(why_not_json(run, {"tp == 1", run, ""})["loses"].is_null());
+}
+
+TEST_CASE("where none of them fits, the nearest and the reason are told", "[winner]") {
+  const SearchRun run = run_of({simulated_row(0, 1, 60 * gib)});
+  const std::string text = why_not_text(run, {"tp == 4", run_of({misfit(2)}), ""});
+  CHECK_THAT(text, Contains("nothing was found: no candidate fits; the nearest, tp 4, holds 99"));
+  CHECK_THAT(text, Contains("device 0 would hold 99.0 GiB of 80.0 GiB"));
+}
+
+TEST_CASE("a search that was stopped may have missed a better one, which is told", "[winner]") {
+  const SearchRun run = run_of({simulated_row(0, 1, 60 * gib)});
+  CHECK_THAT(why_not_text(run, {"tp == 2", run_of({simulated_row(1, 0.5, 40 * gib)}), ""}),
+             Contains("better than the best that the search had found"));
+}

@@ -1,0 +1,54 @@
+#include "analysis/report/text_table.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipewright::analysis;
+
+TEST_CASE("a table aligns names to the left and numbers to the right", "[report]") {
+  TextTable table;
+  table.add_names("name", {"a", "ünïcode"});
+  table.add_numbers({"time", "ms"}, {"1.5", "100.0"});
+  table.add_numbers({"n"}, {"7"});
+  CHECK(table.text() ==
+        "          time\n"
+        "name        ms  n\n"
+        "a          1.5  7\n"
+        "ünïcode  100.0\n");
+}
+
+TEST_CASE("a table that gets too wide moves together", "[report]") {
+  TextTable table;
+  table.add_names("a", {"x"});
+  table.add_numbers({"b"}, {"1"});
+  CHECK(table.text(4) == "a  b\nx  1\n");
+  CHECK(table.text(3) == "a b\nx 1\n");
+}
+
+TEST_CASE("names cannot move the cursor", "[report]") {
+  CHECK(printable("two\nlines\tand \x1b[31mred\x7f") == "two\\nlines\\tand \\x1b[31mred\\x7f");
+  CHECK(printable("Süd") == "Süd");
+}
+
+TEST_CASE("text that can be drawn stays as it is", "[report]") {
+  CHECK(drawable("node-0-gpu-3") == "node-0-gpu-3");
+  CHECK(drawable("K\u00f6ln \u20ac \U0001F600") == "K\u00f6ln \u20ac \U0001F600");
+}
+
+TEST_CASE("bytes that are no UTF-8 and control characters are replaced one by one", "[report]") {
+  CHECK(drawable("a\nb\x7f") == "a\uFFFDb\uFFFD");
+  CHECK(drawable("\xff\xfe") == "\uFFFD\uFFFD");
+  CHECK(drawable("\xc3") == "\uFFFD");                                // cut off
+  CHECK(drawable("\xc0\xaf") == "\uFFFD\uFFFD");                      // overlong
+  CHECK(drawable("\xed\xa0\x80") == "\uFFFD\uFFFD\uFFFD");            // surrogate
+  CHECK(drawable("\xf4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond U+10FFFF
+}
+
+TEST_CASE("characters are dropped whole", "[report]") {
+  std::string text = "ab\u20ac";
+  drop_last_character(text);
+  CHECK(text == "ab");
+  drop_last_character(text);
+  drop_last_character(text);
+  drop_last_character(text);
+  CHECK(text.empty());
+}

@@ -1,0 +1,132 @@
+#include "analysis/web/search/search_page.hpp"
+
+#include <cstring>
+#include <set>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/search/made_search.hpp"
+#include "analysis/report/search/rows.hpp"
+#include "analysis/report/search/search_runs.hpp"
+#include "analysis/trace/error.hpp"
+#include "tests/analysis/trace/samples.hpp"
+#include "tests/analysis/web/unpacking.hpp"
+
+using namespace pipewright;
+using namespace pipewright::analysis;
+using namespace pipewright::tests;
+using Catch::Matchers::Contains;
+using pipewright::test::bytes_of;
+using pipewright::test::ScratchFolder;
+
+namespace {
+
+std::string scenario_of(std::uint64_t candidate) {
+  return "scenario of " + std::to_string(candidate) + "\n";
+}
+
+std::string page_of(const SearchRun& run) {
+  const ScratchFolder folder;
+  write_search_page(folder / "page.html", run, scenario_of);
+  CHECK(folder.entries() == 1);
+  return bytes_of(folder / "page.html");
+}
+
+std::string element(const std::string& page, const std::string& id) {
+  const std::size_t name = page.find("id=\"" + id + "\">");
+  REQUIRE(name != std::string::npos);
+  const std::size_t begin = page.find('>', name) + 1;
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+template <class Value>
+Value value_at(const std::string& bytes, std::size_t at) {
+  Value value;
+  REQUIRE(at + sizeof value <= bytes.size());
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("the page of a search needs nothing else") {
+  const std::string page = page_of(made_search());
+  for (const char* foreign : {"src=", "href=\"http", "url(", "@import", "fetch(", "{{"})
+    CHECK_THAT(page, !Contains(foreign));
+}
+
+TEST_CASE("the page of a search has its rows in columns") {
+  const SearchRun run = sample_search(2, 20);
+  const PageColumns columns = page_columns(run);
+  const std::size_t rows = run.rows.size();
+  constexpr std::size_t reals = 18;
+  REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 + 2 * run.axes.size() + 1));
+  for (std::size_t i = 0; i < rows; ++i) {
+    const CandidateRow& row = run.rows[i];
+    const auto real = [&](std::size_t column) {
+      return value_at<double>(columns.bytes, 8 * (column * rows + i));
+    };
+    CHECK(real(0) == static_cast<double>(row.candidate));
+    CHECK(real(3) == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
+    CHECK(real(8) == static_cast<double>(row.peak_bytes));
+    CHECK(real(17) == row.parts.idle);
+    const std::size_t after = 8 * reals * rows;
+    CHECK(columns.notes.at(value_at<std::uint32_t>(columns.bytes, after + 4 * i)) == row.note);
+    CHECK(value_at<std::uint16_t>(columns.bytes, after + 4 * rows + 2 * i) == row.group);
+    const auto rests = value_at<std::uint16_t>(columns.bytes, after + 6 * rows + 2 * i);
+    CHECK(columns.assumed.at(rests) == row.assumed);
+    const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
+    for (std::size_t axis = 0; axis < digits.size(); ++axis)
+      CHECK(value_at<std::uint16_t>(columns.bytes, after + 8 * rows + 2 * (axis * rows + i)) ==
+            digits[axis]);
+    CHECK(static_cast<Outcome>(columns.bytes[columns.bytes.size() - rows + i]) == row.outcome);
+  }
+}
+
+TEST_CASE("the page of a search has scenarios of what is on a front or among the best") {
+  const SearchRun run = sample_search(2, 20);
+  const Findings found = find(run);
+  std::set<std::size_t> expected(found.ranked.begin(), found.ranked.begin() + 3);
+  for (const auto& front : found.fronts) expected.insert(front.begin(), front.end());
+  CHECK(rows_with_scenarios(found, 3) == expected);
+  const auto all = nlohmann::json::parse(
+      analysis::test::gunzip(analysis::test::from_base64(element(page_of(run), "scenarios"))));
+  CHECK(all.size() == found.ranked.size());
+  for (const auto& one : all)
+    CHECK(one[1] == scenario_of(run.rows[one[0].get<std::size_t>()].candidate));
+}
+
+TEST_CASE("no name of a search ends a script element") {
+  SearchRun run = sample_search(2, 5);
+  const std::string attack = "</script><script>alert(1)</script><!--";
+  run.title = run.sweep = run.axes[0].name = run.axes[2].values[0] = attack;
+  run.groups[0] = run.excluded[0].rule = run.objective.currency = attack;
+  for (CandidateRow& row : run.rows)
+    if (!row.note.empty()) row.note = attack;
+  const std::string page = page_of(run);
+  CHECK_THAT(page, !Contains("alert(1)</script>"));
+  CHECK(nlohmann::json::parse(element(page, "data"))["title"] == attack);
+}
+
+TEST_CASE("the same search gives the same page") {
+  CHECK(page_of(sample_search(4, 9)) == page_of(sample_search(4, 9)));
+}
+
+TEST_CASE("a page of a search that cannot be written is an error with its name") {
+  CHECK_THROWS_AS(write_search_page("/nowhere/page.html", sample_search(1, 1), scenario_of),
+                  trace::TraceError);
+}
+
+TEST_CASE("the page of a search has what was asked about its winner, and the bands of its points",
+          "[winner]") {
+  const SearchRun run = sample_search(2, 20);
+  const nlohmann::json head = nlohmann::json::parse(
+      page_head(run, find(run), page_columns(run),
+                {.text = "how sure?", .bands = {{.row = 3, .low = 0.9, .high = 1.2}}}));
+  CHECK(head["winner"] == "how sure?");
+  REQUIRE(head["bands"].size() == 1);
+  CHECK(head["bands"][0]["row"] == 3);
+  CHECK(head["bands"][0]["low"] == 0.9);
+  CHECK(head["bands"][0]["high"] == 1.2);
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace pipewright::analysis::test {
+
+// The other direction of analysis/web/columns.hpp, by the schema alone, as columns.js.
+struct DecodedTable {
+  std::vector<std::size_t> first;
+  std::map<std::string, std::vector<std::int64_t>> columns;
+};
+using DecodedTables = std::map<std::string, DecodedTable>;
+DecodedTables decode(const nlohmann::json& schema, const std::map<std::string, std::string>& bytes);
+
+}  // namespace pipewright::analysis::test
