@@ -70,8 +70,9 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/", "simgrid/"),
     ),
+    "sim/sweep": (("schedules", "analysis", "sim/config"), ("fmt/", "nlohmann/")),
     "sim/search": (
-        ("schedules", "analysis", "sim/config", "sim/process", "sim/workload"),
+        ("schedules", "analysis", "sim/config", "sim/process", "sim/workload", "sim/sweep"),
         ("fmt/", "nlohmann/"),
     ),
     "sim/serve": (
@@ -86,7 +87,7 @@ ALLOWED = {
         ("fmt/", "nlohmann/", "boost/"),
     ),
     "sim/mpi": (
-        ("sim/process", "sim/search", "sim/cli"),
+        ("sim/process", "sim/search"),
         ("fmt/", "nlohmann/", "mpi.h"),
     ),
     "sim/cli": (
@@ -101,11 +102,13 @@ ALLOWED = {
             "sim/comm",
             "sim/evaluation",
             "sim/goodput",
+            "sim/sweep",
             "sim/search",
             "sim/serve",
             "sim/jobs",
+            "sim/mpi",
         ),
-        ("fmt/", "nlohmann/", "boost/"),
+        ("fmt/", "nlohmann/", "boost/", "mpi.h"),
     ),
     "python": (
         ("schedules", "analysis", "sim"),

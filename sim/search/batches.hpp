@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/search/space.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

@@ -5,8 +5,8 @@
 
 #include "analysis/report/search/rows.hpp"
 #include "sim/search/search.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

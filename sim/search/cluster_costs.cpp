@@ -14,8 +14,8 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/units.hpp"
-#include "sim/search/space/objective_value.hpp"
 #include "sim/search/why_not.hpp"
+#include "sim/sweep/objective_value.hpp"
 
 namespace pipewright::search {
 namespace {

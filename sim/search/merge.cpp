@@ -14,7 +14,7 @@
 #include "analysis/report/search/objective.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/search/space/sweep.hpp"
+#include "sim/sweep/sweep.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/report/search/rows.hpp"
-#include "sim/search/space/sweep.hpp"
+#include "sim/sweep/sweep.hpp"
 
 // What a coordinator and its workers say to each other: one line of JSON each, first a handshake
 // and its reply, then tasks and their answers.

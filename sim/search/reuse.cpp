@@ -10,7 +10,7 @@
 
 #include "sim/config/mix.hpp"
 #include "sim/config/text/yaml.hpp"
-#include "sim/search/space/scenario_tree.hpp"
+#include "sim/sweep/scenario_tree.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/report/search/rows.hpp"
-#include "sim/search/space.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

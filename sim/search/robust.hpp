@@ -8,8 +8,8 @@
 #include "analysis/report/search/robustness.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "sim/config/text/value.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/trials.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

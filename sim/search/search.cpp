@@ -18,8 +18,8 @@
 #include "sim/search/batches.hpp"
 #include "sim/search/journal.hpp"
 #include "sim/search/messages.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/worker_pool.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "analysis/report/search/rows.hpp"
 #include "sim/search/coordinator.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

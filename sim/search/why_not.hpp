@@ -9,8 +9,8 @@
 #include "analysis/report/search/why_not.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/search/search.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 

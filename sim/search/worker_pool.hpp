@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/search/space/sweep.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/sweep.hpp"
 
 namespace pipewright::search {
 

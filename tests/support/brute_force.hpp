@@ -7,7 +7,7 @@
 
 #include "analysis/report/search/rows.hpp"
 #include "sim/evaluation/evaluator.hpp"
-#include "sim/search/space.hpp"
+#include "sim/sweep/space.hpp"
 
 // What searching a small space comes to without any bounds: simulate all, and sort.
 namespace pipewright::tests {

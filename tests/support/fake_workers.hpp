@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/search/messages.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::tests {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/process/process.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::tests {
 

@@ -18,7 +18,7 @@
 #include "sim/goodput/journal.hpp"
 #include "sim/goodput/make_setting.hpp"
 #include "sim/goodput/study.hpp"
-#include "sim/search/space/objective_value.hpp"
+#include "sim/sweep/objective_value.hpp"
 
 namespace pipewright::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "sim/cli/run/together_options.hpp"
 #include "sim/config/recompute.hpp"
 #include "sim/config/text/units.hpp"
-#include "sim/search/space/objective_value.hpp"
+#include "sim/sweep/objective_value.hpp"
 #include "sim/workload/schedule_source.hpp"
 
 namespace pipewright::cli {

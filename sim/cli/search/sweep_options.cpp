@@ -11,7 +11,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/config/text/value.hpp"
-#include "sim/search/space/sweep.hpp"
+#include "sim/sweep/sweep.hpp"
 
 namespace pipewright::cli {
 namespace {

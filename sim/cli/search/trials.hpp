@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "sim/search/robust.hpp"
-#include "sim/search/space.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::cli {
 

@@ -2,7 +2,7 @@
 
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/process/channel.hpp"
-#include "sim/search/space.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::cli {
 

@@ -15,8 +15,8 @@
 #include "sim/search/cluster_costs.hpp"
 #include "sim/search/robust.hpp"
 #include "sim/search/search.hpp"
-#include "sim/search/space.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/sweep/space.hpp"
 
 namespace pipewright::cli {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/text/yaml.hpp"
-#include "sim/search/space/sweep.hpp"
+#include "sim/sweep/sweep.hpp"
 
 using namespace pipewright;
 using search::Batches;

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/config/text/yaml.hpp"
-#include "tests/sim/search/spaces.hpp"
+#include "tests/sim/sweep/spaces.hpp"
 
 namespace pipewright::search::test {
 namespace {

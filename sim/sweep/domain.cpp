@@ -1,0 +1,166 @@
+#include "sim/sweep/domain.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/config/text/value.hpp"
+#include "sim/sweep/knowledge.hpp"
+#include "sim/sweep/twins.hpp"
+
+namespace pipewright::search {
+namespace {
+
+// Of axes without which nothing about a rule changes.
+std::vector<std::size_t> axes_of(const Program& program, const SweepAxes& axes) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < axes.open.size(); ++i) {
+    const auto& names = axes.open[i].values.front().names;
+    if (std::ranges::any_of(names,
+                            [&](const auto& name) { return program.slots().contains(name.first); }))
+      result.push_back(i);
+  }
+  return result;
+}
+
+std::optional<Program> miss_of(const Expression& expression, Names& names) {
+  using Op = Expression::Op;
+  if (expression.op < Op::less || expression.op > Op::equal) return std::nullopt;
+  Expression difference = expression;
+  difference.op = Op::subtract;
+  try {
+    return Program(difference, names);
+  } catch (const ExpressionError&) {
+    return std::nullopt;  // it compares texts
+  }
+}
+
+Rule make_rule(const std::string& text, const config::Origin& origin, const SweepAxes& axes,
+               Names& names) {
+  Rule rule;
+  rule.text = text;
+  rule.origin = origin;
+  try {
+    const Expression expression = parse_expression(text);
+    rule.program.emplace(expression, names);
+    if (rule.program->type() != Type::truth)
+      throw ExpressionError(
+          1, fmt::format("it is {}, and a constraint is true or false; compare it, "
+                         "as in tp <= 8",
+                         rule.program->type() == Type::number ? "a number" : "a text"));
+    rule.miss = miss_of(expression, names);
+  } catch (const ExpressionError& error) {
+    throw fault_of(rule, error);
+  }
+  rule.axes = axes_of(*rule.program, axes);
+  return rule;
+}
+
+Rule gpu_rule(const SweepAxes& axes) {
+  Rule rule;
+  rule.text = axes.gpus.size() == 1
+                  ? fmt::format("tp * cp * pp * dp == {}", axes.gpus.front())
+                  : fmt::format("tp * cp * pp * dp == one of {}", fmt::join(axes.gpus, ", "));
+  for (std::size_t i = 0; i < axes.open.size(); ++i) {
+    const auto sets_size = [](const AxisValue& value) { return value.gpus != 1; };
+    if (axes.open[i].info.key == "cluster" || std::ranges::any_of(axes.open[i].values, sets_size))
+      rule.axes.push_back(i);
+  }
+  return rule;
+}
+
+bool is_open(const SweepAxes& axes, std::string_view key) {
+  return find_axis(axes.open, key) != nullptr;
+}
+
+// Those that a cluster has, or else all that it has of them.
+std::vector<std::uint64_t> gpus_on(const ClusterFacts& cluster, const Sweep& sweep) {
+  if (sweep.gpus.empty()) return {cluster.gpus};
+  std::vector<std::uint64_t> counts;
+  for (const std::uint32_t gpus : sweep.gpus)
+    if (cluster.gpus == 0 || gpus <= cluster.gpus) counts.push_back(gpus);
+  return counts;
+}
+
+// How many stages more than layers there may be; none where a partition has other rules. Those with
+// the embedding or the loss need no layer, and modules of multi-token prediction may have stages of
+// their own.
+std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
+  if (axes.models.empty() || is_open(axes, "partition")) return std::nullopt;
+  const config::Value* const partition = config::find(axes.scenario, "partition");
+  const bool is_even = partition == nullptr || partition->text == "even";
+  if (!is_even && partition->text != "ends_less") return std::nullopt;
+  std::uint32_t extra = 0;
+  for (const config::Model& model : axes.models) extra = std::max(extra, model.mtp_layers);
+  return (is_even ? 1 : 2) + extra;
+}
+
+// Those that always are, then the sweep's constraints. Throws config::Error.
+std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& names) {
+  std::vector<Rule> rules;
+  if (!axes.gpus.empty()) rules.push_back(gpu_rule(axes));
+  // Known wherever there is a batch, which microbatches are cut from.
+  if (names.definition("microbatches") != nullptr)
+    rules.push_back(make_rule("global_batch % (dp * microbatch_size) == 0", {}, axes, names));
+  // What divides the experts of one model need not divide another's.
+  if (is_open(axes, "parallel.ep") && is_open(axes, "model"))
+    rules.push_back(make_rule("ep == 1 or experts > 0 and experts % ep == 0", {}, axes, names));
+  if (const auto spare = spare_stages(axes))
+    rules.push_back(make_rule(fmt::format("pp * chunks <= layers + {}", *spare), {}, axes, names));
+  const std::size_t own = rules.size();
+  for (const config::Located<std::string>& constraint : sweep.constraints)
+    rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
+  const std::size_t given = rules.size();
+  // Of twins a constraint may leave the other one.
+  for (const TwinRule& twins : twin_rules(axes)) {
+    const SweepAxis* const axis = find_axis(axes.open, twins.key);
+    const bool is_constrained =
+        std::any_of(rules.begin() + std::ptrdiff_t(own), rules.begin() + std::ptrdiff_t(given),
+                    [&](const Rule& rule) {
+                      return std::ranges::any_of(
+                          rule.axes, [&](std::size_t one) { return &axes.open[one] == axis; });
+                    });
+    if (is_constrained) continue;
+    Rule rule = make_rule(twins.condition, {}, axes, names);
+    rule.text = twins.text;
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+}  // namespace
+
+config::Error fault_of(const Rule& rule, const ExpressionError& error) {
+  return config::Error(rule.origin,
+                       fmt::format("constraint {}, column {}: {}", config::in_quotes(rule.text),
+                                   error.column, error.what()));
+}
+
+Domain::Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts)
+    : axes(make_axes(sweep, facts)),
+      names(make_names(sweep, facts, axes)),
+      rules(make_rules(sweep, axes, names)) {
+  config::Value rest = axes.scenario;
+  for (const SweepAxis& axis : axes.open) {
+    at_path(rest, axis.path) = {};
+    combinations *= static_cast<double>(axis.values.size());
+  }
+  fixed_gpus = size_product(scalars(rest, ""));
+  for (const ClusterFacts& cluster : facts) allowed_gpus.push_back(gpus_on(cluster, sweep));
+  if (allowed_gpus.empty()) allowed_gpus.push_back(gpus_on({}, sweep));
+}
+
+std::string Domain::shown(std::span<const std::uint32_t> digits) const {
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const analysis::SearchAxis& axis = axes.open[i].info;
+    if (axis.values.size() > 1)  // else it says nothing
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", axis.name,
+                          config::shown(axis.values[digits[i]]));
+  }
+  return text;
+}
+
+}  // namespace pipewright::search

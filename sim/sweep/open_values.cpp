@@ -1,0 +1,261 @@
+#include "sim/sweep/open_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/text/fields.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/sweep/scenario_tree.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using config::Entry;
+using config::Error;
+using config::Value;
+
+constexpr std::size_t most_values = 100'000;  // of an axis; each is kept as a text
+constexpr std::string_view range_allowed =
+    "a range of whole numbers from low to high, such as 1..8, 8..64 step 8 or 1..64 x2";
+constexpr std::uint64_t largest = std::uint64_t{1} << 53U;  // a double holds all up to it
+
+// Takes a number off the front.
+std::optional<std::uint64_t> number(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || value > largest) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return value;
+}
+
+bool skip(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+void skip_spaces(std::string_view& text) {
+  while (skip(text, " ")) {
+  }
+}
+
+struct Range {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::uint64_t step = 1;
+  bool multiplies = false;
+};
+
+std::optional<Range> parse(std::string_view text) {
+  const auto low = number(text);
+  if (!low || !skip(text, "..")) return std::nullopt;
+  const auto high = number(text);
+  if (!high || *high < *low) return std::nullopt;
+  Range range{*low, *high};
+  skip_spaces(text);
+  if (text.empty()) return range;
+  range.multiplies = skip(text, "x");
+  if (!range.multiplies && !skip(text, "step")) return std::nullopt;
+  skip_spaces(text);
+  const auto step = number(text);
+  // Neither may stand still.
+  if (!step || !text.empty() || *step < (range.multiplies ? 2 : 1)) return std::nullopt;
+  if (range.multiplies && range.low == 0) return std::nullopt;
+  range.step = *step;
+  return range;
+}
+
+constexpr std::string_view any_of = "any_of";
+constexpr std::string_view example = "such as [1, 2, 4], 1..8 or 1..64 x2";
+
+// The alternatives of {any_of: [...]}, or null.
+const Value* listed(const Value& value, const std::string& key) {
+  const Value* const list = value.kind == Value::Kind::map ? find(value, any_of) : nullptr;
+  if (list == nullptr) return nullptr;
+  if (value.entries.size() > 1)
+    throw Error(value.origin, fmt::format("{} has keys beside any_of; any_of stands alone, as in "
+                                          "{{any_of: [..., ...]}}",
+                                          key));
+  if (list->kind != Value::Kind::list || list->items.empty())
+    throw config::wrong({*list, key + ".any_of"}, "a list of alternatives");
+  return list;
+}
+
+class Expansion {
+ public:
+  // All values that stand for `value`. Where a list is a value, its items may be open in turn.
+  std::vector<Value> expand(const Value& value, const std::string& key, bool list_is_value) {
+    if (const Value* const list = listed(value, key)) return each(*list, key, list_is_value);
+    switch (value.kind) {
+      case Value::Kind::text:
+        return expand_text(value, key);
+      case Value::Kind::list:
+        if (!list_is_value) return each(value, key, takes_list(key));
+        return combine(value, value.items,
+                       [&](const Value& item) { return expand(item, key, list_is_value); });
+      case Value::Kind::map:
+        return combine(value, value.entries, [&](const Entry& entry) {
+          const std::string inner = canonical_key(key + "." + entry.key);
+          return expand(entry.value, inner, takes_list(inner));
+        });
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Value> expand_text(const Value& value, const std::string& key) {
+    if (!is_range(value.text)) return {value};
+    std::vector<Value> values;
+    for (std::string& text : range_values({value, key}))
+      values.push_back(make_text(std::move(text), value.origin));
+    return values;
+  }
+
+  std::vector<Value> each(const Value& list, const std::string& key, bool list_is_value) {
+    if (list.items.empty())
+      throw config::wrong({list, key}, fmt::format("one value or more, {}", example));
+    std::vector<Value> values;
+    for (const Value& item : list.items) {
+      std::vector<Value> more = expand(item, key, list_is_value);
+      check(values.size() + more.size(), list, key);
+      std::ranges::move(more, std::back_inserter(values));
+    }
+    return values;
+  }
+
+  // A container's copies with every combination of what its elements may be.
+  template <class Elements, class Expand>
+  std::vector<Value> combine(const Value& container, const Elements& elements,
+                             const Expand& expand_element) {
+    std::vector<Value> results{container};
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::vector<Value> choices = expand_element(elements[i]);
+      check(results.size() * choices.size(), container, "these alternatives");
+      std::vector<Value> longer;
+      for (const Value& result : results)
+        for (const Value& choice : choices) {
+          longer.push_back(result);
+          element(longer.back(), i) = choice;
+        }
+      results = std::move(longer);
+    }
+    return results;
+  }
+
+  static Value& element(Value& container, std::size_t i) {
+    return container.kind == Value::Kind::list ? container.items.at(i)
+                                               : container.entries.at(i).value;
+  }
+
+  static void check(std::size_t count, const Value& value, std::string_view key) {
+    if (count > most_values)
+      throw Error(value.origin,
+                  fmt::format("{}: more than the {} values allowed", key, most_values));
+  }
+};
+
+bool is_any_of(const Value& value) {
+  return value.kind == Value::Kind::map && find(value, any_of) != nullptr;
+}
+
+// All values that one with lists, ranges and any_of in it stands for, without two that are the
+// same; `key` is the canonical name of what it stands under.
+std::vector<Value> alternatives(const Value& value, const std::string& key) {
+  return without_repeats(Expansion().expand(value, key, takes_list(key)));
+}
+
+class PlaceFinder {
+ public:
+  std::vector<OpenPlace> places;
+
+  void enter(const Value& map, const std::string& prefix) {
+    for (std::size_t i = 0; i < map.entries.size(); ++i) {
+      path_.push_back(i);
+      const Entry& entry = map.entries[i];
+      look(entry.value, canonical_key(prefix.empty() ? entry.key : prefix + "." + entry.key));
+      path_.pop_back();
+    }
+  }
+
+ private:
+  void look(const Value& value, const std::string& key) {
+    const bool list_is_value = takes_list(key);
+    const bool choice = is_any_of(value);
+    const bool list = value.kind == Value::Kind::list && !list_is_value;
+    const bool text = value.kind == Value::Kind::text && !list_is_value;
+    if (is_auto(value)) {
+      places.push_back({key, path_, value.origin, true, {}});
+    } else if (choice || list || (text && is_range(value.text)) || is_whole(key)) {
+      OpenPlace place{key, path_, value.origin, false, {}};
+      place.values = alternatives(value, key);
+      if (!is_whole(key)) refuse_auto(place.values, key);
+      places.push_back(std::move(place));
+    } else if (value.kind == Value::Kind::map) {
+      enter(value, key);
+    } else if (value.kind == Value::Kind::list) {
+      for (std::size_t i = 0; i < value.items.size(); ++i) {
+        path_.push_back(i);
+        if (value.items[i].kind == Value::Kind::map) look(value.items[i], key);
+        path_.pop_back();
+      }
+    }
+  }
+
+  static void refuse_auto(const std::vector<Value>& values, const std::string& key) {
+    for (const Value& value : values) {
+      if (is_auto(value))
+        throw Error(value.origin, fmt::format("{} is auto among other values; auto stands "
+                                              "alone, and means all that can be",
+                                              key));
+      refuse_auto(value.items, key);
+      for (const Entry& entry : value.entries) refuse_auto({entry.value}, key + "." + entry.key);
+    }
+  }
+
+  std::vector<std::size_t> path_;
+};
+
+}  // namespace
+
+bool is_range(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  return dots != std::string_view::npos && dots > 0 &&
+         std::ranges::all_of(text.substr(0, dots), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::vector<std::string> range_values(const config::Field& field) {
+  const auto range = parse(field.value.text);
+  if (!range) throw wrong(field, range_allowed);
+  if (!range->multiplies && (range->high - range->low) / range->step >= most_values)
+    throw Error(fmt::format("{} is {}, more than the {} values allowed", subject(field),
+                            config::shown(field.value.text), most_values));
+  std::vector<std::string> values;
+  for (std::uint64_t value = range->low; value <= range->high;
+       value = range->multiplies ? value * range->step : value + range->step) {
+    values.push_back(std::to_string(value));
+    if (range->multiplies && value > range->high / range->step) break;
+  }
+  return values;
+}
+
+std::vector<Value> without_repeats(std::vector<Value> values) {
+  std::set<std::string> seen;
+  std::erase_if(values, [&](const Value& value) { return !seen.insert(line_of(value)).second; });
+  return values;
+}
+
+std::vector<OpenPlace> open_places(const Value& scenario) {
+  PlaceFinder finder;
+  finder.enter(scenario, "");
+  return std::move(finder.places);
+}
+
+}  // namespace pipewright::search

@@ -1,0 +1,254 @@
+#include "sim/sweep/space.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/config/mix.hpp"
+#include "sim/config/schedule_spec.hpp"
+#include "sim/config/text/value.hpp"
+#include "sim/sweep/auto_values.hpp"
+#include "sim/sweep/domain.hpp"
+#include "sim/sweep/emptiness.hpp"
+#include "sim/sweep/walk.hpp"
+
+namespace pipewright::search {
+namespace {
+
+using config::Value;
+
+constexpr double most_combinations = 0x1.0p+63;  // that have numbers
+
+// "gpt3-175b on dgx-a100-96" for each model on each cluster.
+std::vector<std::string> group_names(const Domain& domain) {
+  const auto labels = [&](std::string_view key) {
+    const SweepAxis* const open = find_axis(domain.open(), key);
+    const SweepAxis* const axis = open != nullptr ? open : find_axis(domain.axes.fixed, key);
+    return axis == nullptr ? std::vector<std::string>{""} : axis->info.values;
+  };
+  std::vector<std::string> names;
+  for (const std::string& cluster : labels("cluster"))
+    for (const std::string& model : labels("model")) {
+      if (model.empty())
+        names.push_back(cluster.empty() ? "ideal network" : cluster);
+      else
+        names.push_back(cluster.empty() ? model : fmt::format("{} on {}", model, cluster));
+    }
+  return names;
+}
+
+// Where the digit of an axis is in the number of a layout.
+struct Place {
+  std::uint64_t weight = 1;
+  std::uint64_t size = 1;
+};
+
+std::uint64_t digit(std::uint64_t layout, const Place& place) {
+  return layout / place.weight % place.size;
+}
+
+}  // namespace
+
+struct Space::Impl {
+  Impl(Sweep given, const std::vector<ClusterFacts>& facts)
+      : sweep(std::move(given)), domain(sweep, facts), groups(group_names(domain)) {
+    std::vector<SweepAxis>& open = domain.axes.open;
+    places.resize(open.size() - 1);
+    std::uint64_t weight = 1;
+    for (std::size_t i = places.size(); i-- > 0; weight *= places[i].size)
+      places[i] = {weight, open[i].values.size()};
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (open[i].info.key == "cluster") cluster = places[i];
+      if (open[i].info.key == "model") model = places[i];
+      constexpr std::array<std::string_view, 5> keys{"parallel.", "cluster", "placement", "gpu",
+                                                     "devices"};
+      places_ranks.push_back(
+          std::ranges::any_of(keys, [&](auto key) { return open[i].info.key.starts_with(key); }));
+    }
+    for (const SweepAxis& axis : open) axes.push_back(axis.info);
+    for (const AxisValue& value : open.back().values)
+      searched.push_back(config::schedule_source(schedule_name(value.shown)) ==
+                         config::ScheduleSource::search);
+    spelled = domain.axes.scenario;
+    for (const SweepAxis& axis : domain.axes.fixed)
+      if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
+  }
+
+  // A scenario with the values of a layout, as people write it or spelled out.
+  Value with_values(bool spell, std::uint64_t layout) const {
+    Value scenario = spell ? spelled : domain.axes.scenario;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const SweepAxis& axis = domain.open()[i];
+      const AxisValue& value = axis.values[digit(layout, places[i])];
+      at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
+    }
+    return scenario;
+  }
+
+  void check_numbers() const;  // throws config::Error
+  Walk& some();                // that meets a few; throws likewise
+  const SweepAxis& schedules() const { return domain.open().back(); }
+
+  Sweep sweep;
+  Domain domain;
+  std::vector<analysis::SearchAxis> axes;
+  std::vector<std::string> groups;
+  std::vector<Place> places;       // of all axes but the schedules
+  std::unique_ptr<Walk> sampler;   // once some were asked for
+  std::vector<bool> searched;      // by schedule
+  std::vector<bool> places_ranks;  // likewise: whether where ranks are hangs on it
+  Place cluster;
+  Place model;
+  Value spelled;
+  std::optional<std::vector<std::uint64_t>> cut;  // by rule, in the last walk
+  bool all_walked = false;                        // that walk was over all
+};
+
+Space::Space(Sweep sweep, const std::vector<ClusterFacts>& facts)
+    : impl_(std::make_unique<Impl>(std::move(sweep), facts)) {}
+Space::~Space() = default;
+Space::Space(Space&&) noexcept = default;
+
+const Sweep& Space::sweep() const { return impl_->sweep; }
+const std::vector<analysis::SearchAxis>& Space::axes() const { return impl_->axes; }
+const std::vector<std::string>& Space::groups() const { return impl_->groups; }
+std::uint64_t Space::schedules() const { return impl_->schedules().values.size(); }
+double Space::combinations() const { return impl_->domain.combinations; }
+
+void Space::Impl::check_numbers() const {
+  if (domain.combinations >= most_combinations)
+    throw config::Error(
+        fmt::format("{}: {:.3g} combinations are more than can be numbered (2^63); give fewer "
+                    "values to an axis",
+                    sweep.title, domain.combinations));
+}
+
+namespace {
+
+Walk::Visit without_digits(const Space::Visit& visit) {
+  return [&](std::uint64_t layout, auto&&, std::span<const std::uint32_t> schedules) {
+    return visit(layout, schedules);
+  };
+}
+
+}  // namespace
+
+bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& stop) const {
+  impl_->check_numbers();
+  Walk walk(impl_->domain);
+  const bool all = walk.run(without_digits(visit), ~std::uint64_t{0}, stop);
+  if (all || !impl_->all_walked) impl_->cut = walk.cut();
+  impl_->all_walked = impl_->all_walked || all;
+  return all;
+}
+
+Walk& Space::Impl::some() {
+  check_numbers();
+  if (!sampler) sampler = std::make_unique<Walk>(domain);
+  return *sampler;
+}
+
+void Space::sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const {
+  Walk& walk = impl_->some();
+  walk.sample(seed);
+  walk.run(without_digits(visit), most_tries);
+}
+
+bool Space::visit_near(std::uint64_t layout, std::size_t turn, const Visit& visit) const {
+  Walk& walk = impl_->some();
+  if (!walk.stay_near(layout, turn)) return false;
+  walk.run(without_digits(visit));
+  return true;
+}
+
+bool Space::is_of_shard(std::uint64_t layout) const {
+  const Shard& shard = impl_->sweep.shard;
+  return shard.count == 1 || mix(layout) % shard.count == shard.number - 1;
+}
+
+bool Space::is_searched(std::uint64_t schedule) const {
+  return impl_->searched.at(static_cast<std::size_t>(schedule));
+}
+
+std::uint64_t Space::placement(std::uint64_t layout) const {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < impl_->places.size(); ++i)
+    if (impl_->places_ranks[i]) number += digit(layout, impl_->places[i]) * impl_->places[i].weight;
+  return number;
+}
+
+std::function<double(const analysis::IterationWork&)> Space::floor() const {
+  // What changes neither the FLOP of a token nor the peak of a GPU.
+  constexpr std::array<std::string_view, 15> harmless{"parallel.",
+                                                      "schedule",
+                                                      "training.microbatch_size",
+                                                      "training.recompute",
+                                                      "global_batch",
+                                                      "p2p",
+                                                      "communication.",
+                                                      "partition",
+                                                      "placement",
+                                                      "devices",
+                                                      "microbatches",
+                                                      "symmetric",
+                                                      "training.cuda_graphs",
+                                                      "training.experts.",
+                                                      "variation."};
+  for (const analysis::SearchAxis& axis : axes())
+    if (std::ranges::none_of(harmless, [&](auto key) { return axis.key.starts_with(key); }))
+      return {};
+  const config::Value* const training = config::find(impl_->domain.axes.scenario, "training");
+  const config::Value* const precision =
+      training == nullptr ? nullptr : config::find(*training, "precision");
+  const std::string recipe = precision == nullptr ? "bf16" : precision->text;
+  const bool is_wide = recipe == "bf16" || recipe == "fp16";
+  // Of the GPUs that there are, against bf16: FP8 in twice the products, FP4 in six times (B300).
+  const double faster = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
+  const std::vector<std::uint64_t>& allowed = impl_->domain.allowed_gpus.front();
+  const double most_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));
+  return [faster, most_gpus](const analysis::IterationWork& work) {
+    const double gpus = static_cast<double>(work.gpus);
+    const double peak = work.peak_flops * faster * std::max(most_gpus, gpus) / gpus;
+    return most_gpus > 0 && peak > 0 ? work.model_flop / peak : 0;
+  };
+}
+
+std::vector<analysis::Excluded> Space::excluded() const {
+  if (!impl_->cut) for_each_layout([](auto&&...) { return true; });
+  std::vector<analysis::Excluded> excluded;
+  for (std::size_t i = 0; i < impl_->domain.rules.size(); ++i)
+    excluded.push_back({impl_->domain.rules[i].text, impl_->cut->at(i)});
+  return excluded;
+}
+
+std::size_t Space::cluster(std::uint64_t layout) const { return digit(layout, impl_->cluster); }
+
+std::uint32_t Space::group(std::uint64_t layout) const {
+  return static_cast<std::uint32_t>(cluster(layout) * impl_->model.size +
+                                    digit(layout, impl_->model));
+}
+
+Value Space::layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const {
+  Value scenario = impl_->with_values(true, layout);
+  Value list;
+  list.kind = Value::Kind::list;
+  for (const std::uint32_t schedule : schedules)
+    list.items.push_back(impl_->schedules().values[schedule].shown);
+  at_path(scenario, impl_->schedules().path) = std::move(list);
+  return scenario;
+}
+
+Value Space::candidate(std::uint64_t candidate) const {
+  Value scenario = impl_->with_values(false, candidate / schedules());
+  at_path(scenario, impl_->schedules().path) =
+      impl_->schedules().values[candidate % schedules()].shown;
+  return scenario;
+}
+
+std::string Space::why_empty() const { return search::why_empty(impl_->domain); }
+
+}  // namespace pipewright::search
