@@ -1,11 +1,11 @@
-# What many files include, parsed once: most of a build's time is the parsing of headers.
+# Precompiled headers, since parsing headers takes most of a build's time.
 #
 #   common_headers(<name> <library>... <header>...)
 #
-# makes precompiled headers of the standard library and of the headers given, which are found by the
-# libraries given. A target takes them by
+# precompiles headers of the standard library and the given headers, which belong to the given
+# libraries. A target uses them with
 #   target_precompile_headers(<target> REUSE_FROM <name>)
-# and every file still includes what it uses.
+# Every source file still includes the headers that it uses.
 
 function(common_headers name)
   set(headers ${ARGN})

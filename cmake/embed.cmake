@@ -1,11 +1,12 @@
-# Files that become part of a program.
+# Embeds files in a program.
 #
 #   embed_files(<library> <header> <function> <file>...)
 #
 # makes an object library whose only source, generated at build time, defines
 #   std::string_view <function>(std::string_view name);
-# as <header> declares it: the content of the file called `name`, without its folder, or nothing.
-# A file given as <name>=<file> is called <name>. The function is qualified, as in a::b::asset.
+# which <header> declares and which returns the content of the file with this name (without its
+# folder), or an empty string. <name>=<file> embeds a file under another name. <function> is
+# qualified, as in a::b::asset.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(embed_script ${CMAKE_CURRENT_LIST_FILE})

@@ -1,15 +1,15 @@
-# Parts of the program that it opens when a command needs them (modules/module.hpp).
+# Parts of the program that it loads when a command needs them (modules/module.hpp).
 #
 #   add_module(<name> <library> <entry> <opened> <external library>...)
 #
-# <library> is static, and has the functions themselves: what links it calls them directly. The file
-# <entry> has the entry of libpipewright_<name>.so, which holds all of <library> and takes everything
-# else of ours from the program. The program has, instead of <library>, the file <opened>, whose
-# functions of the same names go through the table of the entry.
+# builds libpipewright_<name>.so from the entry point in <entry> and all of the static <library>; the
+# module takes every other symbol of the project from the program. A target that links <library>
+# calls its functions directly. The program links <opened> instead, which defines functions of the
+# same names that call through the table of the entry point.
 #
 #   open_modules(<program>)
 #
-# has a program open the parts. It holds, and exports, what they take from it.
+# lets a program load the modules: the program contains and exports the symbols that they need.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(symbols)
