@@ -230,7 +230,7 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
                                     : scenario.devices.origin,
                      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}",
                                  model.layers, model.name.empty() ? "the model" : model.name,
-                                 stages_text(devices, *stages), workload::what_it_needs(partition),
+                                 stages_text(devices, *stages), workload::partition_requirement(partition),
                                  offers.empty() ? "another layout" : or_list(offers))));
 }
 

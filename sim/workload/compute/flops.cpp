@@ -41,7 +41,7 @@ double chunked_pairs(double window, double sequence, AttentionPairs pairs) {
 
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
   const double all = attention_pairs(sequence, pairs);
-  const double part = attention.windowed;
+  const double part = attention.windowed_share;
   if (part == 0) return all;
   const double window = std::min(attention.window, sequence);
   const double sliding =
@@ -72,7 +72,7 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
     const double growing = std::max(0.0, window * window - begin * begin) / 2;
     return ranks * (growing + window * (sequence - std::max(begin, window)));
   };
-  const double part = attention.windowed;
+  const double part = attention.windowed_share;
   const double window = std::min(attention.window, sequence);
   // Of chunks no part of the sequence has more than another, if it has whole ones.
   const double of_windows = attention.chunked && window < sequence
@@ -82,7 +82,7 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
 }
 
 double attention_keys(const Attention& attention, double sequence) {
-  const double part = attention.windowed;
+  const double part = attention.windowed_share;
   return (1 - part) * sequence + part * std::min(attention.window, sequence);
 }
 

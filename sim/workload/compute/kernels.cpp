@@ -24,7 +24,7 @@ void add_collective(Kernels& kernels, Part part, std::string_view name) {
 // gradient: what is gathered before the product, and what is summed after it.
 // Ranks that share an expert gather the tokens that each got, and sum the results.
 bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
-  if (is_of_experts(linear.part)) return setting.sizes.etp > 1;
+  if (is_expert_part(linear.part)) return setting.sizes.etp > 1;
   return setting.sizes.sequence_parallel && linear.part != Part::head;
 }
 
@@ -35,7 +35,7 @@ bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
 // but for gradients of what several products took. What is gathered for a weight's gradient once
 // more stands for what recomputation makes again.
 void add_copy(Kernels& pass, const Linear& linear, std::uint64_t width, double bytes) {
-  if (!is_of_experts(linear.part))
+  if (!is_expert_part(linear.part))
     add_memory(pass, linear.part, "copy", bytes * linear.tokens * static_cast<double>(width));
 }
 
@@ -55,7 +55,7 @@ void add_gathers(const ModelSetting& setting, const Linear& linear, PassKernels&
 void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& kernels) {
   if (linear.part == Part::head) return;
   const bool cut = is_cut_by_tokens(setting, linear);
-  if (!cut && (setting.sizes.tp == 1 || is_of_experts(linear.part))) return;
+  if (!cut && (setting.sizes.tp == 1 || is_expert_part(linear.part))) return;
   const std::string_view sum = cut ? "reduce-scatter" : "all-reduce";
   if (linear.scatters_output) {
     if (cut) add_copy(kernels.forward, linear, linear.outputs, setting.sizes.summed_copy);
@@ -126,8 +126,8 @@ void add_post_norm(const ModelSetting& setting, PassKernels& kernels) {
 }
 
 void add_activation(Part part, const Activation& of, PassKernels& kernels) {
-  add_memory(kernels.forward, part, "activation", 4 * of.made + 2 * of.gates);
-  add_memory(kernels.input_grad, part, "activation", 6 * of.made + 4 * of.gates);
+  add_memory(kernels.forward, part, "activation", 4 * of.outputs + 2 * of.gates);
+  add_memory(kernels.input_grad, part, "activation", 6 * of.outputs + 4 * of.gates);
 }
 
 void add(const PassKernels& more, PassKernels& kernels) {

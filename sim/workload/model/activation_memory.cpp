@@ -90,7 +90,7 @@ template <class Add>
 void each_kept_of_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
   using Work = Kernel::Work;
   const Recurrence& r = layer.recurrence;
-  add(Part::recurrence_in, Work::product, 2 * r.elements(r.taken));
+  add(Part::recurrence_in, Work::product, 2 * r.elements(r.projected));
   add(Part::recurrence, Work::memory, 2 * r.elements(r.values));
   add(Part::recurrence_norm, Work::memory, input_element(setting) * r.elements(r.values));
   if (layer.mixer != Mixer::linear) return;
@@ -107,14 +107,14 @@ void each_kept_of_feed_forward(const ModelSetting& setting, const Layer& layer, 
   const double element = input_element(setting);
   const double taken = setting.training.activation_func_fp8_input_store ? 1 : 2;
   const auto add_mlp = [&](Part in, Part activation, const Activation& of) {
-    add(in, Work::product, (of.gates > 0 ? taken : 2) * (of.made + of.gates));
-    add(activation, Work::memory, element * of.made);
+    add(in, Work::product, (of.gates > 0 ? taken : 2) * (of.outputs + of.gates));
+    add(activation, Work::memory, element * of.outputs);
   };
   add_mlp(Part::mlp_in, Part::activation, layer.mlp);
   add_mlp(Part::shared_in, Part::shared_activation, layer.shared);
   // Beside the dispatch shared experts gather their tokens themselves, and keep all of them.
   if (setting.training.experts.shared_overlap && setting.sizes.sequence_parallel &&
-      layer.shared.made > 0)
+      layer.shared.outputs > 0)
     add(Part::shared_in, Work::memory, 2 * setting.sizes.tokens * setting.model.hidden);
   if (layer.router.empty()) return;
   const Linear& router = layer.router.front();
@@ -129,7 +129,7 @@ void each_kept_of_feed_forward(const ModelSetting& setting, const Layer& layer, 
       add(Part::latent_out, Work::memory,
           element * linear.tokens * static_cast<double>(linear.inputs));
   // Gated functions are one kernel with the probabilities, of others the product keeps its factor.
-  if (layer.experts.gates == 0) add(Part::expert_activation, Work::memory, 2 * layer.experts.made);
+  if (layer.experts.gates == 0) add(Part::expert_activation, Work::memory, 2 * layer.experts.outputs);
 }
 
 // A norm keeps what it takes, and dropout its mask.
@@ -166,7 +166,7 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
   double bytes = 0;
   for (const Linear& linear : linears) {
     const double tokens = linear.tokens * linear.count;
-    const double kept = is_of_experts(linear.part) ? 1 : cut;
+    const double kept = is_expert_part(linear.part) ? 1 : cut;
     bytes += input_element(setting) * tokens *
              (static_cast<double>(linear.inputs) * (linear.gathers_input ? kept : 1) +
               static_cast<double>(linear.outputs) * (linear.scatters_output ? kept : 1));
@@ -179,7 +179,7 @@ double weight_grad_bytes(const ModelSetting& setting, const std::vector<Linear>&
 double expert_gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double each = 2 * setting.model.expert_width();
   const double arrived = each * layer.routing.received;
-  return arrived + std::max(each * layer.routing.sent, 2 * layer.experts.all());
+  return arrived + std::max(each * layer.routing.sent, 2 * layer.experts.inputs_and_outputs());
 }
 
 // The gradients alive at once in the larger part of a layer: of scores in three states, or of Q,
@@ -189,8 +189,8 @@ double gradient_bytes(const ModelSetting& setting, const Layer& layer) {
   const double attention =
       scores + attention_tensors(layer.attention) + 2 * layer.attention.result_size();
   const Recurrence& r = layer.recurrence;
-  return std::max({attention, 2 * r.elements(r.taken + 2 * r.values), 2 * layer.mlp.all(),
-                   2 * layer.shared.all(), expert_gradient_bytes(setting, layer)}) +
+  return std::max({attention, 2 * r.elements(r.projected + 2 * r.values), 2 * layer.mlp.inputs_and_outputs(),
+                   2 * layer.shared.inputs_and_outputs(), expert_gradient_bytes(setting, layer)}) +
          hidden_bytes(setting, 4);
 }
 

@@ -253,7 +253,7 @@ void add_context(const ModelSetting& setting, const Attention& attention, const 
 // and back (Megatron-LM's MambaContextParallel).
 void add_recurrence(const ModelSetting& setting, const Recurrence& recurrence, PassCalls& calls) {
   if (setting.sizes.cp == 1) return;
-  const double taken = 2 * recurrence.elements(recurrence.taken);
+  const double taken = 2 * recurrence.elements(recurrence.projected);
   const double given = 2 * recurrence.elements(recurrence.values);
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, taken);
   calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, given);

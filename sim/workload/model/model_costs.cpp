@@ -186,7 +186,7 @@ void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Rou
 Activations activations_of(const ModelSetting& of_mean, const StageParts& stage,
                            std::uint32_t slices) {
   ModelSetting setting = of_mean;
-  setting.sizes.imbalance = setting.sizes.most_imbalance;
+  setting.sizes.imbalance = setting.sizes.peak_imbalance;
   ActivationBytes sum;
   const auto add = [&](const ActivationBytes& bytes) {
     sum.held += bytes.held;

@@ -11,7 +11,7 @@ bool goes_by_pairs(Part part) { return scaling_of(part) == Scaling::pairs; }
 bool goes_by_experts(Part part) { return scaling_of(part) == Scaling::experts; }
 // As Megatron-LM has it: shared experts are run with the others.
 bool is_second_half(Part part) {
-  return is_of_experts(part) || (Part::shared_in <= part && part <= Part::shared_out);
+  return is_expert_part(part) || (Part::shared_in <= part && part <= Part::shared_out);
 }
 
 // Of the kernels of all parts, those that are `wanted`.

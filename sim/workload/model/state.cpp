@@ -100,8 +100,8 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
   std::uint64_t before = 0;
   std::uint64_t most = 0;
   for (const Parameters& part : part_parameters(setting, stage)) {
-    most = std::max(most, before + part.all());
-    before = part.all();
+    most = std::max(most, before + part.total());
+    before = part.total();
   }
   return static_cast<std::uint64_t>(
       std::llround(static_cast<double>(most) * config::gathered_bytes(setting.training)));

@@ -28,7 +28,7 @@ std::vector<Uneven::Work> works_of(const config::Model& model, const config::Tra
   const auto layers = attention_of(model);
   std::vector<Uneven::Work> works;
   double all = 0;
-  for (const Microbatch& microbatch : batch->all) {
+  for (const Microbatch& microbatch : batch->all_microbatches) {
     Uneven::Work& work = works.emplace_back();
     work.tokens = microbatch.computed.tokens / batch->computed.tokens;
     work.attention = 0;
@@ -61,7 +61,7 @@ std::vector<double> loads_of(const config::Scenario& scenario, const StageCosts&
   for (const std::vector<std::uint32_t>& layers : costs.expert_layers)
     for (std::uint32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
       double sum = 0;
-      for (const std::uint32_t layer : layers) sum += loads->of(layer, microbatch);
+      for (const std::uint32_t layer : layers) sum += loads->at(layer, microbatch);
       all.push_back(layers.empty() ? 1 : sum / (mean * static_cast<double>(layers.size())));
     }
   return all;
@@ -75,17 +75,17 @@ std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
   if (!scenario.model || costs.activations.empty()) return nullptr;
   Uneven uneven{.microbatches = schedule.microbatches * schedule.iterations,
                 .slices = schedule.slices,
-                .works = {},
+                .work_ratios = {},
                 .experts = {}};
   if (scenario.training.lengths) {
     uneven.microbatches =
         scenario.training.lengths->microbatches * scenario.training.lengths->iterations;
-    uneven.works = works_of(scenario.model->value, scenario.training);
+    uneven.work_ratios = works_of(scenario.model->value, scenario.training);
     uneven.tokens_differ = std::ranges::any_of(
-        uneven.works, [](const Uneven::Work& work) { return work.tokens != 1; });
+        uneven.work_ratios, [](const Uneven::Work& work) { return work.tokens != 1; });
   }
   uneven.experts = loads_of(scenario, costs, uneven.microbatches);
-  if (uneven.works.empty() && uneven.experts.empty()) return nullptr;
+  if (uneven.work_ratios.empty() && uneven.experts.empty()) return nullptr;
   return std::make_shared<const Uneven>(std::move(uneven));
 }
 

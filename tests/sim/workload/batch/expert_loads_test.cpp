@@ -69,9 +69,9 @@ TEST_CASE("training without balance loss has exponents below those of inference"
 TEST_CASE("a draw is of its layer, microbatch and seed", "[experts]") {
   const PowerLaw law{.alpha = 1, .experts = 16, .top_k = 2, .ranks = 4, .tokens = 8192};
   const auto loads = workload::expert_loads(law, 3, 5, 1);
-  CHECK(loads->all.size() == 15);
-  CHECK(loads->of(2, 4) == loads->all.back());
-  CHECK(loads->of(0, 1) != loads->of(1, 0));
+  CHECK(loads->values.size() == 15);
+  CHECK(loads->at(2, 4) == loads->values.back());
+  CHECK(loads->at(0, 1) != loads->at(1, 0));
   CHECK(workload::expert_loads(law, 3, 5, 1) == loads);
-  CHECK(workload::expert_loads(law, 3, 5, 2)->all != loads->all);
+  CHECK(workload::expert_loads(law, 3, 5, 2)->values != loads->values);
 }

@@ -24,7 +24,7 @@ TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et
 }
 
 TEST_CASE("a sliding window limits the pairs that count", "[model]") {
-  workload::Attention attention{.window = 128, .windowed = 1};
+  workload::Attention attention{.window = 128, .windowed_share = 1};
   const auto pairs = [&](double sequence) {
     return workload::attention_pairs(attention, sequence, AttentionPairs::causal);
   };
@@ -32,7 +32,7 @@ TEST_CASE("a sliding window limits the pairs that count", "[model]") {
   CHECK(pairs(1000) == 128.0 * 1000 - 128 * 128 / 2);
   CHECK(workload::attention_keys(attention, 1000) == 128);
   CHECK(pairs(100) == 5e3);
-  attention.windowed = 0.5;  // as the mean layer of GPT-OSS
+  attention.windowed_share = 0.5;  // as the mean layer of GPT-OSS
   CHECK(pairs(1000) == (5e5 + 128.0 * 1000 - 128 * 128 / 2) / 2);
   CHECK(workload::attention_keys(attention, 1000) == 564);
 }
@@ -47,7 +47,7 @@ TEST_CASE("in order, the last of several ranks sees the most", "[model]") {
   CHECK(pairs(AttentionPairs::causal, 1) == 5e5);
   CHECK(pairs(AttentionPairs::full, 4) == 1e6);
   // With a window that is shorter than a part all of its queries see as many keys.
-  attention = {.window = 100, .windowed = 1};
+  attention = {.window = 100, .windowed_share = 1};
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e5));
   // One that is longer begins within the last part: queries from 750 to 900 see 825 in the mean,
   // those from 900 on 900.

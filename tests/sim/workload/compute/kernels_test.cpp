@@ -113,7 +113,7 @@ TEST_CASE("fused operations make experts' activation, casts and biases in their 
   const auto moved = [](const std::vector<Kernel>& pass) {
     double bytes = 0;
     for (const Kernel& kernel : pass)
-      if (is_of_experts(kernel.part) && kernel.work == Kernel::Work::memory) bytes += kernel.bytes;
+      if (is_expert_part(kernel.part) && kernel.work == Kernel::Work::memory) bytes += kernel.bytes;
     return bytes;
   };
   const workload::PassKernels apart = kernels("");

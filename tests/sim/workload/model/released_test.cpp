@@ -48,8 +48,8 @@ TEST_CASE("the parameters of a config.json are those of its matrices and norms",
   // Latent attention: queries down to 48 and up to 4 heads of 24, keys and values down to 32 and 8
   // and up to 4 heads of 16 + 16, the projection, norms of what is compressed and of the input.
   constexpr int latent = 128 * 48 + 48 + 48 * 4 * 24 + 128 * 40 + 32 + 32 * 4 * 32 + 64 * 128;
-  constexpr int mixture =
-      latent + 2 * 128 + 8 * 3 * 128 * 64 + 3 * 128 * 64 + 8 * 128;  // and the router
+  // and the router
+  constexpr int mixture = latent + 2 * 128 + 8 * 3 * 128 * 64 + 3 * 128 * 64 + 8 * 128;
   constexpr int dense = latent + 2 * 128 + 3 * 128 * 384;
   // A module of multi-token prediction has a layer, a projection of both inputs and three norms.
   CHECK(count_of("small-mixture") ==
@@ -138,7 +138,7 @@ TEST_CASE("latent experts work on, and are sent, smaller vectors", "[model]") {
 
 TEST_CASE("attention within chunks sees half of each", "[model]") {
   using workload::AttentionPairs;
-  const workload::Attention chunked{.window = 256, .windowed = 1, .chunked = true};
+  const workload::Attention chunked{.window = 256, .windowed_share = 1, .chunked = true};
   CHECK(attention_pairs(chunked, 1024, AttentionPairs::causal) == 4 * 256 * 256 / 2);
   CHECK(attention_pairs(chunked, 640, AttentionPairs::causal) == 2 * 256 * 256 / 2 + 128 * 128 / 2);
   CHECK(attention_pairs(chunked, 1024, AttentionPairs::full) == 4 * 256 * 256);

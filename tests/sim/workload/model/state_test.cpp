@@ -90,7 +90,7 @@ TEST_CASE("the stages of a pipeline hold the model between them", "[model]") {
     all += stage_parameters(own.setting, {.layers = {0, 1}, .embedding = true});
     all += stage_parameters(own.setting, {.layers = {1, layers - 2}});
     all += stage_parameters(own.setting, {.layers = {layers - 1, 1}, .head = true});
-    CHECK(all.all() == workload::parameter_count(own.model));
+    CHECK(all.total() == workload::parameter_count(own.model));
   }
 }
 
